@@ -1,0 +1,49 @@
+use std::sync::{LazyLock, Mutex};
+
+use rand::RngExt;
+use uuid::{ContextV7, Uuid};
+
+use crate::Timestamp;
+
+/// Keeps ids made in one millisecond in the order they were made, so that sorting by id is sorting by age.
+static ORDER: LazyLock<Mutex<ContextV7>> = LazyLock::new(|| Mutex::new(ContextV7::new()));
+
+/// A new UUIDv7 for something made at `now`.
+pub fn new_id(now: Timestamp) -> String {
+    let millis = now.as_millis().max(0).unsigned_abs();
+    let nanos = u32::try_from(millis % 1000).unwrap_or(0) * 1_000_000;
+    Uuid::new_v7(uuid::Timestamp::from_unix(&*ORDER, millis / 1000, nanos)).to_string()
+}
+
+/// A short random word of lower-case letters and digits, to make a taken name free again.
+pub fn random_suffix() -> String {
+    const ALPHABET: &[u8] = b"abcdefghjkmnpqrstuvwxyz23456789";
+    let mut rng = random();
+    (0..6).map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())])).collect()
+}
+
+/// A random number from 0 up to 1, for jitter.
+pub fn random_fraction() -> f64 {
+    random().random_range(0.0..1.0)
+}
+
+/// The one place that asks for randomness; keys come from here too.
+#[allow(clippy::disallowed_methods, reason = "this is the one place that asks for it")]
+pub(crate) fn random() -> impl rand::CryptoRng {
+    rand::rng()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_made_in_one_millisecond_keep_their_order() {
+        let now = Timestamp::from_millis(1_794_706_496_120);
+        let ids: Vec<_> = (0..2000).map(|_| new_id(now)).collect();
+        let mut sorted = ids.clone();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(ids, sorted);
+    }
+}

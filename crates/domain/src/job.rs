@@ -1,0 +1,272 @@
+use serde::{Deserialize, Serialize};
+
+use crate::Timestamp;
+
+/// Where a job stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Waiting for a worker or being worked on.
+    Active,
+    /// Finished well.
+    Completed,
+    /// Put away for good.
+    Archived,
+    /// Ended by an error, a cancellation or the time limit.
+    Failed,
+}
+
+/// What can happen to a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// The worker is done.
+    Complete,
+    /// The worker, the reaper or a cancellation ends it.
+    Fail,
+    /// A client sends a follow-up.
+    Message,
+    /// A client cancels it.
+    Cancel,
+    /// A client archives it.
+    Archive,
+}
+
+/// A command that does not fit the job's status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a job that is {} cannot take this", .0.as_str())]
+pub struct Refusal(pub Status);
+
+impl Status {
+    /// Every status.
+    pub const ALL: [Self; 4] = [Self::Active, Self::Completed, Self::Archived, Self::Failed];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Completed => "completed",
+            Self::Archived => "archived",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// The status of that word.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text)
+    }
+
+    /// Whether a client may stop polling.
+    pub fn is_terminal(self) -> bool {
+        self != Self::Active
+    }
+
+    /// The status after `command`: the whole state machine of the contract.
+    pub fn after(self, command: Command) -> Result<Self, Refusal> {
+        match (self, command) {
+            (Self::Active, Command::Complete) => Ok(Self::Completed),
+            (Self::Active, Command::Fail | Command::Cancel) => Ok(Self::Failed),
+            (Self::Active | Self::Completed | Self::Failed, Command::Message) => Ok(Self::Active),
+            (_, Command::Archive) => Ok(Self::Archived),
+            (status, _) => Err(Refusal(status)),
+        }
+    }
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A pull request was opened or added to.
+    PrCreated,
+    /// Nothing had to be changed.
+    NoChanges,
+    /// A client cancelled it.
+    Cancelled,
+    /// It took longer than its project allows.
+    TimedOut,
+    /// The change broke the documentation and the project does not accept that.
+    ChecksFailed,
+    /// Anything else that stopped it.
+    Error,
+}
+
+impl Outcome {
+    const ALL: [Self; 6] =
+        [Self::PrCreated, Self::NoChanges, Self::Cancelled, Self::TimedOut, Self::ChecksFailed, Self::Error];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PrCreated => "pr_created",
+            Self::NoChanges => "no_changes",
+            Self::Cancelled => "cancelled",
+            Self::TimedOut => "timed_out",
+            Self::ChecksFailed => "checks_failed",
+            Self::Error => "error",
+        }
+    }
+
+    /// The outcome of that word.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|outcome| outcome.as_str() == text)
+    }
+
+    /// What this outcome does to an active job.
+    pub fn command(self) -> Command {
+        match self {
+            Self::PrCreated | Self::NoChanges => Command::Complete,
+            Self::Cancelled | Self::TimedOut | Self::ChecksFailed | Self::Error => Command::Fail,
+        }
+    }
+}
+
+/// What a job has used up.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Usage {
+    /// Tokens given to the model.
+    pub input_tokens: u64,
+    /// Tokens the model wrote.
+    pub output_tokens: u64,
+    /// Calls of the model.
+    pub model_calls: u64,
+    /// Cost in US dollars, where the model's prices are known.
+    pub cost_usd: Option<f64>,
+}
+
+/// A job as it is now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Job {
+    /// UUIDv7; sorts by age.
+    pub id: String,
+    /// The project it belongs to.
+    pub project_id: String,
+    /// Where it stands.
+    pub status: Status,
+    /// The repository's address as clients see it.
+    pub repository: String,
+    /// The branch it starts from.
+    pub base_ref: String,
+    /// The branch it works on, once that exists.
+    pub branch: Option<String>,
+    /// The model or engine that runs it.
+    pub model: String,
+    /// Whether its pull request is opened as a draft.
+    pub draft: bool,
+    /// Whether it opens a pull request by itself.
+    pub open_pull_request: bool,
+    /// The client's own name for it.
+    pub client_reference: Option<String>,
+    /// The pull request, also while a follow-up runs; see [`Job::visible_pr_link`].
+    pub pr_link: Option<String>,
+    /// How it ended; none while active.
+    pub outcome: Option<Outcome>,
+    /// What it says to the user.
+    pub message: Option<String>,
+    /// What the change is called.
+    pub title: Option<String>,
+    /// What it used up.
+    pub usage: Usage,
+    /// The docs checks, one object each.
+    pub checks: Vec<serde_json::Value>,
+    /// Whether a client has asked to cancel it and the worker has not yet obeyed.
+    pub cancel_requested: bool,
+    /// 1 for the first prompt, one more for each follow-up to a finished job.
+    pub turn: u32,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When anything of it last changed.
+    pub updated_at: Timestamp,
+    /// When it was archived.
+    pub archived_at: Option<Timestamp>,
+}
+
+impl Job {
+    /// The pull request as clients may see it: none while the job is active.
+    pub fn visible_pr_link(&self) -> Option<&str> {
+        if self.status == Status::Active { None } else { self.pr_link.as_deref() }
+    }
+}
+
+/// One prompt of a job: the first, or a follow-up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// 1 for the first prompt of the job, then counting up.
+    pub number: u32,
+    /// The text.
+    pub prompt: String,
+    /// When it came.
+    pub created_at: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The contract's row, written out: from, to.
+    const ALLOWED: [(Status, Status); 9] = [
+        (Status::Active, Status::Active),
+        (Status::Active, Status::Completed),
+        (Status::Active, Status::Failed),
+        (Status::Completed, Status::Active),
+        (Status::Failed, Status::Active),
+        (Status::Active, Status::Archived),
+        (Status::Completed, Status::Archived),
+        (Status::Failed, Status::Archived),
+        (Status::Archived, Status::Archived),
+    ];
+
+    fn command() -> impl Strategy<Value = Command> {
+        prop::sample::select(vec![
+            Command::Complete,
+            Command::Fail,
+            Command::Message,
+            Command::Cancel,
+            Command::Archive,
+        ])
+    }
+
+    proptest! {
+        #[test]
+        fn every_story_keeps_to_the_allowed_transitions(story in prop::collection::vec(command(), 0..40)) {
+            let mut status = Status::Active;
+            for command in story {
+                match status.after(command) {
+                    Ok(next) => {
+                        prop_assert!(ALLOWED.contains(&(status, next)));
+                        status = next;
+                    }
+                    Err(Refusal(refused)) => prop_assert_eq!(refused, status),
+                }
+            }
+        }
+
+        #[test]
+        fn archived_is_final(story in prop::collection::vec(command(), 0..20)) {
+            let mut status = Status::Archived;
+            for command in story {
+                status = status.after(command).unwrap_or(status);
+            }
+            prop_assert_eq!(status, Status::Archived);
+        }
+    }
+
+    #[test]
+    fn only_an_active_job_is_cancelled() {
+        for status in Status::ALL {
+            assert_eq!(status.after(Command::Cancel).is_ok(), status == Status::Active);
+        }
+    }
+
+    #[test]
+    fn every_word_reads_back() {
+        for status in Status::ALL {
+            assert_eq!(Status::parse(status.as_str()), Some(status));
+        }
+        for outcome in Outcome::ALL {
+            assert_eq!(Outcome::parse(outcome.as_str()), Some(outcome));
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The words Copydesk is written in: ids, keys, projects, jobs and their state machine.
+//!
+//! Nothing here does I/O. Everything above imports from here; this imports from nobody.
+
+mod clock;
+mod id;
+mod job;
+mod key;
+mod project;
+mod prompt;
+mod repository;
+mod window;
+
+pub use clock::{Clock, SystemClock, Timestamp};
+pub use id::{new_id, random_fraction, random_suffix};
+pub use job::{Command, Job, Message, Outcome, Refusal, Status, Usage};
+pub use key::{ApiKey, KeyRecord, MalformedKey, Scope};
+pub use project::{Invalid, Project, ProjectId, docs_path, git_ref, model_name, time_zone};
+pub use prompt::{MAX_PROMPT_BYTES, Prompt, PromptError};
+pub use repository::Repository;
+pub use window::{Standing, Window};

@@ -1,0 +1,132 @@
+//! What stands before every job creation and every message: idempotency and the rate limit of the project.
+
+use std::time::Duration;
+
+use copydesk_domain::{Refusal, Standing, Timestamp, Window};
+
+use crate::conn::{Conn, Result, values};
+
+/// How long an idempotency key is remembered.
+const KEPT: Duration = Duration::from_secs(24 * 3600);
+
+/// The client's promise that a request with this key is one and the same.
+#[derive(Debug, Clone)]
+pub struct Idempotency {
+    /// The key.
+    pub key: String,
+    /// A digest of everything that makes the request what it is.
+    pub fingerprint: String,
+}
+
+/// What became of a creation or a message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Admission {
+    /// It was done now, or a request with the same key had done it before: the answer to give.
+    Done {
+        /// The job it is about.
+        job_id: String,
+        /// The answer, as it was rendered the first time.
+        answer: String,
+        /// Where the project stands, if it has a limit.
+        standing: Option<Standing>,
+        /// Whether it had been done before.
+        replayed: bool,
+    },
+    /// The idempotency key belongs to a request with another body.
+    KeyReused,
+    /// The project has used up its hour.
+    Limited(Standing),
+    /// There is no such project, or no such job in it.
+    NotFound,
+    /// The job's status does not allow it.
+    Refused(Refusal),
+}
+
+/// The way is free: where the project will stand after this one.
+pub(crate) struct Admitted {
+    pub(crate) standing: Option<Standing>,
+}
+
+/// Checks in this order: the project, an earlier request with the same key, the limit. It holds the project's row,
+/// so that two requests at the same instant come one after the other.
+pub(crate) async fn admit(
+    c: &mut dyn Conn,
+    project_id: &str,
+    window: Window,
+    idempotency: Option<&Idempotency>,
+    now: Timestamp,
+) -> Result<Result<Admitted, Admission>> {
+    if c.row_locked("SELECT id FROM projects WHERE id = $1", values![project_id]).await?.is_none() {
+        return Ok(Err(Admission::NotFound));
+    }
+    let (counted, oldest) = count(c, project_id, window, now).await?;
+    if let Some(idempotency) = idempotency
+        && let Some(earlier) = find(c, project_id, idempotency, now).await?
+    {
+        let standing = (!window.is_off()).then(|| window.standing(counted, oldest, now));
+        return Ok(Err(match earlier {
+            Admission::Done { job_id, answer, .. } => Admission::Done { job_id, answer, standing, replayed: true },
+            other => other,
+        }));
+    }
+    if window.is_off() {
+        return Ok(Ok(Admitted { standing: None }));
+    }
+    if counted >= window.limit {
+        return Ok(Err(Admission::Limited(window.standing(counted, oldest, now))));
+    }
+    Ok(Ok(Admitted { standing: Some(window.standing(counted + 1, oldest.or(Some(now)), now)) }))
+}
+
+/// How many creations and messages count now, and when the oldest of them was. Every one of them is a row of
+/// `messages`, so the limit needs no state of its own and is exact in every process.
+async fn count(c: &mut dyn Conn, project_id: &str, window: Window, now: Timestamp) -> Result<(u32, Option<Timestamp>)> {
+    if window.is_off() {
+        return Ok((0, None));
+    }
+    let row = c
+        .row(
+            "SELECT count(*), MIN(created_at) FROM (SELECT created_at FROM messages WHERE project_id = $1 \
+             AND created_at > $2 ORDER BY created_at DESC LIMIT $3) AS recent",
+            values![project_id, window.opens_at(now), window.limit],
+        )
+        .await?;
+    match row {
+        Some(row) => Ok((row.u32(0)?, row.opt_time(1)?)),
+        None => Ok((0, None)),
+    }
+}
+
+async fn find(c: &mut dyn Conn, project_id: &str, it: &Idempotency, now: Timestamp) -> Result<Option<Admission>> {
+    let row = c
+        .row(
+            "SELECT fingerprint, job_id, answer FROM idempotency WHERE project_id = $1 AND key = $2 AND expires_at > $3",
+            values![project_id, &it.key, now],
+        )
+        .await?;
+    let Some(row) = row else { return Ok(None) };
+    if row.text(0)? != it.fingerprint {
+        return Ok(Some(Admission::KeyReused));
+    }
+    Ok(Some(Admission::Done { job_id: row.string(1)?, answer: row.string(2)?, standing: None, replayed: true }))
+}
+
+/// Keeps the answer for the requests that may follow with the same key.
+pub(crate) async fn remember(
+    c: &mut dyn Conn,
+    project_id: &str,
+    it: Idempotency,
+    job_id: &str,
+    answer: &str,
+    now: Timestamp,
+) -> Result<()> {
+    c.run(
+        "INSERT INTO idempotency (project_id, key, fingerprint, job_id, answer, expires_at) \
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (project_id, key) DO UPDATE SET \
+         fingerprint = excluded.fingerprint, job_id = excluded.job_id, answer = excluded.answer, \
+         expires_at = excluded.expires_at",
+        values![project_id, it.key, it.fingerprint, job_id, answer, now.plus(KEPT)],
+    )
+    .await
+    .map(drop)
+}

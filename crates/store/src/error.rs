@@ -1,0 +1,69 @@
+/// What can go wrong between the program and its database.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// Nobody answers, or the disk does not; trying again later may help.
+    #[error("the database cannot be reached: {0}")]
+    Unreachable(String),
+    /// The database was migrated by a newer program.
+    #[error(
+        "this database was written by a newer Copydesk: its schema is version {found}, this program knows up to {known}; \
+         run the newer program, or restore a backup made before the upgrade"
+    )]
+    Newer {
+        /// The schema version of the database.
+        found: i64,
+        /// The newest version this program knows.
+        known: i64,
+    },
+    /// Tables are missing or old.
+    #[error(
+        "this database has schema version {found} and the program needs {known}; run `copydesk migrate` or `copydesk serve`"
+    )]
+    Older {
+        /// The schema version of the database.
+        found: i64,
+        /// The version this program needs.
+        known: i64,
+    },
+    /// The address names no kind of database that Copydesk knows.
+    #[error("{0}")]
+    BadAddress(String),
+    /// The database refused a statement.
+    #[error("the database refused: {0}")]
+    Refused(String),
+    /// A row does not hold what the program wrote.
+    #[error("the database holds something unreadable: {0}")]
+    Unreadable(String),
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, SystemIoFailure};
+        match error.sqlite_error_code() {
+            Some(CannotOpen | DatabaseBusy | DatabaseLocked | DiskFull | SystemIoFailure) => {
+                Self::Unreachable(error.to_string())
+            }
+            _ => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match &error {
+            sqlx::Error::Database(refused) => {
+                let code = refused.code().unwrap_or_default();
+                // 08 connection, 53 out of resources, 57P shut down or starting, 28/3D wrong user or database.
+                if ["08", "53", "57P", "28", "3D"].iter().any(|class| code.starts_with(class)) {
+                    Self::Unreachable(refused.message().to_owned())
+                } else {
+                    Self::Refused(refused.message().to_owned())
+                }
+            }
+            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::ColumnNotFound(_) => {
+                Self::Unreadable(error.to_string())
+            }
+            _ => Self::Unreachable(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+use tokio::sync::broadcast;
+
+/// Something that a waiting part of the program may want to look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A job can be claimed.
+    Ready,
+    /// A job has changed, its cancellation and its events included.
+    Job(String),
+}
+
+/// Who tells whom that something changed. It only wakes: what happened is read from the database, so a lost
+/// wake-up costs time, never truth.
+#[derive(Debug, Clone)]
+pub(crate) struct Hub(broadcast::Sender<Change>);
+
+impl Hub {
+    pub(crate) fn new() -> Self {
+        Self(broadcast::channel(1024).0)
+    }
+
+    pub(crate) fn publish(&self, change: Change) {
+        // Fails only when nobody listens.
+        let _ = self.0.send(change);
+    }
+
+    pub(crate) fn subscribe(&self) -> Changes {
+        Changes(self.0.subscribe())
+    }
+}
+
+/// A subscription to changes.
+#[derive(Debug)]
+pub struct Changes(broadcast::Receiver<Change>);
+
+impl Changes {
+    /// Waits until `wanted` says yes to a change, or until changes were missed and anything may have happened.
+    pub async fn wait_for(&mut self, mut wanted: impl FnMut(&Change) -> bool) {
+        loop {
+            match self.0.recv().await {
+                Ok(change) if wanted(&change) => return,
+                Ok(_) => {}
+                Err(broadcast::error::RecvError::Lagged(_)) => return,
+                // The store is gone; callers have a timer beside this.
+                Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+use std::sync::LazyLock;
+
+use copydesk_domain::{ApiKey, KeyRecord, Project, Scope, Timestamp, new_id};
+
+use crate::conn::{Conn, Result, Row, values};
+use crate::{Store, StoreError, projects};
+
+const COLUMNS: &str =
+    "k.id, k.project_id, k.name, k.scope, k.hint, k.created_at, k.expires_at, k.revoked_at, k.last_used_at";
+const WIDTH: usize = 9;
+
+/// A key to make.
+#[derive(Debug, Clone)]
+pub struct NewKey {
+    /// The project it opens; none: all of them.
+    pub project_id: Option<String>,
+    /// What to call it.
+    pub name: String,
+    /// What it may do.
+    pub scope: Scope,
+    /// From when on it is refused.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A key that was found, and the project it was shown for if there is one of that id.
+#[derive(Debug, Clone)]
+pub struct Access {
+    /// The key, which may be revoked or expired.
+    pub key: KeyRecord,
+    /// The project, whether or not the key opens it.
+    pub project: Option<Project>,
+}
+
+impl Store {
+    /// Makes a key: its record, and the key itself, which is not kept. None if there is no such project.
+    pub async fn create_key(&self, new: NewKey) -> Result<Option<(KeyRecord, ApiKey)>> {
+        let now = self.now();
+        let key = ApiKey::generate();
+        let (digest, hint) = (key.digest(), key.hint());
+        let record = self.write(move |c| Box::pin(create(c, new, digest, hint, now))).await?;
+        Ok(record.map(|record| (record, key)))
+    }
+
+    /// Keys, oldest first; with a project, those that open it.
+    pub async fn keys(&self, project_id: Option<&str>) -> Result<Vec<KeyRecord>> {
+        let project_id = project_id.map(str::to_owned);
+        self.read(move |c| Box::pin(list(c, project_id))).await
+    }
+
+    /// Revokes a key at once, for every process. Again does nothing. None if there is no such key.
+    pub async fn revoke_key(&self, id: &str) -> Result<Option<KeyRecord>> {
+        let (id, now) = (id.to_owned(), self.now());
+        self.write(move |c| Box::pin(revoke(c, id, now))).await
+    }
+
+    /// The key of that digest and the project of that id, in one look.
+    pub async fn access(&self, digest: String, project_id: String) -> Result<Option<Access>> {
+        self.read(move |c| Box::pin(access(c, digest, project_id))).await
+    }
+
+    /// Notes when keys were last used.
+    pub async fn touch_keys(&self, used: Vec<(String, Timestamp)>) -> Result<()> {
+        self.write(move |c| Box::pin(touch(c, used))).await
+    }
+}
+
+async fn create(
+    c: &mut dyn Conn,
+    new: NewKey,
+    digest: String,
+    hint: String,
+    now: Timestamp,
+) -> Result<Option<KeyRecord>> {
+    if let Some(project_id) = &new.project_id
+        && c.row_locked("SELECT id FROM projects WHERE id = $1", values![project_id]).await?.is_none()
+    {
+        return Ok(None);
+    }
+    let record = KeyRecord {
+        id: new_id(now),
+        project_id: new.project_id,
+        name: new.name,
+        scope: new.scope,
+        hint,
+        created_at: now,
+        expires_at: new.expires_at,
+        revoked_at: None,
+        last_used_at: None,
+    };
+    c.run(
+        "INSERT INTO admin_keys (id, project_id, name, scope, digest, hint, created_at, expires_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        values![
+            &record.id,
+            record.project_id.clone(),
+            &record.name,
+            record.scope.as_str(),
+            digest,
+            &record.hint,
+            record.created_at,
+            record.expires_at,
+        ],
+    )
+    .await?;
+    Ok(Some(record))
+}
+
+async fn list(c: &mut dyn Conn, project_id: Option<String>) -> Result<Vec<KeyRecord>> {
+    let rows = match project_id {
+        None => c.rows(format!("SELECT {COLUMNS} FROM admin_keys k ORDER BY k.id"), vec![]).await?,
+        Some(id) => {
+            let sql = format!(
+                "SELECT {COLUMNS} FROM admin_keys k WHERE k.project_id = $1 OR k.project_id IS NULL ORDER BY k.id"
+            );
+            c.rows(sql, values![id]).await?
+        }
+    };
+    rows.iter().map(read).collect()
+}
+
+async fn revoke(c: &mut dyn Conn, id: String, now: Timestamp) -> Result<Option<KeyRecord>> {
+    c.run("UPDATE admin_keys SET revoked_at = COALESCE(revoked_at, $1) WHERE id = $2", values![now, &id]).await?;
+    let row = c.row(format!("SELECT {COLUMNS} FROM admin_keys k WHERE k.id = $1"), values![id]).await?;
+    row.map(|row| read(&row)).transpose()
+}
+
+async fn access(c: &mut dyn Conn, digest: String, project_id: String) -> Result<Option<Access>> {
+    static SQL: LazyLock<String> = LazyLock::new(|| {
+        let project = projects::COLUMNS;
+        format!("SELECT {COLUMNS}, {project} FROM admin_keys k LEFT JOIN projects p ON p.id = $1 WHERE k.digest = $2")
+    });
+    let Some(row) = c.row(SQL.as_str(), values![project_id, digest]).await? else { return Ok(None) };
+    let project = match row.opt_text(WIDTH)? {
+        Some(_) => Some(projects::read(&row, WIDTH)?),
+        None => None,
+    };
+    Ok(Some(Access { key: read(&row)?, project }))
+}
+
+async fn touch(c: &mut dyn Conn, mut used: Vec<(String, Timestamp)>) -> Result<()> {
+    // In one order everywhere, so that two processes cannot wait for each other.
+    used.sort();
+    for (id, at) in used {
+        c.run(
+            "UPDATE admin_keys SET last_used_at = $1 WHERE id = $2 AND COALESCE(last_used_at, 0) < $1",
+            values![at, id],
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+fn read(row: &Row) -> Result<KeyRecord> {
+    Ok(KeyRecord {
+        id: row.string(0)?,
+        project_id: row.opt_string(1)?,
+        name: row.string(2)?,
+        scope: Scope::parse(row.text(3)?).ok_or_else(|| StoreError::Unreadable("a key's scope".to_owned()))?,
+        hint: row.string(4)?,
+        created_at: row.time(5)?,
+        expires_at: row.opt_time(6)?,
+        revoked_at: row.opt_time(7)?,
+        last_used_at: row.opt_time(8)?,
+    })
+}

@@ -1,0 +1,68 @@
+use copydesk_domain::Timestamp;
+
+use crate::StoreError;
+use crate::conn::{Conn, Dialect, Result, values};
+
+/// Every schema there has been, oldest first. What is here is never edited once released; a change is a new line.
+const MIGRATIONS: &[(i64, &str, &str)] = &[(1, "foundation", include_str!("../migrations/0001_foundation.sql"))];
+
+/// The newest schema version this program knows.
+pub(crate) const KNOWN: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
+
+/// Brings the database to [`KNOWN`] and says which versions were added.
+pub(crate) async fn migrate(c: &mut dyn Conn, now: Timestamp) -> Result<Vec<i64>> {
+    if c.dialect() == Dialect::Postgres {
+        // Two servers that start at once wait for each other here; the lock goes with the transaction.
+        c.rows("SELECT 1 FROM (SELECT pg_advisory_xact_lock(8245113406)) AS held", vec![]).await?;
+    }
+    let table = in_dialect(
+        "CREATE TABLE IF NOT EXISTS schema_versions (version {int} PRIMARY KEY, name TEXT NOT NULL, applied_at {int} NOT NULL) {strict}",
+        c.dialect(),
+    );
+    c.batch(table.into()).await?;
+    let found = newest(c).await?;
+    if found > KNOWN {
+        return Err(StoreError::Newer { found, known: KNOWN });
+    }
+    let mut added = Vec::new();
+    for (version, name, sql) in MIGRATIONS.iter().filter(|(version, ..)| *version > found) {
+        c.batch(in_dialect(sql, c.dialect()).into()).await?;
+        let row = values![*version, *name, now];
+        c.run("INSERT INTO schema_versions (version, name, applied_at) VALUES ($1, $2, $3)", row).await?;
+        added.push(*version);
+    }
+    Ok(added)
+}
+
+/// Says whether the database has the schema that this program needs.
+pub(crate) async fn check(c: &mut dyn Conn) -> Result<()> {
+    let tables = match c.dialect() {
+        Dialect::Sqlite => "SELECT count(*) FROM sqlite_master WHERE name = 'schema_versions'",
+        Dialect::Postgres => {
+            "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_versions'"
+        }
+    };
+    let made = c.row(tables, vec![]).await?.map_or(Ok(0), |row| row.int(0))? > 0;
+    let found = if made { newest(c).await? } else { 0 };
+    match found {
+        KNOWN => Ok(()),
+        found if found > KNOWN => Err(StoreError::Newer { found, known: KNOWN }),
+        found => Err(StoreError::Older { found, known: KNOWN }),
+    }
+}
+
+async fn newest(c: &mut dyn Conn) -> Result<i64> {
+    let row = c.row("SELECT COALESCE(MAX(version), 0) FROM schema_versions", vec![]).await?;
+    row.map_or(Ok(0), |row| row.int(0))
+}
+
+fn in_dialect(sql: &str, dialect: Dialect) -> String {
+    let words = match dialect {
+        Dialect::Sqlite => [("{int}", "INTEGER"), ("{id}", "TEXT"), ("{bytes}", "BLOB"), ("{strict}", "STRICT")],
+        // The C collation compares bytes, as SQLite does; ids sort by age only that way.
+        Dialect::Postgres => {
+            [("{int}", "BIGINT"), ("{id}", "TEXT COLLATE \"C\""), ("{bytes}", "BYTEA"), ("{strict}", "")]
+        }
+    };
+    words.iter().fold(sql.to_owned(), |sql, (from, to)| sql.replace(from, to))
+}

@@ -1,0 +1,213 @@
+use copydesk_domain::{Project, ProjectId, Repository, Timestamp, random_suffix};
+
+use crate::conn::{Conn, Dialect, Result, Row, values};
+use crate::{Change, Store, StoreError};
+
+pub(crate) const COLUMNS: &str = "p.id, p.name, p.repository, p.base_ref, p.docs_paths, p.time_zone, p.jobs_per_hour, \
+     p.max_running, p.time_limit_seconds, p.created_at, p.updated_at";
+
+/// A project to make.
+#[derive(Debug, Clone)]
+pub struct NewProject {
+    /// The id to give it; none: one made from the name.
+    pub id: Option<ProjectId>,
+    /// Its name.
+    pub name: String,
+    /// Its repository.
+    pub repository: Repository,
+    /// The branch that jobs start from.
+    pub base_ref: String,
+    /// The folders that jobs may edit.
+    pub docs_paths: Vec<String>,
+    /// The reporting time zone.
+    pub time_zone: String,
+    /// See [`Project::jobs_per_hour`].
+    pub jobs_per_hour: Option<u32>,
+    /// See [`Project::max_running`].
+    pub max_running: Option<u32>,
+    /// See [`Project::time_limit_seconds`].
+    pub time_limit_seconds: Option<u32>,
+}
+
+/// What to change of a project; what is none stays as it is. A limit is `Some(None)` to go back to the default.
+#[derive(Debug, Clone, Default)]
+#[allow(missing_docs, reason = "the fields are those of a project")]
+pub struct ProjectChange {
+    pub name: Option<String>,
+    pub repository: Option<Repository>,
+    pub base_ref: Option<String>,
+    pub docs_paths: Option<Vec<String>>,
+    pub time_zone: Option<String>,
+    pub jobs_per_hour: Option<Option<u32>>,
+    pub max_running: Option<Option<u32>>,
+    pub time_limit_seconds: Option<Option<u32>>,
+}
+
+impl Store {
+    /// Makes a project. None if the id that was asked for is taken.
+    pub async fn create_project(&self, new: NewProject) -> Result<Option<Project>> {
+        let now = self.now();
+        self.write(move |c| Box::pin(create(c, new, now))).await
+    }
+
+    /// The project of that id.
+    pub async fn project(&self, id: &str) -> Result<Option<Project>> {
+        let id = id.to_owned();
+        self.read(move |c| Box::pin(get(c, id))).await
+    }
+
+    /// Every project, by id.
+    pub async fn projects(&self) -> Result<Vec<Project>> {
+        let sql = format!("SELECT {COLUMNS} FROM projects p ORDER BY p.id");
+        self.read(move |c| Box::pin(async move { c.rows(sql, vec![]).await?.iter().map(|row| read(row, 0)).collect() }))
+            .await
+    }
+
+    /// Changes a project. None if there is no such project.
+    pub async fn update_project(&self, id: &str, change: ProjectChange) -> Result<Option<Project>> {
+        let (id, now) = (id.to_owned(), self.now());
+        self.write(move |c| Box::pin(update(c, id, change, now))).await
+    }
+
+    /// Deletes a project with its keys, jobs and everything of theirs. Says whether there was one.
+    pub async fn delete_project(&self, id: &str) -> Result<bool> {
+        let id = id.to_owned();
+        self.write(move |c| Box::pin(delete(c, id))).await
+    }
+}
+
+async fn get(c: &mut dyn Conn, id: String) -> Result<Option<Project>> {
+    let row = c.row(format!("SELECT {COLUMNS} FROM projects p WHERE p.id = $1"), values![id]).await?;
+    row.map(|row| read(&row, 0)).transpose()
+}
+
+async fn create(c: &mut dyn Conn, new: NewProject, now: Timestamp) -> Result<Option<Project>> {
+    let asked = new.id.is_some();
+    let wanted = new.id.unwrap_or_else(|| ProjectId::from_name(&new.name));
+    let mut project = Project {
+        id: wanted.as_str().to_owned(),
+        name: new.name,
+        repository: new.repository,
+        base_ref: new.base_ref,
+        docs_paths: new.docs_paths,
+        time_zone: new.time_zone,
+        jobs_per_hour: new.jobs_per_hour,
+        max_running: new.max_running,
+        time_limit_seconds: new.time_limit_seconds,
+        created_at: now,
+        updated_at: now,
+    };
+    while !insert(c, &project).await? {
+        if asked {
+            return Ok(None);
+        }
+        project.id = wanted.with_suffix(&random_suffix()).as_str().to_owned();
+    }
+    Ok(Some(project))
+}
+
+/// False if the id is taken.
+async fn insert(c: &mut dyn Conn, project: &Project) -> Result<bool> {
+    let inserted = c
+        .run(
+            "INSERT INTO projects (id, name, repository, base_ref, docs_paths, time_zone, jobs_per_hour, max_running, \
+             time_limit_seconds, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
+             ON CONFLICT (id) DO NOTHING",
+            values![
+                &project.id,
+                &project.name,
+                project.repository.clone_address(),
+                &project.base_ref,
+                to_json(&project.docs_paths),
+                &project.time_zone,
+                project.jobs_per_hour,
+                project.max_running,
+                project.time_limit_seconds,
+                project.created_at,
+                project.updated_at,
+            ],
+        )
+        .await?;
+    Ok(inserted > 0)
+}
+
+async fn update(c: &mut dyn Conn, id: String, change: ProjectChange, now: Timestamp) -> Result<Option<Project>> {
+    if c.row_locked("SELECT id FROM projects WHERE id = $1", values![&id]).await?.is_none() {
+        return Ok(None);
+    }
+    let Some(old) = get(c, id).await? else { return Ok(None) };
+    let limit_changed = change.max_running.is_some_and(|limit| limit != old.max_running);
+    let project = Project {
+        name: change.name.unwrap_or(old.name),
+        repository: change.repository.unwrap_or(old.repository),
+        base_ref: change.base_ref.unwrap_or(old.base_ref),
+        docs_paths: change.docs_paths.unwrap_or(old.docs_paths),
+        time_zone: change.time_zone.unwrap_or(old.time_zone),
+        jobs_per_hour: change.jobs_per_hour.unwrap_or(old.jobs_per_hour),
+        max_running: change.max_running.unwrap_or(old.max_running),
+        time_limit_seconds: change.time_limit_seconds.unwrap_or(old.time_limit_seconds),
+        updated_at: now,
+        ..old
+    };
+    c.run(
+        "UPDATE projects SET name = $1, repository = $2, base_ref = $3, docs_paths = $4, time_zone = $5, \
+         jobs_per_hour = $6, max_running = $7, time_limit_seconds = $8, updated_at = $9 WHERE id = $10",
+        values![
+            &project.name,
+            project.repository.clone_address(),
+            &project.base_ref,
+            to_json(&project.docs_paths),
+            &project.time_zone,
+            project.jobs_per_hour,
+            project.max_running,
+            project.time_limit_seconds,
+            project.updated_at,
+            &project.id,
+        ],
+    )
+    .await?;
+    if limit_changed {
+        // There may be room for more now.
+        c.announce(Change::Ready).await?;
+    }
+    Ok(Some(project))
+}
+
+async fn delete(c: &mut dyn Conn, id: String) -> Result<bool> {
+    if c.row_locked("SELECT id FROM projects WHERE id = $1", values![&id]).await?.is_none() {
+        return Ok(false);
+    }
+    if c.dialect() == Dialect::Postgres {
+        // Whoever ends a job holds its row and then needs the project for the outbox. So all rows are waited for while
+        // the project can still be referred to; the deletion itself would shut the door first and wait for ever.
+        for table in ["jobs", "admin_keys"] {
+            let sql = format!(
+                "SELECT count(*) FROM (SELECT 1 FROM {table} WHERE project_id = $1 ORDER BY id FOR UPDATE) AS held"
+            );
+            c.row(sql, values![&id]).await?;
+        }
+    }
+    Ok(c.run("DELETE FROM projects WHERE id = $1", values![id]).await? > 0)
+}
+
+/// Reads [`COLUMNS`], the first of which is at `from`.
+pub(crate) fn read(row: &Row, from: usize) -> Result<Project> {
+    Ok(Project {
+        id: row.string(from)?,
+        name: row.string(from + 1)?,
+        repository: Repository::from_stored(row.string(from + 2)?),
+        base_ref: row.string(from + 3)?,
+        docs_paths: serde_json::from_str(row.text(from + 4)?)
+            .map_err(|error| StoreError::Unreadable(format!("a project's folders: {error}")))?,
+        time_zone: row.string(from + 5)?,
+        jobs_per_hour: row.opt_u32(from + 6)?,
+        max_running: row.opt_u32(from + 7)?,
+        time_limit_seconds: row.opt_u32(from + 8)?,
+        created_at: row.time(from + 9)?,
+        updated_at: row.time(from + 10)?,
+    })
+}
+
+fn to_json(paths: &[String]) -> String {
+    serde_json::Value::from(paths.to_vec()).to_string()
+}

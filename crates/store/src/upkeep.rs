@@ -1,0 +1,115 @@
+//! What has to be done from time to time: leases that ran out, jobs whose time is up, rows nobody needs any more.
+
+use std::time::Duration;
+
+use copydesk_domain::{Outcome, Timestamp};
+
+use crate::conn::{Conn, Result, values};
+use crate::jobs::control::{Ending, end};
+use crate::{QueueTerms, Retry, Store, jobs, lease};
+
+pub(crate) const OUT_OF_TIME: &str = "The job took longer than the project allows.";
+
+/// How long something waits in the outbox for its delivery before it is given up.
+const OUTBOX_KEPT: Duration = Duration::from_secs(3 * 24 * 3600);
+
+/// What the reaper did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reaped {
+    /// Jobs whose worker was dead, put back into the queue.
+    pub requeued: u32,
+    /// Jobs that were ended.
+    pub ended: u32,
+}
+
+impl Store {
+    /// Takes jobs from workers that gave no sign of life and ends jobs whose time is up. Any number of processes
+    /// may do this at once.
+    pub async fn reap(&self, terms: &QueueTerms, jitter: impl Fn() -> f64) -> Result<Reaped> {
+        let now = self.now();
+        let queue_opens = now.minus(terms.queue_time);
+        let due = self.read(move |c| Box::pin(due(c, now, queue_opens))).await?;
+        let mut reaped = Reaped::default();
+        for job_id in due {
+            let (attempts, jitter) = (terms.attempts, jitter());
+            let retry = self.write(move |c| Box::pin(reap_one(c, job_id, attempts, jitter, queue_opens, now))).await?;
+            match retry {
+                Some(Retry::At(_)) => reaped.requeued += 1,
+                Some(Retry::GaveUp) => reaped.ended += 1,
+                None => {}
+            }
+        }
+        Ok(reaped)
+    }
+
+    /// Forgets idempotency keys that have expired and outbox entries that are too old to matter.
+    pub async fn purge(&self) -> Result<u64> {
+        let now = self.now();
+        self.write(move |c| Box::pin(purge(c, now))).await
+    }
+}
+
+async fn due(c: &mut dyn Conn, now: Timestamp, queue_opens: Timestamp) -> Result<Vec<String>> {
+    let leased = c
+        .rows(
+            "SELECT id FROM jobs WHERE status = 'active' AND worker IS NOT NULL AND lease_expires_at <= $1 LIMIT 100",
+            values![now],
+        )
+        .await?;
+    let waiting = c
+        .rows(
+            "SELECT id FROM jobs WHERE status = 'active' AND worker IS NULL AND (deadline_at <= $1 \
+             OR (deadline_at IS NULL AND queued_at <= $2)) LIMIT 100",
+            values![now, queue_opens],
+        )
+        .await?;
+    leased.iter().chain(&waiting).map(|row| row.string(0)).collect()
+}
+
+async fn reap_one(
+    c: &mut dyn Conn,
+    job_id: String,
+    attempts: u32,
+    jitter: f64,
+    queue_opens: Timestamp,
+    now: Timestamp,
+) -> Result<Option<Retry>> {
+    let Some(job) = jobs::get_locked(c, &job_id).await? else { return Ok(None) };
+    let row = c
+        .row(
+            "SELECT worker, lease_expires_at, deadline_at, queued_at FROM jobs WHERE id = $1 AND status = 'active'",
+            values![&job_id],
+        )
+        .await?;
+    // Another reaper, or the worker itself, may have been faster.
+    let Some(row) = row else { return Ok(None) };
+    let leased = row.opt_text(0)?.is_some();
+    let (expires_at, deadline_at, queued_at) = (row.opt_time(1)?, row.opt_time(2)?, row.time(3)?);
+    if leased {
+        if expires_at.is_some_and(|at| at > now) {
+            return Ok(None);
+        }
+        return lease::put_back(c, &job, "its worker stopped answering", attempts, jitter, now).await.map(Some);
+    }
+    let message = match deadline_at {
+        Some(deadline) if deadline <= now => OUT_OF_TIME,
+        None if queued_at <= queue_opens => {
+            "No worker took the job in time; see whether a worker runs that can serve its model."
+        }
+        _ => return Ok(None),
+    };
+    end(c, &job, Ending::new(Outcome::TimedOut, message), now).await?;
+    Ok(Some(Retry::GaveUp))
+}
+
+async fn purge(c: &mut dyn Conn, now: Timestamp) -> Result<u64> {
+    let skip = c.skip_locked();
+    let keys = format!(
+        "DELETE FROM idempotency WHERE (project_id, key) IN \
+         (SELECT project_id, key FROM idempotency WHERE expires_at <= $1 {skip})"
+    );
+    let keys = c.run(keys, values![now]).await?;
+    let entries = format!("DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE created_at <= $1 {skip})");
+    let entries = c.run(entries, values![now.minus(OUTBOX_KEPT)]).await?;
+    Ok(keys + entries)
+}

@@ -1,0 +1,198 @@
+//! A queue in a few lines of plain memory, to compare the real one with.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use copydesk_domain::{Outcome, Status, Timestamp};
+use copydesk_store::{Finished, Lease, LeaseLost, Pulse, QueueTerms, Reaped, Retry};
+
+/// A job as the model has it.
+#[derive(Debug, Clone)]
+pub struct ModelJob {
+    pub project: String,
+    pub status: Status,
+    pub outcome: Option<Outcome>,
+    pub turn: u32,
+    pub messages: u32,
+    pub cancelling: bool,
+    pub attempt: i64,
+    /// Who holds it, and until when.
+    pub held: Option<(Lease, Timestamp)>,
+    pub tries: u32,
+    pub not_before: Timestamp,
+    queued_at: Timestamp,
+    deadline: Option<Timestamp>,
+}
+
+pub struct Model {
+    pub terms: QueueTerms,
+    /// The running limit of each project; 0 is none.
+    pub limits: BTreeMap<String, usize>,
+    pub jobs: BTreeMap<String, ModelJob>,
+}
+
+impl Model {
+    pub fn create(&mut self, project: &str, id: &str, now: Timestamp) {
+        let job = ModelJob {
+            project: project.to_owned(),
+            status: Status::Active,
+            outcome: None,
+            turn: 1,
+            messages: 1,
+            cancelling: false,
+            attempt: 0,
+            held: None,
+            tries: 0,
+            not_before: now,
+            queued_at: now,
+            deadline: None,
+        };
+        assert!(self.jobs.insert(id.to_owned(), job).is_none(), "an id is given once");
+    }
+
+    /// Whether it was taken.
+    pub fn message(&mut self, id: &str, now: Timestamp) -> bool {
+        let job = self.job(id);
+        match job.status {
+            Status::Archived => return false,
+            Status::Active => {}
+            Status::Completed | Status::Failed => {
+                (job.status, job.outcome, job.turn) = (Status::Active, None, job.turn + 1);
+                (job.tries, job.not_before, job.queued_at, job.deadline) = (0, now, now, None);
+            }
+        }
+        job.messages += 1;
+        true
+    }
+
+    /// Whether it was taken.
+    pub fn cancel(&mut self, id: &str) -> bool {
+        let job = self.job(id);
+        if job.status != Status::Active {
+            return false;
+        }
+        if job.held.is_some() {
+            job.cancelling = true;
+        } else {
+            job.end(Outcome::Cancelled);
+        }
+        true
+    }
+
+    pub fn archive(&mut self, id: &str) {
+        let job = self.job(id);
+        if job.status == Status::Active {
+            job.end(Outcome::Cancelled);
+        }
+        job.status = Status::Archived;
+    }
+
+    /// The job that a claim must give, leased.
+    pub fn claim(&mut self, worker: &str, now: Timestamp) -> Option<Lease> {
+        let room = |project: &str| {
+            let running = self.jobs.values().filter(|job| job.project == project && job.held.is_some()).count();
+            self.limits[project] == 0 || running < self.limits[project]
+        };
+        let free = |job: &ModelJob| job.status == Status::Active && job.held.is_none() && job.not_before <= now;
+        let waiting = self.jobs.iter().filter(|(_, job)| free(job) && room(&job.project));
+        let (_, id) = waiting.map(|(id, job)| (job.not_before, id.clone())).min()?;
+        let terms = self.terms.clone();
+        let job = self.job(&id);
+        (job.attempt, job.tries) = (job.attempt + 1, job.tries + 1);
+        job.deadline.get_or_insert(now.plus(terms.job_time));
+        let lease = Lease { job_id: id, worker: worker.to_owned(), attempt: job.attempt };
+        job.held = Some((lease.clone(), now.plus(terms.lease)));
+        Some(lease)
+    }
+
+    pub fn heartbeat(&mut self, lease: &Lease, now: Timestamp) -> Result<Pulse, LeaseLost> {
+        let until = now.plus(self.terms.lease);
+        let job = self.hold(lease)?;
+        job.held = Some((lease.clone(), until));
+        if job.cancelling { Err(LeaseLost::Cancelled) } else { Ok(Pulse { newest_message: job.messages }) }
+    }
+
+    pub fn step(&mut self, lease: &Lease) -> Result<(), LeaseLost> {
+        let job = self.hold(lease)?;
+        if job.cancelling { Err(LeaseLost::Cancelled) } else { Ok(()) }
+    }
+
+    pub fn finish(&mut self, lease: &Lease, outcome: Outcome, taken_through: u32) -> Result<Finished, LeaseLost> {
+        let job = self.hold(lease)?;
+        if job.cancelling {
+            job.end(Outcome::Cancelled);
+            return Err(LeaseLost::Cancelled);
+        }
+        if job.messages > taken_through && outcome != Outcome::TimedOut {
+            return Ok(Finished::NewMessages);
+        }
+        job.end(outcome);
+        Ok(Finished::Ended)
+    }
+
+    pub fn release(&mut self, lease: &Lease, now: Timestamp) -> Result<(), LeaseLost> {
+        let job = self.hold(lease)?;
+        if job.cancelling {
+            job.end(Outcome::Cancelled);
+        } else {
+            (job.held, job.tries, job.not_before) = (None, job.tries - 1, now);
+        }
+        Ok(())
+    }
+
+    pub fn retry(&mut self, lease: &Lease, now: Timestamp) -> Result<Retry, LeaseLost> {
+        let attempts = self.terms.attempts;
+        Ok(self.hold(lease)?.put_back(attempts, now))
+    }
+
+    pub fn reap(&mut self, now: Timestamp) -> Reaped {
+        let (terms, mut reaped) = (self.terms.clone(), Reaped::default());
+        for job in self.jobs.values_mut().filter(|job| job.status == Status::Active) {
+            let up = match (&job.held, job.deadline) {
+                (Some((_, until)), _) if *until <= now => job.put_back(terms.attempts, now),
+                (None, Some(deadline)) if deadline <= now => job.end(Outcome::TimedOut),
+                (None, None) if job.queued_at.plus(terms.queue_time) <= now => job.end(Outcome::TimedOut),
+                _ => continue,
+            };
+            match up {
+                Retry::At(_) => reaped.requeued += 1,
+                Retry::GaveUp => reaped.ended += 1,
+            }
+        }
+        reaped
+    }
+
+    fn job(&mut self, id: &str) -> &mut ModelJob {
+        self.jobs.get_mut(id).unwrap()
+    }
+
+    fn hold(&mut self, lease: &Lease) -> Result<&mut ModelJob, LeaseLost> {
+        let job = self.job(&lease.job_id);
+        if job.held.as_ref().is_some_and(|(held, _)| held == lease) { Ok(job) } else { Err(LeaseLost::Lost) }
+    }
+}
+
+impl ModelJob {
+    fn end(&mut self, outcome: Outcome) -> Retry {
+        let well = matches!(outcome, Outcome::PrCreated | Outcome::NoChanges);
+        self.status = if well { Status::Completed } else { Status::Failed };
+        (self.outcome, self.held, self.cancelling) = (Some(outcome), None, false);
+        Retry::GaveUp
+    }
+
+    fn put_back(&mut self, attempts: u32, now: Timestamp) -> Retry {
+        if self.cancelling {
+            return self.end(Outcome::Cancelled);
+        }
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            return self.end(Outcome::TimedOut);
+        }
+        if self.tries >= attempts {
+            return self.end(Outcome::Error);
+        }
+        // With no jitter the pause is half of one, two, four, … seconds.
+        self.not_before = now.plus(Duration::from_millis(500 << (self.tries - 1)));
+        self.held = None;
+        Retry::At(self.not_before)
+    }
+}

@@ -1,0 +1,279 @@
+//! The queue: who may take which job, and when.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use copydesk_domain::Status;
+use copydesk_store::{Claimed, Finished, NewJob, NewProject, ProjectChange, QueueDepth, QueueTerms, Retry, Store};
+use futures_util::future::join_all;
+
+use crate::desk::{
+    Desk, LEASE, MILLISECOND, OFF, SECOND, admitted, claim, create, done, models, new_job, new_project, render, terms,
+};
+
+behaviours! {
+    an_empty_queue_gives_nothing,
+    the_job_that_waited_longest_comes_first,
+    a_worker_gets_only_models_it_can_run,
+    a_job_is_not_claimed_before_its_pause_is_over,
+    a_claim_brings_all_that_is_needed_to_run_the_job,
+    the_time_limit_is_the_projects_own_if_it_has_one,
+    two_workers_never_hold_one_job,
+    a_full_project_waits_and_holds_no_other_back,
+    a_project_overrides_the_running_limit,
+    a_limit_of_zero_lets_all_run,
+    the_running_limit_is_never_exceeded,
+    a_limit_raised_lets_more_run,
+    next_due_names_the_next_instant_with_something_to_do,
+    the_depth_counts_those_that_wait_and_those_that_run,
+}
+
+fn limited(running_per_project: u32) -> QueueTerms {
+    QueueTerms { running_per_project, ..terms() }
+}
+
+async fn claim_limited(store: &Store, limit: u32) -> Option<Claimed> {
+    store.claim("worker", &models(), &limited(limit)).await.unwrap()
+}
+
+/// Claims until there is nothing left, and says how many there were.
+async fn claim_all(store: &Store, limit: u32) -> usize {
+    let mut count = 0;
+    while claim_limited(store, limit).await.is_some() {
+        count += 1;
+    }
+    count
+}
+
+async fn an_empty_queue_gives_nothing(desk: Desk) {
+    assert!(claim(&desk.store, "worker").await.is_none());
+    assert_eq!(desk.store.next_due().await.unwrap(), None);
+    assert_eq!(desk.store.queue_depth().await.unwrap(), QueueDepth { waiting: 0, running: 0 });
+}
+
+async fn the_job_that_waited_longest_comes_first(desk: Desk) {
+    let (one, other) = (desk.project("One").await, desk.project("Other").await);
+    let mut wanted = Vec::new();
+    for (at, project) in [&other, &one, &one, &other, &one].into_iter().enumerate() {
+        if at % 2 == 0 {
+            desk.advance(MILLISECOND);
+        }
+        wanted.push(desk.create(project).await);
+    }
+    let mut claimed = Vec::new();
+    while let Some(next) = claim(&desk.store, "worker").await {
+        claimed.push(next.job.id);
+    }
+    assert_eq!(claimed, wanted);
+}
+
+async fn a_worker_gets_only_models_it_can_run(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let mut ids = BTreeMap::new();
+    for model in ["gpt", "claude", "builtin"] {
+        let new = NewJob { model: model.to_owned(), ..new_job(&project) };
+        let admission = desk.store.create_job(new, OFF, None, render).await.unwrap();
+        ids.insert(model, admitted(&admission).to_owned());
+    }
+    let claim = |models: &'static [&'static str]| {
+        let (store, models) = (desk.store.clone(), models.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
+        async move { store.claim("worker", &models, &terms()).await.unwrap().map(|claimed| claimed.job.id) }
+    };
+    assert_eq!(claim(&[]).await, None);
+    assert_eq!(claim(&["other", "GPT"]).await, None);
+    assert_eq!(claim(&["builtin", "claude"]).await.as_ref(), ids.get("claude"));
+    assert_eq!(claim(&["builtin", "claude"]).await.as_ref(), ids.get("builtin"));
+    assert_eq!(claim(&["builtin", "claude"]).await, None);
+    assert_eq!(claim(&["gpt"]).await.as_ref(), ids.get("gpt"));
+}
+
+async fn a_job_is_not_claimed_before_its_pause_is_over(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let id = desk.create(&project).await;
+    let first = desk.claim("worker").await;
+    let retry = desk.store.retry_later(&first.lease, "no answer", 3, 1.0).await.unwrap().unwrap();
+    assert_eq!(retry, Retry::At(desk.now().plus(SECOND)));
+    desk.advance(SECOND - MILLISECOND);
+    assert!(claim(&desk.store, "worker").await.is_none());
+    let later = desk.create(&project).await;
+    desk.advance(MILLISECOND);
+    assert_eq!(desk.claim("worker").await.job.id, later, "it stands where its pause ends");
+    assert_eq!(desk.claim("worker").await.job.id, id);
+}
+
+async fn a_claim_brings_all_that_is_needed_to_run_the_job(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let id = desk.create(&project).await;
+    desk.message(&project, &id).await;
+    desk.advance(SECOND);
+    let claimed = desk.claim("worker 7").await;
+    assert_eq!(claimed.lease, crate::desk::lease_of(&id, "worker 7", 1));
+    assert_eq!(claimed.job, desk.job(&project, &id).await);
+    assert_eq!((claimed.job.status, claimed.job.updated_at), (Status::Active, desk.now()));
+    assert_eq!(claimed.messages, desk.store.messages(&id).await.unwrap());
+    assert_eq!((claimed.messages.len(), claimed.tries), (2, 1));
+    assert_eq!(claimed.deadline_at, desk.now().plus(terms().job_time));
+}
+
+async fn the_time_limit_is_the_projects_own_if_it_has_one(desk: Desk) {
+    let new = NewProject { time_limit_seconds: Some(90), ..new_project("Docs") };
+    let project = desk.store.create_project(new).await.unwrap().unwrap().id;
+    desk.create(&project).await;
+    let first = desk.claim("worker").await;
+    let deadline = desk.now().plus(SECOND * 90);
+    assert_eq!(first.deadline_at, deadline);
+    desk.advance(SECOND * 20);
+    desk.store.release(&first.lease).await.unwrap().unwrap();
+    assert_eq!(desk.claim("worker").await.deadline_at, deadline, "being handed over gains no time");
+}
+
+async fn two_workers_never_hold_one_job(desk: Desk) {
+    let project = desk.project("Docs").await;
+    for _ in 0..40 {
+        desk.create(&project).await;
+    }
+    let stores = desk.several_beside(3).await;
+    let workers = (0..9).map(|at| {
+        let store = stores[at % stores.len()].clone();
+        tokio::spawn(async move {
+            let mut mine = Vec::new();
+            while let Some(claimed) = claim(&store, &format!("worker {at}")).await {
+                mine.push(claimed.lease);
+            }
+            mine
+        })
+    });
+    let leases: Vec<_> = join_all(workers).await.into_iter().flat_map(|mine| mine.unwrap()).collect();
+    let by_job: BTreeMap<_, _> = leases.iter().map(|lease| (&lease.job_id, lease)).collect();
+    assert_eq!((leases.len(), by_job.len()), (40, 40), "each job went to one worker");
+    for lease in leases {
+        assert!(desk.store.heartbeat(&lease, LEASE).await.unwrap().is_ok(), "who was given it holds it");
+    }
+}
+
+async fn a_full_project_waits_and_holds_no_other_back(desk: Desk) {
+    let (full, free) = (desk.project("Full").await, desk.project("Free").await);
+    for _ in 0..3 {
+        desk.create(&full).await;
+    }
+    let other = desk.create(&free).await;
+    let first = claim_limited(&desk.store, 1).await.unwrap();
+    assert_eq!(first.job.project_id, full);
+    assert_eq!(claim_limited(&desk.store, 1).await.unwrap().job.id, other);
+    assert!(claim_limited(&desk.store, 1).await.is_none());
+    desk.finish(&first).await;
+    assert_eq!(claim_limited(&desk.store, 1).await.unwrap().job.project_id, full);
+    assert!(claim_limited(&desk.store, 1).await.is_none());
+}
+
+async fn a_project_overrides_the_running_limit(desk: Desk) {
+    for (name, own, of_all, running) in
+        [("Higher", 4, 2, 4), ("Lower", 1, 2, 1), ("Unlimited", 0, 2, 6), ("Limited", 3, 0, 3)]
+    {
+        let project = desk.project_running(name, own).await;
+        for _ in 0..6 {
+            desk.create(&project).await;
+        }
+        assert_eq!(claim_all(&desk.store, of_all).await, running, "{name}");
+        desk.store.delete_project(&project).await.unwrap();
+    }
+}
+
+async fn a_limit_of_zero_lets_all_run(desk: Desk) {
+    let project = desk.project("Docs").await;
+    for _ in 0..12 {
+        desk.create(&project).await;
+    }
+    assert_eq!(claim_all(&desk.store, 0).await, 12);
+}
+
+/// Several workers of several processes run all jobs of three projects; at no instant do more of one project run
+/// than it allows. The count goes up after the claim and down before the end, so it is never more than the truth.
+async fn the_running_limit_is_never_exceeded(desk: Desk) {
+    let mut running = BTreeMap::new();
+    for (name, limit) in [("one", 1), ("two", 2), ("default", 3)] {
+        let project = match name {
+            "default" => desk.project(name).await,
+            _ => desk.project_running(name, limit as u32).await,
+        };
+        for _ in 0..12 {
+            desk.create(&project).await;
+        }
+        running.insert(project, (AtomicUsize::new(0), limit));
+    }
+    let running = Arc::new(running);
+    let stores = desk.several_beside(4).await;
+    let workers = (0..8).map(|at| {
+        let (store, running) = (stores[at % stores.len()].clone(), running.clone());
+        tokio::spawn(async move {
+            let mut ran = 0;
+            while store.queue_depth().await.unwrap().waiting > 0 {
+                let Some(claimed) = claim_limited(&store, 3).await else {
+                    tokio::task::yield_now().await;
+                    continue;
+                };
+                let (count, limit) = &running[&claimed.job.project_id];
+                let now = count.fetch_add(1, Ordering::SeqCst) + 1;
+                assert!(now <= *limit, "{now} of {} run", claimed.job.project_id);
+                store.record_step(&claimed.lease, "working", serde_json::json!({})).await.unwrap().unwrap();
+                count.fetch_sub(1, Ordering::SeqCst);
+                assert_eq!(store.finish(&claimed.lease, done(&claimed)).await.unwrap(), Ok(Finished::Ended));
+                ran += 1;
+            }
+            ran
+        })
+    });
+    let ran: usize = join_all(workers).await.into_iter().map(|ran| ran.unwrap()).sum();
+    assert_eq!(ran, 36);
+}
+
+async fn a_limit_raised_lets_more_run(desk: Desk) {
+    let project = desk.project_running("Docs", 1).await;
+    for _ in 0..4 {
+        create(&desk.store, &project).await;
+    }
+    assert_eq!(claim_all(&desk.store, 0).await, 1);
+    let raise = |limit| ProjectChange { max_running: Some(limit), ..ProjectChange::default() };
+    desk.store.update_project(&project, raise(Some(3))).await.unwrap();
+    assert_eq!(claim_all(&desk.store, 0).await, 2);
+    desk.store.update_project(&project, raise(None)).await.unwrap();
+    assert_eq!(claim_all(&desk.store, 0).await, 1);
+}
+
+async fn next_due_names_the_next_instant_with_something_to_do(desk: Desk) {
+    let project = desk.project("Docs").await;
+    desk.create(&project).await;
+    assert_eq!(desk.store.next_due().await.unwrap(), None, "what can be claimed now was announced");
+    let first = desk.claim("worker").await;
+    assert_eq!(desk.store.next_due().await.unwrap(), Some(desk.now().plus(LEASE)), "the end of a lease");
+    desk.advance(SECOND);
+    desk.store.heartbeat(&first.lease, LEASE).await.unwrap().unwrap();
+    assert_eq!(desk.store.next_due().await.unwrap(), Some(desk.now().plus(LEASE)));
+    desk.create(&project).await;
+    let second = desk.claim("worker").await;
+    desk.store.retry_later(&second.lease, "no answer", 3, 0.0).await.unwrap().unwrap();
+    let pause = Duration::from_millis(500);
+    assert_eq!(desk.store.next_due().await.unwrap(), Some(desk.now().plus(pause)), "the end of a pause");
+    desk.advance(pause);
+    assert_eq!(desk.store.next_due().await.unwrap(), Some(desk.now().plus(LEASE - pause)));
+    desk.finish(&first).await;
+    assert_eq!(desk.store.next_due().await.unwrap(), None);
+}
+
+async fn the_depth_counts_those_that_wait_and_those_that_run(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let depth = || async { desk.store.queue_depth().await.unwrap() };
+    for _ in 0..3 {
+        desk.create(&project).await;
+    }
+    assert_eq!(depth().await, QueueDepth { waiting: 3, running: 0 });
+    let claimed = desk.claim("worker").await;
+    assert_eq!(depth().await, QueueDepth { waiting: 2, running: 1 });
+    desk.store.release(&claimed.lease).await.unwrap().unwrap();
+    assert_eq!(depth().await, QueueDepth { waiting: 3, running: 0 });
+    let claimed = desk.claim("worker").await;
+    desk.finish(&claimed).await;
+    assert_eq!(depth().await, QueueDepth { waiting: 2, running: 0 });
+}

@@ -1,0 +1,191 @@
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use copydesk_domain::{Clock, Repository, Scope, Timestamp};
+use copydesk_server::runner::{Engine, Runner};
+use copydesk_server::{App, Limits, Metrics, Served, Settings, api, keep_up, serve};
+use copydesk_store::{NewKey, NewProject, QueueTerms, Store};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::{Client, Description, ManualClock, PATIENCE, ProjectClient, TestDatabase};
+
+/// The real server on a real port, in this process.
+pub struct TestApp {
+    app: App,
+    client: Client,
+    tasks: Mutex<Option<Tasks>>,
+}
+
+struct Tasks {
+    served: JoinHandle<Served>,
+    upkeep: JoinHandle<()>,
+    runner: Option<JoinHandle<()>>,
+}
+
+/// A server that is about to start.
+pub struct Setup {
+    database: Arc<TestDatabase>,
+    clock: Arc<dyn Clock>,
+    settings: Settings,
+    terms: QueueTerms,
+    engines: Vec<Arc<dyn Engine>>,
+    workers: usize,
+}
+
+/// A key that was made for a test.
+#[derive(Debug, Clone)]
+pub struct TestKey {
+    /// Its id.
+    pub id: String,
+    /// The key itself.
+    pub secret: String,
+}
+
+impl Setup {
+    /// Changes the settings: `builtin`, `noop` and `gate` can be run, `builtin` is the default, nothing is limited.
+    pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    /// Changes the rules of the queue.
+    pub fn terms(mut self, change: impl FnOnce(&mut QueueTerms)) -> Self {
+        change(&mut self.terms);
+        self
+    }
+
+    /// Goes by this clock instead of one that stands still.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Runs jobs too, on these engines, of which the first is the default model.
+    pub fn runner(mut self, workers: usize, engines: Vec<Arc<dyn Engine>>) -> Self {
+        if let Some(first) = engines.first() {
+            self.settings.default_model = first.model().to_owned();
+        }
+        self.engines = engines;
+        self.workers = workers;
+        self
+    }
+
+    /// Starts it.
+    pub async fn start(self) -> TestApp {
+        let store = self.database.store(self.clock).await;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let client = Client::new(base, Description::new(&self.settings));
+        let app = App::new(store, self.settings, Metrics::new());
+        let runner = (self.workers > 0)
+            .then(|| tokio::spawn(Runner::new(app.clone(), self.engines, self.terms).run(self.workers)));
+        let tasks = Tasks {
+            served: tokio::spawn(serve(app.clone(), api::router(app.clone()), listener)),
+            upkeep: tokio::spawn(keep_up(app.clone())),
+            runner,
+        };
+        TestApp { app, client, tasks: Mutex::new(Some(tasks)) }
+    }
+}
+
+impl TestApp {
+    /// A server over `database`, by a clock of its own that stands still and with nobody to run jobs.
+    pub fn over(database: Arc<TestDatabase>) -> Setup {
+        Setup {
+            database,
+            clock: Arc::new(ManualClock::new()),
+            settings: settings(),
+            terms: terms(),
+            engines: Vec::new(),
+            workers: 0,
+        }
+    }
+
+    /// What the server is made of.
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// The server's own store.
+    pub fn store(&self) -> &Store {
+        self.app.store()
+    }
+
+    /// A client without a key.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Makes a project, and a client with a key that may write to it.
+    pub async fn project(&self, name: &str) -> ProjectClient {
+        self.project_with(name, |_| {}).await
+    }
+
+    /// Makes a project that differs from the usual one.
+    pub async fn project_with(&self, name: &str, change: impl FnOnce(&mut NewProject)) -> ProjectClient {
+        let mut new = NewProject {
+            id: None,
+            name: name.to_owned(),
+            repository: Repository::parse("https://example.com/acme/docs.git", Path::new("/")).unwrap(),
+            base_ref: "main".to_owned(),
+            docs_paths: vec!["docs".to_owned()],
+            time_zone: "UTC".to_owned(),
+            jobs_per_hour: None,
+            max_running: None,
+            time_limit_seconds: None,
+        };
+        change(&mut new);
+        let project = self.store().create_project(new).await.unwrap().unwrap();
+        let key = self.key(Some(&project.id), Scope::Write, None).await;
+        ProjectClient::new(&self.client, &project.id, key)
+    }
+
+    /// Makes a key for a project, or for all of them.
+    pub async fn key(&self, project: Option<&str>, scope: Scope, expires_at: Option<Timestamp>) -> TestKey {
+        let new = NewKey { project_id: project.map(str::to_owned), name: "a test".to_owned(), scope, expires_at };
+        let (record, key) = self.store().create_key(new).await.unwrap().unwrap();
+        TestKey { id: record.id, secret: key.reveal().to_owned() }
+    }
+
+    /// Stops as a signal would. Fails unless everything that ran has come to its end in time and no job is left in
+    /// the hands of a worker. Again does nothing.
+    pub async fn stop(&self) {
+        self.app.stop();
+        let Some(tasks) = self.tasks.lock().unwrap().take() else { return };
+        let patience = self.app.settings().limits.shutdown_time + PATIENCE;
+        let served = tokio::time::timeout(patience, tasks.served).await.expect("the server stops").unwrap();
+        assert_eq!(served, Served::Finished, "a connection was cut off");
+        tokio::time::timeout(patience, tasks.upkeep).await.expect("the upkeep stops").unwrap();
+        let Some(runner) = tasks.runner else { return };
+        tokio::time::timeout(patience, runner).await.expect("the runner stops").unwrap();
+        let depth = self.store().queue_depth().await.unwrap();
+        assert_eq!(depth.running, 0, "a job is still in the hands of a worker");
+    }
+}
+
+/// No rate limit, and times that no test reaches by accident.
+pub(crate) fn settings() -> Settings {
+    Settings {
+        models: ["builtin", "noop", "gate"].map(str::to_owned).to_vec(),
+        default_model: "builtin".to_owned(),
+        limits: Limits {
+            jobs_per_hour: 0,
+            request_time: Duration::from_secs(30),
+            connections: 256,
+            shutdown_time: Duration::from_secs(5),
+        },
+    }
+}
+
+/// Three tries, half an hour a job, as many at a time as there are workers.
+fn terms() -> QueueTerms {
+    QueueTerms {
+        lease: Duration::from_secs(30),
+        running_per_project: 0,
+        job_time: Duration::from_secs(1800),
+        queue_time: Duration::from_secs(24 * 3600),
+        attempts: 3,
+    }
+}

@@ -1,0 +1,94 @@
+//! Runs that try to break Copydesk: `torture kills` and `torture load`. Each prints one line of figures, and every
+//! violation it found; without any it exits with 0.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a run that cannot be set up should stop at once")]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use copydesk_testkit::Backend;
+use copydesk_testkit::load::{LoadOptions, run_load};
+use copydesk_testkit::torture::{KillOptions, WorkerOptions, run_kills, run_worker};
+
+#[derive(Parser)]
+#[command(about = "Tries to break Copydesk.")]
+enum Args {
+    /// Workers are killed with SIGKILL while they work; every job must be run to its end, once at a time.
+    Kills {
+        /// sqlite (one process with all workers) or postgres (a process for each, on COPYDESK_TEST_POSTGRES).
+        #[arg(long)]
+        database: Backend,
+        /// For how long to kill.
+        #[arg(long, default_value_t = 20)]
+        seconds: u64,
+        /// How many jobs.
+        #[arg(long, default_value_t = 200)]
+        jobs: usize,
+        /// How many workers.
+        #[arg(long, default_value_t = 8)]
+        workers: usize,
+        /// How often to kill.
+        #[arg(long, default_value_t = 500)]
+        every_ms: u64,
+        /// How long a lease lasts.
+        #[arg(long, default_value_t = 1000)]
+        lease_ms: u64,
+    },
+    /// Many clients do everything at once on a real server; afterwards the books must balance.
+    Load {
+        /// sqlite, or postgres (on COPYDESK_TEST_POSTGRES).
+        #[arg(long)]
+        database: Backend,
+        /// For how long.
+        #[arg(long, default_value_t = 5)]
+        seconds: u64,
+        /// How many clients.
+        #[arg(long, default_value_t = 32)]
+        clients: usize,
+    },
+    /// A worker process of `kills`.
+    #[command(hide = true)]
+    Worker {
+        #[arg(long)]
+        workers: usize,
+        #[arg(long)]
+        lease_ms: u64,
+        #[arg(long)]
+        journal: PathBuf,
+    },
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    start_log();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let well = match args {
+        Args::Kills { database, seconds, jobs, workers, every_ms, lease_ms } => {
+            runtime.block_on(run_kills(KillOptions {
+                backend: database,
+                time: Duration::from_secs(seconds),
+                jobs,
+                workers,
+                every: Duration::from_millis(every_ms),
+                lease: Duration::from_millis(lease_ms),
+            }))
+        }
+        Args::Load { database, seconds, clients } => {
+            let time = Duration::from_secs(seconds);
+            runtime.block_on(run_load(LoadOptions { backend: database, time, clients }))
+        }
+        Args::Worker { workers, lease_ms, journal } => {
+            let lease = Duration::from_millis(lease_ms);
+            return runtime.block_on(run_worker(WorkerOptions { workers, journal, lease }));
+        }
+    };
+    if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Errors are shown; with `RUST_LOG` more.
+fn start_log() {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env();
+    let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+}

@@ -1,0 +1,67 @@
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use copydesk_domain::SystemClock;
+use copydesk_server::runner::{Engine, Runner};
+use copydesk_server::{App, Metrics};
+use copydesk_store::{DatabaseAddress, Store};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{Journal, MODEL, RecordingEngine, settings, terms};
+
+/// Names the database to a worker process; not an argument, because it may hold a password.
+pub(super) const DATABASE: &str = "COPYDESK_TORTURE_DATABASE";
+
+/// How a worker process works.
+#[derive(Debug, Clone)]
+pub struct WorkerOptions {
+    /// How many jobs at a time.
+    pub workers: usize,
+    /// Where it writes down what it does.
+    pub journal: PathBuf,
+    /// How long a lease lasts.
+    pub lease: Duration,
+}
+
+/// A process that works on jobs until SIGTERM, as `copydesk worker` does, or until its parent is gone.
+pub async fn run_worker(options: WorkerOptions) -> ExitCode {
+    std::thread::spawn(end_with_parent);
+    let mut terminate = signal(SignalKind::terminate()).unwrap();
+    let store = match Store::open(&address(), Arc::new(SystemClock)).await {
+        Ok(store) => store,
+        Err(error) => {
+            eprintln!("a worker cannot open the database: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let app = App::new(store, settings(MODEL), Metrics::new());
+    let engine: Arc<dyn Engine> = Arc::new(RecordingEngine {
+        journal: Journal::open(&options.journal).unwrap(),
+        shortest: Duration::from_millis(50),
+        longest: Duration::from_millis(300),
+    });
+    let runner = Runner::new(app.clone(), vec![engine], terms(options.lease));
+    tokio::spawn(async move {
+        terminate.recv().await;
+        app.stop();
+    });
+    runner.run(options.workers).await;
+    ExitCode::SUCCESS
+}
+
+fn address() -> DatabaseAddress {
+    let url = std::env::var(DATABASE).unwrap();
+    match url.strip_prefix("sqlite:") {
+        Some(path) => DatabaseAddress::Sqlite(path.into()),
+        None => DatabaseAddress::Postgres { address: url, connections: 5 },
+    }
+}
+
+/// The parent holds the other end of standard input and never writes to it: the end of it is the end of the parent.
+fn end_with_parent() {
+    let _ = std::io::stdin().read(&mut [0]);
+    std::process::exit(3);
+}

@@ -1,0 +1,150 @@
+//! The OpenAPI description and a page to read it with, both from inside the program.
+
+use std::sync::{Arc, LazyLock};
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::response::{IntoResponse, Redirect, Response};
+use serde_json::{Value, json};
+use utoipa::OpenApi;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+
+use super::job_requests::PATTERNS;
+use crate::problem::{ErrorBody, Problem};
+use crate::{App, Settings};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Copydesk",
+        description = "Agent jobs that edit a project's documentation and open a pull request.\n\n\
+            Every error has the shape of the `Error` schema. Every answer has an `X-Request-Id` header, taken over \
+            from the request if it is well-formed. Inside a version of the interface (`/v2/`) there are only additions.",
+        license(name = "Apache-2.0", identifier = "Apache-2.0")
+    ),
+    components(schemas(ErrorBody)),
+    security(("adminKey" = [])),
+    tags(
+        (name = "Agent jobs", description = "Jobs that run in the background"),
+        (name = "Operation", description = "For those who run the server")
+    )
+)]
+struct Preamble;
+
+pub(super) fn preamble() -> utoipa::openapi::OpenApi {
+    let mut api = Preamble::openapi();
+    api.info.version = env!("CARGO_PKG_VERSION").to_owned();
+    let mut key = Http::new(HttpAuthScheme::Bearer);
+    key.description = Some("An admin API key: `copydesk_…`".to_owned());
+    if let Some(components) = api.components.as_mut() {
+        components.add_security_scheme("adminKey", SecurityScheme::Http(key));
+    }
+    api
+}
+
+/// The OpenAPI 3.1 description of a server with these settings.
+pub fn document(settings: &Settings) -> Value {
+    static STATIC: LazyLock<Value> = LazyLock::new(|| {
+        let (_, api) = super::described().split_for_parts();
+        let mut document = serde_json::to_value(api).unwrap_or_default();
+        add_common_answers(&mut document);
+        add_patterns(&mut document);
+        add_links(&mut document);
+        forbid_null_parameters(&mut document);
+        document
+    });
+    let mut document = STATIC.clone();
+    // The models differ from server to server, and a client should not have to guess.
+    document["components"]["schemas"]["CreateJob"]["properties"]["model"]["enum"] =
+        settings.models.iter().map(|model| json!(model)).chain([Value::Null]).collect();
+    document
+}
+
+/// What every operation may answer, those behind a key above all, so that it is written once.
+fn add_common_answers(document: &mut Value) {
+    let common = [
+        ("400", "Something in the request is wrong; `details` names it"),
+        ("401", "The key is missing, malformed, unknown, revoked or expired"),
+        ("403", "The key lacks the scope"),
+        ("404", "There is no such project or job, or the key is not for it"),
+        ("500", "Something went wrong inside; the request id leads to the log"),
+        ("503", "Shutting down, or the database cannot be reached"),
+    ];
+    let Some(paths) = document["paths"].as_object_mut() else { return };
+    for (path, operations) in paths {
+        let Some(operations) = operations.as_object_mut() else { continue };
+        for operation in operations.values_mut() {
+            let Some(Value::Object(answers)) = operation.get_mut("responses") else { continue };
+            let applies = |status: &str| path.starts_with("/v") || ["500", "503"].contains(&status);
+            for (status, description) in common.iter().filter(|(status, _)| applies(status)) {
+                let schema = json!({ "$ref": "#/components/schemas/Error" });
+                answers.entry(*status).or_insert_with(
+                    || json!({ "description": description, "content": { "application/json": { "schema": schema } } }),
+                );
+            }
+        }
+    }
+}
+
+fn add_patterns(document: &mut Value) {
+    for (schema, property, pattern) in PATTERNS {
+        document["components"]["schemas"][schema]["properties"][property]["pattern"] = json!(pattern);
+    }
+}
+
+/// A client that has created a job knows what it can do with it.
+fn add_links(document: &mut Value) {
+    let mut links = serde_json::Map::new();
+    for (_, operations) in document["paths"].as_object().into_iter().flatten().filter(|(path, _)| path.contains("{id}"))
+    {
+        for operation in operations.as_object().into_iter().flat_map(|operations| operations.values()) {
+            let Some(name) = operation["operationId"].as_str() else { continue };
+            let parameters = json!({ "projectId": "$request.path.projectId", "id": "$response.body#/id" });
+            links.insert(name.to_owned(), json!({ "operationId": name, "parameters": parameters }));
+        }
+    }
+    document["paths"]["/v2/agent/{projectId}/job"]["post"]["responses"]["201"]["links"] = links.into();
+}
+
+/// A parameter that is optional may be left out; it cannot be null, as a type derived from `Option` would have it.
+fn forbid_null_parameters(document: &mut Value) {
+    let operations = document["paths"].as_object_mut().into_iter().flat_map(|paths| paths.values_mut());
+    let operations = operations.filter_map(Value::as_object_mut).flat_map(|operations| operations.values_mut());
+    let parameters = operations.filter_map(|operation| operation.get_mut("parameters")?.as_array_mut()).flatten();
+    for schema in parameters.filter_map(|parameter| parameter.get_mut("schema")?.as_object_mut()) {
+        if let Some(Value::Array(types)) = schema.get_mut("type") {
+            types.retain(|it| *it != "null");
+        }
+        if let Some(Value::Array(choices)) = schema.get_mut("oneOf") {
+            choices.retain(|choice| choice["type"] != "null");
+        }
+    }
+}
+
+pub(super) async fn openapi(State(app): State<App>) -> Json<Value> {
+    Json(document(app.settings()))
+}
+
+pub(super) async fn index() -> Response {
+    // Relative links in the page need the full name.
+    Redirect::temporary("/docs/index.html").into_response()
+}
+
+pub(super) async fn file(Path(path): Path<String>) -> Result<Response, Problem> {
+    static CONFIG: LazyLock<Arc<utoipa_swagger_ui::Config<'static>>> =
+        LazyLock::new(|| Arc::new(utoipa_swagger_ui::Config::from("/openapi.json")));
+    let file = utoipa_swagger_ui::serve(&path, CONFIG.clone()).ok().flatten().ok_or_else(Problem::route_not_found)?;
+    // The page runs only what came with it and talks only to this server.
+    let policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
+    let headers = [
+        (CONTENT_TYPE, file.content_type),
+        (CONTENT_SECURITY_POLICY, policy.to_owned()),
+        (CACHE_CONTROL, "max-age=3600".to_owned()),
+    ];
+    let mut response = (headers, file.bytes.into_owned()).into_response();
+    if file.gzpipped {
+        response.headers_mut().insert(CONTENT_ENCODING, axum::http::HeaderValue::from_static("gzip"));
+    }
+    Ok(response)
+}

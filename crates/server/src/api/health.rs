@@ -1,0 +1,46 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::App;
+use crate::problem::{ErrorBody, Problem};
+
+/// How the process does.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Health {
+    /// Always `ok`.
+    #[schema(example = "ok")]
+    status: &'static str,
+    /// The version of Copydesk.
+    version: &'static str,
+}
+
+const OK: Health = Health { status: "ok", version: env!("CARGO_PKG_VERSION") };
+
+/// Says that the process is alive
+#[utoipa::path(get, path = "/healthz", tag = "Operation", operation_id = "healthz", security(()),
+    responses((status = 200, description = "It is", body = Health, headers(("X-Request-Id" = String)))))]
+pub(crate) async fn healthz() -> Json<Health> {
+    Json(OK)
+}
+
+/// Says whether requests can be served: the database answers
+#[utoipa::path(get, path = "/readyz", tag = "Operation", operation_id = "readyz", security(()),
+    responses((status = 200, description = "They can", body = Health, headers(("X-Request-Id" = String))),
+        (status = 503, description = "Shutting down, or the database cannot be reached", body = ErrorBody)))]
+pub(crate) async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
+    app.store().ping().await?;
+    Ok(Json(OK))
+}
+
+/// Figures for Prometheus
+#[utoipa::path(get, path = "/metrics", tag = "Operation", operation_id = "metrics", security(()),
+    responses((status = 200, description = "The figures", body = String, content_type = "text/plain"),
+        (status = 503, description = "Shutting down, or the database cannot be reached", body = ErrorBody)))]
+pub(crate) async fn metrics(State(app): State<App>) -> Result<impl IntoResponse, Problem> {
+    app.metrics().queue(app.store().queue_depth().await?);
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.metrics().render()))
+}

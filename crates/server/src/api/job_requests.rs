@@ -1,0 +1,201 @@
+//! What clients send about jobs, parsed into domain types.
+
+use axum::http::HeaderMap;
+use copydesk_domain::{Project, Prompt, git_ref};
+use copydesk_store::{Idempotency, JobFilter, NewJob};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::Settings;
+use crate::problem::{Detail, Problem};
+
+/// At least one character that is not white space, as Rust's `trim` and so the contract understands it.
+const NOT_BLANK: &str = r"[^\u0009-\u000d\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]";
+
+/// A job to create
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct CreateJob {
+    /// The instruction for the agent. 1 to 65,536 bytes after trimming.
+    #[schema(min_length = 1, max_length = 65536, pattern = "", example = "Fix the broken links in docs/guides")]
+    prompt: String,
+    /// The branch to start from; by default the project's.
+    #[schema(max_length = 255, pattern = "")]
+    base_ref: Option<String>,
+    /// The model or engine to use; by default the server's.
+    model: Option<String>,
+    /// Whether to open the pull request as a draft.
+    draft: Option<bool>,
+    /// Whether to open a pull request at all (default true). If not, the change is left to look at.
+    open_pull_request: Option<bool>,
+    /// Anything of yours, echoed in the job. 1 to 255 characters, no control characters.
+    #[schema(min_length = 1, max_length = 255, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$")]
+    client_reference: Option<String>,
+}
+
+/// A follow-up
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SendMessage {
+    /// What the agent is to do next. 1 to 65,536 bytes after trimming.
+    #[schema(min_length = 1, max_length = 65536, pattern = "", example = "Use the shorter title")]
+    prompt: String,
+}
+
+/// The patterns that `#[schema(pattern = …)]` cannot take from a constant, by schema and property.
+pub(crate) const PATTERNS: [(&str, &str, &str); 3] = [
+    ("CreateJob", "prompt", NOT_BLANK),
+    ("SendMessage", "prompt", NOT_BLANK),
+    // The rules of `git check-ref-format`, as `copydesk_domain::git_ref` checks them.
+    (
+        "CreateJob",
+        "baseRef",
+        r"^(?!@$)(?!-)(?!.*\.\.)(?!.*@\{)(?!.*\.$)(?!/)(?!\.)(?!.*//)(?!.*/\.)(?!.*/$)(?!.*\.lock(?:/|$))[^\u0000-\u0020\u007f-\u009f~^:?*\[\\]+$",
+    ),
+];
+
+impl CreateJob {
+    pub(crate) fn into_job(self, project: &Project, settings: &Settings) -> Result<NewJob, Problem> {
+        let mut wrong = Vec::new();
+        let prompt = check_prompt(&self.prompt, &mut wrong);
+        let base_ref = match self.base_ref.as_deref().map(|text| git_ref("baseRef", text)) {
+            Some(Err(invalid)) => {
+                wrong.push(invalid.into());
+                None
+            }
+            Some(Ok(text)) => Some(text),
+            None => None,
+        };
+        if let Some(model) = self.model.as_ref().filter(|model| !settings.models.contains(model)) {
+            let allowed = settings.models.join(", ");
+            let given: String = model.chars().take(100).collect();
+            wrong.push(Detail::new("model", format!("{given:?} is not one that this server runs; it runs {allowed}")));
+        }
+        if let Some(reference) = &self.client_reference
+            && (!(1..=255).contains(&reference.chars().count()) || reference.chars().any(char::is_control))
+        {
+            wrong.push(Detail::new("clientReference", "must have 1 to 255 characters and no control characters"));
+        }
+        let (Some(prompt), true) = (prompt, wrong.is_empty()) else { return Err(Problem::invalid_all(wrong)) };
+        Ok(NewJob {
+            project_id: project.id.clone(),
+            repository: project.repository.public_address().to_owned(),
+            base_ref: base_ref.unwrap_or_else(|| project.base_ref.clone()),
+            model: self.model.unwrap_or_else(|| settings.default_model.clone()),
+            draft: self.draft.unwrap_or(false),
+            open_pull_request: self.open_pull_request.unwrap_or(true),
+            client_reference: self.client_reference,
+            prompt,
+        })
+    }
+}
+
+impl SendMessage {
+    pub(crate) fn into_prompt(self) -> Result<Prompt, Problem> {
+        let mut wrong = Vec::new();
+        check_prompt(&self.prompt, &mut wrong).ok_or_else(|| Problem::invalid_all(wrong))
+    }
+}
+
+fn check_prompt(text: &str, wrong: &mut Vec<Detail>) -> Option<Prompt> {
+    match Prompt::parse(text) {
+        Ok(prompt) => Some(prompt),
+        Err(error) => {
+            wrong.push(Detail::new("prompt", error.to_string()));
+            None
+        }
+    }
+}
+
+/// Which jobs to list
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code, reason = "describes the query, which is read by hand so that every mistake is an error")]
+pub(crate) struct ListJobs {
+    /// Only jobs that stand so.
+    #[param(value_type = Option<crate::api::job_view::JobStatus>)]
+    status: Option<String>,
+    /// How many jobs at the most; 50 if not given.
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<u32>,
+    /// The `nextCursor` of the page before.
+    #[param(format = "uuid")]
+    cursor: Option<String>,
+}
+
+/// Reads the query of a list; what it does not know it leaves alone.
+pub(crate) fn list_filter(query: &str) -> Result<JobFilter, Problem> {
+    let mut filter = JobFilter { status: None, before: None, limit: 50 };
+    let mut wrong = Vec::new();
+    let mut seen = Vec::new();
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        let name = &*name;
+        if !["status", "limit", "cursor"].contains(&name) {
+            continue;
+        }
+        if seen.contains(&name.to_owned()) {
+            wrong.push(Detail::new(name, "is given twice"));
+            continue;
+        }
+        seen.push(name.to_owned());
+        match name {
+            "status" => match copydesk_domain::Status::parse(&value) {
+                Some(status) => filter.status = Some(status),
+                None => wrong.push(Detail::new(name, "must be active, completed, archived or failed")),
+            },
+            "limit" => match plain_number(&value).filter(|limit| (1..=100).contains(limit)) {
+                Some(limit) => filter.limit = limit,
+                None => wrong.push(Detail::new(name, "must be a whole number from 1 to 100")),
+            },
+            _ if is_job_id(&value) => filter.before = Some(value.to_ascii_lowercase()),
+            _ => wrong.push(Detail::new(name, "must be a nextCursor of this list")),
+        }
+    }
+    if wrong.is_empty() { Ok(filter) } else { Err(Problem::invalid_all(wrong)) }
+}
+
+/// Digits only: no sign, no spaces.
+fn plain_number(text: &str) -> Option<u32> {
+    (!text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok())?
+}
+
+/// Whether `text` has the form of a job's id.
+fn is_job_id(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, b)| match at {
+            8 | 13 | 18 | 23 => b == b'-',
+            _ => b.is_ascii_hexdigit(),
+        })
+}
+
+/// The idempotency key of a request to `path` with `body`, if it has one.
+pub(crate) fn idempotency(headers: &HeaderMap, path: &str, body: &[u8]) -> Result<Option<Idempotency>, Problem> {
+    let mut values = headers.get_all("idempotency-key").iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let key = value.to_str().unwrap_or_default();
+    let printable = |b: u8| (0x20..=0x7e).contains(&b);
+    if values.next().is_some() || !(1..=255).contains(&key.len()) || !key.bytes().all(printable) {
+        return Err(Problem::invalid(
+            "Idempotency-Key",
+            "must be given once, with 1 to 255 printable ASCII characters",
+        ));
+    }
+    // A key used for another address is another request, so the address is part of what is compared.
+    let digest = Sha256::new().chain_update(path.as_bytes()).chain_update([0]).chain_update(body).finalize();
+    let fingerprint = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Some(Idempotency { key: key.to_owned(), fingerprint }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_digits_only() {
+        assert_eq!(plain_number("50"), Some(50));
+        for text in ["", "+5", "-1", " 5", "5.0", "0x5", "99999999999"] {
+            assert_eq!(plain_number(text), None, "{text:?}");
+        }
+    }
+}

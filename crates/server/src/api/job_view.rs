@@ -1,0 +1,155 @@
+use copydesk_domain::{Job, Outcome, Status, Timestamp};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// An agent job
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Job)]
+pub(crate) struct JobView<'a> {
+    /// Unique identifier of the job.
+    id: &'a str,
+    #[schema(value_type = JobStatus)]
+    status: Status,
+    source: SourceView<'a>,
+    /// The id of the model or engine that runs the job.
+    #[schema(example = "builtin")]
+    model: &'a str,
+    /// The pull request. Null while the job is active, and null if no files were changed.
+    #[schema(required, format = "uri")]
+    pr_link: Option<&'a str>,
+    /// When the job was created.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// When the job was archived.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    archived_at: Option<Timestamp>,
+    /// When anything of the job last changed.
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+    /// How the job ended; null while it is active.
+    #[schema(required, value_type = Option<JobOutcome>)]
+    outcome: Option<Outcome>,
+    /// What the agent says to the user, or the error in one sentence.
+    #[schema(required)]
+    message: Option<&'a str>,
+    /// What the change is called.
+    #[schema(required)]
+    title: Option<&'a str>,
+    usage: UsageView,
+    /// The docs checks of the job.
+    #[schema(value_type = Vec<Object>)]
+    checks: &'a [serde_json::Value],
+    /// The branch that the job starts from.
+    base_ref: &'a str,
+    /// The branch that the agent works on; null until it exists.
+    #[schema(required)]
+    branch: Option<&'a str>,
+    /// What the client gave as `clientReference`.
+    #[schema(required)]
+    client_reference: Option<&'a str>,
+}
+
+/// Where the documentation is
+#[derive(Serialize, ToSchema)]
+#[schema(as = JobSource)]
+pub(crate) struct SourceView<'a> {
+    /// The repository's address, without credentials.
+    #[schema(example = "https://github.com/acme/docs")]
+    repository: &'a str,
+    /// The branch that the agent works on; null until it exists.
+    #[schema(required)]
+    r#ref: Option<&'a str>,
+}
+
+/// What the job used up
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = JobUsage)]
+pub(crate) struct UsageView {
+    /// Tokens given to the model.
+    input_tokens: u64,
+    /// Tokens the model wrote.
+    output_tokens: u64,
+    /// Calls of the model.
+    model_calls: u64,
+    /// Cost in US dollars, where the model's prices are known.
+    #[schema(required)]
+    cost_usd: Option<f64>,
+}
+
+/// Where a job stands. Poll until it is `completed`, `archived` or `failed`
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[allow(dead_code, reason = "describes copydesk_domain::Status, which knows nothing of OpenAPI")]
+pub(crate) enum JobStatus {
+    Active,
+    Completed,
+    Archived,
+    Failed,
+}
+
+/// How a job ended
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[allow(dead_code, reason = "describes copydesk_domain::Outcome, which knows nothing of OpenAPI")]
+pub(crate) enum JobOutcome {
+    PrCreated,
+    NoChanges,
+    Cancelled,
+    TimedOut,
+    ChecksFailed,
+    Error,
+}
+
+/// A page of jobs, newest first
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct JobList<'a> {
+    jobs: Vec<JobView<'a>>,
+    /// Give this as `cursor` to read on; null at the end.
+    #[schema(required)]
+    next_cursor: Option<&'a str>,
+}
+
+impl<'a> JobList<'a> {
+    /// The page of `jobs`, of which there may be more.
+    pub(crate) fn new(jobs: &'a [Job], more: bool) -> Self {
+        let next_cursor = jobs.last().filter(|_| more).map(|job| job.id.as_str());
+        Self { jobs: jobs.iter().map(JobView::from).collect(), next_cursor }
+    }
+}
+
+impl<'a> From<&'a Job> for JobView<'a> {
+    fn from(job: &'a Job) -> Self {
+        Self {
+            id: &job.id,
+            status: job.status,
+            source: SourceView { repository: &job.repository, r#ref: job.branch.as_deref() },
+            model: &job.model,
+            pr_link: job.visible_pr_link(),
+            created_at: job.created_at,
+            archived_at: job.archived_at,
+            updated_at: job.updated_at,
+            outcome: job.outcome,
+            message: job.message.as_deref(),
+            title: job.title.as_deref(),
+            usage: UsageView {
+                input_tokens: job.usage.input_tokens,
+                output_tokens: job.usage.output_tokens,
+                model_calls: job.usage.model_calls,
+                cost_usd: job.usage.cost_usd,
+            },
+            checks: &job.checks,
+            base_ref: &job.base_ref,
+            branch: job.branch.as_deref(),
+            client_reference: job.client_reference.as_deref(),
+        }
+    }
+}
+
+/// A job as the body of an answer.
+pub(crate) fn render(job: &Job) -> String {
+    // The view holds only strings, numbers and JSON values, none of which can fail to serialize.
+    serde_json::to_string(&JobView::from(job)).unwrap_or_default()
+}

@@ -1,0 +1,173 @@
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::http::header::{CONTENT_TYPE, HeaderValue, LOCATION};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use copydesk_store::Admission;
+
+use super::job_requests::{CreateJob, ListJobs, SendMessage, idempotency, list_filter};
+use super::job_view::{JobList, JobView, render};
+use crate::auth::{Reader, Writer};
+use crate::problem::{ErrorBody, Problem, standing_headers};
+use crate::{App, body};
+
+/// Create an agent job
+///
+/// The job runs in the background. Poll it until its status is `completed`, `archived` or `failed`.
+#[utoipa::path(post, path = "/v2/agent/{projectId}/job", tag = "Agent jobs", operation_id = "createJob",
+    params(("projectId" = String, Path, description = "The project"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Makes a retry safe: for 24 hours the same key and body give the first answer again", min_length = 1, max_length = 255, pattern = "^[ -~]+$")),
+    request_body(content = CreateJob, content_type = "application/json"),
+    responses((status = 201, description = "Agent job created successfully", body = JobView, headers(
+            ("Location" = String, description = "Where to poll the job"),
+            ("RateLimit-Limit" = u32, description = "Creations and messages an hour; not sent if there is no limit"),
+            ("RateLimit-Remaining" = u32, description = "How many are left"),
+            ("RateLimit-Reset" = u64, description = "Seconds until the oldest of them no longer counts"))),
+        (status = 409, description = "The idempotency key was used with another body", body = ErrorBody),
+        (status = 413, description = "The body has more than 1 MiB", body = ErrorBody),
+        (status = 415, description = "The body is not JSON", body = ErrorBody),
+        (status = 429, description = "The project's hour is used up", body = ErrorBody,
+            headers(("Retry-After" = u64, description = "Seconds")))))]
+pub(crate) async fn create_job(
+    State(app): State<App>,
+    Writer(caller): Writer,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let bytes = body::read(&headers, body).await?;
+    let idempotency = idempotency(&headers, uri.path(), &bytes)?;
+    let new = body::parse::<CreateJob>(&bytes)?.into_job(&caller.project, app.settings())?;
+    let window = app.job_window(&caller.project);
+    let admission = app.store().create_job(new, window, idempotency, render).await?;
+    answer(admission, &caller.project.id, StatusCode::CREATED)
+}
+
+/// Send a follow-up to a job
+///
+/// A finished job becomes active again and goes on with its branch and its pull request. An active one takes the
+/// message in at its next step.
+#[utoipa::path(post, path = "/v2/agent/{projectId}/job/{id}/message", tag = "Agent jobs", operation_id = "messageJob",
+    params(("projectId" = String, Path, description = "The project"), ("id" = String, Path, description = "The job"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Makes a retry safe: for 24 hours the same key and body give the first answer again", min_length = 1, max_length = 255, pattern = "^[ -~]+$")),
+    request_body(content = SendMessage, content_type = "application/json"),
+    responses((status = 200, description = "The job", body = JobView, headers(
+            ("RateLimit-Limit" = u32, description = "Creations and messages an hour; not sent if there is no limit"),
+            ("RateLimit-Remaining" = u32, description = "How many are left"),
+            ("RateLimit-Reset" = u64, description = "Seconds until the oldest of them no longer counts"))),
+        (status = 409, description = "The idempotency key was used with another body", body = ErrorBody),
+        (status = 413, description = "The body has more than 1 MiB", body = ErrorBody),
+        (status = 415, description = "The body is not JSON", body = ErrorBody),
+        (status = 429, description = "The project's hour is used up", body = ErrorBody,
+            headers(("Retry-After" = u64, description = "Seconds")))))]
+pub(crate) async fn message_job(
+    State(app): State<App>,
+    Writer(caller): Writer,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let job_id = caller.job_id()?;
+    let bytes = body::read(&headers, body).await?;
+    let idempotency = idempotency(&headers, uri.path(), &bytes)?;
+    let prompt = body::parse::<SendMessage>(&bytes)?.into_prompt()?;
+    let window = app.job_window(&caller.project);
+    let admission = app.store().message_job(&caller.project.id, job_id, prompt, window, idempotency, render).await?;
+    answer(admission, &caller.project.id, StatusCode::OK)
+}
+
+/// What the client is told about a creation or a message.
+fn answer(admission: Admission, project_id: &str, success: StatusCode) -> Result<Response, Problem> {
+    let (job_id, body, standing) = match admission {
+        Admission::Done { job_id, answer, standing, .. } => (job_id, answer, standing),
+        Admission::NotFound if success == StatusCode::CREATED => return Err(Problem::project_not_found()),
+        Admission::NotFound => return Err(Problem::job_not_found()),
+        Admission::Limited(standing) => return Err(Problem::limited(standing)),
+        Admission::KeyReused => {
+            return Err(Problem::new(
+                StatusCode::CONFLICT,
+                "idempotency_key_reused",
+                "This Idempotency-Key was used with another request; use a new one.",
+            ));
+        }
+        Admission::Refused(_) => {
+            return Err(Problem::new(
+                StatusCode::BAD_REQUEST,
+                "job_archived",
+                "The job is archived and takes no more messages; create a new one.",
+            ));
+        }
+    };
+    let mut response = json(success, body);
+    if success == StatusCode::CREATED
+        && let Ok(location) = HeaderValue::from_str(&format!("/v2/agent/{project_id}/job/{job_id}"))
+    {
+        response.headers_mut().insert(LOCATION, location);
+    }
+    if let Some(standing) = standing {
+        response.headers_mut().extend(standing_headers(standing));
+    }
+    Ok(response)
+}
+
+/// Get an agent job
+#[utoipa::path(get, path = "/v2/agent/{projectId}/job/{id}", tag = "Agent jobs", operation_id = "getJob",
+    params(("projectId" = String, Path, description = "The project"), ("id" = String, Path, description = "The job")),
+    responses((status = 200, description = "The job", body = JobView)))]
+pub(crate) async fn get_job(State(app): State<App>, Reader(caller): Reader) -> Result<Response, Problem> {
+    let job_id = caller.job_id()?.to_owned();
+    let job = app.store().job(caller.project.id, job_id).await?.ok_or_else(Problem::job_not_found)?;
+    Ok(json(StatusCode::OK, render(&job)))
+}
+
+/// List a project's jobs, newest first
+#[utoipa::path(get, path = "/v2/agent/{projectId}/jobs", tag = "Agent jobs", operation_id = "listJobs",
+    params(("projectId" = String, Path, description = "The project"), ListJobs),
+    responses((status = 200, description = "A page of jobs", body = JobList)))]
+pub(crate) async fn list_jobs(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let mut filter = list_filter(query.as_deref().unwrap_or_default())?;
+    let wanted = filter.limit as usize;
+    // One more than asked for tells whether there is a next page.
+    filter.limit += 1;
+    let mut jobs = app.store().jobs(&caller.project.id, filter).await?;
+    let more = jobs.len() > wanted;
+    jobs.truncate(wanted);
+    Ok(axum::Json(JobList::new(&jobs, more)).into_response())
+}
+
+/// Cancel an active job
+///
+/// A job that is being worked on ends within seconds, `failed` with the outcome `cancelled`.
+#[utoipa::path(post, path = "/v2/agent/{projectId}/job/{id}/cancel", tag = "Agent jobs", operation_id = "cancelJob",
+    params(("projectId" = String, Path, description = "The project"), ("id" = String, Path, description = "The job")),
+    responses((status = 200, description = "The job, which is ended or about to end", body = JobView),
+        (status = 409, description = "The job is not active", body = ErrorBody)))]
+pub(crate) async fn cancel_job(State(app): State<App>, Writer(caller): Writer) -> Result<Response, Problem> {
+    let cancelled = app.store().cancel_job(&caller.project.id, caller.job_id()?).await?;
+    match cancelled.ok_or_else(Problem::job_not_found)? {
+        Ok(job) => Ok(json(StatusCode::OK, render(&job))),
+        Err(refusal) => {
+            let error = format!("The job is {}; only an active job can be cancelled.", refusal.0.as_str());
+            Err(Problem::new(StatusCode::CONFLICT, "job_not_active", error))
+        }
+    }
+}
+
+/// Archive a job for good
+///
+/// An active job is cancelled first. Archiving again changes nothing.
+#[utoipa::path(post, path = "/v2/agent/{projectId}/job/{id}/archive", tag = "Agent jobs", operation_id = "archiveJob",
+    params(("projectId" = String, Path, description = "The project"), ("id" = String, Path, description = "The job")),
+    responses((status = 200, description = "The archived job", body = JobView)))]
+pub(crate) async fn archive_job(State(app): State<App>, Writer(caller): Writer) -> Result<Response, Problem> {
+    let job = app.store().archive_job(&caller.project.id, caller.job_id()?).await?;
+    Ok(json(StatusCode::OK, render(&job.ok_or_else(Problem::job_not_found)?)))
+}
+
+fn json(status: StatusCode, body: String) -> Response {
+    (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
+}

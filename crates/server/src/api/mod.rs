@@ -1,0 +1,63 @@
+//! The routes, one file a resource, and the description of them all.
+
+mod docs;
+mod events;
+mod health;
+mod job_requests;
+mod job_view;
+mod jobs;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::middleware;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::problem::Problem;
+use crate::{App, edge};
+
+pub use docs::document;
+
+/// Everything the server answers to.
+pub fn router(app: App) -> Router {
+    let compress = SizeAbove::new(1024).and(NotForContentType::SSE).and(NotForContentType::IMAGES);
+    let (router, _) = described().split_for_parts();
+    router
+        .route("/openapi.json", get(docs::openapi))
+        .route("/docs", get(docs::index))
+        .route("/docs/", get(docs::index))
+        .route("/docs/{*file}", get(docs::file))
+        .fallback(|| async { Problem::route_not_found() })
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(CompressionLayer::new().gzip(true).compress_when(compress))
+        .layer(middleware::from_fn_with_state(app.clone(), edge::guard))
+        .with_state(app)
+}
+
+/// The routes that are part of the described interface: none can be served without its description.
+fn described() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(docs::preamble())
+        .routes(routes!(jobs::create_job))
+        .routes(routes!(jobs::get_job))
+        .routes(routes!(jobs::list_jobs))
+        .routes(routes!(jobs::message_job))
+        .routes(routes!(jobs::cancel_job))
+        .routes(routes!(jobs::archive_job))
+        .routes(routes!(events::job_events))
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::readyz))
+        .routes(routes!(health::metrics))
+}
+
+/// The router adds the `Allow` header.
+async fn method_not_allowed() -> impl IntoResponse {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        "This address does not take that method; the Allow header names those it takes.",
+    )
+}

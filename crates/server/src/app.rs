@@ -1,0 +1,94 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use copydesk_domain::{Project, Window};
+use copydesk_store::Store;
+use tokio::sync::watch;
+
+use crate::Metrics;
+use crate::auth::KeyUse;
+
+/// What every request may need. Cheap to clone.
+#[derive(Clone)]
+pub struct App(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    settings: Settings,
+    metrics: Metrics,
+    key_use: KeyUse,
+    stopping: watch::Sender<bool>,
+}
+
+/// How the server behaves.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The models and engines that a job may name.
+    pub models: Vec<String>,
+    /// The one for a job that names none.
+    pub default_model: String,
+    /// The limits.
+    pub limits: Limits,
+}
+
+/// The limits of the contract and of the HTTP face.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Job creations and messages of a project in an hour, unless the project says otherwise; 0 is off.
+    pub jobs_per_hour: u32,
+    /// How long a request may take.
+    pub request_time: Duration,
+    /// Connections open at a time.
+    pub connections: usize,
+    /// How long a shutdown waits for what still runs.
+    pub shutdown_time: Duration,
+}
+
+impl App {
+    /// An application on `store`.
+    pub fn new(store: Store, settings: Settings, metrics: Metrics) -> Self {
+        let (stopping, _) = watch::channel(false);
+        Self(Arc::new(Inner { store, settings, metrics, key_use: KeyUse::default(), stopping }))
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// The metrics.
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    pub(crate) fn key_use(&self) -> &KeyUse {
+        &self.0.key_use
+    }
+
+    /// The rate limit of a project's creations and messages.
+    pub(crate) fn job_window(&self, project: &Project) -> Window {
+        Window::hourly(project.jobs_per_hour.unwrap_or(self.0.settings.limits.jobs_per_hour))
+    }
+
+    /// From now on requests are refused and long answers come to their end.
+    pub fn stop(&self) {
+        self.0.stopping.send_replace(true);
+    }
+
+    /// Whether [`App::stop`] was called.
+    pub fn is_stopping(&self) -> bool {
+        *self.0.stopping.borrow()
+    }
+
+    /// Waits for [`App::stop`].
+    pub async fn stopped(&self) {
+        let mut stopping = self.0.stopping.subscribe();
+        // Fails only when the sender is gone, and `self` holds it.
+        let _ = stopping.wait_for(|stopping| *stopping).await;
+    }
+}

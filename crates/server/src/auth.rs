@@ -1,0 +1,113 @@
+//! Who asks, and for which project.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use copydesk_domain::{ApiKey, KeyRecord, Project, Scope, Timestamp};
+
+use crate::App;
+use crate::problem::Problem;
+
+/// How exactly the last use of a key is noted.
+const USE_NOTED_EVERY: Duration = Duration::from_secs(60);
+
+/// Somebody with a valid key for an existing project.
+pub(crate) struct Caller {
+    pub(crate) project: Project,
+    job_id: Option<String>,
+}
+
+impl Caller {
+    /// The job that the address names.
+    pub(crate) fn job_id(&self) -> Result<&str, Problem> {
+        self.job_id.as_deref().ok_or_else(Problem::job_not_found)
+    }
+}
+
+/// A caller who may read.
+pub(crate) struct Reader(pub(crate) Caller);
+
+/// A caller who may write.
+pub(crate) struct Writer(pub(crate) Caller);
+
+impl FromRequestParts<App> for Reader {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        authenticate(parts, app, Scope::Read).await.map(Self)
+    }
+}
+
+impl FromRequestParts<App> for Writer {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        authenticate(parts, app, Scope::Write).await.map(Self)
+    }
+}
+
+async fn authenticate(parts: &mut Parts, app: &App, wanted: Scope) -> Result<Caller, Problem> {
+    let key = bearer(parts).ok_or_else(Problem::unauthorized)?;
+    let (project_id, job_id) = path(parts).await;
+    // Asked anew for every request: a key that was revoked, by whichever process, is refused by the next one.
+    let access = app.store().access(key.digest(), project_id).await?.ok_or_else(Problem::unauthorized)?;
+    let now = app.store().now();
+    if !access.key.is_valid_at(now) {
+        return Err(Problem::unauthorized());
+    }
+    app.key_use().note(&access.key, now);
+    parts.extensions.get_or_insert_default::<crate::edge::Who>().set(&access.key.id);
+    let project = access.project.ok_or_else(Problem::project_not_found)?;
+    if access.key.project_id.as_ref().is_some_and(|id| *id != project.id) {
+        return Err(Problem::project_not_found());
+    }
+    if !access.key.scope.covers(wanted) {
+        return Err(Problem::forbidden());
+    }
+    Ok(Caller { project, job_id })
+}
+
+/// The key of the one `Authorization: Bearer` header.
+fn bearer(parts: &Parts) -> Option<ApiKey> {
+    let mut headers = parts.headers.get_all(AUTHORIZATION).iter();
+    let (Some(header), None) = (headers.next(), headers.next()) else { return None };
+    let (scheme, token) = header.to_str().ok()?.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return None;
+    }
+    ApiKey::parse(token.trim()).ok()
+}
+
+/// The project and the job of the address. Text that is not UTF-8 names nothing that exists.
+async fn path(parts: &mut Parts) -> (String, Option<String>) {
+    let Ok(params) = RawPathParams::from_request_parts(parts, &()).await else { return (String::new(), None) };
+    let find = |wanted: &str| params.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.to_owned());
+    // PostgreSQL cannot even be asked about a NUL.
+    let plain = |value: &String| !value.contains('\0');
+    (find("projectId").filter(plain).unwrap_or_default(), find("id").filter(plain))
+}
+
+/// Collects when keys were used, so that reading does not turn into writing.
+#[derive(Default)]
+pub(crate) struct KeyUse(Mutex<HashMap<String, Timestamp>>);
+
+impl KeyUse {
+    fn note(&self, key: &KeyRecord, now: Timestamp) {
+        if key.last_used_at.is_none_or(|last| now.since(last) >= USE_NOTED_EVERY) {
+            self.lock().entry(key.id.clone()).or_insert(now);
+        }
+    }
+
+    /// What was collected since the last time.
+    pub(crate) fn take(&self) -> Vec<(String, Timestamp)> {
+        self.lock().drain().collect()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Timestamp>> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}

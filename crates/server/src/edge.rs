@@ -1,0 +1,158 @@
+//! What happens to every request, whatever it is for: an id, a time limit, a net under panics, a line in the log.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::{CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use copydesk_domain::new_id;
+use futures_util::FutureExt;
+
+use crate::App;
+use crate::problem::{Cause, Problem};
+
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Filled in once it is known whose key was used; the access log reads it when the answer is there.
+#[derive(Clone, Default)]
+pub(crate) struct Who(Arc<OnceLock<String>>);
+
+impl Who {
+    pub(crate) fn set(&self, key_id: &str) {
+        // Set once a request.
+        let _ = self.0.set(key_id.to_owned());
+    }
+}
+
+pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = request_id(&request).unwrap_or_else(|| fresh_id(&app));
+    let method = method_label(request.method());
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let path = redact(request.uri().path());
+    let who = Who::default();
+    request.extensions_mut().insert(who.clone());
+
+    let mut response = answer(&app, request, next).await;
+    if response.status() == StatusCode::INTERNAL_SERVER_ERROR {
+        response = with_request_id(response, &id);
+    }
+    finish_headers(&app, &mut response, &id);
+
+    let took = started.elapsed();
+    let status = response.status().as_u16();
+    let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
+    app.metrics().request(method, route, status, took);
+    let cause = response.extensions().get::<Cause>().map(|cause| cause.0.as_str());
+    let key = who.0.get().map(String::as_str);
+    let ms = took.as_micros() as f64 / 1000.0;
+    if status >= 500 {
+        tracing::error!(target: "copydesk::access", method, path, status, ms, request_id = id, key, cause, "request");
+    } else {
+        tracing::info!(target: "copydesk::access", method, path, status, ms, request_id = id, key, cause, "request");
+    }
+    response
+}
+
+async fn answer(app: &App, request: Request, next: Next) -> Response {
+    if app.is_stopping() {
+        return Problem::unavailable("Copydesk is shutting down; try again in a moment.").into_response();
+    }
+    let limit = app.settings().limits.request_time;
+    let answer = AssertUnwindSafe(next.run(request)).catch_unwind();
+    match tokio::time::timeout(limit, answer).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(panic)) => Problem::internal("", panic_text(&*panic)).into_response(),
+        Err(_) => {
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "timed_out", "The request took too long and was given up.")
+                .into_response()
+        }
+    }
+}
+
+/// The same error again with the request id in its sentence.
+fn with_request_id(response: Response, id: &str) -> Response {
+    let cause = response.extensions().get::<Cause>().map(|cause| cause.0.clone());
+    Problem::internal(id, cause.unwrap_or_default()).into_response()
+}
+
+fn finish_headers(app: &App, response: &mut Response, id: &str) {
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(id) {
+        headers.insert(REQUEST_ID.clone(), value);
+    }
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if app.is_stopping() {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+}
+
+/// The client's own id if it is well-formed: 1 to 128 letters, digits and `-_.`, and no key.
+fn request_id(request: &Request) -> Option<String> {
+    let id = request.headers().get(&REQUEST_ID)?.to_str().ok()?;
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+    let well_formed = (1..=128).contains(&id.len()) && id.bytes().all(plain) && redact(id) == id;
+    well_formed.then(|| id.to_owned())
+}
+
+fn fresh_id(app: &App) -> String {
+    new_id(app.store().now())
+}
+
+fn method_label(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        // Labels must not grow with what clients make up.
+        _ => "other",
+    }
+}
+
+/// A path for the log: bounded, and without anything that looks like a key pasted into the wrong place.
+fn redact(path: &str) -> String {
+    const PREFIX: &str = "copydesk_";
+    let mut out = String::new();
+    let mut rest = path;
+    while let Some(at) = rest.find(PREFIX) {
+        let (before, from) = rest.split_at(at + PREFIX.len());
+        out.push_str(before);
+        let key = from.bytes().take_while(u8::is_ascii_alphanumeric).count();
+        out.push_str(if key >= 16 { "****" } else { &from[..key] });
+        rest = &from[key..];
+    }
+    out.push_str(rest);
+    if out.len() > 512 {
+        let cut = (0..=512).rev().find(|at| out.is_char_boundary(*at)).unwrap_or(0);
+        out.truncate(cut);
+    }
+    out
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("panicked: {}", text.unwrap_or("no message"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_in_paths_do_not_reach_the_log() {
+        let key = copydesk_domain::ApiKey::generate();
+        let shown = redact(&format!("/v2/agent/{}/job", key.reveal()));
+        assert_eq!(shown, "/v2/agent/copydesk_****/job");
+        assert_eq!(redact("/copydesk_docs/x"), "/copydesk_docs/x");
+        assert!(redact(&"ä".repeat(5000)).len() <= 512);
+    }
+}

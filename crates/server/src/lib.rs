@@ -1,0 +1,20 @@
+//! Copydesk over HTTP, and the runner that works on its jobs.
+//!
+//! A request goes route → [`auth`] (who asks, for which project) → parsed into domain types → one call of the
+//! store → a view struct. What can go wrong on the way is a [`problem::Problem`].
+
+pub mod api;
+mod app;
+mod auth;
+mod body;
+mod edge;
+mod metrics;
+mod problem;
+pub mod runner;
+mod serve;
+mod upkeep;
+
+pub use app::{App, Limits, Settings};
+pub use metrics::Metrics;
+pub use serve::{Served, serve};
+pub use upkeep::keep_up;

@@ -1,0 +1,63 @@
+use copydesk_domain::{Job, Message};
+use copydesk_store::{Finish, Lease, LeaseLost, Store, StoreError};
+use futures_util::future::BoxFuture;
+
+/// What works on a job: given the prompts, it says how the job ended.
+pub trait Engine: Send + Sync {
+    /// The model whose jobs it runs.
+    fn model(&self) -> &str;
+
+    /// Works on a job. It is dropped in the middle when the job is cancelled, lost or out of time.
+    fn run<'a>(&'a self, task: Task<'a>) -> BoxFuture<'a, Result<Finish, Failure>>;
+}
+
+/// A job in the hands of an engine.
+pub struct Task<'a> {
+    /// The job.
+    pub job: &'a Job,
+    /// All prompts, oldest first.
+    pub messages: &'a [Message],
+    pub(super) lease: &'a Lease,
+    pub(super) store: &'a Store,
+}
+
+impl Task<'_> {
+    /// Records a step, and fails if the job is no longer to be worked on. Call it before every act outside.
+    pub async fn step(&self, step: &'static str, data: serde_json::Value) -> Result<(), Failure> {
+        self.store.record_step(self.lease, step, data).await??;
+        Ok(())
+    }
+
+    /// The number of this attempt; it grows every time the job is taken up.
+    pub fn attempt(&self) -> i64 {
+        self.lease.attempt
+    }
+
+    /// The number of the last prompt.
+    pub fn last_message(&self) -> u32 {
+        self.messages.last().map_or(0, |message| message.number)
+    }
+}
+
+/// Why an engine could not end a job, and so what is to be done; decided where it failed.
+#[derive(Debug)]
+pub enum Failure {
+    /// It may work later.
+    Retry(String),
+    /// It will not work; what to tell the user.
+    Fatal(String),
+    /// The job is not this worker's any more.
+    Lost(LeaseLost),
+}
+
+impl From<LeaseLost> for Failure {
+    fn from(lost: LeaseLost) -> Self {
+        Self::Lost(lost)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Retry(error.to_string())
+    }
+}

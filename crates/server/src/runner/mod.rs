@@ -1,0 +1,120 @@
+//! Works on jobs: claims them under a lease, drives an engine, writes down how they ended.
+
+mod engine;
+mod hold;
+mod noop;
+mod work;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use copydesk_domain::{new_id, random_fraction};
+use copydesk_store::{Change, Changes, Claimed, QueueTerms, Store};
+use tokio::task::JoinSet;
+
+use crate::{App, Metrics};
+
+pub use engine::{Engine, Failure, Task};
+pub use noop::Noop;
+
+/// The longest that an idle worker sleeps: wake-ups may be lost, time is not.
+const LONGEST_SLEEP: Duration = Duration::from_secs(5);
+/// How long to wait after the database could not be asked.
+const STORE_PAUSE: Duration = Duration::from_millis(500);
+
+/// A group of workers in this process.
+#[derive(Clone)]
+pub struct Runner {
+    pub(crate) store: Store,
+    pub(crate) engines: Arc<[Arc<dyn Engine>]>,
+    pub(crate) terms: QueueTerms,
+    pub(crate) metrics: Metrics,
+    pub(crate) app: App,
+    name: String,
+}
+
+impl Runner {
+    /// Workers that run jobs on `engines` until `app` stops.
+    pub fn new(app: App, engines: Vec<Arc<dyn Engine>>, terms: QueueTerms) -> Self {
+        let name = format!("{}-{}", std::process::id(), new_id(app.store().now()));
+        Self { store: app.store().clone(), engines: engines.into(), terms, metrics: app.metrics().clone(), app, name }
+    }
+
+    /// Runs `workers` jobs at a time, and looks after those of dead workers everywhere. After the stop, jobs have half
+    /// of the shutdown time to end; those that have not are handed back.
+    pub async fn run(self, workers: usize) {
+        let mut tasks = JoinSet::new();
+        for number in 0..workers {
+            let (runner, name) = (self.clone(), format!("{}/{number}", self.name));
+            tasks.spawn(async move { runner.work(&name).await });
+        }
+        // Also where nothing is run: a job that no worker ever takes must come to its end all the same.
+        tasks.spawn(self.reap_forever());
+        while let Some(ended) = tasks.join_next().await {
+            if let Err(error) = ended {
+                tracing::error!(%error, "a worker came to an unplanned end");
+            }
+        }
+    }
+
+    async fn work(&self, name: &str) {
+        let models: Vec<String> = self.engines.iter().map(|engine| engine.model().to_owned()).collect();
+        let mut changes = self.store.changes();
+        while !self.app.is_stopping() {
+            match self.store.claim(name, &models, &self.terms).await {
+                Ok(Some(claimed)) => self.run_job(claimed).await,
+                Ok(None) => self.sleep(&mut changes).await,
+                Err(error) => {
+                    tracing::warn!(%error, "cannot ask for a job; trying again");
+                    self.pause(STORE_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    async fn run_job(&self, claimed: Claimed) {
+        let job = claimed.job.id.clone();
+        tracing::info!(job, attempt = claimed.lease.attempt, model = claimed.job.model, "job claimed");
+        let engine = self.engines.iter().find(|engine| engine.model() == claimed.job.model).cloned();
+        match engine {
+            Some(engine) => work::run(self, &*engine, claimed).await,
+            // Only models of these engines are claimed.
+            None => tracing::error!(job, "claimed a job of a model that nobody here runs"),
+        }
+    }
+
+    /// Until there may be something to claim.
+    async fn sleep(&self, changes: &mut Changes) {
+        let now = self.store.now();
+        let due = self.store.next_due().await.ok().flatten().map_or(LONGEST_SLEEP, |due| due.since(now));
+        // A due time in the past is the reaper's business; it will tell.
+        let due = due.clamp(Duration::from_millis(50), LONGEST_SLEEP);
+        tokio::select! {
+            () = changes.wait_for(|change| *change == Change::Ready) => {}
+            () = tokio::time::sleep(due) => {}
+            () = self.app.stopped() => {}
+        }
+    }
+
+    async fn pause(&self, length: Duration) {
+        tokio::select! {
+            () = tokio::time::sleep(length) => {}
+            () = self.app.stopped() => {}
+        }
+    }
+
+    /// Looks for dead leases as often as they can die, and a bit more.
+    async fn reap_forever(self) {
+        let every = (self.terms.lease / 3).clamp(Duration::from_millis(100), LONGEST_SLEEP);
+        while !self.app.is_stopping() {
+            match self.store.reap(&self.terms, random_fraction).await {
+                Ok(reaped) if reaped != Default::default() => {
+                    tracing::warn!(requeued = reaped.requeued, ended = reaped.ended, "took jobs from dead workers");
+                }
+                Ok(_) => {}
+                Err(error) => tracing::warn!(%error, "cannot look for dead leases; trying again"),
+            }
+            self.pause(every).await;
+        }
+    }
+}

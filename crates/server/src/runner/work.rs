@@ -1,0 +1,153 @@
+//! One job, from its claim to whatever becomes of it.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use copydesk_domain::{Message, Outcome, random_fraction};
+use copydesk_store::{Claimed, Finish, Finished, Lease, LeaseLost, StoreError};
+use futures_util::FutureExt;
+
+use super::{Engine, Failure, Runner, STORE_PAUSE, Task, hold};
+
+/// Why the work on a job stopped.
+enum Stop {
+    /// The engine is done.
+    Done(Finish),
+    /// The engine gave up.
+    Failed(Failure),
+    /// The time limit.
+    OutOfTime,
+    /// The process stops.
+    Stopping,
+}
+
+pub(super) async fn run(runner: &Runner, engine: &dyn Engine, claimed: Claimed) {
+    let Claimed { lease, job, mut messages, deadline_at, .. } = claimed;
+    let left = deadline_at.since(runner.store.now());
+    let deadline = tokio::time::Instant::now() + left;
+    loop {
+        let task = Task { job: &job, messages: &messages, lease: &lease, store: &runner.store };
+        let last = task.last_message();
+        let stop = attend(runner, engine, task, &lease, deadline).await;
+        let settled = settle(runner, &lease, stop, last).await;
+        match settled {
+            Settled::Over => return,
+            Settled::NewMessages => match more_messages(runner, &lease).await {
+                Some(more) => messages = more,
+                None => return,
+            },
+        }
+    }
+}
+
+/// Drives the engine until it is done or has to be dropped.
+async fn attend(
+    runner: &Runner,
+    engine: &dyn Engine,
+    task: Task<'_>,
+    lease: &Lease,
+    deadline: tokio::time::Instant,
+) -> Stop {
+    let changes = runner.store.changes();
+    // Inside of a block, so that an engine which breaks down before its first await is caught as well.
+    let work = AssertUnwindSafe(async { engine.run(task).await }).catch_unwind();
+    tokio::select! {
+        result = work => match result {
+            Ok(Ok(finish)) => Stop::Done(finish),
+            Ok(Err(failure)) => Stop::Failed(failure),
+            Err(_) => Stop::Failed(Failure::Retry("the engine broke down".to_owned())),
+        },
+        lost = hold::hold(&runner.store, lease, runner.terms.lease, changes) => Stop::Failed(Failure::Lost(lost)),
+        () = tokio::time::sleep_until(deadline) => Stop::OutOfTime,
+        () = grace(runner) => Stop::Stopping,
+    }
+}
+
+/// Ends when the process has been stopping for so long that jobs are handed back.
+async fn grace(runner: &Runner) {
+    runner.app.stopped().await;
+    tokio::time::sleep(runner.app.settings().limits.shutdown_time / 2).await;
+}
+
+enum Settled {
+    /// The job is no longer ours.
+    Over,
+    /// It still is: a prompt came in that the engine had not seen.
+    NewMessages,
+}
+
+/// Writes down what became of the job.
+async fn settle(runner: &Runner, lease: &Lease, stop: Stop, last_message: u32) -> Settled {
+    let finish = match stop {
+        Stop::Done(finish) => finish,
+        Stop::Failed(Failure::Fatal(message)) => Finish::new(Outcome::Error, message, last_message),
+        Stop::OutOfTime => Finish::new(Outcome::TimedOut, "The job took longer than the project allows.", last_message),
+        // The store turns this into the end of a cancelled job.
+        Stop::Failed(Failure::Lost(LeaseLost::Cancelled)) => {
+            Finish::new(Outcome::Cancelled, "The job was cancelled.", last_message)
+        }
+        Stop::Failed(Failure::Lost(LeaseLost::Lost)) => {
+            tracing::warn!(job = lease.job_id, attempt = lease.attempt, "lost the lease; letting go");
+            runner.metrics.lease_lost();
+            return Settled::Over;
+        }
+        Stop::Failed(Failure::Retry(reason)) => {
+            let attempts = runner.terms.attempts;
+            tracing::warn!(job = lease.job_id, attempt = lease.attempt, reason, "a try failed");
+            insist(runner, || runner.store.retry_later(lease, &reason, attempts, random_fraction())).await;
+            return Settled::Over;
+        }
+        Stop::Stopping => {
+            tracing::info!(job = lease.job_id, "handing the job back");
+            insist(runner, || runner.store.release(lease)).await;
+            return Settled::Over;
+        }
+    };
+    let outcome = finish.outcome;
+    match insist(runner, || runner.store.finish(lease, finish.clone())).await {
+        Some(Ok(Finished::NewMessages)) => Settled::NewMessages,
+        Some(Ok(Finished::Ended)) => {
+            tracing::info!(job = lease.job_id, attempt = lease.attempt, outcome = outcome.as_str(), "job ended");
+            runner.metrics.finished(outcome);
+            Settled::Over
+        }
+        Some(Err(LeaseLost::Cancelled)) => {
+            tracing::info!(job = lease.job_id, attempt = lease.attempt, outcome = "cancelled", "job ended");
+            runner.metrics.finished(Outcome::Cancelled);
+            Settled::Over
+        }
+        Some(Err(LeaseLost::Lost)) => {
+            tracing::warn!(job = lease.job_id, attempt = lease.attempt, "lost the lease before the end was written");
+            runner.metrics.lease_lost();
+            Settled::Over
+        }
+        None => Settled::Over,
+    }
+}
+
+async fn more_messages(runner: &Runner, lease: &Lease) -> Option<Vec<Message>> {
+    let messages = insist(runner, || async { Ok(Ok(runner.store.messages(&lease.job_id).await?)) }).await?;
+    messages.ok()
+}
+
+/// Tries a write again while the database cannot be reached, but not past the end of the lease: by then the job
+/// is another worker's. None if it could not be done.
+async fn insist<T, F>(runner: &Runner, mut attempt: impl FnMut() -> F) -> Option<Result<T, LeaseLost>>
+where
+    F: Future<Output = Result<Result<T, LeaseLost>, StoreError>>,
+{
+    let give_up = tokio::time::Instant::now() + runner.terms.lease.max(Duration::from_secs(1));
+    loop {
+        match attempt().await {
+            Ok(done) => return Some(done),
+            Err(error) if tokio::time::Instant::now() >= give_up => {
+                tracing::error!(%error, "cannot write down what became of a job; the reaper will find it");
+                return None;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot write down what became of a job; trying again");
+                tokio::time::sleep(STORE_PAUSE).await;
+            }
+        }
+    }
+}

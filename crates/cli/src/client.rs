@@ -1,0 +1,153 @@
+//! A client of a Copydesk server.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use copydesk_domain::ApiKey;
+use reqwest::{Method, StatusCode};
+use serde_json::Value;
+use url::Url;
+
+use crate::args::ServerFlags;
+use crate::failure::Failure;
+
+/// How often a request is sent again when the server cannot be reached or says to come back.
+const TRIES: u32 = 5;
+
+pub(crate) struct Client {
+    http: reqwest::Client,
+    /// Ends with a slash.
+    base: Url,
+    key: ApiKey,
+    project: String,
+}
+
+impl Client {
+    /// The server of the flags, with the key of the environment.
+    pub(crate) fn new(flags: &ServerFlags, environment: &[(OsString, OsString)]) -> Result<Self, Failure> {
+        let variable = |name: &str| {
+            let found = environment.iter().find(|(variable, _)| variable == name);
+            found.and_then(|(_, value)| value.clone().into_string().ok()).filter(|value| !value.is_empty())
+        };
+        let url = flags.url.clone().or_else(|| variable("COPYDESK_URL"));
+        let project = flags
+            .project
+            .clone()
+            .or_else(|| variable("COPYDESK_PROJECT"))
+            .ok_or_else(|| Failure::usage("which project? give --project ID or set COPYDESK_PROJECT"))?;
+        let key = variable("COPYDESK_API_KEY").ok_or_else(|| {
+            Failure::usage("no key: set COPYDESK_API_KEY").hint("`copydesk key create --project ID` makes one")
+        })?;
+        let key = ApiKey::parse(key.trim())
+            .map_err(|_| Failure::usage("COPYDESK_API_KEY is not a Copydesk key; was it copied whole?"))?;
+        Self::connect(url.as_deref().unwrap_or("http://127.0.0.1:4400"), key, project)
+    }
+
+    pub(crate) fn connect(url: &str, key: ApiKey, project: String) -> Result<Self, Failure> {
+        let wrong = || Failure::usage(format!("{url:?} is not the http:// or https:// address of a server"));
+        let base = Url::parse(&format!("{}/", url.trim_end_matches('/'))).map_err(|_| wrong())?;
+        if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
+            return Err(wrong());
+        }
+        let mut builder = reqwest::Client::builder()
+            .timeout(Duration::from_secs(60))
+            // A redirect could carry the key elsewhere.
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("copydesk/", env!("CARGO_PKG_VERSION")));
+        if base.scheme() == "http" {
+            // Otherwise a machine without certificate authorities could not even talk to itself.
+            builder = builder.tls_certs_only([]);
+        }
+        let http = builder.build().map_err(|_| {
+            Failure::error("cannot prepare for https")
+                .hint("are the certificate authorities (ca-certificates) installed?")
+        })?;
+        Ok(Self { http, base, key, project })
+    }
+
+    pub(crate) async fn get(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Value, Failure> {
+        self.send(Method::GET, path, query, None, None).await
+    }
+
+    /// Posts. Without an idempotency key it is sent once only.
+    pub(crate) async fn post(
+        &self,
+        path: &[&str],
+        body: Option<&Value>,
+        idempotency_key: Option<&str>,
+    ) -> Result<Value, Failure> {
+        self.send(Method::POST, path, &[], body, idempotency_key).await
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &[&str],
+        query: &[(&str, &str)],
+        body: Option<&Value>,
+        idempotency_key: Option<&str>,
+    ) -> Result<Value, Failure> {
+        let url = self.address(path, query)?;
+        let again = method == Method::GET || idempotency_key.is_some();
+        let mut pause = Duration::from_millis(250);
+        for left in (0..TRIES).rev() {
+            let mut request = self.http.request(method.clone(), url.clone()).bearer_auth(self.key.reveal());
+            request = request.header("accept", "application/json");
+            if let Some(body) = body {
+                request = request.json(body);
+            }
+            if let Some(key) = idempotency_key {
+                request = request.header("idempotency-key", key);
+            }
+            let last = left == 0 || !again;
+            match request.send().await {
+                Ok(answer) if answer.status() == StatusCode::SERVICE_UNAVAILABLE && !last => {}
+                Ok(answer) => return read(answer).await,
+                Err(error) if last => return Err(self.unreachable(&error)),
+                Err(_) => {}
+            }
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+        }
+        Err(Failure::error("the server did not answer"))
+    }
+
+    fn address(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Url, Failure> {
+        let mut url = self.base.clone();
+        let mut segments = url.path_segments_mut().map_err(|()| Failure::usage("the server's address has no path"))?;
+        segments.pop_if_empty().extend(["v2", "agent", &self.project]).extend(path);
+        drop(segments);
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        Ok(url)
+    }
+
+    fn unreachable(&self, error: &reqwest::Error) -> Failure {
+        let why = if error.is_timeout() { "it took too long" } else { "no connection" };
+        Failure::error(format!("cannot reach {}: {why}", self.base))
+            .hint("is `copydesk serve` running there? see --url")
+    }
+}
+
+/// The body of a good answer, or the server's own words about a bad one.
+async fn read(answer: reqwest::Response) -> Result<Value, Failure> {
+    let status = answer.status();
+    let body: Value = answer.json().await.unwrap_or_default();
+    if status.is_success() && body.is_object() {
+        return Ok(body);
+    }
+    let error = body["error"].as_str().map_or_else(|| format!("the server answered {status}"), printable);
+    let mut message = format!("{error} ({status})");
+    for detail in body["details"].as_array().into_iter().flatten() {
+        let (field, text) =
+            (detail["field"].as_str().unwrap_or_default(), detail["message"].as_str().unwrap_or_default());
+        message.push_str(&format!("\n  {}: {}", printable(field), printable(text)));
+    }
+    Err(Failure::error(message))
+}
+
+/// Text from elsewhere, fit for a terminal: no control characters, so nothing can act on it.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}

@@ -1,0 +1,203 @@
+//! The types of settings: how a value is read, described and shown.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::database::{DatabaseUrl, MASK, mask_url};
+use super::duration::{format_duration, parse_duration};
+use super::given::{Given, HIDDEN, quoted, quoted_url};
+use super::log::{Choice, LogFormat, LogLevel};
+use super::settings::Setting;
+use super::{Config, public_url};
+
+const MODEL_NAME: &str = "a model name of 1 to 100 letters, digits and . _ : / -";
+
+/// The field of the configuration a setting fills.
+pub(super) struct Field<T: 'static> {
+    pub(super) get: fn(&Config) -> &T,
+    pub(super) put: fn(&mut Config) -> &mut T,
+}
+
+/// Type of a setting, with its field.
+pub(super) enum Kind {
+    Path(Field<PathBuf>),
+    Listen(Field<SocketAddr>),
+    PublicUrl(Field<Option<String>>),
+    Database(Field<Option<DatabaseUrl>>),
+    Whole { from: u32, to: u32, field: Field<u32> },
+    Duration { from: Duration, to: Duration, field: Field<Duration> },
+    LogLevel(Field<LogLevel>),
+    LogFormat(Field<LogFormat>),
+    Model(Field<String>),
+    Models(Field<Vec<String>>),
+}
+
+/// What is wrong with a value, or with one item of a list.
+pub(super) struct Problem {
+    /// The value as it may be shown.
+    pub(super) shown: String,
+    /// Predicate of the error.
+    pub(super) says: String,
+    /// Line of the item, where it may differ from that of the value.
+    pub(super) line: Option<usize>,
+}
+
+/// Why a text does not fit: a hint, where there is more to say than what was expected.
+type Reading<T> = Result<T, Option<String>>;
+
+impl Kind {
+    /// What a value of this type is, to stand after "is not".
+    pub(super) fn expects(&self) -> String {
+        match self {
+            Self::Path(_) => "a path".into(),
+            Self::Listen(_) => "an address such as 127.0.0.1:4400 or localhost:4400".into(),
+            Self::PublicUrl(_) => "an http or https URL without query and fragment".into(),
+            Self::Database(_) => "a postgres://, postgresql:// or sqlite: address".into(),
+            Self::Whole { from, to, .. } => format!("a whole number from {from} to {to}"),
+            Self::Duration { from, to, .. } => {
+                format!("a duration from {} to {}", format_duration(*from), format_duration(*to))
+            }
+            Self::LogLevel(_) => format!("one of {}", LogLevel::names()),
+            Self::LogFormat(_) => format!("one of {}", LogFormat::names()),
+            Self::Model(_) => MODEL_NAME.into(),
+            Self::Models(_) => "a list of model names".into(),
+        }
+    }
+}
+
+impl Setting {
+    /// Reads a value into the setting's field, or leaves that as it is.
+    pub(super) fn read(&self, given: &Given, config: &mut Config) -> Result<(), Vec<Problem>> {
+        match &self.kind {
+            Kind::Path(field) => *(field.put)(config) = self.text(given, path)?,
+            Kind::Listen(field) => *(field.put)(config) = self.text(given, listen)?,
+            Kind::PublicUrl(field) => {
+                *(field.put)(config) = Some(self.text(given, public_url::parse)?);
+            }
+            Kind::Database(field) => {
+                *(field.put)(config) = Some(self.text(given, DatabaseUrl::parse)?);
+            }
+            Kind::Whole { from, to, field } => {
+                let number = match given {
+                    Given::Plain(text) => whole(text),
+                    Given::Number { value, .. } => *value,
+                    _ => None,
+                };
+                *(field.put)(config) = number
+                    .filter(|number| (from..=to).contains(&number))
+                    .ok_or_else(|| vec![self.problem(given, None)])?;
+            }
+            Kind::Duration { from, to, field } => {
+                let read = |text: &str| match parse_duration(text) {
+                    Ok(time) if (*from..=*to).contains(&time) => Ok(time),
+                    Ok(_) => Err(None),
+                    Err(hint) => Err(Some(hint)),
+                };
+                // A number of the file lacks its unit just as a text can.
+                if let Given::Number { written, .. } = given {
+                    let hint = parse_duration(written).err();
+                    return Err(vec![self.problem(given, hint)]);
+                }
+                *(field.put)(config) = self.text(given, read)?;
+            }
+            Kind::LogLevel(field) => *(field.put)(config) = self.text(given, choice)?,
+            Kind::LogFormat(field) => *(field.put)(config) = self.text(given, choice)?,
+            Kind::Model(field) => *(field.put)(config) = self.text(given, model)?,
+            Kind::Models(field) => *(field.put)(config) = self.models(given)?,
+        }
+        Ok(())
+    }
+
+    /// The value in force, masked where it is secret.
+    pub(super) fn show(&self, config: &Config) -> String {
+        match &self.kind {
+            Kind::Database(_) => config.database().masked(),
+            _ if self.secret => MASK.to_owned(),
+            Kind::Path(field) => (field.get)(config).display().to_string(),
+            Kind::Listen(field) => (field.get)(config).to_string(),
+            Kind::PublicUrl(_) => config.public_url(),
+            Kind::Whole { field, .. } => (field.get)(config).to_string(),
+            Kind::Duration { field, .. } => format_duration(*(field.get)(config)),
+            Kind::LogLevel(field) => (field.get)(config).as_str().to_owned(),
+            Kind::LogFormat(field) => (field.get)(config).as_str().to_owned(),
+            Kind::Model(field) => (field.get)(config).clone(),
+            Kind::Models(field) => (field.get)(config).join(","),
+        }
+    }
+
+    fn text<T>(&self, given: &Given, read: impl Fn(&str) -> Reading<T>) -> Result<T, Vec<Problem>> {
+        given.text().ok_or(None).and_then(read).map_err(|hint| vec![self.problem(given, hint)])
+    }
+
+    fn models(&self, given: &Given) -> Result<Vec<String>, Vec<Problem>> {
+        let items: Vec<(Given, Option<usize>)> = match given {
+            Given::Plain(text) => text.split(',').map(|item| (Given::Text(item.trim().to_owned()), None)).collect(),
+            Given::List(items) => items.iter().map(|(item, line)| (item.clone(), Some(*line))).collect(),
+            _ => Vec::new(),
+        };
+        if items.is_empty() {
+            return Err(vec![self.problem(given, None)]);
+        }
+        let mut models = Vec::new();
+        let mut problems = Vec::new();
+        for (item, line) in items {
+            match item.text().map(model) {
+                Some(Ok(name)) => models.push(name),
+                _ => problems.push(Problem {
+                    shown: self.shown_given(&item),
+                    says: format!("is not {MODEL_NAME}"),
+                    line,
+                }),
+            }
+        }
+        if problems.is_empty() { Ok(models) } else { Err(problems) }
+    }
+
+    fn problem(&self, given: &Given, hint: Option<String>) -> Problem {
+        let hint = hint.map(|hint| format!(": {hint}")).unwrap_or_default();
+        Problem { shown: self.shown_given(given), says: format!("is not {}{hint}", self.kind.expects()), line: None }
+    }
+
+    /// A value that was refused, masked where it is or may be secret.
+    fn shown_given(&self, given: &Given) -> String {
+        match (&self.kind, given.text()) {
+            (Kind::Database(_), Some(text)) => {
+                mask_url(text).map_or_else(|| HIDDEN.to_owned(), |masked| quoted(&masked))
+            }
+            _ if self.secret => HIDDEN.to_owned(),
+            (Kind::PublicUrl(_), Some(text)) => quoted_url(text),
+            _ => given.shown(),
+        }
+    }
+}
+
+fn path(text: &str) -> Reading<PathBuf> {
+    if text.is_empty() || text.contains('\0') {
+        return Err(None);
+    }
+    Ok(PathBuf::from(text))
+}
+
+fn listen(text: &str) -> Reading<SocketAddr> {
+    let numeric = match text.split_once(':') {
+        Some((host, port)) if host.eq_ignore_ascii_case("localhost") => format!("127.0.0.1:{port}"),
+        _ => text.to_owned(),
+    };
+    numeric.parse().map_err(|_| None)
+}
+
+/// Digits only: the standard parser would also take a leading `+`.
+fn whole(text: &str) -> Option<u32> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| digits)
+}
+
+fn choice<T: Choice>(text: &str) -> Reading<T> {
+    T::parse(text).ok_or(None)
+}
+
+fn model(text: &str) -> Reading<String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._:/-".contains(c);
+    if (1..=100).contains(&text.len()) && text.chars().all(fits) { Ok(text.to_owned()) } else { Err(None) }
+}

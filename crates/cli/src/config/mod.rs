@@ -1,0 +1,170 @@
+//! The configuration of a Copydesk process.
+//!
+//! Values come, in rising strength, from the defaults in [`SETTINGS`],
+//! `copydesk.toml`, `COPYDESK_…` environment variables and command-line flags.
+//! Nothing here reads global state: the caller passes every source in.
+
+mod database;
+mod duration;
+mod environment;
+mod error;
+mod file;
+mod given;
+mod kind;
+mod load;
+mod log;
+mod output;
+mod public_url;
+mod settings;
+mod suggest;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use database::DatabaseUrl;
+pub use duration::{format_duration, parse_duration};
+pub use error::{ConfigErrors, Origin};
+pub use log::{LogFormat, LogLevel};
+pub use output::sample;
+
+/// A complete, checked configuration, with the origin of every value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Directory of everything this process stores on disk.
+    pub data_dir: PathBuf,
+    /// Address the server listens on.
+    pub listen: SocketAddr,
+    /// PostgreSQL connections this process holds at most.
+    pub database_connections: u32,
+    /// Least severe level that is logged.
+    pub log: LogLevel,
+    /// How log lines are written.
+    pub log_format: LogFormat,
+    /// Limits on use and on waiting.
+    pub limits: Limits,
+    /// The job runner of this process.
+    pub runner: RunnerConfig,
+    /// What jobs may use.
+    pub jobs: JobsConfig,
+    // Private because the value in force is the one `public_url()` and
+    // `database()` derive when nothing is set.
+    public_url: Option<String>,
+    database_url: Option<DatabaseUrl>,
+    // One for each row of `SETTINGS`, in its order.
+    origins: Vec<Origin>,
+}
+
+/// Settings of the section `limits`; a count of 0 means no limit where the
+/// setting's description says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Job creations and messages of a project in an hour, 0 for no limit.
+    pub jobs_per_hour: u32,
+    /// Analytics requests of a key in a minute, 0 for no limit.
+    pub analytics_per_minute: u32,
+    /// Jobs of one project that may run at once, 0 for no limit.
+    pub running_per_project: u32,
+    /// Time a job may run.
+    pub job_time: Duration,
+    /// Time a job may wait for a worker.
+    pub queue_time: Duration,
+    /// Time a request may take.
+    pub request_time: Duration,
+    /// Connections the server holds open at once.
+    pub connections: u32,
+    /// Time open requests and jobs get to finish at shutdown.
+    pub shutdown_time: Duration,
+}
+
+/// Settings of the section `runner`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunnerConfig {
+    /// Jobs this process runs at once, 0 to run none.
+    pub workers: u32,
+    /// Time after which the job of a silent worker is given to another.
+    pub lease: Duration,
+    /// Times a job is started before it counts as failed.
+    pub attempts: u32,
+}
+
+/// Settings of the section `jobs`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobsConfig {
+    /// Model of a job that names none; always one of `models`.
+    pub default_model: String,
+    /// Models a job may name.
+    pub models: Vec<String>,
+}
+
+/// Where a configuration is loaded from.
+///
+/// Not `Debug`: the environment holds secrets, of other programs too.
+pub struct Sources {
+    /// File named by `--config`, relative to `working_dir`.
+    pub config_file: Option<PathBuf>,
+    /// Directory in which `copydesk.toml` is looked for.
+    pub working_dir: PathBuf,
+    /// The environment of the process.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Settings given as flags; of two for one key the later counts.
+    pub flags: Vec<FlagValue>,
+}
+
+/// A setting given on the command line.
+#[derive(Clone, PartialEq, Eq)]
+pub struct FlagValue {
+    /// Key of the setting, such as `limits.jobs_per_hour`.
+    pub key: &'static str,
+    /// The value as written.
+    pub value: String,
+    /// The flag with its dashes, such as `--listen`.
+    pub flag: &'static str,
+}
+
+impl fmt::Debug for FlagValue {
+    // The value is left out because the setting may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FlagValue").field("key", &self.key).field("flag", &self.flag).finish_non_exhaustive()
+    }
+}
+
+impl Config {
+    /// Reads and checks all sources.
+    ///
+    /// # Errors
+    ///
+    /// Every error found in any source, also one in a value that a stronger
+    /// source replaces.
+    pub fn load(sources: Sources) -> Result<Self, ConfigErrors> {
+        load::load(sources)
+    }
+
+    /// Address under which users reach the server, without a trailing slash.
+    #[must_use]
+    pub fn public_url(&self) -> String {
+        match &self.public_url {
+            Some(url) => url.clone(),
+            None => format!("http://{}", self.listen),
+        }
+    }
+
+    /// The database to open.
+    #[must_use]
+    pub fn database(&self) -> DatabaseUrl {
+        match &self.database_url {
+            Some(url) => url.clone(),
+            None => DatabaseUrl::Sqlite(self.data_dir.join("copydesk.db")),
+        }
+    }
+
+    /// Where the value of a setting comes from; `None` for an unknown key.
+    #[must_use]
+    pub fn origin(&self, key: &str) -> Option<&Origin> {
+        self.origins.get(settings::position(key)?)
+    }
+}

@@ -1,0 +1,166 @@
+//! The types of settings and their bounds.
+
+use super::super::environment::variable;
+use super::*;
+
+/// Every bound, from the other side of which a value must be refused.
+const BOUNDS: &[(&str, &[&str], &[&str])] = &[
+    ("data_dir", &["/var/lib/x", "."], &["", "a\0b"]),
+    (
+        "listen",
+        &["0.0.0.0:80", "[::1]:65535", "localhost:4400"],
+        &["", "4400", ":4400", "localhost", "localhost:", "localhost:+1", "127.0.0.1:65536", "example.com:80"],
+    ),
+    (
+        "public_url",
+        &["http://a", "https://a.example:8443/docs"],
+        &[
+            "",
+            "a.example",
+            "ftp://a",
+            "http:a",
+            "http://",
+            "https://a/?q=1",
+            "https://a/?",
+            "https://a/#f",
+            "https://a b/",
+            " https://a",
+            "https://a ",
+            "https://a/\n",
+        ],
+    ),
+    (
+        "database_url",
+        &[
+            "postgres://h/db",
+            "postgresql://u:p@h:5432/db",
+            "sqlite:x.db",
+            "sqlite:///srv/x.db",
+            "postgres:///db?host=/run/pg",
+        ],
+        &[
+            "",
+            "x.db",
+            "mysql://h/db",
+            "postgres:h/db",
+            "sqlite:",
+            "sqlite://",
+            "sqlite::memory:",
+            "sqlite:x?mode=ro",
+            "postgres://h:port/db",
+        ],
+    ),
+    ("database_connections", &["2", "500"], &["1", "0", "501", "-1", "+5", "1.0", "1_0", "", " 1"]),
+    ("log", &["error", "warn", "info", "debug", "trace"], &["INFO", "off", ""]),
+    ("log_format", &["json", "text"], &["xml", ""]),
+    ("limits.jobs_per_hour", &["0", "1000000"], &["1000001", "many", "99999999999"]),
+    ("limits.analytics_per_minute", &["0", "1000000"], &["1000001"]),
+    ("limits.running_per_project", &["0", "1000"], &["1001"]),
+    ("limits.job_time", &["1s", "7d", "1h30m"], &["0s", "999ms", "7d1ms", "30", "0"]),
+    ("limits.queue_time", &["1m", "30d"], &["59s", "30d1s"]),
+    ("limits.request_time", &["1s", "10m"], &["999ms", "601s"]),
+    ("limits.connections", &["1", "100000"], &["0", "100001"]),
+    ("limits.shutdown_time", &["0s", "10m"], &["10m1ms"]),
+    ("runner.workers", &["0", "256"], &["257"]),
+    ("runner.lease", &["500ms", "10m"], &["499ms", "10m1s"]),
+    ("runner.attempts", &["1", "100"], &["0", "101"]),
+    ("jobs.default_model", &["noop"], &["", "a b", "é"]),
+    ("jobs.models", &["builtin", "builtin,a.b_c:d/e-F9", "noop, builtin"], &["", "builtin,", "builtin,a b"]),
+];
+
+#[test]
+fn bounds_are_kept_in_flags_and_variables() {
+    let tested: Vec<_> = BOUNDS.iter().map(|(key, ..)| *key).collect();
+    let known: Vec<_> = SETTINGS.iter().map(|setting| setting.key).collect();
+    assert_eq!(tested, known);
+    for (key, good, bad) in BOUNDS {
+        for value in *good {
+            let config = load_flag(key, value).unwrap_or_else(|e| panic!("{key} {value}: {e}"));
+            assert_eq!(entry(&config, key).1, "flag --flag");
+        }
+        for value in *bad {
+            let found = error(load_flag(key, value));
+            assert!(found.starts_with(&format!("{key}: ")), "{found}");
+            assert!(found.ends_with("(flag --flag)"), "{found}");
+        }
+        let setting = SETTINGS.iter().find(|setting| setting.key == *key).unwrap();
+        let variable = variable(setting.key);
+        let config = load_env(&[(&variable, good[0])]).unwrap();
+        assert_eq!(entry(&config, key).1, format!("environment {variable}"));
+        let found = error(load_env(&[(&variable, bad[0])]));
+        assert!(found.ends_with(&format!("(environment {variable})")), "{found}");
+    }
+}
+
+#[test]
+fn an_error_is_one_sentence_with_key_value_and_origin() {
+    assert_eq!(
+        error(load_env(&[("COPYDESK_LIMITS__JOBS_PER_HOUR", "many")])),
+        "limits.jobs_per_hour: \"many\" is not a whole number from 0 to 1000000 \
+         (environment COPYDESK_LIMITS__JOBS_PER_HOUR)"
+    );
+    assert_eq!(
+        error(load_env(&[("COPYDESK_LOG_FORMAT", "a\nb")])),
+        "log_format: \"a\\nb\" is not one of json, text (environment COPYDESK_LOG_FORMAT)"
+    );
+    let long = error(load_flag("log", &"x".repeat(10_000)));
+    assert!(long.len() < 250 && long.contains("xxx…\""), "{long}");
+}
+
+#[test]
+fn localhost_is_the_loopback_address() {
+    let config = load_flag("listen", "localhost:81").unwrap();
+    assert_eq!(config.listen.to_string(), "127.0.0.1:81");
+    assert_eq!(config.public_url(), "http://127.0.0.1:81");
+}
+
+#[test]
+fn public_url_loses_its_trailing_slash() {
+    let url = |text| load_flag("public_url", text).unwrap().public_url();
+    assert_eq!(url("https://docs.example/"), "https://docs.example");
+    assert_eq!(url("https://docs.example/a/"), "https://docs.example/a");
+    assert_eq!(url("https://docs.example/a"), "https://docs.example/a");
+}
+
+#[test]
+fn database_addresses_are_told_apart() {
+    let database = |text| load_flag("database_url", text).unwrap().database();
+    let sqlite = |path: &str| DatabaseUrl::Sqlite(PathBuf::from(path));
+    assert_eq!(database("sqlite:a/b.db"), sqlite("a/b.db"));
+    assert_eq!(database("sqlite://a/b.db"), sqlite("a/b.db"));
+    assert_eq!(database("sqlite:///a/b.db"), sqlite("/a/b.db"));
+    for url in ["postgres://u:p@h/db", "postgresql://h/db?sslmode=require"] {
+        assert_eq!(database(url), DatabaseUrl::Postgres(url.to_owned()));
+    }
+    let moved = load_flag("data_dir", "/srv").unwrap().database();
+    assert_eq!(moved, sqlite("/srv/copydesk.db"));
+}
+
+#[test]
+fn a_duration_without_unit_asks_for_one() {
+    let expected = "is not a duration from 1s to 7d: add a unit, such as 90s";
+    let found = error(load_flag("limits.job_time", "90"));
+    assert_eq!(found, format!("limits.job_time: \"90\" {expected} (flag --flag)"));
+    let found = error(load_file("[limits]\njob_time = 90\n"));
+    assert_eq!(found, format!("limits.job_time: 90 {expected} (copydesk.toml line 2)"));
+    let found = error(load_flag("limits.job_time", "8d"));
+    assert!(found.contains("from 1s to 7d (flag"), "{found}");
+}
+
+#[test]
+fn model_names_have_a_greatest_length() {
+    let name = "m".repeat(100);
+    assert!(load_flag("jobs.models", &format!("builtin,{name}")).is_ok());
+    let found = error(load_flag("jobs.models", &format!("builtin,{name}m")));
+    assert!(found.contains("is not a model name of 1 to 100"), "{found}");
+}
+
+#[test]
+fn every_bad_model_is_named() {
+    let found = lines(load_flag("jobs.models", "a b,builtin,c d"));
+    assert_eq!(found.len(), 2);
+    assert!(found[0].starts_with("jobs.models: \"a b\" is not a model name"));
+    assert!(found[1].starts_with("jobs.models: \"c d\" is not a model name"));
+    let spaced = load_flag("jobs.models", "noop , builtin").unwrap();
+    assert_eq!(spaced.jobs.models, ["noop", "builtin"]);
+}

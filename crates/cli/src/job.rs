@@ -1,0 +1,198 @@
+use std::ffi::OsString;
+use std::io::{IsTerminal, Read};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use copydesk_domain::{Clock, SystemClock, new_id};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use crate::args::{JobCommand, ServerFlags};
+use crate::client::{Client, printable};
+use crate::failure::Failure;
+use crate::output;
+
+/// How often a job that is waited for is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(700);
+
+pub(crate) async fn run(command: JobCommand, environment: &[(OsString, OsString)]) -> Result<ExitCode, Failure> {
+    let connect = |server: &ServerFlags| Client::new(server, environment);
+    match command {
+        JobCommand::Create {
+            prompt,
+            wait,
+            base_ref,
+            model,
+            draft,
+            no_pull_request,
+            client_reference,
+            idempotency_key,
+            server,
+        } => {
+            let client = connect(&server)?;
+            let mut body = json!({ "prompt": read_prompt(prompt)? });
+            let mut set = |field: &str, value: Option<Value>| {
+                if let Some(value) = value {
+                    body[field] = value;
+                }
+            };
+            set("baseRef", base_ref.map(Value::from));
+            set("model", model.map(Value::from));
+            set("draft", draft.then_some(Value::from(true)));
+            set("openPullRequest", no_pull_request.then_some(Value::from(false)));
+            set("clientReference", client_reference.map(Value::from));
+            let key = idempotency_key.unwrap_or_else(fresh_key);
+            let job = client.post(&["job"], Some(&body), Some(&key)).await?;
+            conclude(&client, job, wait, server.json).await
+        }
+        JobCommand::Get { id, wait, server } => {
+            let client = connect(&server)?;
+            let job = client.get(&["job", &id], &[]).await?;
+            conclude(&client, job, wait, server.json).await
+        }
+        JobCommand::Message { id, prompt, wait, server } => {
+            let client = connect(&server)?;
+            let body = json!({ "prompt": read_prompt(prompt)? });
+            let job = client.post(&["job", &id, "message"], Some(&body), Some(&fresh_key())).await?;
+            conclude(&client, job, wait, server.json).await
+        }
+        JobCommand::Cancel { id, server } => {
+            let client = connect(&server)?;
+            let job = client.post(&["job", &id, "cancel"], None, None).await?;
+            show(&job, server.json)
+        }
+        JobCommand::Archive { id, server } => {
+            let client = connect(&server)?;
+            let job = client.post(&["job", &id, "archive"], None, None).await?;
+            show(&job, server.json)
+        }
+        JobCommand::List { status, limit, server } => {
+            let client = connect(&server)?;
+            list(&client, status, limit, server.json).await
+        }
+    }
+}
+
+fn fresh_key() -> String {
+    new_id(SystemClock.now())
+}
+
+fn read_prompt(prompt: String) -> Result<String, Failure> {
+    if prompt != "-" {
+        return Ok(prompt);
+    }
+    let mut text = String::new();
+    // One byte more than a request may have, so that too much is refused by the server and not cut off here.
+    let read = std::io::stdin().lock().take(1024 * 1024 + 1).read_to_string(&mut text);
+    read.map_err(|error| Failure::usage(format!("cannot read the prompt from standard input: {error}")))?;
+    Ok(text)
+}
+
+/// Shows the job, after its end if that is to be waited for.
+async fn conclude(client: &Client, job: Value, wait: bool, json: bool) -> Result<ExitCode, Failure> {
+    if !wait {
+        return show(&job, json);
+    }
+    let job = wait_for(client, job).await?;
+    show(&job, json)?;
+    Ok(if job["status"] == "completed" { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Follows a job to its end, telling of every change on standard error.
+pub(crate) async fn wait_for(client: &Client, mut job: Value) -> Result<Value, Failure> {
+    let id = job["id"].as_str().unwrap_or_default().to_owned();
+    let progress = Progress::new();
+    let mut last = 0;
+    loop {
+        let events = client.get(&["job", &id, "events"], &[]).await?;
+        for event in events["events"].as_array().into_iter().flatten() {
+            let number = event["id"].as_u64().unwrap_or(0);
+            if number > last {
+                last = number;
+                progress.tell(event);
+            }
+        }
+        if job["status"] != "active" {
+            progress.end();
+            return Ok(job);
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+        job = client.get(&["job", &id], &[]).await?;
+    }
+}
+
+/// A line that changes on a terminal; a line a change elsewhere.
+struct Progress(Option<ProgressBar>);
+
+impl Progress {
+    fn new() -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self(None);
+        }
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(120));
+        Self(Some(bar))
+    }
+
+    fn tell(&self, event: &Value) {
+        let kind = printable(event["type"].as_str().unwrap_or_default());
+        match &self.0 {
+            Some(bar) => bar.set_message(kind),
+            None => eprintln!("{} {kind}", printable(event["at"].as_str().unwrap_or_default())),
+        }
+    }
+
+    fn end(self) {
+        if let Some(bar) = self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn show(job: &Value, json: bool) -> Result<ExitCode, Failure> {
+    if json {
+        return output::json(job);
+    }
+    let text = |value: &Value| value.as_str().map_or_else(|| "-".to_owned(), printable);
+    for (label, value) in [
+        ("id", &job["id"]),
+        ("status", &job["status"]),
+        ("outcome", &job["outcome"]),
+        ("message", &job["message"]),
+        ("pull request", &job["prLink"]),
+        ("model", &job["model"]),
+        ("repository", &job["source"]["repository"]),
+        ("created", &job["createdAt"]),
+    ] {
+        output::line(&format!("{label:<13} {}", text(value)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn list(client: &Client, status: Option<String>, limit: u32, json: bool) -> Result<ExitCode, Failure> {
+    let mut jobs = Vec::new();
+    let mut cursor: Option<String> = None;
+    // The server gives at most a hundred at a time.
+    while (jobs.len() as u64) < u64::from(limit) {
+        let page = (u64::from(limit) - jobs.len() as u64).min(100).to_string();
+        let mut query = vec![("limit", page.as_str())];
+        query.extend(status.as_deref().map(|status| ("status", status)));
+        query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
+        let mut answer = client.get(&["jobs"], &query).await?;
+        jobs.extend(answer["jobs"].as_array_mut().map(std::mem::take).unwrap_or_default());
+        match answer["nextCursor"].as_str() {
+            Some(next) => cursor = Some(next.to_owned()),
+            None => break,
+        }
+    }
+    if json {
+        return output::json(&json!({ "jobs": jobs }));
+    }
+    let cell = |value: &Value| value.as_str().map_or_else(|| "-".to_owned(), printable);
+    let row = |job: &Value| ["id", "status", "outcome", "createdAt", "prLink"].map(|field| cell(&job[field])).to_vec();
+    output::table(&["id", "status", "outcome", "created", "pull request"], &jobs.iter().map(row).collect::<Vec<_>>());
+    Ok(ExitCode::SUCCESS)
+}

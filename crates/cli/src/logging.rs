@@ -1,0 +1,17 @@
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{Config, LogFormat};
+
+/// Sends log lines to standard error, as the configuration says.
+pub(crate) fn start(config: &Config) {
+    let level = config.log.as_str();
+    // The libraries below us have much to say that only matters when we are debugged ourselves.
+    let filter = EnvFilter::new(format!("{level},sqlx=warn,hyper=warn,reqwest=warn"));
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match config.log_format {
+        LogFormat::Json => lines.json().flatten_event(true).with_current_span(false).with_span_list(false).init(),
+        LogFormat::Text => lines.with_ansi(std::io::stderr().is_terminal()).init(),
+    }
+}

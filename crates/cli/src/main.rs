@@ -1,0 +1,77 @@
+//! The program `copydesk`: serves, works on jobs, manages projects and keys, and talks to a server as a client.
+
+mod args;
+mod client;
+mod config;
+mod demo;
+mod failure;
+mod job;
+mod key;
+mod logging;
+mod output;
+mod project;
+mod serve;
+mod store;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+use config::{Config, Sources, sample};
+use failure::Failure;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    match run(args, environment) {
+        Ok(code) => code,
+        Err(failure) => {
+            eprint!("{failure}");
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, Failure> {
+    let working_dir = std::env::current_dir().map_err(|error| Failure::error(format!("no working folder: {error}")))?;
+    let load = |flags| {
+        let config_file = args.config.clone();
+        Config::load(Sources { config_file, working_dir: working_dir.clone(), environment: environment.clone(), flags })
+            .map_err(|errors| Failure::usage(errors.to_string()))
+    };
+    let base = args.base_flags();
+    let runtime = runtime()?;
+    match args.command {
+        Command::Serve(flags) => {
+            let config = load([base, flags.values()].concat())?;
+            runtime.block_on(serve::serve(config))
+        }
+        Command::Worker(flags) => {
+            let config = load([base, flags.values()].concat())?;
+            runtime.block_on(serve::worker(config))
+        }
+        Command::Migrate => runtime.block_on(store::migrate(&load(base)?)),
+        Command::Config { json, sample: true } if !json => {
+            print!("{}", sample());
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Config { json, .. } => output::config(&load(base)?, json),
+        Command::Openapi => output::json(&copydesk_server::api::document(&serve::settings(&load(base)?))),
+        Command::Project(command) => runtime.block_on(project::run(command, &load(base)?, &working_dir)),
+        Command::Key(command) => runtime.block_on(key::run(command, &load(base)?)),
+        Command::Job(command) => runtime.block_on(job::run(command, &environment)),
+        Command::Demo(options) => runtime.block_on(demo::run(options)),
+    }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::error(format!("cannot start: {error}")))
+}

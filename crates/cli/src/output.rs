@@ -1,0 +1,46 @@
+use std::io::Write;
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use crate::config::Config;
+use crate::failure::Failure;
+
+/// Prints a line to standard output; a reader that has gone away (`| head`) is no error.
+pub(crate) fn line(text: &str) {
+    let _ = writeln!(std::io::stdout().lock(), "{text}");
+}
+
+/// Prints `value` as JSON.
+pub(crate) fn json(value: &Value) -> Result<ExitCode, Failure> {
+    line(&serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints rows under headings, each column as wide as it must be.
+pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) {
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+        cells.chain([headings[column].len()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..headings.len()).map(width).collect();
+    let print = |cells: &[String]| {
+        let padded: Vec<String> = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        line(padded.join("  ").trim_end());
+    };
+    print(&headings.iter().map(|heading| heading.to_uppercase()).collect::<Vec<_>>());
+    rows.iter().for_each(|row| print(row));
+}
+
+/// Prints the configuration in force.
+pub(crate) fn config(config: &Config, as_json: bool) -> Result<ExitCode, Failure> {
+    if !as_json {
+        print!("{}", config.to_text());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let entries = config.entries();
+    let entries = entries
+        .iter()
+        .map(|entry| json!({ "key": entry.key, "value": entry.shown_value, "origin": entry.origin.to_string() }));
+    json(&Value::from(entries.collect::<Vec<_>>()))
+}

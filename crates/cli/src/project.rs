@@ -1,0 +1,201 @@
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use copydesk_domain::{Project, ProjectId, Repository, docs_path, git_ref, time_zone};
+use copydesk_store::{NewProject, ProjectChange};
+use serde_json::{Value, json};
+
+use crate::args::{ProjectCommand, ProjectSettings};
+use crate::config::{Config, format_duration, parse_duration};
+use crate::failure::Failure;
+use crate::{output, store};
+
+pub(crate) async fn run(command: ProjectCommand, config: &Config, working_dir: &Path) -> Result<ExitCode, Failure> {
+    match command {
+        ProjectCommand::Create { name, repository, id, settings, json } => {
+            let change = read(Some(name), Some(repository), settings, working_dir)?;
+            create(change, id, config, json).await
+        }
+        ProjectCommand::List { json } => list(config, json).await,
+        ProjectCommand::Show { id, json } => {
+            let project = store::open_ready(config).await?.project(&id).await?.ok_or_else(|| unknown(&id))?;
+            show(&project, json)
+        }
+        ProjectCommand::Update { id, name, repository, settings, json } => {
+            let change = read(name, repository, settings, working_dir)?;
+            let store = store::open_ready(config).await?;
+            let project = store.update_project(&id, change).await?.ok_or_else(|| unknown(&id))?;
+            show(&project, json)
+        }
+        ProjectCommand::Delete { id, yes, json } => delete(&id, yes, config, json).await,
+    }
+}
+
+async fn create(change: ProjectChange, id: Option<String>, config: &Config, json: bool) -> Result<ExitCode, Failure> {
+    let id = id.map(|id| ProjectId::parse(&id)).transpose()?;
+    let missing = |what: &str| Failure::usage(format!("{what} is missing"));
+    let new = NewProject {
+        id: id.clone(),
+        name: change.name.ok_or_else(|| missing("--name"))?,
+        repository: change.repository.ok_or_else(|| missing("--repository"))?,
+        base_ref: change.base_ref.unwrap_or_else(|| "main".to_owned()),
+        docs_paths: change.docs_paths.unwrap_or_else(|| vec!["docs".to_owned()]),
+        time_zone: change.time_zone.unwrap_or_else(|| "UTC".to_owned()),
+        jobs_per_hour: change.jobs_per_hour.flatten(),
+        max_running: change.max_running.flatten(),
+        time_limit_seconds: change.time_limit_seconds.flatten(),
+    };
+    let taken = || {
+        let id = id.as_ref().map_or("", ProjectId::as_str);
+        Failure::error(format!("the id {id} is taken")).hint("choose another --id, or leave it out")
+    };
+    let project = store::open_ready(config).await?.create_project(new).await?.ok_or_else(taken)?;
+    show(&project, json)
+}
+
+async fn list(config: &Config, json: bool) -> Result<ExitCode, Failure> {
+    let projects = store::open_ready(config).await?.projects().await?;
+    if json {
+        return output::json(&projects.iter().map(view).collect());
+    }
+    let row = |project: &Project| {
+        vec![project.id.clone(), project.name.clone(), project.repository.public_address().to_owned()]
+    };
+    output::table(&["id", "name", "repository"], &projects.iter().map(row).collect::<Vec<_>>());
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn delete(id: &str, yes: bool, config: &Config, json: bool) -> Result<ExitCode, Failure> {
+    let store = store::open_ready(config).await?;
+    let project = store.project(id).await?.ok_or_else(|| unknown(id))?;
+    if !yes && !confirmed(&project)? {
+        return Err(Failure::error("nothing was deleted"));
+    }
+    if !store.delete_project(id).await? {
+        return Err(unknown(id));
+    }
+    if json {
+        return output::json(&json!({ "id": id, "deleted": true }));
+    }
+    output::line(&format!("Deleted the project {id} with its keys and jobs."));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Asks at a terminal; elsewhere nobody could answer.
+fn confirmed(project: &Project) -> Result<bool, Failure> {
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::usage("deleting a project takes its keys and jobs with it").hint("confirm with --yes"));
+    }
+    eprint!("Delete {:?} with all its keys and jobs? Type its id, {}, to confirm: ", project.name, project.id);
+    let _ = std::io::stderr().flush();
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().read_line(&mut answer);
+    Ok(read.is_ok() && answer.trim() == project.id)
+}
+
+/// Checks what was given; what is none was not.
+fn read(
+    name: Option<String>,
+    repository: Option<String>,
+    settings: ProjectSettings,
+    working_dir: &Path,
+) -> Result<ProjectChange, Failure> {
+    let docs_paths = settings.docs_path.iter().map(|path| docs_path(path)).collect::<Result<Vec<_>, _>>()?;
+    Ok(ProjectChange {
+        name: name.map(check_name).transpose()?,
+        repository: repository.map(|text| read_repository(&text, working_dir)).transpose()?,
+        base_ref: settings.base_ref.map(|text| git_ref("base_ref", &text)).transpose()?,
+        docs_paths: (!docs_paths.is_empty()).then_some(docs_paths),
+        time_zone: settings.time_zone.map(|text| time_zone(&text)).transpose()?,
+        jobs_per_hour: settings.jobs_per_hour.map(|text| limit("--jobs-per-hour", &text)).transpose()?,
+        max_running: settings.max_running.map(|text| limit("--max-running", &text)).transpose()?,
+        time_limit_seconds: settings.time_limit.map(|text| time_limit(&text)).transpose()?,
+    })
+}
+
+fn check_name(name: String) -> Result<String, Failure> {
+    let name = name.trim().to_owned();
+    if (1..=200).contains(&name.chars().count()) && !name.chars().any(char::is_control) {
+        Ok(name)
+    } else {
+        Err(Failure::usage("the name must have 1 to 200 characters and no control characters"))
+    }
+}
+
+fn read_repository(text: &str, working_dir: &Path) -> Result<Repository, Failure> {
+    let repository = Repository::parse(text, working_dir)?;
+    if repository.credential_dropped() {
+        eprintln!("copydesk: note: the credential in the repository's address was not kept");
+    }
+    let path = repository.clone_address().strip_prefix("file://");
+    if path.is_some_and(|path| !Path::new(path).exists()) {
+        eprintln!("copydesk: note: there is nothing at {} yet", repository.clone_address());
+    }
+    Ok(repository)
+}
+
+/// A count; `default` is none.
+fn limit(flag: &str, text: &str) -> Result<Option<u32>, Failure> {
+    if text == "default" {
+        return Ok(None);
+    }
+    let wrong = || Failure::usage(format!("{flag} must be a whole number up to 1000000 or `default`, not {text:?}"));
+    text.parse::<u32>().ok().filter(|number| *number <= 1_000_000).map(Some).ok_or_else(wrong)
+}
+
+fn time_limit(text: &str) -> Result<Option<u32>, Failure> {
+    if text == "default" {
+        return Ok(None);
+    }
+    let time = parse_duration(text).map_err(|error| Failure::usage(format!("--time-limit: {error}")))?;
+    let seconds = u32::try_from(time.as_secs()).ok().filter(|seconds| (1..=7 * 24 * 3600).contains(seconds));
+    seconds.map(Some).ok_or_else(|| Failure::usage("--time-limit must be from 1s to 7d"))
+}
+
+fn unknown(id: &str) -> Failure {
+    Failure::error(format!("there is no project {id:?}")).hint("`copydesk project list` shows them")
+}
+
+fn view(project: &Project) -> Value {
+    json!({
+        "id": project.id,
+        "name": project.name,
+        "repository": project.repository.public_address(),
+        "baseRef": project.base_ref,
+        "docsPaths": project.docs_paths,
+        "timeZone": project.time_zone,
+        "jobsPerHour": project.jobs_per_hour,
+        "maxRunning": project.max_running,
+        "timeLimitSeconds": project.time_limit_seconds,
+        "createdAt": project.created_at,
+        "updatedAt": project.updated_at,
+    })
+}
+
+fn show(project: &Project, json: bool) -> Result<ExitCode, Failure> {
+    if json {
+        return output::json(&view(project));
+    }
+    let number = |limit: Option<u32>| match limit {
+        None => "default".to_owned(),
+        Some(0) => "no limit".to_owned(),
+        Some(number) => number.to_string(),
+    };
+    let time = project.time_limit_seconds.map(|it| format_duration(std::time::Duration::from_secs(it.into())));
+    for (label, value) in [
+        ("id", project.id.clone()),
+        ("name", project.name.clone()),
+        ("repository", project.repository.public_address().to_owned()),
+        ("base branch", project.base_ref.clone()),
+        ("docs folders", project.docs_paths.join(", ")),
+        ("time zone", project.time_zone.clone()),
+        ("jobs an hour", number(project.jobs_per_hour)),
+        ("jobs at a time", number(project.max_running)),
+        ("time limit", time.unwrap_or_else(|| "default".to_owned())),
+        ("created", project.created_at.to_string()),
+    ] {
+        output::line(&format!("{label:<15} {value}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}

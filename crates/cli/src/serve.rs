@@ -1,0 +1,141 @@
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use copydesk_server::runner::{Engine, Noop, Runner};
+use copydesk_server::{App, Limits, Metrics, Served, Settings, api, keep_up, serve as serve_http};
+use copydesk_store::{QueueTerms, Store};
+use tokio::net::TcpListener;
+
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::{logging, store};
+
+/// `copydesk serve`
+pub(crate) async fn serve(config: Config) -> Result<ExitCode, Failure> {
+    logging::start(&config);
+    let server = Server::start(&config, migrated(&config).await?).await?;
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        listen = %server.address,
+        public_url = config.public_url(),
+        workers = config.runner.workers,
+        "listening"
+    );
+    stop_signal().await;
+    tracing::info!("stopping: finishing what runs");
+    match server.stop().await {
+        Served::Finished => tracing::info!("stopped"),
+        Served::CutOff => tracing::warn!("stopped; some requests were cut off"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `copydesk worker`
+pub(crate) async fn worker(config: Config) -> Result<ExitCode, Failure> {
+    logging::start(&config);
+    let app = App::new(migrated(&config).await?, settings(&config), Metrics::new());
+    let runner = tokio::spawn(runner(&app, &config).run(config.runner.workers as usize));
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), workers = config.runner.workers, "working");
+    stop_signal().await;
+    tracing::info!("stopping: finishing what runs");
+    app.stop();
+    finished(runner).await;
+    tracing::info!("stopped");
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn migrated(config: &Config) -> Result<Store, Failure> {
+    let store = store::open(config).await?;
+    for version in store.migrate().await? {
+        tracing::info!(version, "database migrated");
+    }
+    Ok(store)
+}
+
+/// A server in this process.
+pub(crate) struct Server {
+    app: App,
+    pub(crate) address: SocketAddr,
+    http: tokio::task::JoinHandle<Served>,
+    others: Vec<tokio::task::JoinHandle<()>>,
+}
+
+impl Server {
+    /// Starts to listen, to run jobs and to do the chores.
+    pub(crate) async fn start(config: &Config, store: Store) -> Result<Self, Failure> {
+        let listening = TcpListener::bind(config.listen).await;
+        let cannot = |error| Failure::error(format!("cannot listen on {}: {error}", config.listen));
+        let listener = listening.map_err(|error| cannot(error).hint("choose another address with --listen"))?;
+        let address = listener.local_addr().map_err(cannot)?;
+        let app = App::new(store, settings(config), Metrics::new());
+        let http = tokio::spawn(serve_http(app.clone(), api::router(app.clone()), listener));
+        let others = vec![
+            tokio::spawn(runner(&app, config).run(config.runner.workers as usize)),
+            tokio::spawn(keep_up(app.clone())),
+        ];
+        Ok(Self { app, address, http, others })
+    }
+
+    /// Finishes what runs, hands leases back and ends.
+    pub(crate) async fn stop(self) -> Served {
+        self.app.stop();
+        for task in self.others {
+            finished(task).await;
+        }
+        self.http.await.unwrap_or(Served::CutOff)
+    }
+}
+
+async fn finished(task: tokio::task::JoinHandle<()>) {
+    if let Err(error) = task.await {
+        tracing::error!(%error, "a part of the server came to an unplanned end");
+    }
+}
+
+fn runner(app: &App, config: &Config) -> Runner {
+    let engines: Vec<Arc<dyn Engine>> = vec![Arc::new(Noop)];
+    let terms = QueueTerms {
+        lease: config.runner.lease,
+        running_per_project: config.limits.running_per_project,
+        job_time: config.limits.job_time,
+        queue_time: config.limits.queue_time,
+        attempts: config.runner.attempts,
+    };
+    Runner::new(app.clone(), engines, terms)
+}
+
+/// What the server has to know of the configuration.
+pub(crate) fn settings(config: &Config) -> Settings {
+    Settings {
+        models: config.jobs.models.clone(),
+        default_model: config.jobs.default_model.clone(),
+        limits: Limits {
+            jobs_per_hour: config.limits.jobs_per_hour,
+            request_time: config.limits.request_time,
+            connections: config.limits.connections as usize,
+            shutdown_time: config.limits.shutdown_time,
+        },
+    }
+}
+
+/// Waits for Ctrl-C or SIGTERM. A second one ends the process at once.
+pub(crate) async fn stop_signal() {
+    next_signal().await;
+    tokio::spawn(async {
+        next_signal().await;
+        std::process::exit(130);
+    });
+}
+
+async fn next_signal() {
+    #[cfg(unix)]
+    if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        return;
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}

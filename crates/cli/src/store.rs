@@ -1,0 +1,60 @@
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use copydesk_domain::SystemClock;
+use copydesk_store::{DatabaseAddress, Store, StoreError};
+
+use crate::config::{Config, DatabaseUrl};
+use crate::failure::Failure;
+use crate::output;
+
+/// Connects to the database of the configuration, making the data folder if need be.
+pub(crate) async fn open(config: &Config) -> Result<Store, Failure> {
+    make_folder(&config.data_dir)?;
+    let address = match config.database() {
+        DatabaseUrl::Sqlite(path) => DatabaseAddress::Sqlite(path),
+        DatabaseUrl::Postgres(address) => {
+            DatabaseAddress::Postgres { address, connections: config.database_connections }
+        }
+    };
+    Store::open(&address, Arc::new(SystemClock)).await.map_err(|error| {
+        let failure = Failure::from(error);
+        match config.database() {
+            DatabaseUrl::Sqlite(path) => failure.hint(format!("is {} writable?", path.display())),
+            DatabaseUrl::Postgres(_) => failure.hint("check database_url and that the server is up"),
+        }
+    })
+}
+
+/// Connects for a command: an empty database gets its tables, an old one is left for `copydesk migrate`.
+pub(crate) async fn open_ready(config: &Config) -> Result<Store, Failure> {
+    let store = open(config).await?;
+    match store.check_schema().await {
+        Err(StoreError::Older { found: 0, .. }) => store.migrate().await.map(drop)?,
+        checked => checked?,
+    }
+    Ok(store)
+}
+
+pub(crate) async fn migrate(config: &Config) -> Result<ExitCode, Failure> {
+    let added = open(config).await?.migrate().await?;
+    match added.as_slice() {
+        [] => output::line("The database is up to date."),
+        [.., last] => output::line(&format!("The database is now at schema version {last}.")),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Only the owner may look into the folder: it holds everything the projects trust us with.
+fn make_folder(path: &Path) -> Result<(), Failure> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    let told = |error| {
+        Failure::error(format!("cannot make the data folder {}: {error}", path.display()))
+            .hint("choose another one with --data-dir")
+    };
+    builder.create(path).map_err(told)
+}

@@ -1,0 +1,86 @@
+use copydesk_testkit::Backend;
+
+use crate::support::{Desk, Ran, Serving};
+
+struct Client<'a> {
+    desk: &'a Desk,
+    environment: [(&'a str, &'a str); 3],
+}
+
+impl Client<'_> {
+    fn run(&self, arguments: &[&str]) -> Ran {
+        self.desk.run_with(&[&["job"], arguments].concat(), &self.environment)
+    }
+}
+
+fn client<'a>(desk: &'a Desk, server: &'a Serving, project: &'a str, key: &'a str) -> Client<'a> {
+    let environment = [("COPYDESK_URL", server.url.as_str()), ("COPYDESK_PROJECT", project), ("COPYDESK_API_KEY", key)];
+    Client { desk, environment }
+}
+
+async fn story(backend: Backend) {
+    let desk = Desk::on(backend).await;
+    let (project, key) = desk.project_and_key("Docs");
+    let server = desk.serve(&[]);
+    let client = client(&desk, &server, &project, &key);
+
+    let done = client.run(&["create", "Fix it", "--model", "noop", "--wait"]).ok();
+    assert!(done.out.contains("completed"), "{}", done.out);
+    let told: Vec<_> = done.err.lines().filter_map(|line| line.split(' ').nth(1)).collect();
+    assert_eq!(told, ["created", "claimed", "read", "completed"], "one line a change when piped");
+
+    let waiting = client.run(&["create", "Fix it", "--json", "--client-reference", "mine"]).json();
+    assert_eq!((&waiting["status"], &waiting["model"]), (&"active".into(), &"builtin".into()));
+    assert_eq!(waiting["clientReference"], "mine");
+    let id = waiting["id"].as_str().unwrap();
+    assert_eq!(client.run(&["get", id, "--json"]).json()["id"], id);
+    let cancelled = client.run(&["cancel", id, "--json"]).json();
+    assert_eq!((&cancelled["status"], &cancelled["outcome"]), (&"failed".into(), &"cancelled".into()));
+    let failed = client.run(&["get", id, "--wait"]);
+    assert_eq!(failed.code, 1, "a job that failed is exit code 1");
+    assert_eq!(client.run(&["cancel", id]).code, 1, "not active");
+    assert_eq!(client.run(&["message", id, "Again", "--json"]).json()["status"], "active");
+    assert_eq!(client.run(&["archive", id, "--json"]).json()["status"], "archived");
+    let active = client.run(&["list", "--status", "archived", "--json"]).json();
+    assert_eq!(active["jobs"].as_array().unwrap().len(), 1);
+    let (code, _) = server.terminate();
+    assert_eq!(code, Some(0));
+}
+
+#[tokio::test]
+async fn a_job_by_command_line_on_sqlite() {
+    story(Backend::Sqlite).await;
+}
+
+#[tokio::test]
+async fn a_job_by_command_line_on_postgres() {
+    story(Backend::Postgres).await;
+}
+
+#[test]
+fn what_is_missing_is_a_usage_error() {
+    let desk = Desk::new();
+    assert_eq!(desk.run(&["job", "create", "x"]).code, 2, "no project");
+    let no_key = desk.run(&["job", "create", "x", "--project", "p"]);
+    assert_eq!(no_key.code, 2);
+    assert!(no_key.err.contains("COPYDESK_API_KEY"), "{}", no_key.err);
+    let bad_key = desk.run_with(&["job", "get", "x", "--project", "p"], &[("COPYDESK_API_KEY", "copydesk_short")]);
+    assert_eq!(bad_key.code, 2);
+    assert!(!bad_key.err.contains("copydesk_short"), "{}", bad_key.err);
+    assert_eq!(desk.run(&["job", "frobnicate"]).code, 2);
+}
+
+#[test]
+fn the_same_idempotency_key_makes_one_job() {
+    let desk = Desk::new();
+    let (project, key) = desk.project_and_key("Docs");
+    let server = desk.serve(&[]);
+    let client = client(&desk, &server, &project, &key);
+    let create = ["create", "x", "--idempotency-key", "once", "--json"];
+    assert_eq!(client.run(&create).json()["id"], client.run(&create).json()["id"]);
+    let wrong = client.run(&["create", "y", "--idempotency-key", "once"]);
+    assert_eq!(wrong.code, 1);
+    assert!(wrong.err.contains("Idempotency-Key"), "{}", wrong.err);
+    let unknown = client.run(&["create", "x", "--model", "gpt-99"]);
+    assert!(unknown.err.contains("model") && unknown.err.contains("noop"), "{}", unknown.err);
+}

@@ -1,0 +1,97 @@
+use copydesk_testkit::Backend;
+
+use crate::support::Desk;
+
+#[test]
+fn a_project_is_made_shown_changed_and_deleted() {
+    let desk = Desk::new();
+    let created = desk.run(&[
+        "project",
+        "create",
+        "--name",
+        "Acme Docs",
+        "--repository",
+        "https://x:secret@example.com/docs.git",
+        "--json",
+    ]);
+    assert!(!created.err.contains("secret") && created.err.contains("credential"), "{}", created.err);
+    let project = created.json();
+    assert_eq!(project["id"], "acme-docs");
+    assert_eq!(project["repository"], "https://example.com/docs");
+    assert_eq!((&project["baseRef"], &project["timeZone"]), (&"main".into(), &"UTC".into()));
+    assert_eq!(project["docsPaths"], serde_json::json!(["docs"]));
+
+    let change =
+        ["project", "update", "acme-docs", "--docs-path", "a", "--docs-path", "b/c", "--time-limit", "45m", "--json"];
+    let changed = desk.run(&change).json();
+    assert_eq!(changed["docsPaths"], serde_json::json!(["a", "b/c"]));
+    assert_eq!(changed["timeLimitSeconds"], 2700);
+    let back = desk.run(&["project", "update", "acme-docs", "--time-limit", "default", "--json"]).json();
+    assert!(back["timeLimitSeconds"].is_null());
+    assert_eq!(desk.run(&["project", "show", "acme-docs", "--json"]).json(), back);
+    assert_eq!(desk.run(&["project", "list", "--json"]).json(), serde_json::json!([back]));
+
+    let unconfirmed = desk.run(&["project", "delete", "acme-docs"]);
+    assert_eq!(unconfirmed.code, 2);
+    assert!(unconfirmed.err.contains("--yes"));
+    desk.run(&["project", "delete", "acme-docs", "--yes", "--json"]).json();
+    assert_eq!(desk.run(&["project", "show", "acme-docs"]).code, 1);
+}
+
+#[test]
+fn a_path_becomes_a_file_address() {
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path().join("repo")).unwrap();
+    let project = desk.run(&["project", "create", "--name", "x", "--repository", "./repo", "--json"]);
+    assert!(project.err.is_empty(), "{}", project.err);
+    let expected = format!("file://{}/repo", desk.path().canonicalize().unwrap().display());
+    let shown = project.json()["repository"].as_str().unwrap().to_owned();
+    assert_eq!(shown.rsplit('/').next(), expected.rsplit('/').next());
+    assert!(shown.starts_with("file:///"));
+}
+
+#[test]
+fn bad_values_are_usage_errors_and_make_nothing() {
+    let desk = Desk::new();
+    let base = ["project", "create", "--name", "x", "--repository", "https://example.com/x"];
+    for wrong in [
+        ["--base-ref", "a..b"],
+        ["--docs-path", "../x"],
+        ["--time-zone", "Mars/Olympus"],
+        ["--jobs-per-hour", "-1"],
+        ["--time-limit", "10"],
+        ["--id", "Not Safe"],
+    ] {
+        let ran = desk.run(&[&base[..], &wrong].concat());
+        assert_eq!(ran.code, 2, "{wrong:?}: {}", ran.err);
+    }
+    assert_eq!(desk.run(&["project", "list", "--json"]).json(), serde_json::json!([]));
+}
+
+async fn keys(backend: Backend) {
+    let desk = Desk::on(backend).await;
+    let (project, key) = desk.project_and_key("Docs");
+    assert!(copydesk_domain::ApiKey::parse(&key).is_ok());
+    let expiring =
+        desk.run(&["key", "create", "--project", &project, "--scope", "read", "--expires", "90d", "--json"]).json();
+    assert_eq!(expiring["scope"], "read");
+    assert!(expiring["expiresAt"].is_string());
+    let listed = desk.run(&["key", "list", "--project", &project]).ok().out;
+    assert!(!listed.contains(&key), "a key is printed once");
+    let id = expiring["id"].as_str().unwrap();
+    assert!(desk.run(&["key", "revoke", id, "--json"]).json()["revokedAt"].is_string());
+    assert_eq!(desk.run(&["key", "revoke", "nobody"]).code, 1);
+    assert_eq!(desk.run(&["key", "create", "--project", "nobody"]).code, 1);
+    assert_eq!(desk.run(&["key", "create"]).code, 2);
+    assert_eq!(desk.run(&["key", "create", "--project", &project, "--expires", "90"]).code, 2);
+}
+
+#[tokio::test]
+async fn keys_on_sqlite() {
+    keys(Backend::Sqlite).await;
+}
+
+#[tokio::test]
+async fn keys_on_postgres() {
+    keys(Backend::Postgres).await;
+}

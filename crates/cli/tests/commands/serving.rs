@@ -1,0 +1,105 @@
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+
+use crate::support::Desk;
+
+/// The status and body of a request by hand.
+fn get(url: &str, path: &str, key: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, answer)
+}
+
+#[test]
+fn the_command_line_works_beside_a_running_server() {
+    let desk = Desk::new();
+    let (project, key) = desk.project_and_key("Docs");
+    let server = desk.serve(&[]);
+    let path = format!("/v2/agent/{project}/jobs");
+    assert_eq!(get(&server.url, &path, &key).0, 200);
+    let keys = desk.run(&["key", "list", "--json"]).json();
+    desk.run(&["key", "revoke", keys[0]["id"].as_str().unwrap()]).ok();
+    assert_eq!(get(&server.url, &path, &key).0, 401, "refused by the very next request");
+    let (other, other_key) = desk.project_and_key("Another");
+    assert_eq!(get(&server.url, &format!("/v2/agent/{other}/jobs"), &other_key).0, 200);
+}
+
+#[test]
+fn neither_the_log_nor_the_command_lines_hold_a_key() {
+    let desk = Desk::new();
+    let (project, key) = desk.project_and_key("Docs");
+    let server = desk.serve(&[("COPYDESK_LOG", "debug")]);
+    get(&server.url, &format!("/v2/agent/{project}/jobs?key={key}"), &key);
+    get(&server.url, &format!("/v2/agent/{key}/jobs"), &key);
+    let pid = server.child.id();
+    let command_line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap();
+    assert!(!String::from_utf8_lossy(&command_line).contains(&key));
+    let (_, log) = server.terminate();
+    assert!(log.iter().any(|line| line.contains("\"status\":200")), "{log:?}");
+    assert!(!log.iter().any(|line| line.contains(&key)), "{log:?}");
+}
+
+#[test]
+fn a_signal_stops_it_in_order_and_a_kill_loses_nothing() {
+    let desk = Desk::new();
+    let (project, key) = desk.project_and_key("Docs");
+    let server = desk.serve(&[]);
+    let environment =
+        [("COPYDESK_URL", server.url.as_str()), ("COPYDESK_PROJECT", &*project), ("COPYDESK_API_KEY", &*key)];
+    let job = desk.run_with(&["job", "create", "x", "--json"], &environment).json();
+    let pid = server.child.id().to_string();
+    assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
+    drop(server);
+    let server = desk.serve(&[]);
+    let path = format!("/v2/agent/{project}/job/{}", job["id"].as_str().unwrap());
+    assert_eq!(get(&server.url, &path, &key).0, 200, "a job answered with 201 is there after a kill");
+    let (code, log) = server.terminate();
+    assert_eq!(code, Some(0));
+    assert!(log.last().unwrap().contains("stopped"), "{log:?}");
+}
+
+#[test]
+fn an_address_in_use_is_a_sentence() {
+    let desk = Desk::new();
+    let server = desk.serve(&[]);
+    let taken = server.url.strip_prefix("http://").unwrap();
+    let ran = desk.run(&["serve", "--listen", taken]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("cannot listen on") && ran.err.contains("--listen"), "{}", ran.err);
+}
+
+#[test]
+fn a_worker_beside_an_api_server_runs_its_jobs() {
+    let desk = Desk::new();
+    let (project, key) = desk.project_and_key("Docs");
+    let server = desk.serve(&[("COPYDESK_RUNNER__WORKERS", "0")]);
+    let mut worker = desk.command(&["worker"]).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let environment =
+        [("COPYDESK_URL", server.url.as_str()), ("COPYDESK_PROJECT", &*project), ("COPYDESK_API_KEY", &*key)];
+    let ran = desk.run_with(&["job", "create", "x", "--model", "noop", "--wait"], &environment);
+    assert!(Command::new("kill").args(["-TERM", &worker.id().to_string()]).status().unwrap().success());
+    assert!(worker.wait().unwrap().success());
+    ran.ok();
+}
+
+#[test]
+fn the_demonstration_runs_a_job_to_its_end() {
+    let desk = Desk::new();
+    let ran = desk.run(&["demo"]).ok();
+    assert!(ran.out.contains("\"status\": \"completed\""), "{}", ran.out);
+    assert_eq!(std::fs::read_dir(desk.path()).unwrap().count(), 0, "it leaves nothing behind");
+}
+
+#[test]
+fn the_description_is_the_servers_own() {
+    let desk = Desk::new();
+    let server = desk.serve(&[]);
+    let (_, answer) = get(&server.url, "/openapi.json", "");
+    let served: serde_json::Value = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+    assert_eq!(desk.run(&["openapi"]).json(), served);
+}

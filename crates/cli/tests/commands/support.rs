@@ -1,0 +1,125 @@
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use copydesk_testkit::{Backend, TestDatabase};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// An installation in a folder of its own.
+pub struct Desk {
+    folder: TempDir,
+    database: Option<TestDatabase>,
+}
+
+/// What a command did.
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Ran {
+    fn new(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    pub fn ok(self) -> Self {
+        assert_eq!(self.code, 0, "{}{}", self.out, self.err);
+        self
+    }
+
+    pub fn json(self) -> Value {
+        let ran = self.ok();
+        serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.out))
+    }
+}
+
+impl Desk {
+    /// On the default database, a SQLite file in the data folder.
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), database: None }
+    }
+
+    pub async fn on(backend: Backend) -> Self {
+        match backend {
+            Backend::Sqlite => Self::new(),
+            Backend::Postgres => Self { database: Some(TestDatabase::new(backend).await), ..Self::new() },
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The program, run in the folder, with nothing of the caller's environment that concerns it.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_copydesk"));
+        command.current_dir(self.path()).args(arguments).stdin(Stdio::null());
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("COPYDESK_") {
+                command.env_remove(name);
+            }
+        }
+        if let Some(database) = &self.database {
+            command.env("COPYDESK_DATABASE_URL", database.url());
+        }
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::new(self.command(arguments).output().unwrap())
+    }
+
+    pub fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Ran {
+        Ran::new(self.command(arguments).envs(environment.iter().copied()).output().unwrap())
+    }
+
+    /// A project and a key for it.
+    pub fn project_and_key(&self, name: &str) -> (String, String) {
+        let arguments = ["project", "create", "--name", name, "--repository", "https://example.com/docs.git", "--json"];
+        let project = self.run(&arguments).json()["id"].as_str().unwrap().to_owned();
+        let key = self.run(&["key", "create", "--project", &project, "--json"]).json();
+        (project, key["key"].as_str().unwrap().to_owned())
+    }
+
+    /// A server on a free port; it ends with the value.
+    pub fn serve(&self, environment: &[(&str, &str)]) -> Serving {
+        let mut command = self.command(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut child = command.envs(environment.iter().copied()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let address = lines
+            .by_ref()
+            .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap())
+            .find_map(|line| line["listen"].as_str().map(str::to_owned))
+            .expect("the server ended before it listened");
+        // Somebody has to read on, or the server would stop at a full pipe.
+        let log = std::thread::spawn(move || lines.map_while(Result::ok).collect());
+        Serving { child, url: format!("http://{address}"), log: Some(log) }
+    }
+}
+
+/// A running server.
+pub struct Serving {
+    pub child: Child,
+    pub url: String,
+    log: Option<std::thread::JoinHandle<Vec<String>>>,
+}
+
+impl Serving {
+    /// Sends SIGTERM; the exit code and the log.
+    pub fn terminate(mut self) -> (Option<i32>, Vec<String>) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        let code = self.child.wait().unwrap().code();
+        (code, self.log.take().unwrap().join().unwrap())
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

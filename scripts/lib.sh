@@ -1,0 +1,85 @@
+# Shared by scripts/test, scripts/bench and scripts/torture. Sourced, not run.
+# shellcheck shell=bash
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit 1
+
+say() { printf '\n== %s\n' "$*"; }
+die() { printf '%s\n' "$*" >&2; exit 1; }
+
+# Everything that a run leaves lying about goes here, and goes away with the run.
+work=$(mktemp -d "${TMPDIR:-/tmp}/copydesk-XXXXXX")
+chmod 711 "$work"
+cleanup() {
+  local status=$?
+  trap - EXIT INT TERM
+  stop_postgres
+  rm -rf "$work"
+  exit "$status"
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# install_packages COMMAND=PACKAGE …: installs what is missing if we may, else says what to install.
+install_packages() {
+  local missing=() pair
+  for pair in "$@"; do
+    have "${pair%%=*}" || missing+=("${pair#*=}")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    say "installing ${missing[*]}"
+    apt-get update -q
+    # Debian would otherwise start a PostgreSQL server of its own, for which nobody asked.
+    if [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+      mkdir -p /etc/postgresql-common
+      echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf
+    fi
+    DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+      -o Dpkg::Options::=--force-confold "${missing[@]}"
+  else
+    die "Missing: install these packages (Debian's names) and run again: ${missing[*]}"
+  fi
+}
+
+have() {
+  case $1 in
+    initdb) [ -n "$(postgres_bin)" ] ;;
+    *) command -v "$1" >/dev/null ;;
+  esac
+}
+
+# The newest PostgreSQL server here; Debian keeps it off the PATH.
+postgres_bin() {
+  local initdb
+  initdb=$(find /usr/lib/postgresql -maxdepth 3 -name initdb 2>/dev/null | sort -V | tail -n 1)
+  [ -n "$initdb" ] || initdb=$(command -v initdb || true)
+  [ -z "$initdb" ] || dirname "$initdb"
+}
+
+# PostgreSQL refuses to run as root, so root hands it to the user of the Debian package.
+as_postgres() {
+  if [ "$(id -u)" = 0 ]; then setpriv --reuid postgres --regid postgres --clear-groups -- "$@"; else "$@"; fi
+}
+
+# Starts a server that listens on a socket in the temporary folder only, and exports its address. Test databases
+# need not survive a power cut, so it does not sync; START_POSTGRES_FSYNC=on for figures that should count.
+start_postgres() {
+  local bin data
+  bin=$(postgres_bin)
+  data=$work/postgres
+  mkdir -p "$data"
+  if [ "$(id -u)" = 0 ]; then chown postgres "$data"; fi
+  as_postgres "$bin/initdb" -D "$data/data" -U copydesk --auth=trust --no-sync -E UTF8 --locale=C.UTF-8 >"$work/initdb.log" 2>&1 \
+    || { cat "$work/initdb.log" >&2; die "initdb failed"; }
+  as_postgres "$bin/pg_ctl" -D "$data/data" -w -t 60 -l "$data/log" -o "-c listen_addresses='' \
+    -c unix_socket_directories='$data' -c fsync=${START_POSTGRES_FSYNC:-off} -c max_connections=300" start >"$work/pg_ctl.log" 2>&1 \
+    || { cat "$work/pg_ctl.log" "$data/log" >&2; die "PostgreSQL did not start"; }
+  export COPYDESK_TEST_POSTGRES="postgres://copydesk@localhost/postgres?host=$data"
+}
+
+stop_postgres() {
+  [ -e "$work/postgres/data/postmaster.pid" ] || return 0
+  as_postgres "$(postgres_bin)/pg_ctl" -D "$work/postgres/data" -m immediate -w stop >/dev/null 2>&1 || true
+}

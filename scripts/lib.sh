@@ -10,6 +10,8 @@ die() { printf '%s\n' "$*" >&2; exit 1; }
 # Everything that a run leaves lying about goes here, and goes away with the run.
 work=$(mktemp -d "${TMPDIR:-/tmp}/copydesk-XXXXXX")
 chmod 711 "$work"
+mkdir "$work/tmp"
+export TMPDIR="$work/tmp"
 cleanup() {
   local status=$?
   trap - EXIT INT TERM

@@ -33,7 +33,7 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
     let id = request_id(&request).unwrap_or_else(|| fresh_id(&app));
     let method = method_label(request.method());
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let path = redact(request.uri().path());
+    let path = shown_path(request.uri().path());
     let who = Who::default();
     request.extensions_mut().insert(who.clone());
 
@@ -118,7 +118,18 @@ fn method_label(method: &Method) -> &'static str {
     }
 }
 
-/// A path for the log: bounded, and without anything that looks like a key pasted into the wrong place.
+/// A path for the log: decoded, so that nothing hides in it, of bounded length, and without control characters.
+fn shown_path(path: &str) -> String {
+    let decoded = percent_encoding::percent_decode_str(path).decode_utf8_lossy();
+    let mut shown: String = redact(&decoded).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if shown.len() > 512 {
+        let cut = (0..=512).rev().find(|at| shown.is_char_boundary(*at)).unwrap_or(0);
+        shown.truncate(cut);
+    }
+    shown
+}
+
+/// The text without anything that looks like a key pasted into the wrong place.
 fn redact(path: &str) -> String {
     const PREFIX: &str = "copydesk_";
     let mut out = String::new();
@@ -131,10 +142,6 @@ fn redact(path: &str) -> String {
         rest = &from[key..];
     }
     out.push_str(rest);
-    if out.len() > 512 {
-        let cut = (0..=512).rev().find(|at| out.is_char_boundary(*at)).unwrap_or(0);
-        out.truncate(cut);
-    }
     out
 }
 
@@ -150,9 +157,11 @@ mod tests {
     #[test]
     fn keys_in_paths_do_not_reach_the_log() {
         let key = copydesk_domain::ApiKey::generate();
-        let shown = redact(&format!("/v2/agent/{}/job", key.reveal()));
-        assert_eq!(shown, "/v2/agent/copydesk_****/job");
-        assert_eq!(redact("/copydesk_docs/x"), "/copydesk_docs/x");
-        assert!(redact(&"ä".repeat(5000)).len() <= 512);
+        for key in [key.reveal().to_owned(), key.reveal().replace('_', "%5F")] {
+            assert_eq!(shown_path(&format!("/v2/agent/{key}/job")), "/v2/agent/copydesk_****/job");
+        }
+        assert_eq!(shown_path("/copydesk_docs/x"), "/copydesk_docs/x");
+        assert_eq!(shown_path("/x%0A%1b"), "/x  ");
+        assert!(shown_path(&"ä".repeat(5000)).len() <= 512);
     }
 }

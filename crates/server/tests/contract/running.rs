@@ -94,7 +94,7 @@ async fn a_running_job_is_cancelled_within_seconds(stage: &Stage) {
     assert!(["active", "failed"].contains(&answer["status"].as_str().unwrap()));
     let job = project.until(&id, "failed").await;
     run.dropped().await;
-    assert!(asked.elapsed() < Duration::from_secs(2), "took {:?}", asked.elapsed());
+    assert!(asked.elapsed() < Duration::from_secs(3), "took {:?}", asked.elapsed());
     assert_eq!((&job["outcome"], &job["prLink"]), (&json!("cancelled"), &Value::Null));
     assert_eq!(project.event_types(&id).await, ["created", "claimed", "cancelling", "failed"]);
     project.cancel(&id).await.refused(409, "job_not_active");
@@ -152,7 +152,7 @@ async fn archiving_takes_a_running_job_from_its_worker(stage: &Stage) {
     assert_eq!((&archived["status"], &archived["outcome"]), (&json!("archived"), &json!("cancelled")));
     assert!(!run.step("pushing", json!({})).await);
     run.dropped().await;
-    assert!(asked.elapsed() < Duration::from_secs(2), "took {:?}", asked.elapsed());
+    assert!(asked.elapsed() < Duration::from_secs(3), "took {:?}", asked.elapsed());
     // Once the worker has done another job it can have nothing left to say about this one.
     let other = project.job().await;
     engine.next().await.complete();

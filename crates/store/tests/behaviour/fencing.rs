@@ -19,6 +19,7 @@ behaviours! {
     a_lease_that_was_never_given_is_worth_nothing,
     a_late_worker_whose_lease_nobody_took_may_go_on,
     a_worker_and_the_reaper_at_the_same_instant_do_not_both_win,
+    a_sign_of_life_that_was_accepted_keeps_the_lease,
     a_cancellation_and_a_finish_at_the_same_instant_agree,
 }
 
@@ -168,6 +169,34 @@ async fn a_worker_and_the_reaper_at_the_same_instant_do_not_both_win(desk: Desk)
             Err(lost) => assert_eq!((lost, reaped.requeued, job.status), (LeaseLost::Lost, 1, Status::Active)),
         }
         desk.store.archive_job(&project, &job.id).await.unwrap();
+    }
+}
+
+/// The reaper looks first and takes later; whoever gave a sign of life between the two is left alone.
+async fn a_sign_of_life_that_was_accepted_keeps_the_lease(desk: Desk) {
+    let (project, other) = (desk.project("Docs").await, desk.beside().await);
+    for _ in 0..5 {
+        let mut leases = Vec::new();
+        for _ in 0..30 {
+            desk.create(&project).await;
+            leases.push(desk.claim("worker").await.lease);
+        }
+        desk.advance(LEASE);
+        let alive = async {
+            let mut accepted = Vec::new();
+            for lease in leases.iter().rev() {
+                accepted.push((lease, other.heartbeat(lease, LEASE).await.unwrap().is_ok()));
+            }
+            accepted
+        };
+        let terms = terms();
+        let (accepted, reaped) = tokio::join!(alive, desk.store.reap(&terms, || 0.0));
+        let lost = accepted.iter().filter(|(_, accepted)| !accepted).count();
+        assert_eq!(reaped.unwrap().requeued as usize, lost);
+        for (lease, accepted) in accepted {
+            assert_eq!(desk.store.pulse(lease).await.unwrap().is_ok(), accepted);
+            desk.store.archive_job(&project, &lease.job_id).await.unwrap();
+        }
     }
 }
 

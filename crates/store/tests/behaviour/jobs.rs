@@ -137,6 +137,7 @@ async fn read_through(desk: &Desk, project: &str, status: Option<Status>, limit:
         assert!(ids.len() <= limit as usize);
         before = ids.last().cloned();
         all.extend(ids);
+        assert!(all.len() <= 1000, "the pages come to no end");
         if !full {
             return all;
         }

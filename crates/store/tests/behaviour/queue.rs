@@ -189,6 +189,10 @@ async fn a_limit_of_zero_lets_all_run(desk: Desk) {
     assert_eq!(claim_all(&desk.store, 0).await, 12);
 }
 
+/// The models of the workers in [`the_running_limit_is_never_exceeded`]. Workers of one model reach for the same job;
+/// only those of several can take different jobs of one project at the same instant.
+const MODELS: [&str; 4] = ["a", "b", "c", "d"];
+
 /// Several workers of several processes run all jobs of three projects; at no instant do more of one project run
 /// than it allows. The count goes up after the claim and down before the end, so it is never more than the truth.
 async fn the_running_limit_is_never_exceeded(desk: Desk) {
@@ -198,8 +202,9 @@ async fn the_running_limit_is_never_exceeded(desk: Desk) {
             "default" => desk.project(name).await,
             _ => desk.project_running(name, limit as u32).await,
         };
-        for _ in 0..12 {
-            desk.create(&project).await;
+        for at in 0..24 {
+            let new = NewJob { model: MODELS[at % MODELS.len()].to_owned(), ..new_job(&project) };
+            desk.store.create_job(new, OFF, None, render).await.unwrap();
         }
         running.insert(project, (AtomicUsize::new(0), limit));
     }
@@ -207,26 +212,28 @@ async fn the_running_limit_is_never_exceeded(desk: Desk) {
     let stores = desk.several_beside(4).await;
     let workers = (0..8).map(|at| {
         let (store, running) = (stores[at % stores.len()].clone(), running.clone());
-        tokio::spawn(async move {
-            let mut ran = 0;
-            while store.queue_depth().await.unwrap().waiting > 0 {
-                let Some(claimed) = claim_limited(&store, 3).await else {
-                    tokio::task::yield_now().await;
-                    continue;
-                };
-                let (count, limit) = &running[&claimed.job.project_id];
-                let now = count.fetch_add(1, Ordering::SeqCst) + 1;
-                assert!(now <= *limit, "{now} of {} run", claimed.job.project_id);
-                store.record_step(&claimed.lease, "working", serde_json::json!({})).await.unwrap().unwrap();
-                count.fetch_sub(1, Ordering::SeqCst);
-                assert_eq!(store.finish(&claimed.lease, done(&claimed)).await.unwrap(), Ok(Finished::Ended));
-                ran += 1;
-            }
-            ran
-        })
+        tokio::spawn(run_all(store, MODELS[at % MODELS.len()], running))
     });
     let ran: usize = join_all(workers).await.into_iter().map(|ran| ran.unwrap()).sum();
-    assert_eq!(ran, 36);
+    assert_eq!(ran, 72);
+}
+
+async fn run_all(store: Store, model: &str, running: Arc<BTreeMap<String, (AtomicUsize, usize)>>) -> usize {
+    let mut ran = 0;
+    while store.queue_depth().await.unwrap().waiting > 0 {
+        let Some(claimed) = store.claim("worker", &[model.to_owned()], &limited(3)).await.unwrap() else {
+            tokio::task::yield_now().await;
+            continue;
+        };
+        let (count, limit) = &running[&claimed.job.project_id];
+        let now = count.fetch_add(1, Ordering::SeqCst) + 1;
+        assert!(now <= *limit, "{now} of {} run", claimed.job.project_id);
+        store.record_step(&claimed.lease, "working", serde_json::json!({})).await.unwrap().unwrap();
+        count.fetch_sub(1, Ordering::SeqCst);
+        assert_eq!(store.finish(&claimed.lease, done(&claimed)).await.unwrap(), Ok(Finished::Ended));
+        ran += 1;
+    }
+    ran
 }
 
 async fn a_limit_raised_lets_more_run(desk: Desk) {

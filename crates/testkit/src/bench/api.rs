@@ -29,6 +29,8 @@ pub struct ApiOptions {
     pub time: Duration,
     /// Over how many connections.
     pub connections: usize,
+    /// How many workers look for jobs meanwhile; none of them can run those that are created.
+    pub workers: usize,
 }
 
 /// The bare route and the product take turns, so that whatever else the machine does falls on both.
@@ -41,7 +43,7 @@ const MODEL: &str = "builtin";
 pub fn bench_api(options: &ApiOptions) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let database = runtime.block_on(TestDatabase::new(options.backend));
-    let server = Server::start(&runtime, &database);
+    let server = Server::start(&runtime, &database, options.workers);
     let address = server.address;
     let read = request("GET", &format!("{}/{}", server.jobs, server.job), &server.key, &[], None);
     let bare = start_bare(&runtime, &server, runtime.block_on(fetch(address, &read)));
@@ -83,12 +85,12 @@ struct Server {
 }
 
 impl Server {
-    fn start(runtime: &Runtime, database: &TestDatabase) -> Self {
+    fn start(runtime: &Runtime, database: &TestDatabase, workers: usize) -> Self {
         let _guard = runtime.enter();
         let store = runtime.block_on(open(database));
         let app = App::new(store.clone(), settings(MODEL), Metrics::new());
         let engines: Vec<Arc<dyn Engine>> = vec![Arc::new(Noop)];
-        tokio::spawn(Runner::new(app.clone(), engines, terms(Duration::from_secs(15))).run(2));
+        tokio::spawn(Runner::new(app.clone(), engines, terms(Duration::from_secs(15))).run(workers));
         tokio::spawn(keep_up(app.clone()));
         let address = listen(runtime, &app, api::router(app.clone()));
         runtime.block_on(async {

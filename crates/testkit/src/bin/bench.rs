@@ -28,6 +28,9 @@ enum Args {
         /// Over how many connections.
         #[arg(long, default_value_t = 32)]
         connections: usize,
+        /// How many workers the server has; none of them can run the jobs that are created.
+        #[arg(long, default_value_t = 2)]
+        workers: usize,
     },
     /// How long the server takes to be ready, and how much memory it has when idle.
     Start {
@@ -42,9 +45,10 @@ enum Args {
 
 fn main() -> std::io::Result<()> {
     match Args::parse() {
-        Args::Api { database, seconds, connections } => {
+        Args::Api { database, seconds, connections, workers } => {
             start_log(OpenOptions::new().write(true).open("/dev/null")?);
-            bench_api(&ApiOptions { backend: database, time: Duration::from_secs(seconds), connections });
+            let time = Duration::from_secs(seconds);
+            bench_api(&ApiOptions { backend: database, time, connections, workers });
         }
         Args::Start { binary, times } => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

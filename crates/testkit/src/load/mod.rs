@@ -57,6 +57,7 @@ pub async fn run_load(options: LoadOptions) -> bool {
         journal: Journal::open(&folder.path().join("journal")).unwrap(),
         shortest: Duration::ZERO,
         longest: Duration::from_millis(50),
+        seldom: Duration::from_millis(200),
     });
     let runner = Runner::new(app.clone(), vec![engine], terms(Duration::from_secs(10)));
     let runner = tokio::spawn(runner.run(WORKERS));

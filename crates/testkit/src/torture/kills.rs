@@ -178,10 +178,10 @@ fn report(options: &KillOptions, evidence: &Evidence, found: &Findings, took: Du
     for violation in &found.violations {
         eprintln!("VIOLATION {violation}");
     }
-    let Findings { attempts, most, cut_short, stops, fenced, violations } = found;
+    let Findings { attempts, most, cut_short, stops, fenced, starved, violations } = found;
     println!(
         "kills on {}: {} jobs, {attempts} attempts (at most {most} a job), {} kills, {cut_short} attempts cut short, \
-         {stops} workers held still, {fenced} attempts fenced off, {} violations, {:.1} s",
+         {stops} workers held still, {fenced} attempts fenced off, {starved} leases lost alive, {} violations, {:.1} s",
         options.backend,
         evidence.created.len(),
         evidence.kills,

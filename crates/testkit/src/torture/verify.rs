@@ -32,6 +32,8 @@ pub(super) struct Findings {
     pub(super) stops: usize,
     /// Attempts that went on after their job had been given to another, and got nowhere.
     pub(super) fenced: usize,
+    /// Attempts that lost their lease though their process was alive and running.
+    pub(super) starved: usize,
     pub(super) violations: Vec<String>,
 }
 
@@ -58,6 +60,7 @@ pub(super) fn verify(evidence: &Evidence) -> Findings {
     let attempts = attempts(evidence, &mut violations);
     found.cut_short = attempts.iter().filter(|attempt| attempt.cut_short).count();
     found.fenced = attempts.iter().filter(|attempt| attempt.stopped && attempt.let_go).count();
+    found.starved = attempts.iter().filter(|attempt| !attempt.stopped && attempt.let_go).count();
     check_overlaps(&attempts, &mut violations);
     if evidence.kills == 0 {
         violations.push("nothing was killed".to_owned());

@@ -42,6 +42,7 @@ pub async fn run_worker(options: WorkerOptions) -> ExitCode {
         journal: Journal::open(&options.journal).unwrap(),
         shortest: Duration::from_millis(50),
         longest: Duration::from_millis(300),
+        seldom: options.lease.mul_f64(2.5),
     });
     let runner = Runner::new(app.clone(), vec![engine], terms(options.lease));
     tokio::spawn(async move {

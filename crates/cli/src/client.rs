@@ -44,9 +44,11 @@ impl Client {
     }
 
     pub(crate) fn connect(url: &str, key: ApiKey, project: String) -> Result<Self, Failure> {
-        let wrong = || Failure::usage(format!("{url:?} is not the http:// or https:// address of a server"));
+        // Not repeated: somebody may have put a password into it.
+        let wrong = || Failure::usage("--url must be the http:// or https:// address of a server, without a user");
         let base = Url::parse(&format!("{}/", url.trim_end_matches('/'))).map_err(|_| wrong())?;
-        if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
+        let has_user = !base.username().is_empty() || base.password().is_some();
+        if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() || has_user {
             return Err(wrong());
         }
         let mut builder = reqwest::Client::builder()
@@ -69,6 +71,11 @@ impl Client {
         self.send(Method::GET, path, query, None, None).await
     }
 
+    /// A job's events after number `last`.
+    pub(crate) async fn events(&self, id: &str, last: u64) -> Result<Value, Failure> {
+        self.send(Method::GET, &["job", id, "events"], &[], None, Some(("last-event-id", &last.to_string()))).await
+    }
+
     /// Posts. Without an idempotency key it is sent once only.
     pub(crate) async fn post(
         &self,
@@ -76,7 +83,7 @@ impl Client {
         body: Option<&Value>,
         idempotency_key: Option<&str>,
     ) -> Result<Value, Failure> {
-        self.send(Method::POST, path, &[], body, idempotency_key).await
+        self.send(Method::POST, path, &[], body, idempotency_key.map(|key| ("idempotency-key", key))).await
     }
 
     async fn send(
@@ -85,10 +92,10 @@ impl Client {
         path: &[&str],
         query: &[(&str, &str)],
         body: Option<&Value>,
-        idempotency_key: Option<&str>,
+        header: Option<(&str, &str)>,
     ) -> Result<Value, Failure> {
         let url = self.address(path, query)?;
-        let again = method == Method::GET || idempotency_key.is_some();
+        let again = method == Method::GET || header.is_some_and(|(name, _)| name == "idempotency-key");
         let mut pause = Duration::from_millis(250);
         for left in (0..TRIES).rev() {
             let mut request = self.http.request(method.clone(), url.clone()).bearer_auth(self.key.reveal());
@@ -96,8 +103,8 @@ impl Client {
             if let Some(body) = body {
                 request = request.json(body);
             }
-            if let Some(key) = idempotency_key {
-                request = request.header("idempotency-key", key);
+            if let Some((name, value)) = header {
+                request = request.header(name, value);
             }
             let last = left == 0 || !again;
             match request.send().await {

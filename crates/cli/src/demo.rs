@@ -9,7 +9,7 @@ use crate::args::DemoFlags;
 use crate::client::Client;
 use crate::config::{Config, FlagValue, Sources};
 use crate::failure::Failure;
-use crate::output::line;
+use crate::output::{self, line};
 use crate::serve::{Server, stop_signal};
 use crate::{job, store};
 
@@ -87,6 +87,5 @@ async fn set_up(store: &Store, repository: &std::path::Path) -> Result<(String, 
 }
 
 fn print_json(value: &serde_json::Value) {
-    let text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.lines().for_each(|text| line(&format!("   {text}")));
+    output::pretty(value).lines().for_each(|text| line(&format!("   {text}")));
 }

@@ -101,10 +101,14 @@ async fn conclude(client: &Client, job: Value, wait: bool, json: bool) -> Result
 /// Follows a job to its end, telling of every change on standard error.
 pub(crate) async fn wait_for(client: &Client, mut job: Value) -> Result<Value, Failure> {
     let id = job["id"].as_str().unwrap_or_default().to_owned();
+    eprintln!("job {}", printable(&id));
     let progress = Progress::new();
     let mut last = 0;
     loop {
-        let events = client.get(&["job", &id, "events"], &[]).await?;
+        let lost = |failure: Failure| {
+            failure.hint(format!("the job goes on; `copydesk job get {id} --wait` follows it again"))
+        };
+        let events = client.events(&id, last).await.map_err(lost)?;
         for event in events["events"].as_array().into_iter().flatten() {
             let number = event["id"].as_u64().unwrap_or(0);
             if number > last {
@@ -117,7 +121,7 @@ pub(crate) async fn wait_for(client: &Client, mut job: Value) -> Result<Value, F
             return Ok(job);
         }
         tokio::time::sleep(LOOK_EVERY).await;
-        job = client.get(&["job", &id], &[]).await?;
+        job = client.get(&["job", &id], &[]).await.map_err(lost)?;
     }
 }
 

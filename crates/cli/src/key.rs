@@ -24,8 +24,13 @@ pub(crate) async fn run(command: KeyCommand, config: &Config) -> Result<ExitCode
             create(&store, NewKey { project_id: project, name, scope, expires_at }, json).await
         }
         KeyCommand::List { project, json } => {
-            let keys = store::open_ready(config).await?.keys(project.as_deref()).await?;
-            list(&keys, json)
+            let store = store::open_ready(config).await?;
+            if let Some(id) = &project
+                && store.project(id).await?.is_none()
+            {
+                return Err(unknown_project(id));
+            }
+            list(&store.keys(project.as_deref()).await?, json)
         }
         KeyCommand::Revoke { id, json } => {
             let revoked = store::open_ready(config).await?.revoke_key(&id).await?;
@@ -42,20 +47,28 @@ pub(crate) async fn run(command: KeyCommand, config: &Config) -> Result<ExitCode
 
 async fn create(store: &Store, new: NewKey, json: bool) -> Result<ExitCode, Failure> {
     let project = new.project_id.clone().unwrap_or_default();
-    let unknown = || Failure::error(format!("there is no project {project:?}"));
     let created = store.create_key(new).await?;
-    let (record, key) = created.ok_or_else(|| unknown().hint("`copydesk project list` shows them"))?;
-    if json {
-        let mut shown = view(&record);
-        shown["key"] = key.reveal().into();
-        return output::json(&shown);
+    let (record, key) = created.ok_or_else(|| unknown_project(&project))?;
+    let mut shown = view(&record);
+    shown["key"] = key.reveal().into();
+    let text = if json { output::pretty(&shown) } else { key.reveal().to_owned() };
+    if let Err(error) = output::try_line(&text) {
+        // A key that nobody has seen is only a risk.
+        store.revoke_key(&record.id).await?;
+        return Err(Failure::error(format!("the key could not be printed ({error}) and was revoked; make another")));
     }
-    output::line(key.reveal());
+    if json {
+        return Ok(ExitCode::SUCCESS);
+    }
     eprintln!(
         "This key is shown only now. Its id is {}; revoke it with `copydesk key revoke {}`.",
         record.id, record.id
     );
     Ok(ExitCode::SUCCESS)
+}
+
+fn unknown_project(id: &str) -> Failure {
+    Failure::error(format!("there is no project {id:?}")).hint("`copydesk project list` shows them")
 }
 
 fn expiry(text: &str, store: &Store) -> Result<Timestamp, Failure> {

@@ -57,7 +57,7 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         }
         Command::Migrate => runtime.block_on(store::migrate(&load(base)?)),
         Command::Config { json, sample: true } if !json => {
-            print!("{}", sample());
+            output::line(sample().trim_end());
             Ok(ExitCode::SUCCESS)
         }
         Command::Config { json, .. } => output::config(&load(base)?, json),

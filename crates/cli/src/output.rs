@@ -8,12 +8,24 @@ use crate::failure::Failure;
 
 /// Prints a line to standard output; a reader that has gone away (`| head`) is no error.
 pub(crate) fn line(text: &str) {
-    let _ = writeln!(std::io::stdout().lock(), "{text}");
+    let _ = try_line(text);
+}
+
+/// Prints a line that must not get lost.
+pub(crate) fn try_line(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()
+}
+
+/// JSON for people.
+pub(crate) fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string())
 }
 
 /// Prints `value` as JSON.
 pub(crate) fn json(value: &Value) -> Result<ExitCode, Failure> {
-    line(&serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string()));
+    line(&pretty(value));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -35,7 +47,7 @@ pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) {
 /// Prints the configuration in force.
 pub(crate) fn config(config: &Config, as_json: bool) -> Result<ExitCode, Failure> {
     if !as_json {
-        print!("{}", config.to_text());
+        line(config.to_text().trim_end());
         return Ok(ExitCode::SUCCESS);
     }
     let entries = config.entries();

@@ -128,8 +128,8 @@ fn read_repository(text: &str, working_dir: &Path) -> Result<Repository, Failure
     if repository.credential_dropped() {
         eprintln!("copydesk: note: the credential in the repository's address was not kept");
     }
-    let path = repository.clone_address().strip_prefix("file://");
-    if path.is_some_and(|path| !Path::new(path).exists()) {
+    let path = url::Url::parse(repository.clone_address()).ok().filter(|url| url.scheme() == "file");
+    if path.and_then(|url| url.to_file_path().ok()).is_some_and(|path| !path.exists()) {
         eprintln!("copydesk: note: there is nothing at {} yet", repository.clone_address());
     }
     Ok(repository)

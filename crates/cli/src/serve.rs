@@ -1,6 +1,7 @@
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use copydesk_server::runner::{Engine, Noop, Runner};
 use copydesk_server::{App, Limits, Metrics, Served, Settings, api, keep_up, serve as serve_http};
@@ -40,7 +41,7 @@ pub(crate) async fn worker(config: Config) -> Result<ExitCode, Failure> {
     stop_signal().await;
     tracing::info!("stopping: finishing what runs");
     app.stop();
-    finished(runner).await;
+    finished(runner, config.limits.shutdown_time).await;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
 }
@@ -80,16 +81,24 @@ impl Server {
     /// Finishes what runs, hands leases back and ends.
     pub(crate) async fn stop(self) -> Served {
         self.app.stop();
+        let time = self.app.settings().limits.shutdown_time;
         for task in self.others {
-            finished(task).await;
+            finished(task, time).await;
         }
         self.http.await.unwrap_or(Served::CutOff)
     }
 }
 
-async fn finished(task: tokio::task::JoinHandle<()>) {
-    if let Err(error) = task.await {
-        tracing::error!(%error, "a part of the server came to an unplanned end");
+/// Waits for a part of the server to end, but no longer than a shutdown may take: a database that hangs must not keep
+/// the process alive.
+async fn finished(mut task: tokio::task::JoinHandle<()>, time: Duration) {
+    match tokio::time::timeout(time, &mut task).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::error!(%error, "a part of the server came to an unplanned end"),
+        Err(_) => {
+            tracing::warn!("a part of the server did not end in time; leaving it");
+            task.abort();
+        }
     }
 }
 

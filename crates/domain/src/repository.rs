@@ -23,6 +23,9 @@ impl Repository {
         if text.contains("://") {
             return Self::from_url(text);
         }
+        if text.rsplit_once('@').is_some_and(|(user, _)| user.contains(':')) {
+            return Err(Invalid::new("repository", "holds a password; leave it out"));
+        }
         if let Some(address) = scp_to_ssh(text) {
             return Self::from_url(&address);
         }
@@ -118,7 +121,9 @@ mod tests {
 
     #[test]
     fn refuses_what_git_must_not_be_given() {
-        for text in ["", "ext::sh -c id", "-uroot", "javascript://x", "https://", "a\nb", "fd::17"] {
+        for text in
+            ["", "ext::sh -c id", "-uroot", "javascript://x", "https://", "a\nb", "fd::17", "me:pw@host.example:docs"]
+        {
             assert!(Repository::parse(text, Path::new("/srv")).is_err(), "{text:?}");
         }
     }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use copydesk_domain::{Project, Window};
 use copydesk_store::Store;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::Metrics;
 use crate::auth::KeyUse;
@@ -17,6 +17,7 @@ struct Inner {
     settings: Settings,
     metrics: Metrics,
     key_use: KeyUse,
+    streams: Arc<Semaphore>,
     stopping: watch::Sender<bool>,
 }
 
@@ -48,7 +49,9 @@ impl App {
     /// An application on `store`.
     pub fn new(store: Store, settings: Settings, metrics: Metrics) -> Self {
         let (stopping, _) = watch::channel(false);
-        Self(Arc::new(Inner { store, settings, metrics, key_use: KeyUse::default(), stopping }))
+        // Streams last, so they may not take up the connections that everybody else needs.
+        let streams = Arc::new(Semaphore::new(settings.limits.connections.div_ceil(2)));
+        Self(Arc::new(Inner { store, settings, metrics, key_use: KeyUse::default(), streams, stopping }))
     }
 
     /// The store.
@@ -68,6 +71,11 @@ impl App {
 
     pub(crate) fn key_use(&self) -> &KeyUse {
         &self.0.key_use
+    }
+
+    /// A place for one more stream of events; none if there are too many.
+    pub(crate) fn stream_slot(&self) -> Option<OwnedSemaphorePermit> {
+        self.0.streams.clone().try_acquire_owned().ok()
     }
 
     /// The rate limit of a project's creations and messages.

@@ -18,6 +18,8 @@ const USE_NOTED_EVERY: Duration = Duration::from_secs(60);
 /// Somebody with a valid key for an existing project.
 pub(crate) struct Caller {
     pub(crate) project: Project,
+    /// The digest of the key, for answers that last so long that it may be revoked meanwhile.
+    pub(crate) digest: String,
     job_id: Option<String>,
 }
 
@@ -54,7 +56,8 @@ async fn authenticate(parts: &mut Parts, app: &App, wanted: Scope) -> Result<Cal
     let key = bearer(parts).ok_or_else(Problem::unauthorized)?;
     let (project_id, job_id) = path(parts).await;
     // Asked anew for every request: a key that was revoked, by whichever process, is refused by the next one.
-    let access = app.store().access(key.digest(), project_id).await?.ok_or_else(Problem::unauthorized)?;
+    let digest = key.digest();
+    let access = app.store().access(digest.clone(), project_id).await?.ok_or_else(Problem::unauthorized)?;
     let now = app.store().now();
     if !access.key.is_valid_at(now) {
         return Err(Problem::unauthorized());
@@ -68,7 +71,7 @@ async fn authenticate(parts: &mut Parts, app: &App, wanted: Scope) -> Result<Cal
     if !access.key.scope.covers(wanted) {
         return Err(Problem::forbidden());
     }
-    Ok(Caller { project, job_id })
+    Ok(Caller { project, digest, job_id })
 }
 
 /// The key of the one `Authorization: Bearer` header.

@@ -56,8 +56,9 @@ fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
     if essence.as_deref() != Some("application/json") {
         return unsupported("The request body must be sent as `Content-Type: application/json`.");
     }
-    match headers.get(CONTENT_ENCODING).map(|value| value.as_bytes()) {
-        None | Some(b"identity") => Ok(()),
+    match headers.get(CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase()) {
+        None => Ok(()),
+        Some(encoding) if encoding == b"identity" => Ok(()),
         Some(_) => unsupported("The request body must be sent without a Content-Encoding."),
     }
 }

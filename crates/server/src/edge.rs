@@ -69,6 +69,7 @@ async fn answer(app: &App, request: Request, next: Next) -> Response {
         Ok(Err(panic)) => Problem::internal("", panic_text(&*panic)).into_response(),
         Err(_) => {
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "timed_out", "The request took too long and was given up.")
+                .with_header(axum::http::header::RETRY_AFTER, HeaderValue::from(1))
                 .into_response()
         }
     }

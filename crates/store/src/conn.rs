@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 
+use copydesk_domain::Timestamp;
 use futures_util::future::BoxFuture;
 
 use crate::{Change, StoreError};
@@ -33,8 +34,8 @@ value_from! {
     u32 => |it| Self::Int(Some(i64::from(it)));
     bool => |it| Self::Int(Some(i64::from(it)));
     Option<u32> => |it| Self::Int(it.map(i64::from));
-    copydesk_domain::Timestamp => |it| Self::Int(Some(it.as_millis()));
-    Option<copydesk_domain::Timestamp> => |it| Self::Int(it.map(|at| at.as_millis()));
+    Timestamp => |it| Self::Int(Some(it.as_millis()));
+    Option<Timestamp> => |it| Self::Int(it.map(|at| at.as_millis()));
     &str => |it| Self::Text(Some(it.to_owned()));
     &String => |it| Self::Text(Some(it.clone()));
     String => |it| Self::Text(Some(it));
@@ -76,12 +77,12 @@ impl Row {
         u32::try_from(self.int(at)?).map_err(|_| StoreError::Unreadable(format!("column {at} is out of range")))
     }
 
-    pub(crate) fn time(&self, at: usize) -> Result<copydesk_domain::Timestamp> {
-        self.int(at).map(copydesk_domain::Timestamp::from_millis)
+    pub(crate) fn time(&self, at: usize) -> Result<Timestamp> {
+        self.int(at).map(Timestamp::from_millis)
     }
 
-    pub(crate) fn opt_time(&self, at: usize) -> Result<Option<copydesk_domain::Timestamp>> {
-        Ok(self.opt_int(at)?.map(copydesk_domain::Timestamp::from_millis))
+    pub(crate) fn opt_time(&self, at: usize) -> Result<Option<Timestamp>> {
+        Ok(self.opt_int(at)?.map(Timestamp::from_millis))
     }
 
     pub(crate) fn text(&self, at: usize) -> Result<&str> {
@@ -131,6 +132,9 @@ pub(crate) trait Conn: Send {
 
     /// Runs several statements without parameters.
     fn batch(&mut self, sql: Sql) -> BoxFuture<'_, Result<()>>;
+
+    /// The present instant. What a script was given may be old by now: it may have waited for its turn.
+    fn now(&self) -> Timestamp;
 
     /// Tells everybody who waits about `change`, in this process and in others, when the transaction commits.
     fn announce(&mut self, change: Change) -> BoxFuture<'_, Result<()>>;

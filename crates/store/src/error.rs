@@ -38,9 +38,9 @@ pub enum StoreError {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, SystemIoFailure};
+        use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, ReadOnly, SystemIoFailure};
         match error.sqlite_error_code() {
-            Some(CannotOpen | DatabaseBusy | DatabaseLocked | DiskFull | SystemIoFailure) => {
+            Some(CannotOpen | DatabaseBusy | DatabaseLocked | DiskFull | ReadOnly | SystemIoFailure) => {
                 Self::Unreachable(error.to_string())
             }
             _ => Self::Refused(error.to_string()),
@@ -53,8 +53,12 @@ impl From<sqlx::Error> for StoreError {
         match &error {
             sqlx::Error::Database(refused) => {
                 let code = refused.code().unwrap_or_default();
-                // 08 connection, 53 out of resources, 57P shut down or starting, 28/3D wrong user or database.
-                if ["08", "53", "57P", "28", "3D"].iter().any(|class| code.starts_with(class)) {
+                // 08 connection, 53 out of resources, 57P shut down or starting, 28/3D wrong user or database, 25006
+                // read-only (a failover), 40 and 55P03 lost to another transaction, 57014 cancelled.
+                if ["08", "53", "57P", "28", "3D", "25006", "40", "55P03", "57014"]
+                    .iter()
+                    .any(|class| code.starts_with(class))
+                {
                     Self::Unreachable(refused.message().to_owned())
                 } else {
                     Self::Refused(refused.message().to_owned())

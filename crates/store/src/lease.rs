@@ -112,8 +112,8 @@ pub enum Retry {
 impl Store {
     /// Keeps the lease alive for another `lease`.
     pub async fn heartbeat(&self, lease: &Lease, length: Duration) -> Result<Result<Pulse, LeaseLost>> {
-        let (lease, now) = (lease.clone(), self.now());
-        self.write(move |c| Box::pin(heartbeat(c, lease, now.plus(length)))).await
+        let lease = lease.clone();
+        self.write(move |c| Box::pin(heartbeat(c, lease, length))).await
     }
 
     /// Looks, without writing, whether the worker may go on.
@@ -171,7 +171,8 @@ async fn hold(c: &mut dyn Conn, lease: &Lease) -> Result<Result<Job, LeaseLost>>
     Ok(if row.is_some() { Ok(job) } else { Err(LeaseLost::Lost) })
 }
 
-async fn heartbeat(c: &mut dyn Conn, lease: Lease, until: Timestamp) -> Result<Result<Pulse, LeaseLost>> {
+async fn heartbeat(c: &mut dyn Conn, lease: Lease, length: Duration) -> Result<Result<Pulse, LeaseLost>> {
+    let until = c.now().plus(length);
     c.run(
         "UPDATE jobs SET lease_expires_at = $1 WHERE id = $2 AND worker = $3 AND attempt = $4 AND status = 'active'",
         values![until, &lease.job_id, &lease.worker, lease.attempt],

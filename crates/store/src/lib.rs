@@ -71,9 +71,9 @@ impl Store {
     pub async fn open(address: &DatabaseAddress, clock: Arc<dyn Clock>) -> Result<Self> {
         let hub = hub::Hub::new();
         let backend = match address {
-            DatabaseAddress::Sqlite(path) => Backend::Sqlite(sqlite::Sqlite::open(path, hub.clone())?),
+            DatabaseAddress::Sqlite(path) => Backend::Sqlite(sqlite::Sqlite::open(path, hub.clone(), clock.clone())?),
             DatabaseAddress::Postgres { address, connections } => {
-                Backend::Postgres(postgres::Postgres::open(address, *connections, hub.clone()).await?)
+                Backend::Postgres(postgres::Postgres::open(address, *connections, hub.clone(), clock.clone()).await?)
             }
         };
         Ok(Self { backend: Arc::new(backend), hub, clock })

@@ -1,12 +1,14 @@
 //! PostgreSQL: a pool, a transaction for every write, NOTIFY for the wake-ups.
 
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use copydesk_domain::{Clock, Timestamp};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgListener, PgPoolOptions, PgRow};
-use sqlx::{Arguments, AssertSqlSafe, Column, PgConnection, PgPool, Row as _, TypeInfo};
+use sqlx::{Arguments, AssertSqlSafe, Column, Connection, PgConnection, PgPool, Row as _, TypeInfo};
 use tokio::task::AbortHandle;
 
 use crate::conn::{Conn, Dialect, Result, Row, Sql, Value};
@@ -14,9 +16,12 @@ use crate::hub::Hub;
 use crate::{Change, StoreError};
 
 const CHANNEL: &str = "copydesk";
+/// How long a connection may take.
+const ANSWER: Duration = Duration::from_secs(5);
 
 pub(crate) struct Postgres {
     pool: PgPool,
+    clock: Arc<dyn Clock>,
     listener: AbortHandle,
 }
 
@@ -28,20 +33,20 @@ impl Drop for Postgres {
 }
 
 impl Postgres {
-    pub(crate) async fn open(address: &str, connections: u32, hub: Hub) -> Result<Self> {
+    pub(crate) async fn open(address: &str, connections: u32, hub: Hub, clock: Arc<dyn Clock>) -> Result<Self> {
         // The parser's message could quote the address, and the address a password.
         let options = PgConnectOptions::from_str(address)
             .map_err(|_| {
                 StoreError::BadAddress("the database address is not a well-formed postgres:// one".to_owned())
             })?
             .application_name("copydesk");
-        let pool = PgPoolOptions::new()
-            .max_connections(connections)
-            .acquire_timeout(Duration::from_secs(5))
-            .connect_with(options)
-            .await?;
+        // The pool would only say that it took too long.
+        let first = tokio::time::timeout(ANSWER, PgConnection::connect_with(&options)).await;
+        first.map_err(|_| StoreError::Unreachable("the server did not answer".to_owned()))??.close().await?;
+        let pool =
+            PgPoolOptions::new().max_connections(connections).acquire_timeout(ANSWER).connect_with(options).await?;
         let listener = tokio::spawn(listen_forever(pool.clone(), hub)).abort_handle();
-        Ok(Self { pool, listener })
+        Ok(Self { pool, clock, listener })
     }
 
     pub(crate) async fn write<T, F>(&self, script: F) -> Result<T>
@@ -50,7 +55,7 @@ impl Postgres {
         F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T>> + Send + 'static,
     {
         let mut transaction = self.pool.begin().await?;
-        let result = script(&mut PgConn(&mut transaction)).await?;
+        let result = script(&mut PgConn { connection: &mut transaction, clock: &*self.clock }).await?;
         transaction.commit().await?;
         Ok(result)
     }
@@ -60,7 +65,7 @@ impl Postgres {
         F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T>>,
     {
         let mut connection = self.pool.acquire().await?;
-        script(&mut PgConn(&mut connection)).await
+        script(&mut PgConn { connection: &mut connection, clock: &*self.clock }).await
     }
 }
 
@@ -107,7 +112,10 @@ fn read_payload(text: &str) -> Change {
     }
 }
 
-struct PgConn<'t>(&'t mut PgConnection);
+struct PgConn<'t> {
+    connection: &'t mut PgConnection,
+    clock: &'t dyn Clock,
+}
 
 fn arguments(values: Vec<Value>) -> Result<PgArguments> {
     let mut arguments = PgArguments::default();
@@ -144,7 +152,7 @@ impl Conn for PgConn<'_> {
     fn query(&mut self, sql: Sql, values: Vec<Value>) -> BoxFuture<'_, Result<Vec<Row>>> {
         async move {
             let query = sqlx::query_with(AssertSqlSafe(sql), arguments(values)?);
-            query.fetch_all(&mut *self.0).await?.iter().map(own).collect()
+            query.fetch_all(&mut *self.connection).await?.iter().map(own).collect()
         }
         .boxed()
     }
@@ -152,17 +160,21 @@ impl Conn for PgConn<'_> {
     fn execute(&mut self, sql: Sql, values: Vec<Value>) -> BoxFuture<'_, Result<u64>> {
         async move {
             let query = sqlx::query_with(AssertSqlSafe(sql), arguments(values)?);
-            Ok(query.execute(&mut *self.0).await?.rows_affected())
+            Ok(query.execute(&mut *self.connection).await?.rows_affected())
         }
         .boxed()
     }
 
     fn batch(&mut self, sql: Sql) -> BoxFuture<'_, Result<()>> {
         async move {
-            sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *self.0).await?;
+            sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *self.connection).await?;
             Ok(())
         }
         .boxed()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     fn announce(&mut self, change: Change) -> BoxFuture<'_, Result<()>> {

@@ -93,6 +93,8 @@ async fn race(
     };
     // Whoever claims for a project holds its row, so that its limit is exact.
     c.row_locked("SELECT id FROM projects WHERE id = $1", values![project_id]).await?;
+    // The wait for the row may have been long, and the lease begins now.
+    let now = c.now();
     let taken = take(c, &job_id, &worker, &terms, now).await?;
     Ok(taken.map_or(Race::Lost, |claimed| Race::Won(Box::new(claimed))))
 }

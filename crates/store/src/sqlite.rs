@@ -7,10 +7,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
+use copydesk_domain::{Clock, Timestamp};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use rusqlite::config::DbConfig;
@@ -23,7 +24,7 @@ use crate::hub::Hub;
 use crate::{Change, StoreError};
 
 /// How long a process waits for another one (a command beside the server) to finish its write.
-const BUSY: Duration = Duration::from_secs(30);
+const BUSY: Duration = Duration::from_secs(10);
 /// The most writes that share one commit.
 const GROUP: usize = 256;
 /// The most idle readers that are kept.
@@ -31,9 +32,24 @@ const READERS: usize = 16;
 
 pub(crate) struct Sqlite {
     path: PathBuf,
-    // Before the writer, so that they are closed first: the last to close takes the log away, and only the writer can.
     readers: Mutex<Vec<SqliteConn>>,
-    writer: mpsc::Sender<Work>,
+    clock: Arc<dyn Clock>,
+    // Both are there until the end.
+    writer: Option<mpsc::Sender<Work>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Sqlite {
+    /// Closes the readers first and waits for the writer: the last to close folds the log into the file, and only the
+    /// writer can.
+    fn drop(&mut self) {
+        self.lock_readers().clear();
+        self.writer = None;
+        if let Some(thread) = self.thread.take() {
+            // It never panics: every script runs behind a net.
+            let _ = thread.join();
+        }
+    }
 }
 
 /// One write: runs inside the transaction, or is told why there is none, and returns what to do once its fate is
@@ -48,22 +64,25 @@ struct Ran {
 pub(crate) struct SqliteConn {
     connection: Connection,
     announced: Vec<Change>,
+    clock: Arc<dyn Clock>,
 }
 
 impl Sqlite {
-    pub(crate) fn open(path: &Path, hub: Hub) -> Result<Self> {
+    pub(crate) fn open(path: &Path, hub: Hub, clock: Arc<dyn Clock>) -> Result<Self> {
+        create_private(path)?;
         let connection = open_connection(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         // FULL: a commit is on the disk before it is acknowledged.
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "foreign_keys", true)?;
         let (writer, work) = mpsc::channel();
-        let conn = SqliteConn { connection, announced: Vec::new() };
-        std::thread::Builder::new()
+        let conn = SqliteConn { connection, announced: Vec::new(), clock: clock.clone() };
+        let thread = std::thread::Builder::new()
             .name("copydesk-writer".to_owned())
             .spawn(move || write_forever(conn, &work, &hub))
             .map_err(|error| StoreError::Unreachable(error.to_string()))?;
-        Ok(Self { path: path.to_owned(), readers: Mutex::default(), writer })
+        let (writer, thread) = (Some(writer), Some(thread));
+        Ok(Self { path: path.to_owned(), readers: Mutex::default(), clock, writer, thread })
     }
 
     pub(crate) async fn write<T, F>(&self, script: F) -> Result<T>
@@ -73,6 +92,9 @@ impl Sqlite {
     {
         let (tell, told) = oneshot::channel();
         let work: Work = Box::new(move |conn| {
+            // Nobody waits for it any more: the client was told that it failed, so it must not happen.
+            let given_up = || StoreError::Unreachable("the write was given up".to_owned());
+            let conn = if tell.is_closed() { Err(given_up()) } else { conn };
             let result = conn.and_then(|conn| finish_now(script(conn)));
             Ran {
                 keep: result.is_ok(),
@@ -82,7 +104,8 @@ impl Sqlite {
                 }),
             }
         });
-        self.writer.send(work).map_err(|_| StoreError::Unreachable("the writer has stopped".to_owned()))?;
+        let stopped = || StoreError::Unreachable("the writer has stopped".to_owned());
+        self.writer.as_ref().ok_or_else(stopped)?.send(work).map_err(|_| stopped())?;
         told.await.map_err(|_| StoreError::Refused("the write was given up".to_owned()))?
     }
 
@@ -96,6 +119,7 @@ impl Sqlite {
             None => SqliteConn {
                 connection: open_connection(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY)?,
                 announced: Vec::new(),
+                clock: self.clock.clone(),
             },
         };
         let result = finish_now(script(&mut conn));
@@ -108,6 +132,20 @@ impl Sqlite {
 
     fn lock_readers(&self) -> std::sync::MutexGuard<'_, Vec<SqliteConn>> {
         self.readers.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// SQLite would make the file readable for everybody whom the folder lets in; its other files follow this one.
+fn create_private(path: &Path) -> Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(StoreError::Unreachable(format!("{}: {error}", path.display())))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -256,6 +294,10 @@ impl Conn for SqliteConn {
         ready(self.connection.execute_batch(&sql).map_err(StoreError::from)).boxed()
     }
 
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     fn announce(&mut self, change: Change) -> BoxFuture<'_, Result<()>> {
         self.announced.push(change);
         ready(Ok(())).boxed()
@@ -270,7 +312,7 @@ mod tests {
     async fn a_commit_is_synced_before_it_is_acknowledged() {
         let folder = std::env::temp_dir().join(format!("copydesk-sync-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let sqlite = Sqlite::open(&folder.join("x.db"), Hub::new()).unwrap();
+        let sqlite = Sqlite::open(&folder.join("x.db"), Hub::new(), Arc::new(copydesk_domain::SystemClock)).unwrap();
         let pragma = |name: &'static str| {
             sqlite.write(move |c| {
                 Box::pin(async move {
@@ -285,10 +327,35 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_write_that_nobody_waits_for_any_more_does_not_happen() {
+        let folder = std::env::temp_dir().join(format!("copydesk-abandoned-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let sqlite = Sqlite::open(&folder.join("x.db"), Hub::new(), Arc::new(copydesk_domain::SystemClock)).unwrap();
+        sqlite.write(|c| c.batch("CREATE TABLE t (x INTEGER)".into())).await.unwrap();
+        // Holds the writer up until the one behind it has been abandoned.
+        let (go, gone) = mpsc::channel::<()>();
+        let first = sqlite.write(move |c| {
+            let _ = gone.recv();
+            c.batch("INSERT INTO t VALUES (1)".into())
+        });
+        let mut first = Box::pin(first);
+        assert!(futures_util::poll!(&mut first).is_pending());
+        let mut second = Box::pin(sqlite.write(|c| c.batch("INSERT INTO t VALUES (2)".into())));
+        assert!(futures_util::poll!(&mut second).is_pending());
+        drop(second);
+        go.send(()).unwrap();
+        first.await.unwrap();
+        sqlite.write(|c| c.batch("INSERT INTO t VALUES (3)".into())).await.unwrap();
+        let kept = sqlite.read(|c| Box::pin(async { c.rows("SELECT x FROM t ORDER BY x", vec![]).await })).unwrap();
+        assert_eq!(kept.iter().map(|row| row.int(0).unwrap()).collect::<Vec<_>>(), [1, 3]);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[tokio::test]
     async fn a_write_that_fails_or_panics_leaves_the_others_of_its_group_alone() {
         let folder = std::env::temp_dir().join(format!("copydesk-group-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let sqlite = Sqlite::open(&folder.join("x.db"), Hub::new()).unwrap();
+        let sqlite = Sqlite::open(&folder.join("x.db"), Hub::new(), Arc::new(copydesk_domain::SystemClock)).unwrap();
         sqlite.write(|c| c.batch("CREATE TABLE t (x INTEGER)".into())).await.unwrap();
         let insert = |x: i64, then: fn() -> Result<()>| {
             sqlite.write(move |c| {

@@ -11,6 +11,7 @@ mod database;
 mod figures;
 mod gate;
 pub mod load;
+mod product;
 mod project;
 mod sql;
 pub mod torture;

@@ -66,3 +66,27 @@ fn only_the_owner_may_look_into_the_data_folder() {
     let mode = std::fs::metadata(desk.path().join("copydesk-data")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
 }
+
+#[cfg(unix)]
+#[test]
+fn only_the_owner_may_read_the_database_in_a_folder_that_was_there_before() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path().join("copydesk-data")).unwrap();
+    desk.run(&["migrate"]).ok();
+    for file in std::fs::read_dir(desk.path().join("copydesk-data")).unwrap() {
+        let file = file.unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o077, 0, "{:?}", file.path());
+        assert_eq!(file.file_name(), "copydesk.db", "a command folds the log in when it ends");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_panic() {
+    let desk = Desk::new();
+    for arguments in [&["config"][..], &["config", "--sample"], &["openapi"]] {
+        let mut child = desk.command(arguments).stdout(std::process::Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{arguments:?}");
+    }
+}

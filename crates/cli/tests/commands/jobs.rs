@@ -26,7 +26,8 @@ async fn story(backend: Backend) {
 
     let done = client.run(&["create", "Fix it", "--model", "noop", "--wait"]).ok();
     assert!(done.out.contains("completed"), "{}", done.out);
-    let told: Vec<_> = done.err.lines().filter_map(|line| line.split(' ').nth(1)).collect();
+    assert!(done.err.starts_with("job 0"), "its id comes first: {}", done.err);
+    let told: Vec<_> = done.err.lines().skip(1).filter_map(|line| line.split(' ').nth(1)).collect();
     assert_eq!(told, ["created", "claimed", "read", "completed"], "one line a change when piped");
 
     let waiting = client.run(&["create", "Fix it", "--json", "--client-reference", "mine"]).json();
@@ -68,6 +69,11 @@ fn what_is_missing_is_a_usage_error() {
     assert_eq!(bad_key.code, 2);
     assert!(!bad_key.err.contains("copydesk_short"), "{}", bad_key.err);
     assert_eq!(desk.run(&["job", "frobnicate"]).code, 2);
+    let key = copydesk_domain::ApiKey::generate();
+    let with_user = ["job", "list", "--project", "p", "--url", "http://me:hunter2@127.0.0.1:9"];
+    let refused = desk.run_with(&with_user, &[("COPYDESK_API_KEY", key.reveal())]);
+    assert_eq!(refused.code, 2);
+    assert!(!refused.err.contains("hunter2"), "{}", refused.err);
 }
 
 #[test]

@@ -86,6 +86,18 @@ async fn keys(backend: Backend) {
     assert_eq!(desk.run(&["key", "create", "--project", &project, "--expires", "90"]).code, 2);
 }
 
+#[test]
+fn a_key_that_could_not_be_printed_opens_nothing() {
+    let desk = Desk::new();
+    let (project, _) = desk.project_and_key("Docs");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let status = desk.command(&["key", "create", "--project", &project]).stdout(full).status().unwrap();
+    assert_eq!(status.code(), Some(1));
+    let keys = desk.run(&["key", "list", "--json"]).json();
+    assert!(keys[1]["revokedAt"].is_string(), "{keys}");
+    assert_eq!(desk.run(&["key", "list", "--project", "nobody"]).code, 1);
+}
+
 #[tokio::test]
 async fn keys_on_sqlite() {
     keys(Backend::Sqlite).await;

@@ -3,6 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use axum::Json;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -131,7 +132,8 @@ pub(super) async fn index() -> Response {
     Redirect::temporary("/docs/index.html").into_response()
 }
 
-pub(super) async fn file(Path(path): Path<String>) -> Result<Response, Problem> {
+pub(super) async fn file(path: Result<Path<String>, PathRejection>) -> Result<Response, Problem> {
+    let Path(path) = path.map_err(|_| Problem::route_not_found())?;
     static CONFIG: LazyLock<Arc<utoipa_swagger_ui::Config<'static>>> =
         LazyLock::new(|| Arc::new(utoipa_swagger_ui::Config::from("/openapi.json")));
     let file = utoipa_swagger_ui::serve(&path, CONFIG.clone()).ok().flatten().ok_or_else(Problem::route_not_found)?;

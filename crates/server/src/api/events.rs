@@ -14,6 +14,7 @@ use copydesk_domain::{Status, Timestamp};
 use copydesk_store::{Change, Changes, Event, StoreError};
 use futures_util::Stream;
 use serde::Serialize;
+use tokio::sync::OwnedSemaphorePermit;
 use utoipa::ToSchema;
 
 use crate::App;
@@ -92,7 +93,10 @@ pub(crate) async fn job_events(
         let events = app.store().events(&job_id, after, PAGE).await?.into_iter().map(EventView::from).collect();
         return Ok(Json(EventList { events }).into_response());
     }
-    let follower = Follower { app, project_id, job_id, after, changes, ready: VecDeque::new() };
+    let busy = || Problem::unavailable("Too many streams of events are open; try again, or ask for the list.");
+    let slot = app.stream_slot().ok_or_else(busy)?;
+    let digest = caller.digest;
+    let follower = Follower { app, digest, project_id, job_id, after, changes, ready: VecDeque::new(), _slot: slot };
     Ok(Sse::new(follower.into_stream()).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))).into_response())
 }
 
@@ -115,11 +119,13 @@ fn wants_json(headers: &HeaderMap) -> bool {
 /// Reads a job's events as they appear.
 struct Follower {
     app: App,
+    digest: String,
     project_id: String,
     job_id: String,
     after: u32,
     changes: Changes,
     ready: VecDeque<Event>,
+    _slot: OwnedSemaphorePermit,
 }
 
 impl Follower {
@@ -157,12 +163,18 @@ impl Follower {
         }
     }
 
-    /// Fetches what is new. True if there is nothing and there will be nothing.
+    /// Fetches what is new. True if there is nothing and there will be nothing, or the key is no longer good.
     async fn look(&mut self) -> Result<bool, StoreError> {
         // The status first: an event that follows it is then found by the next look at the latest.
         let job = self.app.store().job(self.project_id.clone(), self.job_id.clone()).await?;
         let over = job.is_none_or(|job| job.status != Status::Active);
         self.ready = self.app.store().events(&self.job_id, self.after, PAGE).await?.into();
+        // The key last: what was read while it was good may be sent.
+        let access = self.app.store().access(self.digest.clone(), self.project_id.clone()).await?;
+        if !access.is_some_and(|access| access.key.is_valid_at(self.app.store().now())) {
+            self.ready.clear();
+            return Ok(true);
+        }
         Ok(over && self.ready.is_empty())
     }
 }

@@ -169,8 +169,8 @@ fn is_job_id(text: &str) -> bool {
         })
 }
 
-/// The idempotency key of a request to `path` with `body`, if it has one.
-pub(crate) fn idempotency(headers: &HeaderMap, path: &str, body: &[u8]) -> Result<Option<Idempotency>, Problem> {
+/// The idempotency key of a request with `body`, if it has one. `target` says what the request is about.
+pub(crate) fn idempotency(headers: &HeaderMap, target: &str, body: &[u8]) -> Result<Option<Idempotency>, Problem> {
     let mut values = headers.get_all("idempotency-key").iter();
     let Some(value) = values.next() else { return Ok(None) };
     let key = value.to_str().unwrap_or_default();
@@ -181,8 +181,8 @@ pub(crate) fn idempotency(headers: &HeaderMap, path: &str, body: &[u8]) -> Resul
             "must be given once, with 1 to 255 printable ASCII characters",
         ));
     }
-    // A key used for another address is another request, so the address is part of what is compared.
-    let digest = Sha256::new().chain_update(path.as_bytes()).chain_update([0]).chain_update(body).finalize();
+    // A key used for something else is another request, so that is part of what is compared.
+    let digest = Sha256::new().chain_update(target.as_bytes()).chain_update([0]).chain_update(body).finalize();
     let fingerprint = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(Some(Idempotency { key: key.to_owned(), fingerprint }))
 }

@@ -1,7 +1,7 @@
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::http::header::{CONTENT_TYPE, HeaderValue, LOCATION};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use copydesk_store::Admission;
 
@@ -31,12 +31,11 @@ use crate::{App, body};
 pub(crate) async fn create_job(
     State(app): State<App>,
     Writer(caller): Writer,
-    uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
     let bytes = body::read(&headers, body).await?;
-    let idempotency = idempotency(&headers, uri.path(), &bytes)?;
+    let idempotency = idempotency(&headers, "create", &bytes)?;
     let new = body::parse::<CreateJob>(&bytes)?.into_job(&caller.project, app.settings())?;
     let window = app.job_window(&caller.project);
     let admission = app.store().create_job(new, window, idempotency, render).await?;
@@ -63,13 +62,12 @@ pub(crate) async fn create_job(
 pub(crate) async fn message_job(
     State(app): State<App>,
     Writer(caller): Writer,
-    uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
     let job_id = caller.job_id()?;
     let bytes = body::read(&headers, body).await?;
-    let idempotency = idempotency(&headers, uri.path(), &bytes)?;
+    let idempotency = idempotency(&headers, &format!("message {job_id}"), &bytes)?;
     let prompt = body::parse::<SendMessage>(&bytes)?.into_prompt()?;
     let window = app.job_window(&caller.project);
     let admission = app.store().message_job(&caller.project.id, job_id, prompt, window, idempotency, render).await?;

@@ -19,7 +19,12 @@ pub(super) async fn hold(store: &Store, lease: &Lease, length: Duration, mut cha
         }
         let now = Instant::now();
         let beat = now >= next_beat;
-        let seen = if beat { store.heartbeat(lease, length).await } else { store.pulse(lease).await };
+        let look = async { if beat { store.heartbeat(lease, length).await } else { store.pulse(lease).await } };
+        // A database that hangs is no better than one that fails.
+        let Ok(seen) = tokio::time::timeout_at(alive_until, look).await else {
+            tracing::warn!(job = lease.job_id, "the lease has run out while the database did not answer");
+            return LeaseLost::Lost;
+        };
         match seen {
             Ok(Ok(_)) if beat => (alive_until, next_beat) = (now + length, now + length / 3),
             Ok(Ok(_)) => {}

@@ -147,6 +147,29 @@ async fn many_readers_see_the_same(stage: &Stage) {
     }
 }
 
+async fn a_stream_ends_when_its_key_is_revoked(stage: &Stage) {
+    let app = stage.app().await;
+    let project = app.project("Docs").await;
+    let id = project.job().await;
+    let mut stream = events(&project, &id).stream().await;
+    assert_eq!(stream.next().await.unwrap().event, "created");
+    app.store().revoke_key(&project.key.id).await.unwrap();
+    let other = project.with_key(&app.key(Some(&project.id), copydesk_domain::Scope::Write, None).await);
+    other.message(&id, "Not for those without a key.").await.expect(200);
+    assert_eq!(lines(&stream.rest().await), [] as [(&str, &str); 0]);
+}
+
+async fn streams_leave_connections_for_others(stage: &Stage) {
+    let app = stage.app_with(|setup| setup.settings(|settings| settings.limits.connections = 4)).await;
+    let project = app.project("Docs").await;
+    let id = project.job().await;
+    let streams = [events(&project, &id).stream().await, events(&project, &id).stream().await];
+    let refused = events(&project, &id).send().await;
+    refused.expect(503);
+    project.get(&id).await.expect(200);
+    drop(streams);
+}
+
 behaviours!(
     the_list_says_what_happened_and_when,
     the_stream_says_the_same_and_ends,
@@ -157,4 +180,6 @@ behaviours!(
     the_stream_sees_what_happens_elsewhere,
     a_follow_up_is_streamed_from_where_the_reader_was,
     many_readers_see_the_same,
+    a_stream_ends_when_its_key_is_revoked,
+    streams_leave_connections_for_others,
 );

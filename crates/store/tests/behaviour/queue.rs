@@ -21,6 +21,7 @@ behaviours! {
     a_claim_brings_all_that_is_needed_to_run_the_job,
     the_time_limit_is_the_projects_own_if_it_has_one,
     two_workers_never_hold_one_job,
+    who_reaches_for_a_job_that_was_just_taken_gets_the_next,
     a_full_project_waits_and_holds_no_other_back,
     a_project_overrides_the_running_limit,
     a_limit_of_zero_lets_all_run,
@@ -150,6 +151,22 @@ async fn two_workers_never_hold_one_job(desk: Desk) {
     assert_eq!((leases.len(), by_job.len()), (40, 40), "each job went to one worker");
     for lease in leases {
         assert!(desk.store.heartbeat(&lease, LEASE).await.unwrap().is_ok(), "who was given it holds it");
+    }
+}
+
+async fn who_reaches_for_a_job_that_was_just_taken_gets_the_next(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let stores = desk.several_beside(3).await;
+    for _ in 0..5 {
+        for _ in 0..12 {
+            desk.create(&project).await;
+        }
+        let workers = (0..12).map(|at| {
+            let store = stores[at % stores.len()].clone();
+            tokio::spawn(async move { claim(&store, &format!("worker {at}")).await.is_some() })
+        });
+        let claimed = join_all(workers).await.into_iter().filter(|claimed| *claimed.as_ref().unwrap()).count();
+        assert_eq!(claimed, 12, "there was one for each");
     }
 }
 

@@ -1,12 +1,17 @@
 //! What was done, and whether the database agrees.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use copydesk_domain::{Status, random_fraction};
 use copydesk_store::{JobFilter, Store};
 
+use super::Desk;
 use crate::torture::check_history;
+
+/// How many jobs may wait.
+const CROWD: u32 = 300;
 
 /// What all clients together have done and seen.
 #[derive(Default)]
@@ -21,6 +26,8 @@ pub(super) struct Book {
     pub(super) archived: HashSet<String>,
     pub(super) messages: usize,
     pub(super) cancelled: usize,
+    /// Whether so many jobs wait that no more should be created for now.
+    pub(super) crowded: bool,
     pub(super) wrong: Vec<String>,
     keys_given: usize,
 }
@@ -41,8 +48,8 @@ impl Book {
         self.jobs.iter().rev().nth(back as usize).cloned()
     }
 
-    pub(super) fn expect(&mut self, status: &u16, allowed: &[u16], what: impl Fn() -> String) {
-        if !allowed.contains(status) {
+    pub(super) fn expect(&mut self, status: u16, allowed: &[u16], what: impl Fn() -> String) {
+        if !allowed.contains(&status) {
             self.wrong.push(format!("{} was answered with {status}", what()));
         }
     }
@@ -83,6 +90,16 @@ impl Book {
                 }
             }
         }
+    }
+}
+
+/// Keeps the queue from growing longer than can be worked off afterwards, however long the run.
+pub(super) async fn watch_crowd(store: Store, desk: Arc<Desk>) {
+    while Instant::now() < desk.until {
+        if let Ok(depth) = store.queue_depth().await {
+            desk.book.lock().unwrap().crowded = depth.waiting > CROWD;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 

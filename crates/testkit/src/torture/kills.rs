@@ -1,11 +1,12 @@
 use std::time::{Duration, Instant};
 
-use copydesk_domain::{Prompt, Repository, SystemClock};
-use copydesk_store::{Admission, JobFilter, NewJob, NewProject, Store};
+use copydesk_domain::{Prompt, SystemClock, Window};
+use copydesk_store::{Admission, JobFilter, NewJob, Store};
 
 use super::fleet::{Fleet, Start};
 use super::verify::{Evidence, Findings, verify};
-use super::{MODEL, OFF, journal};
+use super::{MODEL, journal};
+use crate::product::create_project;
 use crate::{Backend, TestDatabase};
 
 /// How a kill run goes.
@@ -36,7 +37,7 @@ pub async fn run_kills(options: KillOptions) -> bool {
     let database = TestDatabase::new(options.backend).await;
     let folder = tempfile::tempdir().unwrap();
     let store = database.store(std::sync::Arc::new(SystemClock)).await;
-    let project = create_project(&store).await;
+    let project = create_project(&store, Some(0)).await;
     let mut created = Vec::new();
     for _ in 0..options.jobs / 2 {
         created.push(create_job(&store, &project).await);
@@ -133,21 +134,6 @@ async fn drain(store: &Store, fleet: &mut Fleet, options: &KillOptions) -> Resul
     }
 }
 
-async fn create_project(store: &Store) -> String {
-    let new = NewProject {
-        id: None,
-        name: "Torture".to_owned(),
-        repository: Repository::from_stored("https://example.com/docs".to_owned()),
-        base_ref: "main".to_owned(),
-        docs_paths: vec![".".to_owned()],
-        time_zone: "UTC".to_owned(),
-        jobs_per_hour: Some(0),
-        max_running: Some(0),
-        time_limit_seconds: None,
-    };
-    store.create_project(new).await.unwrap().unwrap().id
-}
-
 async fn create_job(store: &Store, project: &str) -> String {
     let new = NewJob {
         project_id: project.to_owned(),
@@ -159,7 +145,7 @@ async fn create_job(store: &Store, project: &str) -> String {
         client_reference: None,
         prompt: Prompt::parse("Live through this.").unwrap(),
     };
-    match store.create_job(new, OFF, None, |job| job.id.clone()).await.unwrap() {
+    match store.create_job(new, Window::hourly(0), None, |job| job.id.clone()).await.unwrap() {
         Admission::Done { job_id, .. } => job_id,
         other => panic!("a job was not created: {other:?}"),
     }

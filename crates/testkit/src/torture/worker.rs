@@ -10,7 +10,8 @@ use copydesk_server::{App, Metrics};
 use copydesk_store::{DatabaseAddress, Store};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Journal, MODEL, RecordingEngine, settings, terms};
+use super::{Journal, MODEL, RecordingEngine};
+use crate::product::{settings, terms};
 
 /// Names the database to a worker process; not an argument, because it may hold a password.
 pub(super) const DATABASE: &str = "COPYDESK_TORTURE_DATABASE";

@@ -110,6 +110,13 @@ fn an_attempt_that_was_held_still_may_last_into_the_next() {
 }
 
 #[test]
+fn leases_that_are_not_kept_are_seen() {
+    let mut evidence = good();
+    evidence.journal[2].mark = Mark::LetGo;
+    assert!(said(&evidence).contains("1 attempts lost their lease though nothing was done to them"));
+}
+
+#[test]
 fn jobs_that_did_not_come_through_are_seen() {
     let mut evidence = good();
     evidence.created.push("b".to_owned());

@@ -170,7 +170,18 @@ async fn the_limit_is_exact_when_all_come_at_once(stage: &Stage) {
     assert_eq!(left, [0, 1, 2, 3, 4], "each was told what was left after it");
 }
 
+async fn what_waiting_cannot_mend_is_said_before_the_limit(stage: &Stage) {
+    let project = limited(stage, 1).await;
+    let id = project.job().await;
+    try_create(&project).await.refused(429, "rate_limited");
+    project.message(&id, "x").await.refused(429, "rate_limited");
+    project.archive(&id).await.expect(200);
+    project.message(&id, "x").await.refused(400, "job_archived");
+    project.message("01a1dd04-dcf6-71bb-bab7-624ef2a95cdf", "x").await.refused(404, "job_not_found");
+}
+
 behaviours!(
+    what_waiting_cannot_mend_is_said_before_the_limit,
     creations_and_messages_count_together,
     waiting_for_retry_after_is_enough_and_less_is_not,
     an_hour_is_any_hour,

@@ -140,7 +140,9 @@ async fn message(
     now: Timestamp,
 ) -> Result<Admission> {
     let admitted = match admission::admit(c, &project_id, window, idempotency.as_ref(), now).await? {
-        Ok(admitted) => admitted,
+        Ok(admitted) => Ok(admitted),
+        // Whether the job takes a message at all is said first: waiting would not help.
+        Err(Admission::Limited(standing)) => Err(Admission::Limited(standing)),
         Err(answer) => return Ok(answer),
     };
     let Some(old) = super::get_locked(c, &job_id).await?.filter(|job| job.project_id == project_id) else {
@@ -149,6 +151,10 @@ async fn message(
     if let Err(refusal) = old.status.after(Command::Message) {
         return Ok(Admission::Refused(refusal));
     }
+    let admitted = match admitted {
+        Ok(admitted) => admitted,
+        Err(limited) => return Ok(limited),
+    };
     let number = next_number(c, &old.id).await?;
     add_message(c, &old, number, &prompt, now).await?;
     if old.status != Status::Active {

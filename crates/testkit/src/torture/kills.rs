@@ -161,7 +161,7 @@ async fn read_jobs(store: &Store, project: &str) -> Vec<(copydesk_domain::Job, V
 }
 
 fn report(options: &KillOptions, evidence: &Evidence, found: &Findings, took: Duration) {
-    for violation in &found.violations {
+    for violation in found.violations.iter().take(50) {
         eprintln!("VIOLATION {violation}");
     }
     let Findings { attempts, most, cut_short, stops, fenced, starved, violations } = found;

@@ -1,0 +1,93 @@
+use copydesk_domain::{Message, Usage};
+use copydesk_forge::Workspace;
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+
+/// What edits: given prompts and a workspace, it gives the workspace back, edited.
+pub trait Editor: Send + Sync {
+    /// The model whose jobs it runs.
+    fn model(&self) -> &str;
+
+    /// Does what the prompts say. It is dropped in the middle when the job is cancelled or lost, and started again from
+    /// the beginning after a crash, with the answers that were recorded.
+    fn edit<'a>(&'a self, assignment: Assignment<'a>) -> BoxFuture<'a, Result<Edited, EditFailure>>;
+}
+
+/// What an editor is given.
+pub struct Assignment<'a> {
+    /// The project the job belongs to.
+    pub project_id: &'a str,
+    /// The job's number of this turn: 1, and one more for every follow-up to a finished job.
+    pub turn: u32,
+    /// All prompts of the job, oldest first; those of earlier turns too.
+    pub messages: &'a [Message],
+    /// The files. On the first turn the base commit, later what the turns before have left.
+    pub workspace: Workspace,
+    /// The folders that hold documentation, `.` for all of the repository.
+    pub docs_paths: &'a [String],
+    /// Where progress and answers are written down.
+    pub notebook: &'a dyn Notebook,
+}
+
+/// What an editor has done.
+pub struct Edited {
+    /// The files, edited or not.
+    pub workspace: Workspace,
+    /// What the change is called, in one line; empty if nothing was changed.
+    pub title: String,
+    /// What it says to the user: what it did, file by file, and what it left; or why nothing was to be done.
+    pub summary: String,
+    /// The number of the last prompt that was taken in.
+    pub taken_through: u32,
+}
+
+/// Why an editor could not do what it was asked to.
+#[derive(Debug)]
+pub enum EditFailure {
+    /// It may work later; why, as one sentence.
+    Retry(String),
+    /// It will not; what to tell the user, as one sentence.
+    Fatal(String),
+    /// The job is no longer to be worked on.
+    Stopped(Stopped),
+}
+
+impl From<Stopped> for EditFailure {
+    fn from(stopped: Stopped) -> Self {
+        Self::Stopped(stopped)
+    }
+}
+
+/// The job is no longer to be worked on, or it cannot be asked whether it is. The holder of the notebook knows why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the job is no longer to be worked on")]
+pub struct Stopped;
+
+/// An answer of a model that was paid for, and so is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    /// The turn of the job that it belongs to.
+    pub turn: u32,
+    /// The number of the last prompt that the model had seen.
+    pub seen_through: u32,
+    /// What the model said, in the editor's own words.
+    pub said: serde_json::Value,
+    /// What it cost.
+    pub usage: Usage,
+}
+
+/// Where an editor writes down what must outlive a crash and what the user is to see.
+pub trait Notebook: Send + Sync {
+    /// The answers recorded so far, of all turns, oldest first.
+    fn answers(&self) -> BoxFuture<'_, Result<Vec<Answer>, Stopped>>;
+
+    /// Records an answer and adds its usage to the job's. Before it is acted upon.
+    fn record_answer<'a>(&'a self, answer: &'a Answer) -> BoxFuture<'a, Result<(), Stopped>>;
+
+    /// Tells the user about progress: an event of this kind. `data` is an object, bounded by whoever makes it.
+    fn tell<'a>(&'a self, kind: &'static str, data: serde_json::Value) -> BoxFuture<'a, Result<(), Stopped>>;
+
+    /// The prompts after number `after` that have come in meanwhile.
+    fn messages_after(&self, after: u32) -> BoxFuture<'_, Result<Vec<Message>, Stopped>>;
+}

@@ -1,0 +1,48 @@
+use serde::{Deserialize, Serialize};
+
+/// The docs checks, by the names that users see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// Markdown and MDX are well-formed.
+    Syntax,
+    /// Front matter is well-formed.
+    FrontMatter,
+    /// Navigation files are well-formed and list pages that exist, each once.
+    Navigation,
+    /// Internal links lead to files that exist.
+    Links,
+    /// Anchors lead to headings that exist.
+    Anchors,
+    /// Images exist.
+    Images,
+    /// Snippets and imports exist.
+    Snippets,
+    /// Redirects lead somewhere and do not go in circles.
+    Redirects,
+    /// Code fences are closed.
+    CodeFences,
+    /// Only documentation is touched, and not too much of it.
+    Scope,
+    /// No secrets.
+    Secrets,
+    /// No invisible characters.
+    InvisibleCharacters,
+}
+
+/// Something that is wrong at one place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The check that found it.
+    pub check: Check,
+    /// The file.
+    pub path: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column in characters, from 1.
+    pub column: u32,
+    /// What is wrong, as one sentence.
+    pub message: String,
+    /// What it is about, without its position: a finding with the same check, path and subject was there before.
+    pub subject: String,
+}

@@ -1,0 +1,265 @@
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::path::plain_path;
+
+/// The most that a file may hold to be read or written as text.
+pub const LARGEST_TEXT: u64 = 2 * 1024 * 1024;
+
+/// The files of a commit.
+pub trait Tree: Send + Sync {
+    /// What is at a path; none if nothing is.
+    fn entry(&self, path: &str) -> io::Result<Option<Entry>>;
+
+    /// What is in a regular file; none if there is no regular file of that path.
+    fn read(&self, path: &str) -> io::Result<Option<Vec<u8>>>;
+
+    /// The paths of all regular files below a folder, sorted by bytes; all files if the folder is empty.
+    fn list(&self, folder: &str) -> io::Result<Vec<String>>;
+
+    /// What is directly in a folder, by name, sorted by bytes; the root if the folder is empty.
+    fn folder(&self, folder: &str) -> io::Result<Vec<(String, Kind)>>;
+}
+
+/// Something in a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// What it is.
+    pub kind: Kind,
+    /// How many bytes a file has; 0 for what is no file.
+    pub size: u64,
+}
+
+/// Kinds of entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A regular file that may be executed.
+    Executable,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Symlink,
+    /// Another repository.
+    Submodule,
+}
+
+impl Kind {
+    /// Whether it is a regular file.
+    pub fn is_file(self) -> bool {
+        matches!(self, Self::File | Self::Executable)
+    }
+}
+
+/// Says whether a path may be written; if not, why, as one sentence.
+pub type Guard = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
+
+/// A commit with edits over it. Nothing is checked out: files are read from the tree, edits are kept apart.
+#[derive(Clone)]
+pub struct Workspace {
+    tree: Arc<dyn Tree>,
+    guard: Guard,
+    /// What was written; none for a file that was deleted.
+    edits: BTreeMap<String, Option<Vec<u8>>>,
+}
+
+/// Why the workspace does not do something; a sentence for whoever asked, be it a person or a model.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// It is not allowed, or there is no such file.
+    #[error("{0}")]
+    Refused(String),
+    /// The repository cannot be read.
+    #[error("the repository cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+}
+
+/// One file that a change touches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// The path.
+    pub path: String,
+    /// What it holds now; none: it is deleted.
+    pub content: Option<Vec<u8>>,
+}
+
+impl Workspace {
+    /// A workspace over `tree` in which `guard` says what may be written.
+    pub fn new(tree: Arc<dyn Tree>, guard: Guard) -> Self {
+        Self { tree, guard, edits: BTreeMap::new() }
+    }
+
+    /// The tree below, without the edits.
+    pub fn base(&self) -> &Arc<dyn Tree> {
+        &self.tree
+    }
+
+    /// What is at a path now; none if nothing is.
+    pub fn entry(&self, path: &str) -> io::Result<Option<Entry>> {
+        match self.edits.get(path) {
+            Some(Some(content)) => Ok(Some(Entry { kind: self.kind_of_edit(path)?, size: content.len() as u64 })),
+            Some(None) => Ok(None),
+            None => self.tree.entry(path),
+        }
+    }
+
+    fn kind_of_edit(&self, path: &str) -> io::Result<Kind> {
+        let below = self.tree.entry(path)?.map(|entry| entry.kind);
+        Ok(if below == Some(Kind::Executable) { Kind::Executable } else { Kind::File })
+    }
+
+    /// What is in a regular file now; none if there is none of that path.
+    pub fn read(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
+        match self.edits.get(path) {
+            Some(edit) => Ok(edit.clone()),
+            None => self.tree.read(path),
+        }
+    }
+
+    /// The text of a file, for somebody who works with it: says why if it cannot be had.
+    pub fn text(&self, path: &str) -> Result<String, Refusal> {
+        let path = plain_path(path)?;
+        let Some(entry) = self.entry(&path)? else {
+            return Err(Refusal::Refused(format!("there is no file {path:?}")));
+        };
+        must_be_file(&path, entry.kind)?;
+        if entry.size > LARGEST_TEXT {
+            return Err(Refusal::Refused(format!(
+                "{path:?} has {} bytes; files over {LARGEST_TEXT} bytes are not read",
+                entry.size
+            )));
+        }
+        let content = self.read(&path)?.unwrap_or_default();
+        text_of(content).ok_or_else(|| Refusal::Refused(format!("{path:?} is not a text file")))
+    }
+
+    /// The paths of all regular files below a folder, sorted by bytes; all files if the folder is empty.
+    pub fn list(&self, folder: &str) -> io::Result<Vec<String>> {
+        let folder = folder.trim_matches('/');
+        let folder = if folder == "." { "" } else { folder };
+        let mut paths: Vec<String> = self.tree.list(folder)?;
+        if self.edits.is_empty() {
+            return Ok(paths);
+        }
+        paths.retain(|path| !self.edits.contains_key(path));
+        let inside = |path: &str| folder.is_empty() || path.strip_prefix(folder).is_some_and(|it| it.starts_with('/'));
+        let written = self.edits.iter().filter(|(path, edit)| edit.is_some() && inside(path));
+        paths.extend(written.map(|(path, _)| path.clone()));
+        paths.sort_unstable();
+        Ok(paths)
+    }
+
+    /// Whether `path` may be written, deleted or moved; its plain form if so.
+    pub fn may_write(&self, path: &str) -> Result<String, Refusal> {
+        let path = plain_path(path)?;
+        (self.guard)(&path).map_err(Refusal::Refused)?;
+        for (at, _) in path.match_indices('/') {
+            let above = &path[..at];
+            match self.entry(above)?.map(|entry| entry.kind) {
+                None | Some(Kind::Folder) => {}
+                Some(kind) => {
+                    return Err(Refusal::Refused(format!("{above:?} is {}, not a folder", word(kind))));
+                }
+            }
+        }
+        match self.entry(&path)?.map(|entry| entry.kind) {
+            None => {}
+            // A folder all of whose files were deleted is none any more.
+            Some(Kind::Folder) if self.list(&path)?.is_empty() => {}
+            Some(kind) => must_be_file(&path, kind)?,
+        }
+        Ok(path)
+    }
+
+    /// Writes a text file, new or not.
+    pub fn write(&mut self, path: &str, text: String) -> Result<(), Refusal> {
+        let path = self.may_write(path)?;
+        if text.len() as u64 > LARGEST_TEXT {
+            return Err(Refusal::Refused(format!("{path:?} would have more than {LARGEST_TEXT} bytes")));
+        }
+        if text.contains('\0') {
+            return Err(Refusal::Refused(format!("{path:?} would hold a NUL character, as binary files do")));
+        }
+        if self.tree.entry(&path)?.is_some() && self.read(&path)?.is_some() {
+            // Says so if what is there now is no text: binary files are not replaced.
+            self.text(&path)?;
+        }
+        self.put(path, Some(text.into_bytes()))
+    }
+
+    /// Deletes a text file.
+    pub fn delete(&mut self, path: &str) -> Result<(), Refusal> {
+        let path = self.may_write(path)?;
+        if self.entry(&path)?.is_none() {
+            return Err(Refusal::Refused(format!("there is no file {path:?}")));
+        }
+        self.text(&path)?;
+        self.put(path, None)
+    }
+
+    /// Moves a text file to a place where nothing is.
+    pub fn rename(&mut self, from: &str, to: &str) -> Result<(), Refusal> {
+        let (from, to) = (self.may_write(from)?, self.may_write(to)?);
+        let text = self.text(&from)?;
+        if self.entry(&to)?.is_some() {
+            return Err(Refusal::Refused(format!("there is something at {to:?} already")));
+        }
+        self.put(to, Some(text.into_bytes()))?;
+        self.put(from, None)
+    }
+
+    /// Keeps an edit, or forgets it if it brings back what was there.
+    fn put(&mut self, path: String, content: Option<Vec<u8>>) -> Result<(), Refusal> {
+        if self.tree.read(&path)? == content {
+            self.edits.remove(&path);
+        } else {
+            self.edits.insert(path, content);
+        }
+        Ok(())
+    }
+
+    /// The edits so far, sorted by path. Empty if everything is as it was.
+    pub fn changes(&self) -> Vec<FileChange> {
+        let change =
+            |(path, content): (&String, &Option<Vec<u8>>)| FileChange { path: path.clone(), content: content.clone() };
+        self.edits.iter().map(change).collect()
+    }
+
+    /// Whether everything is as it was.
+    pub fn is_unchanged(&self) -> bool {
+        self.edits.is_empty()
+    }
+
+    /// The paths that were edited, sorted.
+    pub fn changed_paths(&self) -> impl Iterator<Item = &str> {
+        self.edits.keys().map(String::as_str)
+    }
+
+    /// Throws the edits of one file away.
+    pub fn restore(&mut self, path: &str) {
+        self.edits.remove(path);
+    }
+}
+
+/// Text, unless the bytes are not UTF-8 or hold a NUL, as git decides whether a file is binary.
+fn text_of(content: Vec<u8>) -> Option<String> {
+    if content.contains(&0) { None } else { String::from_utf8(content).ok() }
+}
+
+fn must_be_file(path: &str, kind: Kind) -> Result<(), Refusal> {
+    if kind.is_file() { Ok(()) } else { Err(Refusal::Refused(format!("{path:?} is {}, not a file", word(kind)))) }
+}
+
+fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::File | Kind::Executable => "a file",
+        Kind::Folder => "a folder",
+        Kind::Symlink => "a symbolic link",
+        Kind::Submodule => "a submodule",
+    }
+}

@@ -17,8 +17,11 @@ pub trait Editor: Send + Sync {
 pub struct Assignment<'a> {
     /// The project the job belongs to.
     pub project_id: &'a str,
-    /// The job's number of this turn: 1, and one more for every follow-up to a finished job.
+    /// The number of this turn of the job: 1, and one more whenever there are new prompts after the work was done.
     pub turn: u32,
+    /// The number of the first prompt of this turn. Those before are history: done, failed or cancelled, not to be
+    /// done again.
+    pub first_message: u32,
     /// All prompts of the job, oldest first; those of earlier turns too.
     pub messages: &'a [Message],
     /// The files. On the first turn the base commit, later what the turns before have left.

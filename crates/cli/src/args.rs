@@ -191,6 +191,26 @@ pub(crate) struct ProjectSettings {
     /// How long a job may run, such as 45m; `default` for the server's
     #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<String>,
+    /// What becomes of a change that brings new findings of the docs checks [default: draft]
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub(crate) on_findings: Option<OnFindingsArg>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum OnFindingsArg {
+    /// The pull request is opened as a draft
+    Draft,
+    /// The job fails
+    Fail,
+}
+
+impl From<OnFindingsArg> for copydesk_domain::OnFindings {
+    fn from(arg: OnFindingsArg) -> Self {
+        match arg {
+            OnFindingsArg::Draft => Self::Draft,
+            OnFindingsArg::Fail => Self::Fail,
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]

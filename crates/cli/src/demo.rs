@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use copydesk_domain::{ApiKey, Repository, Scope};
+use copydesk_domain::{ApiKey, OnFindings, Repository, Scope};
 use copydesk_store::{NewKey, NewProject, Store};
 use serde_json::json;
 
@@ -77,6 +77,7 @@ async fn set_up(store: &Store, repository: &std::path::Path) -> Result<(String, 
         jobs_per_hour: None,
         max_running: None,
         time_limit_seconds: None,
+        on_findings: OnFindings::default(),
     };
     let missing = || Failure::error("the project that was just made is gone");
     let project = store.create_project(new).await?.ok_or_else(missing)?;

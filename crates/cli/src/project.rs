@@ -2,7 +2,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use copydesk_domain::{Project, ProjectId, Repository, docs_path, git_ref, time_zone};
+use copydesk_domain::{OnFindings, Project, ProjectId, Repository, docs_path, git_ref, time_zone};
 use copydesk_store::{NewProject, ProjectChange};
 use serde_json::{Value, json};
 
@@ -45,6 +45,7 @@ async fn create(change: ProjectChange, id: Option<String>, config: &Config, json
         jobs_per_hour: change.jobs_per_hour.flatten(),
         max_running: change.max_running.flatten(),
         time_limit_seconds: change.time_limit_seconds.flatten(),
+        on_findings: change.on_findings.unwrap_or_default(),
     };
     let taken = || {
         let id = id.as_ref().map_or("", ProjectId::as_str);
@@ -111,6 +112,7 @@ fn read(
         jobs_per_hour: settings.jobs_per_hour.map(|text| limit("--jobs-per-hour", &text)).transpose()?,
         max_running: settings.max_running.map(|text| limit("--max-running", &text)).transpose()?,
         time_limit_seconds: settings.time_limit.map(|text| time_limit(&text)).transpose()?,
+        on_findings: settings.on_findings.map(OnFindings::from),
     })
 }
 
@@ -168,6 +170,7 @@ fn view(project: &Project) -> Value {
         "jobsPerHour": project.jobs_per_hour,
         "maxRunning": project.max_running,
         "timeLimitSeconds": project.time_limit_seconds,
+        "onFindings": project.on_findings,
         "createdAt": project.created_at,
         "updatedAt": project.updated_at,
     })
@@ -193,6 +196,7 @@ fn show(project: &Project, json: bool) -> Result<ExitCode, Failure> {
         ("jobs an hour", number(project.jobs_per_hour)),
         ("jobs at a time", number(project.max_running)),
         ("time limit", time.unwrap_or_else(|| "default".to_owned())),
+        ("new findings", project.on_findings.as_str().to_owned()),
         ("created", project.created_at.to_string()),
     ] {
         output::line(&format!("{label:<15} {value}"));

@@ -22,6 +22,13 @@ pub fn random_suffix() -> String {
     (0..6).map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())])).collect()
 }
 
+/// A random word of 32 letters and digits that nobody can guess.
+pub fn random_token() -> String {
+    const ALPHABET: &[u8] = b"abcdefghijkmnopqrstuvwxyz0123456";
+    let mut rng = random();
+    (0..32).map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())])).collect()
+}
+
 /// A random number from 0 up to 1, for jitter.
 pub fn random_fraction() -> f64 {
     random().random_range(0.0..1.0)

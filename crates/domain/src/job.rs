@@ -80,6 +80,8 @@ pub enum Outcome {
     PrCreated,
     /// Nothing had to be changed.
     NoChanges,
+    /// Files were changed, and as the client wished no pull request was opened.
+    ChangesReady,
     /// A client cancelled it.
     Cancelled,
     /// It took longer than its project allows.
@@ -91,14 +93,22 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    const ALL: [Self; 6] =
-        [Self::PrCreated, Self::NoChanges, Self::Cancelled, Self::TimedOut, Self::ChecksFailed, Self::Error];
+    const ALL: [Self; 7] = [
+        Self::PrCreated,
+        Self::NoChanges,
+        Self::ChangesReady,
+        Self::Cancelled,
+        Self::TimedOut,
+        Self::ChecksFailed,
+        Self::Error,
+    ];
 
     /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::PrCreated => "pr_created",
             Self::NoChanges => "no_changes",
+            Self::ChangesReady => "changes_ready",
             Self::Cancelled => "cancelled",
             Self::TimedOut => "timed_out",
             Self::ChecksFailed => "checks_failed",
@@ -114,7 +124,7 @@ impl Outcome {
     /// What this outcome does to an active job.
     pub fn command(self) -> Command {
         match self {
-            Self::PrCreated | Self::NoChanges => Command::Complete,
+            Self::PrCreated | Self::NoChanges | Self::ChangesReady => Command::Complete,
             Self::Cancelled | Self::TimedOut | Self::ChecksFailed | Self::Error => Command::Fail,
         }
     }
@@ -132,6 +142,26 @@ pub struct Usage {
     pub model_calls: u64,
     /// Cost in US dollars, where the model's prices are known.
     pub cost_usd: Option<f64>,
+}
+
+impl Usage {
+    /// Both together. The cost is known only if it is known of all that was used.
+    #[must_use]
+    pub fn plus(&self, more: &Self) -> Self {
+        let unused = |usage: &Self| usage.model_calls == 0;
+        let cost_usd = match (self.cost_usd, more.cost_usd) {
+            (Some(one), Some(other)) => Some(one + other),
+            (None, other) if unused(self) => other,
+            (one, None) if unused(more) => one,
+            _ => None,
+        };
+        Self {
+            input_tokens: self.input_tokens.saturating_add(more.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(more.output_tokens),
+            model_calls: self.model_calls.saturating_add(more.model_calls),
+            cost_usd,
+        }
+    }
 }
 
 /// A job as it is now.

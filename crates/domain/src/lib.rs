@@ -12,10 +12,10 @@ mod repository;
 mod window;
 
 pub use clock::{Clock, SystemClock, Timestamp};
-pub use id::{new_id, random_fraction, random_suffix};
+pub use id::{new_id, random_fraction, random_suffix, random_token};
 pub use job::{Command, Job, Message, Outcome, Refusal, Status, Usage};
 pub use key::{ApiKey, KeyRecord, MalformedKey, Scope};
-pub use project::{Invalid, Project, ProjectId, docs_path, git_ref, model_name, time_zone};
+pub use project::{Invalid, OnFindings, Project, ProjectId, docs_path, git_ref, model_name, time_zone};
 pub use prompt::{MAX_PROMPT_BYTES, Prompt, PromptError};
 pub use repository::Repository;
 pub use window::{Standing, Window};

@@ -82,10 +82,38 @@ pub struct Project {
     pub max_running: Option<u32>,
     /// How long a job may run, in seconds; none: the server's default.
     pub time_limit_seconds: Option<u32>,
+    /// What becomes of a change that brings new findings of the docs checks.
+    pub on_findings: OnFindings,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
+}
+
+/// What becomes of a change that brings new findings of the docs checks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFindings {
+    /// The pull request is opened as a draft, with the findings in its text.
+    #[default]
+    Draft,
+    /// The job fails.
+    Fail,
+}
+
+impl OnFindings {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::Fail => "fail",
+        }
+    }
+
+    /// The one of that word.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Draft, Self::Fail].into_iter().find(|it| it.as_str() == text)
+    }
 }
 
 /// A folder inside the repository, in its plain form: `docs`, `site/content`, or `.` for all of it.

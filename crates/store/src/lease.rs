@@ -171,6 +171,14 @@ async fn hold(c: &mut dyn Conn, lease: &Lease) -> Result<Result<Job, LeaseLost>>
     Ok(if row.is_some() { Ok(job) } else { Err(LeaseLost::Lost) })
 }
 
+/// The job, held, if the lease still stands and nobody has cancelled it.
+pub(crate) async fn hold_active(c: &mut dyn Conn, lease: &Lease) -> Result<Result<Job, LeaseLost>> {
+    Ok(match hold(c, lease).await? {
+        Ok(job) if job.cancel_requested => Err(LeaseLost::Cancelled),
+        held => held,
+    })
+}
+
 async fn heartbeat(c: &mut dyn Conn, lease: Lease, length: Duration) -> Result<Result<Pulse, LeaseLost>> {
     let until = c.now().plus(length);
     c.run(
@@ -203,8 +211,7 @@ async fn record_step(
     data: serde_json::Value,
     now: Timestamp,
 ) -> Result<Result<(), LeaseLost>> {
-    let job = match hold(c, &lease).await? {
-        Ok(job) if job.cancel_requested => return Ok(Err(LeaseLost::Cancelled)),
+    let job = match hold_active(c, &lease).await? {
         Ok(job) => job,
         Err(lost) => return Ok(Err(lost)),
     };

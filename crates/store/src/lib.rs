@@ -4,6 +4,7 @@
 //! PostgreSQL alike; where the two differ, a method of that trait stands between.
 
 mod admission;
+mod answers;
 mod conn;
 mod error;
 mod events;
@@ -15,7 +16,9 @@ mod migrate;
 mod outbox;
 mod postgres;
 mod projects;
+mod pulls;
 mod queue;
+mod rounds;
 mod sqlite;
 mod upkeep;
 
@@ -26,6 +29,7 @@ use copydesk_domain::{Clock, Timestamp};
 use futures_util::future::BoxFuture;
 
 pub use admission::{Admission, Idempotency};
+pub use answers::Answer;
 pub use error::StoreError;
 pub use events::Event;
 pub use hub::{Change, Changes};
@@ -34,7 +38,9 @@ pub use keys::{Access, NewKey};
 pub use lease::{Claimed, Finish, Finished, Lease, LeaseLost, Pulse, Retry};
 pub use outbox::OutboxEntry;
 pub use projects::{NewProject, ProjectChange};
+pub use pulls::{LocalPull, NewPull, Permit, Publishing};
 pub use queue::{QueueDepth, QueueTerms};
+pub use rounds::{Edit, NewEvent, Round, Step, Verdict};
 pub use upkeep::Reaped;
 
 use conn::{Conn, Result};

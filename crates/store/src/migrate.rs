@@ -4,7 +4,10 @@ use crate::StoreError;
 use crate::conn::{Conn, Dialect, Result, values};
 
 /// Every schema there has been, oldest first. What is here is never edited once released; a change is a new line.
-const MIGRATIONS: &[(i64, &str, &str)] = &[(1, "foundation", include_str!("../migrations/0001_foundation.sql"))];
+const MIGRATIONS: &[(i64, &str, &str)] = &[
+    (1, "foundation", include_str!("../migrations/0001_foundation.sql")),
+    (2, "agent jobs", include_str!("../migrations/0002_agent_jobs.sql")),
+];
 
 /// The newest schema version this program knows.
 pub(crate) const KNOWN: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;

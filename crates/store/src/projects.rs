@@ -1,10 +1,10 @@
-use copydesk_domain::{Project, ProjectId, Repository, Timestamp, random_suffix};
+use copydesk_domain::{OnFindings, Project, ProjectId, Repository, Timestamp, random_suffix};
 
 use crate::conn::{Conn, Dialect, Result, Row, values};
 use crate::{Change, Store, StoreError};
 
 pub(crate) const COLUMNS: &str = "p.id, p.name, p.repository, p.base_ref, p.docs_paths, p.time_zone, p.jobs_per_hour, \
-     p.max_running, p.time_limit_seconds, p.created_at, p.updated_at";
+     p.max_running, p.time_limit_seconds, p.on_findings, p.created_at, p.updated_at";
 
 /// A project to make.
 #[derive(Debug, Clone)]
@@ -27,6 +27,8 @@ pub struct NewProject {
     pub max_running: Option<u32>,
     /// See [`Project::time_limit_seconds`].
     pub time_limit_seconds: Option<u32>,
+    /// See [`Project::on_findings`].
+    pub on_findings: OnFindings,
 }
 
 /// What to change of a project; what is none stays as it is. A limit is `Some(None)` to go back to the default.
@@ -41,6 +43,7 @@ pub struct ProjectChange {
     pub jobs_per_hour: Option<Option<u32>>,
     pub max_running: Option<Option<u32>>,
     pub time_limit_seconds: Option<Option<u32>>,
+    pub on_findings: Option<OnFindings>,
 }
 
 impl Store {
@@ -94,6 +97,7 @@ async fn create(c: &mut dyn Conn, new: NewProject, now: Timestamp) -> Result<Opt
         jobs_per_hour: new.jobs_per_hour,
         max_running: new.max_running,
         time_limit_seconds: new.time_limit_seconds,
+        on_findings: new.on_findings,
         created_at: now,
         updated_at: now,
     };
@@ -111,7 +115,8 @@ async fn insert(c: &mut dyn Conn, project: &Project) -> Result<bool> {
     let inserted = c
         .run(
             "INSERT INTO projects (id, name, repository, base_ref, docs_paths, time_zone, jobs_per_hour, max_running, \
-             time_limit_seconds, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
+             time_limit_seconds, on_findings, created_at, updated_at) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
              ON CONFLICT (id) DO NOTHING",
             values![
                 &project.id,
@@ -123,6 +128,7 @@ async fn insert(c: &mut dyn Conn, project: &Project) -> Result<bool> {
                 project.jobs_per_hour,
                 project.max_running,
                 project.time_limit_seconds,
+                project.on_findings.as_str(),
                 project.created_at,
                 project.updated_at,
             ],
@@ -146,12 +152,13 @@ async fn update(c: &mut dyn Conn, id: String, change: ProjectChange, now: Timest
         jobs_per_hour: change.jobs_per_hour.unwrap_or(old.jobs_per_hour),
         max_running: change.max_running.unwrap_or(old.max_running),
         time_limit_seconds: change.time_limit_seconds.unwrap_or(old.time_limit_seconds),
+        on_findings: change.on_findings.unwrap_or(old.on_findings),
         updated_at: now,
         ..old
     };
     c.run(
         "UPDATE projects SET name = $1, repository = $2, base_ref = $3, docs_paths = $4, time_zone = $5, \
-         jobs_per_hour = $6, max_running = $7, time_limit_seconds = $8, updated_at = $9 WHERE id = $10",
+         jobs_per_hour = $6, max_running = $7, time_limit_seconds = $8, on_findings = $9, updated_at = $10 WHERE id = $11",
         values![
             &project.name,
             project.repository.clone_address(),
@@ -161,6 +168,7 @@ async fn update(c: &mut dyn Conn, id: String, change: ProjectChange, now: Timest
             project.jobs_per_hour,
             project.max_running,
             project.time_limit_seconds,
+            project.on_findings.as_str(),
             project.updated_at,
             &project.id,
         ],
@@ -203,8 +211,10 @@ pub(crate) fn read(row: &Row, from: usize) -> Result<Project> {
         jobs_per_hour: row.opt_u32(from + 6)?,
         max_running: row.opt_u32(from + 7)?,
         time_limit_seconds: row.opt_u32(from + 8)?,
-        created_at: row.time(from + 9)?,
-        updated_at: row.time(from + 10)?,
+        on_findings: OnFindings::parse(row.text(from + 9)?)
+            .ok_or_else(|| StoreError::Unreadable("what a project does on findings".to_owned()))?,
+        created_at: row.time(from + 10)?,
+        updated_at: row.time(from + 11)?,
     })
 }
 

@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use copydesk_domain::{Clock, Repository, Scope, Timestamp};
+use copydesk_domain::{OnFindings, Clock, Repository, Scope, Timestamp};
 use copydesk_server::runner::{Engine, Runner};
 use copydesk_server::{App, Limits, Metrics, Served, Settings, api, keep_up, serve};
 use copydesk_store::{NewKey, NewProject, QueueTerms, Store};
@@ -135,6 +135,7 @@ impl TestApp {
             jobs_per_hour: None,
             max_running: None,
             time_limit_seconds: None,
+            on_findings: OnFindings::default(),
         };
         change(&mut new);
         let project = self.store().create_project(new).await.unwrap().unwrap();

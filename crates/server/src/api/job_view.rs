@@ -96,6 +96,7 @@ pub(crate) enum JobStatus {
 pub(crate) enum JobOutcome {
     PrCreated,
     NoChanges,
+    ChangesReady,
     Cancelled,
     TimedOut,
     ChecksFailed,

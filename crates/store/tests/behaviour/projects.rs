@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use copydesk_domain::{Outcome, Project, ProjectId, Repository, Scope, Window};
+use copydesk_domain::{OnFindings, Outcome, Project, ProjectId, Repository, Scope, Window};
 use copydesk_store::{Admission, NewKey, NewProject, ProjectChange};
 use futures_util::future::join_all;
 
@@ -38,6 +38,7 @@ async fn a_project_reads_back_as_it_was_made(desk: Desk) {
         jobs_per_hour: Some(0),
         max_running: Some(7),
         time_limit_seconds: Some(u32::MAX),
+        on_findings: OnFindings::Fail,
     };
     let wanted = Project {
         id: "handbook".to_owned(),
@@ -49,6 +50,7 @@ async fn a_project_reads_back_as_it_was_made(desk: Desk) {
         jobs_per_hour: Some(0),
         max_running: Some(7),
         time_limit_seconds: Some(u32::MAX),
+        on_findings: OnFindings::Fail,
         created_at: desk.now(),
         updated_at: desk.now(),
     };
@@ -104,7 +106,7 @@ async fn an_id_asked_for_at_the_same_instant_goes_to_one(desk: Desk) {
 
 async fn each_field_is_changed_alone(desk: Desk) {
     type Step = (fn(&mut ProjectChange), fn(&mut Project));
-    let steps: [Step; 9] = [
+    let steps: [Step; 10] = [
         (|_| {}, |_| {}),
         (|change| change.name = Some("New".to_owned()), |project| project.name = "New".to_owned()),
         (
@@ -120,6 +122,7 @@ async fn each_field_is_changed_alone(desk: Desk) {
         (|change| change.jobs_per_hour = Some(Some(5)), |project| project.jobs_per_hour = Some(5)),
         (|change| change.max_running = Some(Some(6)), |project| project.max_running = Some(6)),
         (|change| change.time_limit_seconds = Some(Some(7)), |project| project.time_limit_seconds = Some(7)),
+        (|change| change.on_findings = Some(OnFindings::Fail), |project| project.on_findings = OnFindings::Fail),
     ];
     let id = desk.project("Docs").await;
     let mut wanted = desk.store.project(&id).await.unwrap().unwrap();

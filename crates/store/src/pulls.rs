@@ -1,0 +1,280 @@
+//! Pull requests of repositories that no code host looks after: Copydesk keeps them itself. And the right to open the
+//! pull request of a job that has ended without one.
+
+use std::time::Duration;
+
+use copydesk_domain::{Job, Status, Timestamp, random_token};
+use serde_json::json;
+
+use crate::conn::{Conn, Result, Row, values};
+use crate::lease::{self, Lease, LeaseLost};
+use crate::{Store, events, jobs, rounds};
+
+/// A pull request that Copydesk keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalPull {
+    /// The project.
+    pub project_id: String,
+    /// Counts up from 1 in each project.
+    pub number: u32,
+    /// The job that made it.
+    pub job_id: String,
+    /// The branch to merge from.
+    pub head: String,
+    /// The branch to merge into.
+    pub base: String,
+    /// The title.
+    pub title: String,
+    /// The text, in Markdown.
+    pub body: String,
+    /// Whether it is a draft.
+    pub draft: bool,
+    /// What makes its address impossible to guess.
+    pub token: String,
+    /// When it was opened.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A pull request to keep.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "the fields are those of a pull request")]
+pub struct NewPull {
+    pub project_id: String,
+    pub head: String,
+    pub base: String,
+    pub title: String,
+    pub body: String,
+    pub draft: bool,
+}
+
+/// Who may open a job's pull request.
+#[derive(Debug, Clone)]
+pub enum Permit {
+    /// The worker that runs the job.
+    Lease(Lease),
+    /// Somebody who was allowed to by [`Store::begin_publishing`].
+    Publisher {
+        /// The job.
+        job_id: String,
+        /// What was given.
+        token: String,
+    },
+}
+
+impl Permit {
+    /// The job it is about.
+    pub fn job_id(&self) -> &str {
+        match self {
+            Self::Lease(lease) => &lease.job_id,
+            Self::Publisher { job_id, .. } => job_id,
+        }
+    }
+}
+
+/// What became of the wish to open the pull request of a job.
+#[derive(Debug, Clone)]
+pub enum Publishing {
+    /// It may be done, by nobody else meanwhile.
+    Begun(Permit, Box<Job>),
+    /// There is nothing left to do.
+    Done(Box<Job>),
+    /// The job stands so; only a completed one can be opened.
+    NotCompleted(Status),
+    /// The job has changed nothing.
+    NothingChanged,
+    /// Somebody else is about to do it.
+    Busy,
+}
+
+impl Store {
+    /// The pull request from a branch.
+    pub async fn local_pull(&self, project_id: &str, head: &str) -> Result<Option<LocalPull>> {
+        let values = values![project_id, head];
+        self.read(move |c| {
+            Box::pin(async move {
+                let sql = format!("SELECT {COLUMNS} FROM pull_requests WHERE project_id = $1 AND head = $2");
+                c.row(sql, values).await?.map(|row| read(&row)).transpose()
+            })
+        })
+        .await
+    }
+
+    /// The pull request of that address.
+    pub async fn local_pull_at(&self, token: &str) -> Result<Option<LocalPull>> {
+        let values = values![token];
+        self.read(move |c| {
+            Box::pin(async move {
+                let sql = format!("SELECT {COLUMNS} FROM pull_requests WHERE token = $1");
+                c.row(sql, values).await?.map(|row| read(&row)).transpose()
+            })
+        })
+        .await
+    }
+
+    /// Opens a pull request, or brings the one from that branch up to date. Refused once the job is cancelled or lost.
+    pub async fn put_local_pull(&self, permit: &Permit, new: NewPull) -> Result<Result<LocalPull, LeaseLost>> {
+        let (permit, now) = (permit.clone(), self.now());
+        self.write(move |c| Box::pin(put(c, permit, new, now))).await
+    }
+
+    /// Asks to open the pull request of a job that has ended without one. Whoever may has `time` for it. None if there
+    /// is no such job in the project.
+    pub async fn begin_publishing(&self, project_id: &str, job_id: &str, time: Duration) -> Result<Option<Publishing>> {
+        let (project_id, job_id, now) = (project_id.to_owned(), job_id.to_owned(), self.now());
+        self.write(move |c| Box::pin(begin(c, project_id, job_id, time, now))).await
+    }
+
+    /// Records that the branch of a round is on the code host.
+    pub async fn record_published(&self, permit: &Permit, round: u32) -> Result<Result<(), LeaseLost>> {
+        let (permit, now) = (permit.clone(), self.now());
+        self.write(move |c| Box::pin(published(c, permit, round, now))).await
+    }
+
+    /// Gives the permit back: with the link if the pull request is open.
+    pub async fn end_publishing(&self, permit: &Permit, link: Option<String>) -> Result<Result<Job, LeaseLost>> {
+        let (permit, now) = (permit.clone(), self.now());
+        self.write(move |c| Box::pin(finish(c, permit, link, now))).await
+    }
+}
+
+const COLUMNS: &str = "project_id, number, job_id, head, base, title, body, draft, token, created_at, updated_at";
+
+fn read(row: &Row) -> Result<LocalPull> {
+    Ok(LocalPull {
+        project_id: row.string(0)?,
+        number: row.u32(1)?,
+        job_id: row.string(2)?,
+        head: row.string(3)?,
+        base: row.string(4)?,
+        title: row.string(5)?,
+        body: row.string(6)?,
+        draft: row.int(7)? != 0,
+        token: row.string(8)?,
+        created_at: row.time(9)?,
+        updated_at: row.time(10)?,
+    })
+}
+
+async fn put(c: &mut dyn Conn, permit: Permit, new: NewPull, now: Timestamp) -> Result<Result<LocalPull, LeaseLost>> {
+    // Whoever opens holds the project's row, so that numbers cannot clash.
+    c.row_locked("SELECT id FROM projects WHERE id = $1", values![&new.project_id]).await?;
+    let job = match hold(c, &permit).await? {
+        Ok(job) => job,
+        Err(lost) => return Ok(Err(lost)),
+    };
+    let text = |text: &str| text.replace('\0', "\u{fffd}");
+    let sql = format!("SELECT {COLUMNS} FROM pull_requests WHERE project_id = $1 AND head = $2");
+    let there = c.row(sql.clone(), values![&new.project_id, &new.head]).await?.map(|row| read(&row)).transpose()?;
+    match there {
+        Some(there) => {
+            c.run(
+                "UPDATE pull_requests SET title = $1, body = $2, draft = $3, updated_at = $4 \
+                 WHERE project_id = $5 AND number = $6",
+                values![text(&new.title), text(&new.body), new.draft, now, &new.project_id, there.number],
+            )
+            .await?;
+        }
+        None => {
+            c.run(
+                "INSERT INTO pull_requests (project_id, number, job_id, head, base, title, body, draft, token, \
+                 created_at, updated_at) SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $9 \
+                 FROM pull_requests WHERE project_id = $1",
+                values![
+                    &new.project_id,
+                    &job.id,
+                    &new.head,
+                    &new.base,
+                    text(&new.title),
+                    text(&new.body),
+                    new.draft,
+                    random_token(),
+                    now,
+                ],
+            )
+            .await?;
+        }
+    }
+    let row = c.row(sql, values![&new.project_id, &new.head]).await?;
+    // It was written a line ago, in the same transaction.
+    row.as_ref().map(read).transpose()?.map_or(Ok(Err(LeaseLost::Lost)), |pull| Ok(Ok(pull)))
+}
+
+/// The job, held, if the permit still stands.
+async fn hold(c: &mut dyn Conn, permit: &Permit) -> Result<Result<Job, LeaseLost>> {
+    let (job_id, token) = match permit {
+        Permit::Lease(lease) => return lease::hold_active(c, lease).await,
+        Permit::Publisher { job_id, token } => (job_id, token),
+    };
+    let Some(job) = jobs::get_locked(c, job_id).await? else { return Ok(Err(LeaseLost::Lost)) };
+    let row = c.row("SELECT 1 FROM jobs WHERE id = $1 AND publisher = $2", values![job_id, token]).await?;
+    Ok(if row.is_some() { Ok(job) } else { Err(LeaseLost::Lost) })
+}
+
+async fn begin(
+    c: &mut dyn Conn,
+    project_id: String,
+    job_id: String,
+    time: Duration,
+    now: Timestamp,
+) -> Result<Option<Publishing>> {
+    let Some(job) = jobs::get_locked(c, &job_id).await?.filter(|job| job.project_id == project_id) else {
+        return Ok(None);
+    };
+    if job.status != Status::Completed {
+        return Ok(Some(Publishing::NotCompleted(job.status)));
+    }
+    let sql = "SELECT pushed_at FROM rounds WHERE job_id = $1 AND commit_id IS NOT NULL ORDER BY number DESC LIMIT 1";
+    let Some(row) = c.row(sql, values![&job.id]).await? else { return Ok(Some(Publishing::NothingChanged)) };
+    if row.opt_int(0)?.is_some() && job.pr_link.is_some() {
+        return Ok(Some(Publishing::Done(Box::new(job))));
+    }
+    let row = c.row("SELECT publisher_until FROM jobs WHERE id = $1", values![&job.id]).await?;
+    if row.map_or(Ok(None), |row| row.opt_time(0))?.is_some_and(|until| until > now) {
+        return Ok(Some(Publishing::Busy));
+    }
+    let token = random_token();
+    c.run(
+        "UPDATE jobs SET publisher = $1, publisher_until = $2 WHERE id = $3",
+        values![&token, now.plus(time), &job.id],
+    )
+    .await?;
+    let permit = Permit::Publisher { job_id: job.id.clone(), token };
+    Ok(Some(Publishing::Begun(permit, Box::new(job))))
+}
+
+async fn published(c: &mut dyn Conn, permit: Permit, round: u32, now: Timestamp) -> Result<Result<(), LeaseLost>> {
+    let job = match hold(c, &permit).await? {
+        Ok(job) => job,
+        Err(lost) => return Ok(Err(lost)),
+    };
+    rounds::mark_pushed(c, &job.id, round, now).await?;
+    c.run("UPDATE jobs SET updated_at = $1 WHERE id = $2", values![now, &job.id]).await?;
+    events::append(c, &job.id, "pushed", json!({ "round": round }), now).await?;
+    Ok(Ok(()))
+}
+
+async fn finish(
+    c: &mut dyn Conn,
+    permit: Permit,
+    link: Option<String>,
+    now: Timestamp,
+) -> Result<Result<Job, LeaseLost>> {
+    let job = match hold(c, &permit).await? {
+        Ok(job) => job,
+        Err(lost) => return Ok(Err(lost)),
+    };
+    c.run("UPDATE jobs SET publisher = NULL, publisher_until = NULL WHERE id = $1", values![&job.id]).await?;
+    if let Some(link) = link {
+        // Follow-ups go to the same pull request from now on.
+        c.run(
+            "UPDATE jobs SET pr_link = $1, open_pull_request = 1, updated_at = $2, \
+             outcome = CASE WHEN status = 'completed' THEN 'pr_created' ELSE outcome END WHERE id = $3",
+            values![&link, now, &job.id],
+        )
+        .await?;
+        events::append(c, &job.id, "opened", json!({ "prLink": link }), now).await?;
+    }
+    Ok(jobs::get_locked(c, &job.id).await?.ok_or(LeaseLost::Lost))
+}

@@ -1,0 +1,323 @@
+//! How far a job has come, so that whoever takes it over goes on from there. Every step is written by the holder of the
+//! lease, together with the events that tell of it.
+
+use copydesk_domain::Timestamp;
+use serde_json::{Value as Json, json};
+
+use crate::conn::{Conn, Result, Row, values};
+use crate::lease::{self, Lease, LeaseLost};
+use crate::{Store, StoreError, events};
+
+/// One way from prompts to a commit on the job's branch. A job has another one when prompts come in after it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Round {
+    /// 1, and one more for each.
+    pub number: u32,
+    /// The job's turn in which it began.
+    pub turn: u32,
+    /// The number of the first prompt that is new in it.
+    pub first_message: u32,
+    /// The commit of the base branch that the job started from.
+    pub base_commit: String,
+    /// The commit that the edits are made on.
+    pub parent_commit: String,
+    /// What came out of it, once it is edited.
+    pub edit: Option<Edit>,
+    /// The branch, once there is a commit.
+    pub branch: Option<String>,
+    /// The commit.
+    pub commit: Option<String>,
+    /// Whether the branch is on the code host.
+    pub pushed: bool,
+}
+
+/// What came out of a round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edit {
+    /// What the change is called; empty if nothing was changed.
+    pub title: String,
+    /// What is said to the user.
+    pub summary: String,
+    /// The number of the last prompt that was taken in.
+    pub taken_through: u32,
+    /// What the docs checks say of it.
+    pub verdict: Verdict,
+    /// The docs checks, one object each.
+    pub checks: Vec<Json>,
+    /// The changed files, in the words of whoever wrote them.
+    pub changes: Vec<u8>,
+    /// All that the job has changed so far against its base, as a diff.
+    pub diff: Vec<u8>,
+    /// When it was made.
+    pub made_at: Timestamp,
+}
+
+/// What is to become of an edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing was changed.
+    Unchanged,
+    /// It may be opened.
+    Good,
+    /// It may be opened, as a draft.
+    Draft,
+    /// It may not be opened.
+    Refused,
+}
+
+impl Verdict {
+    const ALL: [Self; 4] = [Self::Unchanged, Self::Good, Self::Draft, Self::Refused];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Unchanged => "unchanged",
+            Self::Good => "good",
+            Self::Draft => "draft",
+            Self::Refused => "refused",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verdict| verdict.as_str() == text)
+    }
+}
+
+/// An event to append.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewEvent {
+    /// What happened.
+    pub kind: &'static str,
+    /// More about it: an object.
+    pub data: Json,
+}
+
+impl NewEvent {
+    /// An event.
+    pub fn new(kind: &'static str, data: Json) -> Self {
+        Self { kind, data }
+    }
+}
+
+/// A step forward.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// A round begins, on these commits.
+    Prepared(Round),
+    /// The editor is done, and the change, if there is one, is committed.
+    Edited {
+        /// The round.
+        round: u32,
+        /// What came out of it.
+        edit: Box<Edit>,
+        /// The branch and the commit.
+        commit: Option<(String, String)>,
+    },
+    /// The branch is on the code host.
+    Pushed {
+        /// The round.
+        round: u32,
+    },
+    /// The pull request is open.
+    Opened {
+        /// Where people look at it.
+        link: String,
+    },
+}
+
+impl Store {
+    /// The rounds of a job, oldest first.
+    pub async fn rounds(&self, job_id: &str) -> Result<Vec<Round>> {
+        let job_id = job_id.to_owned();
+        self.read(move |c| Box::pin(list(c, job_id))).await
+    }
+
+    /// What a job has changed against its base, as a diff; none if it has not changed anything.
+    pub async fn diff(&self, job_id: &str) -> Result<Option<Vec<u8>>> {
+        let job_id = job_id.to_owned();
+        self.read(move |c| Box::pin(diff(c, job_id))).await
+    }
+
+    /// Records a step with the events that tell of it. Refused once the job is cancelled or lost.
+    pub async fn advance(
+        &self,
+        lease: &Lease,
+        step: Option<Step>,
+        told: Vec<NewEvent>,
+    ) -> Result<Result<(), LeaseLost>> {
+        let (lease, now) = (lease.clone(), self.now());
+        self.write(move |c| Box::pin(advance(c, lease, step, told, now))).await
+    }
+}
+
+async fn list(c: &mut dyn Conn, job_id: String) -> Result<Vec<Round>> {
+    let rows = c
+        .rows(
+            "SELECT number, turn, first_message, base_commit, parent_commit, branch, commit_id, pushed_at FROM rounds \
+             WHERE job_id = $1 ORDER BY number",
+            values![&job_id],
+        )
+        .await?;
+    let mut rounds = rows.iter().map(read_round).collect::<Result<Vec<_>>>()?;
+    let rows = c
+        .rows(
+            "SELECT round, title, summary, taken_through, verdict, checks, changes, diff, made_at FROM edits \
+             WHERE job_id = $1 ORDER BY round",
+            values![job_id],
+        )
+        .await?;
+    for row in &rows {
+        let number = row.u32(0)?;
+        let edit = read_edit(row)?;
+        if let Some(round) = rounds.iter_mut().find(|round| round.number == number) {
+            round.edit = Some(edit);
+        }
+    }
+    Ok(rounds)
+}
+
+fn read_round(row: &Row) -> Result<Round> {
+    Ok(Round {
+        number: row.u32(0)?,
+        turn: row.u32(1)?,
+        first_message: row.u32(2)?,
+        base_commit: row.string(3)?,
+        parent_commit: row.string(4)?,
+        edit: None,
+        branch: row.opt_string(5)?,
+        commit: row.opt_string(6)?,
+        pushed: row.opt_int(7)?.is_some(),
+    })
+}
+
+fn read_edit(row: &Row) -> Result<Edit> {
+    let unreadable = |what: &str| StoreError::Unreadable(format!("an edit's {what}"));
+    Ok(Edit {
+        title: row.string(1)?,
+        summary: row.string(2)?,
+        taken_through: row.u32(3)?,
+        verdict: Verdict::parse(row.text(4)?).ok_or_else(|| unreadable("verdict"))?,
+        checks: serde_json::from_str(row.text(5)?).map_err(|_| unreadable("checks"))?,
+        changes: row.bytes(6)?.to_vec(),
+        diff: row.bytes(7)?.to_vec(),
+        made_at: row.time(8)?,
+    })
+}
+
+async fn diff(c: &mut dyn Conn, job_id: String) -> Result<Option<Vec<u8>>> {
+    let sql = "SELECT diff FROM edits WHERE job_id = $1 AND verdict <> 'unchanged' ORDER BY round DESC LIMIT 1";
+    match c.row(sql, values![job_id]).await? {
+        Some(row) => Ok(Some(row.bytes(0)?.to_vec())),
+        None => Ok(None),
+    }
+}
+
+async fn advance(
+    c: &mut dyn Conn,
+    lease: Lease,
+    step: Option<Step>,
+    told: Vec<NewEvent>,
+    now: Timestamp,
+) -> Result<Result<(), LeaseLost>> {
+    let job = match lease::hold_active(c, &lease).await? {
+        Ok(job) => job,
+        Err(lost) => return Ok(Err(lost)),
+    };
+    let own = match step {
+        Some(step) => take(c, &job.id, step, now).await?,
+        None => Vec::new(),
+    };
+    c.run("UPDATE jobs SET updated_at = $1 WHERE id = $2", values![now, &job.id]).await?;
+    for event in told.into_iter().chain(own) {
+        events::append(c, &job.id, event.kind, event.data, now).await?;
+    }
+    Ok(Ok(()))
+}
+
+/// Writes a step down and says what is told of it.
+async fn take(c: &mut dyn Conn, job_id: &str, step: Step, now: Timestamp) -> Result<Vec<NewEvent>> {
+    match step {
+        Step::Prepared(round) => {
+            insert_round(c, job_id, &round).await?;
+            let data = json!({ "round": round.number, "base": round.base_commit, "parent": round.parent_commit });
+            Ok(vec![NewEvent::new("prepared", data)])
+        }
+        Step::Edited { round, edit, commit } => {
+            insert_edit(c, job_id, round, &edit).await?;
+            let data = json!({ "round": round, "title": edit.title, "verdict": edit.verdict.as_str() });
+            let mut told = vec![NewEvent::new("edited", data)];
+            if let Some((branch, commit)) = commit {
+                c.run(
+                    "UPDATE rounds SET branch = $1, commit_id = $2 WHERE job_id = $3 AND number = $4",
+                    values![&branch, &commit, job_id, round],
+                )
+                .await?;
+                told.push(NewEvent::new("committed", json!({ "round": round, "branch": branch, "commit": commit })));
+            }
+            Ok(told)
+        }
+        Step::Pushed { round } => pushed(c, job_id, round, now).await,
+        Step::Opened { link } => {
+            c.run("UPDATE jobs SET pr_link = $1 WHERE id = $2", values![&link, job_id]).await?;
+            Ok(vec![NewEvent::new("opened", json!({ "prLink": link }))])
+        }
+    }
+}
+
+async fn insert_round(c: &mut dyn Conn, job_id: &str, round: &Round) -> Result<()> {
+    c.run(
+        "INSERT INTO rounds (job_id, number, turn, first_message, base_commit, parent_commit, branch) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        values![
+            job_id,
+            round.number,
+            round.turn,
+            round.first_message,
+            &round.base_commit,
+            &round.parent_commit,
+            round.branch.clone(),
+        ],
+    )
+    .await
+    .map(drop)
+}
+
+async fn insert_edit(c: &mut dyn Conn, job_id: &str, round: u32, edit: &Edit) -> Result<()> {
+    // PostgreSQL's text cannot hold a NUL, and a model may write one.
+    let text = |text: &str| text.replace('\0', "\u{fffd}");
+    c.run(
+        "INSERT INTO edits (job_id, round, title, summary, taken_through, verdict, checks, changes, diff, made_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        values![
+            job_id,
+            round,
+            text(&edit.title),
+            text(&edit.summary),
+            edit.taken_through,
+            edit.verdict.as_str(),
+            Json::from(edit.checks.clone()).to_string(),
+            edit.changes.clone(),
+            edit.diff.clone(),
+            edit.made_at,
+        ],
+    )
+    .await
+    .map(drop)
+}
+
+async fn pushed(c: &mut dyn Conn, job_id: &str, round: u32, now: Timestamp) -> Result<Vec<NewEvent>> {
+    mark_pushed(c, job_id, round, now).await?;
+    let row = c.row("SELECT branch FROM jobs WHERE id = $1", values![job_id]).await?;
+    let branch = row.map_or(Ok(None), |row| row.opt_string(0))?;
+    Ok(vec![NewEvent::new("pushed", json!({ "round": round, "branch": branch }))])
+}
+
+/// The branch exists from now on, and the job shows it.
+pub(crate) async fn mark_pushed(c: &mut dyn Conn, job_id: &str, round: u32, now: Timestamp) -> Result<()> {
+    c.run("UPDATE rounds SET pushed_at = $1 WHERE job_id = $2 AND number = $3", values![now, job_id, round]).await?;
+    c.run(
+        "UPDATE jobs SET branch = (SELECT r.branch FROM rounds r WHERE r.job_id = $1 AND r.number = $2) WHERE id = $1",
+        values![job_id, round],
+    )
+    .await
+    .map(drop)
+}

@@ -1,7 +1,17 @@
 //! What edits documentation: engines that are given prompts and a workspace, and say what they did.
 
+mod builtin;
 mod editor;
+mod machine;
+mod model;
+mod prompt;
+mod review;
+mod text;
+mod tools;
 mod view;
 
+pub use builtin::BuiltinEditor;
 pub use editor::{Answer, Assignment, EditFailure, Edited, Editor, Notebook, Stopped};
+pub use model::{KeySource, ModelEditor, ModelSettings, Provider, Secret};
+pub use review::Reviewer;
 pub use view::WorkspaceFiles;

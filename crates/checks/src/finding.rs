@@ -30,6 +30,26 @@ pub enum Check {
     InvisibleCharacters,
 }
 
+impl Check {
+    /// The name that users see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Syntax => "syntax",
+            Self::FrontMatter => "front_matter",
+            Self::Navigation => "navigation",
+            Self::Links => "links",
+            Self::Anchors => "anchors",
+            Self::Images => "images",
+            Self::Snippets => "snippets",
+            Self::Redirects => "redirects",
+            Self::CodeFences => "code_fences",
+            Self::Scope => "scope",
+            Self::Secrets => "secrets",
+            Self::InvisibleCharacters => "invisible_characters",
+        }
+    }
+}
+
 /// Something that is wrong at one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {

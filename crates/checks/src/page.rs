@@ -1,6 +1,21 @@
 //! One Markdown or MDX page, read with byte positions, so that it can be edited without writing it anew.
 
+mod fences;
+mod front_matter;
+mod markdown;
+mod mdx;
+mod ranges;
+mod script;
+mod slug;
+mod tags;
+mod view;
+
 use std::ops::Range;
+
+use crate::Check;
+use crate::paths::extension;
+
+pub use slug::{anchor_key, slug};
 
 /// A page as far as checks and edits need it. All ranges are byte ranges of the page's text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,6 +31,10 @@ pub struct Page {
     pub prose: Vec<Range<usize>>,
     /// Fenced, indented and inline code. Sorted, not overlapping.
     pub code: Vec<Range<usize>>,
+    /// Places other than headings that a fragment may name: ids, and titles of components that get an anchor.
+    pub anchors: Vec<String>,
+    /// Whether parts of the page come from elsewhere, so that it may have anchors that are not seen here.
+    pub open: bool,
     /// What is not well-formed.
     pub problems: Vec<Problem>,
 }
@@ -66,6 +85,8 @@ pub struct Link {
     pub target: String,
     /// Where the target stands in the text, without brackets and quotes.
     pub range: Range<usize>,
+    /// Whether it stands in an attribute of a tag, where some sites resolve it differently.
+    pub in_tag: bool,
 }
 
 /// Kinds of links.
@@ -82,8 +103,43 @@ pub enum LinkKind {
 /// A place that is not well-formed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
+    /// The check that it is a finding of: syntax, front matter or code fences.
+    pub check: Check,
     /// What is wrong, as one sentence.
     pub message: String,
     /// Where.
     pub range: Range<usize>,
+}
+
+/// Whether a path is that of a page.
+pub fn is_page(path: &str) -> bool {
+    matches!(extension(path).as_str(), "md" | "mdx" | "markdown")
+}
+
+/// Reads a page. Whatever the text is, it gives a page; what is wrong with it is in `problems`.
+pub fn parse(path: &str, text: &str) -> Page {
+    let mut page = Page::default();
+    let start = front_matter::read(text, &mut page);
+    let read = if extension(path) == "mdx" { mdx::read(text, start, &mut page) } else { tags::components(text, start) };
+    markdown::read(text, &read, &mut page);
+    page.open |= takes_in_more(text) || front_matter::generates(&page);
+    page.problems.sort_by_key(|problem| problem.range.start);
+    page.links.sort_by_key(|link| link.range.start);
+    page
+}
+
+/// Marks of generators that put something from elsewhere into a page.
+fn takes_in_more(text: &str) -> bool {
+    const MARKS: [&str; 7] = ["--8<--", "{{", "{%", "@include", "{include}", "<Include", "<<<"];
+    MARKS.iter().any(|mark| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some())
+        || text.lines().any(|line| line.strip_prefix("::: ").is_some_and(|rest| !is_container(rest)))
+}
+
+/// `::: tip` is a box; `::: package.module` takes in the description of a module.
+fn is_container(rest: &str) -> bool {
+    const CONTAINERS: [&str; 12] = [
+        "tip", "info", "warning", "danger", "details", "note", "caution", "important", "code-group", "raw", "v-pre",
+        "tabs",
+    ];
+    rest.split_whitespace().next().is_none_or(|word| CONTAINERS.contains(&word))
 }

@@ -64,7 +64,9 @@ pub(crate) enum Command {
     /// Create and follow jobs on a server (set COPYDESK_API_KEY)
     #[command(subcommand)]
     Job(JobCommand),
-    /// Run a job from end to end on this machine, in a temporary folder
+    /// Check the documentation in a folder: exit code 0 if nothing was found, 1 if something was
+    Check(CheckFlags),
+    /// Run a job from end to end on this machine, without account and network
     Demo(DemoFlags),
 }
 
@@ -104,9 +106,25 @@ impl WorkerFlags {
 
 #[derive(clap::Args)]
 pub(crate) struct DemoFlags {
-    /// Go on serving after the job is done, until Ctrl-C
+    /// The folder to put everything into; it must not exist or be empty [default: a temporary one]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
+    /// End when the job has, instead of going on serving until Ctrl-C
     #[arg(long)]
-    pub(crate) keep_running: bool,
+    pub(crate) exit: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct CheckFlags {
+    /// The folder of the repository
+    #[arg(default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// A folder in it that holds documentation; can be given several times [default: all of it]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) docs_path: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Subcommand)]
@@ -324,6 +342,20 @@ pub(crate) enum JobCommand {
         /// How many at the most
         #[arg(long, default_value_t = 50)]
         limit: u32,
+        #[command(flatten)]
+        server: ServerFlags,
+    },
+    /// Show what a job changed, as a diff
+    Diff {
+        /// The job
+        id: String,
+        #[command(flatten)]
+        server: ServerFlags,
+    },
+    /// Open the pull request of a job that was created with --no-pull-request
+    Open {
+        /// The job
+        id: String,
         #[command(flatten)]
         server: ServerFlags,
     },

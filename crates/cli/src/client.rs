@@ -76,6 +76,25 @@ impl Client {
         self.send(Method::GET, &["job", id, "events"], &[], None, Some(("last-event-id", &last.to_string()))).await
     }
 
+    /// What a job changed.
+    pub(crate) async fn diff(&self, id: &str) -> Result<String, Failure> {
+        let url = self.address(&["job", id, "diff"], &[])?;
+        let request = self.http.get(url).bearer_auth(self.key.reveal()).header("accept", "text/x-diff");
+        let answer = request.send().await.map_err(|error| self.unreachable(&error))?;
+        if !answer.status().is_success() {
+            return read(answer).await.map(|_| String::new());
+        }
+        let text = answer.text().await.map_err(|error| self.unreachable(&error))?;
+        // As `printable`, but line by line: what a repository holds must not act on a terminal.
+        Ok(text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { ' ' } else { c }).collect())
+    }
+
+    /// Whether there is something at an address that the server gave.
+    pub(crate) async fn is_there(&self, link: &str) -> bool {
+        // Without the key: a link is for people, and may lead anywhere.
+        self.http.get(link).send().await.is_ok_and(|answer| answer.status().is_success())
+    }
+
     /// Posts. Without an idempotency key it is sent once only.
     pub(crate) async fn post(
         &self,

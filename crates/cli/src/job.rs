@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::output;
 
 /// How often a job that is waited for is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(700);
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 pub(crate) async fn run(command: JobCommand, environment: &[(OsString, OsString)]) -> Result<ExitCode, Failure> {
     let connect = |server: &ServerFlags| Client::new(server, environment);
@@ -55,6 +55,16 @@ pub(crate) async fn run(command: JobCommand, environment: &[(OsString, OsString)
             let body = json!({ "prompt": read_prompt(prompt)? });
             let job = client.post(&["job", &id, "message"], Some(&body), Some(&fresh_key())).await?;
             conclude(&client, job, wait, server.json).await
+        }
+        JobCommand::Diff { id, server } => {
+            let diff = connect(&server)?.diff(&id).await?;
+            output::line(diff.trim_end_matches('\n'));
+            Ok(ExitCode::SUCCESS)
+        }
+        JobCommand::Open { id, server } => {
+            let client = connect(&server)?;
+            let job = client.post(&["job", &id, "pull-request"], None, None).await?;
+            show(&job, server.json)
         }
         JobCommand::Cancel { id, server } => {
             let client = connect(&server)?;
@@ -99,10 +109,17 @@ async fn conclude(client: &Client, job: Value, wait: bool, json: bool) -> Result
 }
 
 /// Follows a job to its end, telling of every change on standard error.
-pub(crate) async fn wait_for(client: &Client, mut job: Value) -> Result<Value, Failure> {
-    let id = job["id"].as_str().unwrap_or_default().to_owned();
-    eprintln!("job {}", printable(&id));
+async fn wait_for(client: &Client, job: Value) -> Result<Value, Failure> {
+    eprintln!("job {}", printable(job["id"].as_str().unwrap_or_default()));
     let progress = Progress::new();
+    let ended = follow(client, job, |event| progress.tell(event)).await;
+    progress.end();
+    ended
+}
+
+/// Follows a job to its end, telling of every event.
+pub(crate) async fn follow(client: &Client, mut job: Value, tell: impl Fn(&Value)) -> Result<Value, Failure> {
+    let id = job["id"].as_str().unwrap_or_default().to_owned();
     let mut last = 0;
     loop {
         let lost = |failure: Failure| {
@@ -113,11 +130,10 @@ pub(crate) async fn wait_for(client: &Client, mut job: Value) -> Result<Value, F
             let number = event["id"].as_u64().unwrap_or(0);
             if number > last {
                 last = number;
-                progress.tell(event);
+                tell(event);
             }
         }
         if job["status"] != "active" {
-            progress.end();
             return Ok(job);
         }
         tokio::time::sleep(LOOK_EVERY).await;
@@ -142,10 +158,10 @@ impl Progress {
     }
 
     fn tell(&self, event: &Value) {
-        let kind = printable(event["type"].as_str().unwrap_or_default());
+        let text = describe(event);
         match &self.0 {
-            Some(bar) => bar.set_message(kind),
-            None => eprintln!("{} {kind}", printable(event["at"].as_str().unwrap_or_default())),
+            Some(bar) => bar.set_message(text),
+            None => eprintln!("{} {text}", printable(event["at"].as_str().unwrap_or_default())),
         }
     }
 
@@ -154,6 +170,28 @@ impl Progress {
             bar.finish_and_clear();
         }
     }
+}
+
+/// An event in a few words.
+pub(crate) fn describe(event: &Value) -> String {
+    let data = &event["data"];
+    let text = |field: &str| data[field].as_str().unwrap_or_default().to_owned();
+    let kind = event["type"].as_str().unwrap_or_default();
+    let more = match kind {
+        "tool_call" => format!("{} {}", text("tool"), data["arguments"]["path"].as_str().unwrap_or_default()),
+        "chore" => text("chore"),
+        "edited" | "completed" | "failed" => text("title"),
+        "committed" | "pushed" => text("branch"),
+        "opened" => text("prLink"),
+        "retrying" => text("reason"),
+        _ => String::new(),
+    };
+    let mut line = printable(format!("{kind} {more}").trim());
+    if line.len() > 200 {
+        let cut = (0..=200).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
+        line.truncate(cut);
+    }
+    line
 }
 
 fn show(job: &Value, json: bool) -> Result<ExitCode, Failure> {
@@ -165,6 +203,7 @@ fn show(job: &Value, json: bool) -> Result<ExitCode, Failure> {
         ("id", &job["id"]),
         ("status", &job["status"]),
         ("outcome", &job["outcome"]),
+        ("title", &job["title"]),
         ("message", &job["message"]),
         ("pull request", &job["prLink"]),
         ("model", &job["model"]),

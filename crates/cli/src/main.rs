@@ -1,9 +1,11 @@
 //! The program `copydesk`: serves, works on jobs, manages projects and keys, and talks to a server as a client.
 
 mod args;
+mod check;
 mod client;
 mod config;
 mod demo;
+mod engines;
 mod failure;
 mod job;
 mod key;
@@ -65,6 +67,7 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Command::Project(command) => runtime.block_on(project::run(command, &load(base)?, &working_dir)),
         Command::Key(command) => runtime.block_on(key::run(command, &load(base)?)),
         Command::Job(command) => runtime.block_on(job::run(command, &environment)),
+        Command::Check(flags) => check::run(&flags),
         Command::Demo(options) => runtime.block_on(demo::run(options)),
     }
 }

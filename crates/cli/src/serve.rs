@@ -3,14 +3,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_server::runner::{Engine, Noop, Runner};
+use copydesk_server::docs_job::Workshop;
+use copydesk_server::runner::Runner;
 use copydesk_server::{App, Limits, Metrics, Served, Settings, api, keep_up, serve as serve_http};
 use copydesk_store::{QueueTerms, Store};
 use tokio::net::TcpListener;
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{logging, store};
+use crate::{engines, logging, store};
 
 /// `copydesk serve`
 pub(crate) async fn serve(config: Config) -> Result<ExitCode, Failure> {
@@ -36,7 +37,8 @@ pub(crate) async fn serve(config: Config) -> Result<ExitCode, Failure> {
 pub(crate) async fn worker(config: Config) -> Result<ExitCode, Failure> {
     logging::start(&config);
     let app = App::new(migrated(&config).await?, settings(&config), Metrics::new());
-    let runner = tokio::spawn(runner(&app, &config).run(config.runner.workers as usize));
+    let workshop = engines::workshop(&config, config.public_url())?;
+    let runner = tokio::spawn(runner(&app, &config, workshop)?.run(config.runner.workers as usize));
     tracing::info!(version = env!("CARGO_PKG_VERSION"), workers = config.runner.workers, "working");
     stop_signal().await;
     tracing::info!("stopping: finishing what runs");
@@ -69,12 +71,11 @@ impl Server {
         let cannot = |error| Failure::error(format!("cannot listen on {}: {error}", config.listen));
         let listener = listening.map_err(|error| cannot(error).hint("choose another address with --listen"))?;
         let address = listener.local_addr().map_err(cannot)?;
-        let app = App::new(store, settings(config), Metrics::new());
+        let workshop = engines::workshop(config, config.public_url_at(address))?;
+        let app = App::new(store, settings(config), Metrics::new()).with_workshop(workshop.clone());
+        let runner = runner(&app, config, workshop)?;
         let http = tokio::spawn(serve_http(app.clone(), api::router(app.clone()), listener));
-        let others = vec![
-            tokio::spawn(runner(&app, config).run(config.runner.workers as usize)),
-            tokio::spawn(keep_up(app.clone())),
-        ];
+        let others = vec![tokio::spawn(runner.run(config.runner.workers as usize)), tokio::spawn(keep_up(app.clone()))];
         Ok(Self { app, address, http, others })
     }
 
@@ -102,8 +103,8 @@ async fn finished(mut task: tokio::task::JoinHandle<()>, time: Duration) {
     }
 }
 
-fn runner(app: &App, config: &Config) -> Runner {
-    let engines: Vec<Arc<dyn Engine>> = vec![Arc::new(Noop)];
+fn runner(app: &App, config: &Config, workshop: Arc<Workshop>) -> Result<Runner, Failure> {
+    let engines = engines::engines(config, workshop)?;
     let terms = QueueTerms {
         lease: config.runner.lease,
         running_per_project: config.limits.running_per_project,
@@ -111,7 +112,7 @@ fn runner(app: &App, config: &Config) -> Runner {
         queue_time: config.limits.queue_time,
         attempts: config.runner.attempts,
     };
-    Runner::new(app.clone(), engines, terms)
+    Ok(Runner::new(app.clone(), engines, terms))
 }
 
 /// What the server has to know of the configuration.

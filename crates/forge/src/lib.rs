@@ -1,13 +1,34 @@
 //! Git and code hosts: a mirror of each repository, a workspace over a commit that needs no checkout, one commit for a
 //! change, its push, and the pull request. The only place that holds push credentials.
 
+mod build;
+mod commit;
+mod complaint;
+mod diff;
 mod error;
+mod flights;
+mod forge;
+mod git;
+mod home;
 mod host;
+mod local;
 mod memory;
+mod mirror;
+mod naming;
+mod objects;
 mod path;
+mod remote;
+pub mod text;
+mod tree;
 mod workspace;
 
+pub use commit::{CommitId, CommitInfo, MalformedCommitId};
+pub use diff::{Diff, DiffKind, FileSummary, LONGEST_DIFF, MOST_DIFF_FILES, diff_workspace};
 pub use error::{ForgeError, Trouble};
+pub use forge::{Forge, ForgeSettings};
 pub use host::{CodeHost, NewPullRequest, PullRequest, PullRequestState};
 pub use memory::MemoryTree;
+pub use mirror::Mirror;
+pub use naming::{branch_name, commit_message};
+pub use remote::{Credential, Remote, Signature};
 pub use workspace::{Entry, FileChange, Guard, Kind, LARGEST_TEXT, Refusal, Tree, Workspace};

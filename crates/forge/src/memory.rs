@@ -23,11 +23,11 @@ impl MemoryTree {
         self
     }
 
+    /// What is below a folder: path, kind and the path from there.
     fn below<'a>(&'a self, folder: &str) -> impl Iterator<Item = (&'a str, Kind, &'a str)> {
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        self.entries
-            .iter()
-            .filter_map(move |(path, (kind, _))| Some((path.as_str(), *kind, path.strip_prefix(&prefix)?)))
+        let from = self.entries.range(prefix.clone()..);
+        from.map_while(move |(path, (kind, _))| Some((path.as_str(), *kind, path.strip_prefix(&prefix)?)))
     }
 }
 

@@ -38,3 +38,77 @@ fn means_git(name: &str) -> bool {
     let name = name.trim_end_matches(['.', ' ']).to_ascii_lowercase();
     name == ".git" || name == "git~1"
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn paths_are_made_plain() {
+        for (text, plain) in [
+            ("a.md", "a.md"),
+            ("./a.md", "a.md"),
+            ("docs//b/./c.md", "docs/b/c.md"),
+            (".github/x.md", ".github/x.md"),
+            (".gitignore", ".gitignore"),
+            ("git/x", "git/x"),
+            ("a b/ü.md", "a b/ü.md"),
+        ] {
+            assert_eq!(plain_path(text).unwrap(), plain);
+        }
+    }
+
+    #[test]
+    fn what_leaves_the_repository_or_is_gits_own_is_refused() {
+        let long = format!("{}.md", "x".repeat(255));
+        let deep = "a/".repeat(600) + "b";
+        for text in [
+            "",
+            ".",
+            "/",
+            "./",
+            "a/",
+            "/etc/passwd",
+            "~/x",
+            "../x",
+            "a/../b",
+            "a/..",
+            "..",
+            "a\\..\\b",
+            "C:x",
+            "a\0b",
+            "a\nb",
+            ".git",
+            ".git/config",
+            "docs/.git/hooks/x",
+            ".GIT/config",
+            ".Git",
+            ".git.",
+            ".git ",
+            ".git . .",
+            "git~1",
+            "GIT~1/config",
+            ".g\u{200c}it/config",
+            "\u{feff}.git",
+            ".gi\u{200d}t",
+            ".git::$INDEX_ALLOCATION",
+            &long,
+            &deep,
+        ] {
+            assert!(plain_path(text).is_err(), "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_plain_path_stays_inside(text in "[a-cA-C./\\\\~: ]{0,24}|\\PC{0,40}") {
+            if let Ok(path) = plain_path(&text) {
+                prop_assert_eq!(plain_path(&path).unwrap(), path.clone());
+                prop_assert!(!path.starts_with('/') && !path.ends_with('/'));
+                prop_assert!(path.split('/').all(|part| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git")));
+            }
+        }
+    }
+}

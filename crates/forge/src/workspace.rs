@@ -99,13 +99,42 @@ impl Workspace {
         &self.tree
     }
 
-    /// What is at a path now; none if nothing is.
+    /// What is at a path now; none if nothing is. A folder is there as long as anything is in it.
     pub fn entry(&self, path: &str) -> io::Result<Option<Entry>> {
+        let folder = Some(Entry { kind: Kind::Folder, size: 0 });
         match self.edits.get(path) {
             Some(Some(content)) => Ok(Some(Entry { kind: self.kind_of_edit(path)?, size: content.len() as u64 })),
+            _ if self.edits_below(path).any(|(_, edit)| edit.is_some()) => Ok(folder),
             Some(None) => Ok(None),
-            None => self.tree.entry(path),
+            None => {
+                let below = self.tree.entry(path)?;
+                Ok(if below == folder && self.is_emptied(path)? { None } else { below })
+            }
         }
+    }
+
+    fn edits_below(&self, folder: &str) -> impl Iterator<Item = (&String, &Option<Vec<u8>>)> {
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        self.edits.range(prefix.clone()..).take_while(move |(path, _)| path.starts_with(&prefix))
+    }
+
+    /// Whether nothing of a folder of the tree is left. Stops at the first thing that is.
+    fn is_emptied(&self, folder: &str) -> io::Result<bool> {
+        if self.edits_below(folder).next().is_none() {
+            return Ok(false);
+        }
+        for (name, kind) in self.tree.folder(folder)? {
+            let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+            let gone = match kind {
+                Kind::File | Kind::Executable => self.edits.get(&path).is_some_and(Option::is_none),
+                Kind::Folder => self.is_emptied(&path)?,
+                Kind::Symlink | Kind::Submodule => false,
+            };
+            if !gone {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn kind_of_edit(&self, path: &str) -> io::Result<Kind> {
@@ -140,7 +169,7 @@ impl Workspace {
 
     /// The paths of all regular files below a folder, sorted by bytes; all files if the folder is empty.
     pub fn list(&self, folder: &str) -> io::Result<Vec<String>> {
-        let folder = folder.trim_matches('/');
+        let folder = folder.trim_start_matches("./").trim_matches('/');
         let folder = if folder == "." { "" } else { folder };
         let mut paths: Vec<String> = self.tree.list(folder)?;
         if self.edits.is_empty() {
@@ -167,11 +196,8 @@ impl Workspace {
                 }
             }
         }
-        match self.entry(&path)?.map(|entry| entry.kind) {
-            None => {}
-            // A folder all of whose files were deleted is none any more.
-            Some(Kind::Folder) if self.list(&path)?.is_empty() => {}
-            Some(kind) => must_be_file(&path, kind)?,
+        if let Some(entry) = self.entry(&path)? {
+            must_be_file(&path, entry.kind)?;
         }
         Ok(path)
     }

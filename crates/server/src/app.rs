@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use copydesk_domain::{Project, Window};
@@ -7,6 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::Metrics;
 use crate::auth::KeyUse;
+use crate::docs_job::Workshop;
 
 /// What every request may need. Cheap to clone.
 #[derive(Clone)]
@@ -19,6 +20,7 @@ struct Inner {
     key_use: KeyUse,
     streams: Arc<Semaphore>,
     stopping: watch::Sender<bool>,
+    workshop: OnceLock<Arc<Workshop>>,
 }
 
 /// How the server behaves.
@@ -51,7 +53,21 @@ impl App {
         let (stopping, _) = watch::channel(false);
         // Streams last, so they may not take up the connections that everybody else needs.
         let streams = Arc::new(Semaphore::new(settings.limits.connections.div_ceil(2)));
-        Self(Arc::new(Inner { store, settings, metrics, key_use: KeyUse::default(), streams, stopping }))
+        let (key_use, workshop) = (KeyUse::default(), OnceLock::new());
+        Self(Arc::new(Inner { store, settings, metrics, key_use, streams, stopping, workshop }))
+    }
+
+    /// Gives it a workshop, with which pull requests can be opened. Once.
+    #[must_use]
+    pub fn with_workshop(self, workshop: Arc<Workshop>) -> Self {
+        // A second one would be a mistake of the caller's, and the first is as good.
+        let _ = self.0.workshop.set(workshop);
+        self
+    }
+
+    /// The workshop, if it has one.
+    pub(crate) fn workshop(&self) -> Option<&Arc<Workshop>> {
+        self.0.workshop.get()
     }
 
     /// The store.

@@ -15,6 +15,7 @@ use futures_util::FutureExt;
 use crate::App;
 use crate::problem::{Cause, Problem};
 
+const PULL_REQUESTS: &str = "/pull/";
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Filled in once it is known whose key was used; the access log reads it when the answer is there.
@@ -122,6 +123,11 @@ fn method_label(method: &Method) -> &'static str {
 /// A path for the log: decoded, so that nothing hides in it, of bounded length, and without control characters.
 fn shown_path(path: &str) -> String {
     let decoded = percent_encoding::percent_decode_str(path).decode_utf8_lossy();
+    let decoded = match decoded.strip_prefix(PULL_REQUESTS) {
+        // Whoever has the address of such a page may read it.
+        Some(_) => format!("{PULL_REQUESTS}****").into(),
+        None => decoded,
+    };
     let mut shown: String = redact(&decoded).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if shown.len() > 512 {
         let cut = (0..=512).rev().find(|at| shown.is_char_boundary(*at)).unwrap_or(0);
@@ -162,6 +168,7 @@ mod tests {
             assert_eq!(shown_path(&format!("/v2/agent/{key}/job")), "/v2/agent/copydesk_****/job");
         }
         assert_eq!(shown_path("/copydesk_docs/x"), "/copydesk_docs/x");
+        assert_eq!(shown_path("/pull/abcdefghijkmnopqrstuvwxyz0123456"), "/pull/****");
         assert_eq!(shown_path("/x%0A%1b"), "/x  ");
         assert!(shown_path(&"ä".repeat(5000)).len() <= 512);
     }

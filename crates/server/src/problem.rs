@@ -126,7 +126,7 @@ impl Problem {
         problem
     }
 
-    pub(crate) fn unavailable(error: &'static str) -> Self {
+    pub(crate) fn unavailable(error: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", error).with_header(RETRY_AFTER, HeaderValue::from(1))
     }
 

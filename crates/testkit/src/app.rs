@@ -2,10 +2,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use copydesk_domain::{OnFindings, Clock, Repository, Scope, Timestamp};
+use copydesk_agent::Editor;
+use copydesk_domain::{Clock, OnFindings, Repository, Scope, Timestamp};
+use copydesk_forge::{Forge, ForgeSettings, Signature};
+use copydesk_server::docs_job::{ChangeLimits, DocsEngine, Workshop};
 use copydesk_server::runner::{Engine, Runner};
 use copydesk_server::{App, Limits, Metrics, Served, Settings, api, keep_up, serve};
 use copydesk_store::{NewKey, NewProject, QueueTerms, Store};
+use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -16,6 +20,7 @@ pub struct TestApp {
     app: App,
     client: Client,
     tasks: Mutex<Option<Tasks>>,
+    mirrors: TempDir,
 }
 
 struct Tasks {
@@ -31,6 +36,8 @@ pub struct Setup {
     settings: Settings,
     terms: QueueTerms,
     engines: Vec<Arc<dyn Engine>>,
+    editors: Vec<Arc<dyn Editor>>,
+    limits: ChangeLimits,
     workers: usize,
 }
 
@@ -72,21 +79,52 @@ impl Setup {
         self
     }
 
+    /// Runs jobs too, on these editors, of which the first is the default model.
+    pub fn editors(mut self, workers: usize, editors: Vec<Arc<dyn Editor>>) -> Self {
+        if let Some(first) = editors.first() {
+            self.settings.default_model = first.model().to_owned();
+        }
+        for editor in &editors {
+            if !self.settings.models.iter().any(|model| model == editor.model()) {
+                self.settings.models.push(editor.model().to_owned());
+            }
+        }
+        self.editors = editors;
+        self.workers = workers;
+        self
+    }
+
+    /// Changes how much a job may change.
+    pub fn limits(mut self, change: impl FnOnce(&mut ChangeLimits)) -> Self {
+        change(&mut self.limits);
+        self
+    }
+
     /// Starts it.
     pub async fn start(self) -> TestApp {
+        let mirrors = tempfile::tempdir().unwrap();
         let store = self.database.store(self.clock).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let client = Client::new(base, Description::new(&self.settings));
-        let app = App::new(store, self.settings, Metrics::new());
-        let runner = (self.workers > 0)
-            .then(|| tokio::spawn(Runner::new(app.clone(), self.engines, self.terms).run(self.workers)));
+        let workshop = Arc::new(Workshop {
+            forge: forge(mirrors.path()),
+            public_url: client.base().to_owned(),
+            limits: self.limits,
+        });
+        let app = App::new(store, self.settings, Metrics::new()).with_workshop(workshop.clone());
+        let mut engines = self.engines;
+        for editor in self.editors {
+            engines.push(Arc::new(DocsEngine::new(workshop.clone(), editor)));
+        }
+        let runner =
+            (self.workers > 0).then(|| tokio::spawn(Runner::new(app.clone(), engines, self.terms).run(self.workers)));
         let tasks = Tasks {
             served: tokio::spawn(serve(app.clone(), api::router(app.clone()), listener)),
             upkeep: tokio::spawn(keep_up(app.clone())),
             runner,
         };
-        TestApp { app, client, tasks: Mutex::new(Some(tasks)) }
+        TestApp { app, client, tasks: Mutex::new(Some(tasks)), mirrors }
     }
 }
 
@@ -99,6 +137,8 @@ impl TestApp {
             settings: settings(),
             terms: terms(),
             engines: Vec::new(),
+            editors: Vec::new(),
+            limits: ChangeLimits { files: 100, lines: 10_000 },
             workers: 0,
         }
     }
@@ -111,6 +151,11 @@ impl TestApp {
     /// The server's own store.
     pub fn store(&self) -> &Store {
         self.app.store()
+    }
+
+    /// Where it keeps its mirrors.
+    pub fn mirrors(&self) -> &Path {
+        self.mirrors.path()
     }
 
     /// A client without a key.
@@ -164,6 +209,17 @@ impl TestApp {
         let depth = self.store().queue_depth().await.unwrap();
         assert_eq!(depth.running, 0, "a job is still in the hands of a worker");
     }
+}
+
+/// Repositories whose mirrors are in `folder`.
+pub(crate) fn forge(folder: &Path) -> Forge {
+    let signature = Signature { name: "Copydesk".to_owned(), email: "copydesk@localhost".to_owned() };
+    Forge::new(ForgeSettings {
+        folder: folder.to_owned(),
+        time_limit: Duration::from_secs(60),
+        author: signature.clone(),
+        committer: signature,
+    })
 }
 
 /// No rate limit, and times that no test reaches by accident.

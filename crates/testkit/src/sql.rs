@@ -1,7 +1,7 @@
 //! The database past the store, for what only the outside world does to it.
 
 use copydesk_store::DatabaseAddress;
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 use crate::TestDatabase;
 
@@ -22,6 +22,28 @@ impl TestDatabase {
         match self.address() {
             DatabaseAddress::Sqlite(path) => rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap(),
             DatabaseAddress::Postgres { address, .. } => run(&mut connect(address).await, sql).await,
+        }
+    }
+
+    /// What a query finds. All that it selects must be text and there.
+    pub async fn query(&self, sql: &str) -> Vec<Vec<String>> {
+        match self.address() {
+            DatabaseAddress::Sqlite(path) => {
+                let connection = rusqlite::Connection::open(path).unwrap();
+                let mut statement = connection.prepare(sql).unwrap();
+                let columns = statement.column_count();
+                let read = |row: &rusqlite::Row<'_>| (0..columns).map(|at| row.get(at)).collect();
+                let rows = statement.query_map([], read).unwrap();
+                rows.map(|row: rusqlite::Result<Vec<String>>| row.unwrap()).collect()
+            }
+            DatabaseAddress::Postgres { address, .. } => {
+                let mut connection = connect(address).await;
+                let rows = sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).fetch_all(&mut connection).await.unwrap();
+                let rows = rows.iter().map(|row| (0..row.len()).map(|at| row.get(at)).collect()).collect();
+                // Said goodbye to, or many of them use up the server's connections.
+                connection.close().await.unwrap();
+                rows
+            }
         }
     }
 

@@ -88,6 +88,16 @@ pub enum ConfigError {
         /// Message of the parser, without text of the file.
         message: String,
     },
+    /// A setting is not there that another one needs.
+    #[error("{missing}: is missing, and {given} ({origin}) says that there is a model")]
+    Missing {
+        /// The setting that is not there.
+        missing: &'static str,
+        /// The setting that needs it.
+        given: &'static str,
+        /// Where that came from.
+        origin: Origin,
+    },
     /// The default model is none of the models.
     #[error("jobs.default_model: {model:?} ({model_origin}) is not one of jobs.models, {models:?} ({models_origin})")]
     ModelNotListed {

@@ -8,6 +8,7 @@ use super::database::{DatabaseUrl, MASK, mask_url};
 use super::duration::{format_duration, parse_duration};
 use super::given::{Given, HIDDEN, quoted, quoted_url};
 use super::log::{Choice, LogFormat, LogLevel};
+use super::model::{Dollars, Provider, Secret};
 use super::settings::Setting;
 use super::{Config, public_url};
 
@@ -25,12 +26,29 @@ pub(super) enum Kind {
     Listen(Field<SocketAddr>),
     PublicUrl(Field<Option<String>>),
     Database(Field<Option<DatabaseUrl>>),
-    Whole { from: u32, to: u32, field: Field<u32> },
-    Duration { from: Duration, to: Duration, field: Field<Duration> },
+    Whole {
+        from: u32,
+        to: u32,
+        field: Field<u32>,
+    },
+    Duration {
+        from: Duration,
+        to: Duration,
+        field: Field<Duration>,
+    },
     LogLevel(Field<LogLevel>),
     LogFormat(Field<LogFormat>),
     Model(Field<String>),
     Models(Field<Vec<String>>),
+    /// Those that may be left out.
+    Provider(Field<Option<Provider>>),
+    ModelName(Field<Option<String>>),
+    Address(Field<Option<String>>),
+    Secret(Field<Option<Secret>>),
+    Folder(Field<Option<PathBuf>>),
+    Dollars(Field<Option<Dollars>>),
+    /// One line of text.
+    Line(Field<String>),
 }
 
 /// What is wrong with a value, or with one item of a list.
@@ -62,6 +80,13 @@ impl Kind {
             Self::LogFormat(_) => format!("one of {}", LogFormat::names()),
             Self::Model(_) => MODEL_NAME.into(),
             Self::Models(_) => "a list of model names".into(),
+            Self::Provider(_) => format!("one of {}", Provider::names()),
+            Self::ModelName(_) => MODEL_NAME.into(),
+            Self::Address(_) => "an http or https URL without query and fragment".into(),
+            Self::Secret(_) => "a text without blanks".into(),
+            Self::Folder(_) => "a path".into(),
+            Self::Dollars(_) => "an amount of US dollars such as 3 or 0.25".into(),
+            Self::Line(_) => "a line of 1 to 200 characters without < and >".into(),
         }
     }
 }
@@ -105,6 +130,20 @@ impl Setting {
             Kind::LogFormat(field) => *(field.put)(config) = self.text(given, choice)?,
             Kind::Model(field) => *(field.put)(config) = self.text(given, model)?,
             Kind::Models(field) => *(field.put)(config) = self.models(given)?,
+            Kind::Provider(field) => *(field.put)(config) = Some(self.text(given, choice)?),
+            Kind::ModelName(field) => *(field.put)(config) = Some(self.text(given, model)?),
+            Kind::Address(field) => *(field.put)(config) = Some(self.text(given, public_url::parse)?),
+            Kind::Secret(field) => *(field.put)(config) = Some(self.text(given, Secret::parse)?),
+            Kind::Folder(field) => *(field.put)(config) = Some(self.text(given, path)?),
+            Kind::Dollars(field) => {
+                let written = match given {
+                    Given::Number { written, .. } | Given::Other(written) => Some(written.as_str()),
+                    other => other.text(),
+                };
+                let read = written.ok_or(None).and_then(Dollars::parse);
+                *(field.put)(config) = Some(read.map_err(|hint| vec![self.problem(given, hint)])?);
+            }
+            Kind::Line(field) => *(field.put)(config) = self.text(given, line)?,
         }
         Ok(())
     }
@@ -113,6 +152,7 @@ impl Setting {
     pub(super) fn show(&self, config: &Config) -> String {
         match &self.kind {
             Kind::Database(_) => config.database().masked(),
+            Kind::Secret(field) if (field.get)(config).is_none() => String::new(),
             _ if self.secret => MASK.to_owned(),
             Kind::Path(field) => (field.get)(config).display().to_string(),
             Kind::Listen(field) => (field.get)(config).to_string(),
@@ -123,6 +163,12 @@ impl Setting {
             Kind::LogFormat(field) => (field.get)(config).as_str().to_owned(),
             Kind::Model(field) => (field.get)(config).clone(),
             Kind::Models(field) => (field.get)(config).join(","),
+            Kind::Provider(field) => shown((field.get)(config).map(Provider::as_str)),
+            Kind::ModelName(field) | Kind::Address(field) => shown((field.get)(config).as_ref()),
+            Kind::Secret(_) => MASK.to_owned(),
+            Kind::Folder(field) => shown((field.get)(config).as_ref().map(|path| path.display())),
+            Kind::Dollars(field) => shown(*(field.get)(config)),
+            Kind::Line(field) => (field.get)(config).clone(),
         }
     }
 
@@ -166,9 +212,23 @@ impl Setting {
                 mask_url(text).map_or_else(|| HIDDEN.to_owned(), |masked| quoted(&masked))
             }
             _ if self.secret => HIDDEN.to_owned(),
-            (Kind::PublicUrl(_), Some(text)) => quoted_url(text),
+            (Kind::PublicUrl(_) | Kind::Address(_), Some(text)) => quoted_url(text),
             _ => given.shown(),
         }
+    }
+}
+
+/// A value that may be left out.
+fn shown(value: Option<impl std::fmt::Display>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+fn line(text: &str) -> Reading<String> {
+    let fits = |c: char| !c.is_control() && c != '<' && c != '>';
+    if (1..=200).contains(&text.trim().len()) && text.chars().all(fits) {
+        Ok(text.trim().to_owned())
+    } else {
+        Err(None)
     }
 }
 

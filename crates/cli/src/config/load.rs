@@ -9,7 +9,9 @@ use super::error::{ConfigError, ConfigErrors, Origin};
 use super::given::Given;
 use super::settings::{Fallback, SETTINGS, position};
 use super::suggest::{Candidate, nearest};
-use super::{Config, FlagValue, JobsConfig, Limits, LogFormat, LogLevel, RunnerConfig, Sources, file};
+use super::{
+    Config, FlagValue, GitConfig, JobsConfig, Limits, LogFormat, LogLevel, ModelConfig, RunnerConfig, Sources, file,
+};
 
 /// Loads a configuration.
 pub(super) fn load(sources: Sources) -> Result<Config, ConfigErrors> {
@@ -96,7 +98,36 @@ impl Loader {
         self.errors.push(error);
     }
 
+    /// A model that is configured runs the jobs, unless something else was asked for.
+    fn use_model(&mut self) {
+        let model = &self.config.model;
+        let missing = match (model.provider, &model.name) {
+            (Some(_), None) => Some(("model.name", "model.provider")),
+            (None, Some(_)) => Some(("model.provider", "model.name")),
+            (None, None) if model.api_key.is_some() => Some(("model.provider", "model.api_key")),
+            (None, None) if model.base_url.is_some() => Some(("model.provider", "model.base_url")),
+            _ => None,
+        };
+        let is_default = |key| self.config.origin(key) == Some(&Origin::Default);
+        if let Some((missing, given)) = missing {
+            let origin = self.config.origin(given).cloned().unwrap_or(Origin::Default);
+            return self.errors.push(ConfigError::Missing { missing, given, origin });
+        }
+        let Some(name) = model.name.clone() else { return };
+        let (extend, replace) = (is_default("jobs.models"), is_default("jobs.default_model"));
+        let jobs = &mut self.config.jobs;
+        if extend && !jobs.models.contains(&name) {
+            jobs.models.push(name.clone());
+        }
+        if replace && jobs.models.contains(&name) {
+            jobs.default_model = name;
+        }
+    }
+
     fn finish(mut self) -> Result<Config, ConfigErrors> {
+        if !self.errors.iter().any(may_hide_models) {
+            self.use_model();
+        }
         // Where a value was lost, the models may not be the ones that were meant.
         if !self.errors.iter().any(may_hide_models) {
             let jobs = &self.config.jobs;
@@ -125,7 +156,7 @@ fn may_hide_models(error: &ConfigError) -> bool {
             about_models(key) || suggestion.as_ref().is_some_and(about_models)
         }
         ConfigError::NotUnicode { variable } => about_models(variable),
-        ConfigError::ModelNotListed { .. } => false,
+        ConfigError::ModelNotListed { .. } | ConfigError::Missing { .. } => false,
     }
 }
 
@@ -160,6 +191,11 @@ fn blank() -> Config {
             jobs_per_hour: 0,
             analytics_per_minute: 0,
             running_per_project: 0,
+            job_turns: 0,
+            job_tokens: 0,
+            job_cost: None,
+            changed_files: 0,
+            changed_lines: 0,
             job_time: Duration::ZERO,
             queue_time: Duration::ZERO,
             request_time: Duration::ZERO,
@@ -168,6 +204,19 @@ fn blank() -> Config {
         },
         runner: RunnerConfig { workers: 0, lease: Duration::ZERO, attempts: 0 },
         jobs: JobsConfig { default_model: String::new(), models: Vec::new() },
+        model: ModelConfig {
+            provider: None,
+            name: None,
+            base_url: None,
+            api_key: None,
+            project_keys: None,
+            context_tokens: 0,
+            output_tokens: 0,
+            input_price: None,
+            output_price: None,
+            silence: Duration::ZERO,
+        },
+        git: GitConfig { name: String::new(), email: String::new(), time: Duration::ZERO },
         public_url: None,
         database_url: None,
         origins: vec![Origin::Default; SETTINGS.len()],

@@ -13,6 +13,7 @@ mod given;
 mod kind;
 mod load;
 mod log;
+mod model;
 mod output;
 mod public_url;
 mod settings;
@@ -30,6 +31,7 @@ pub use database::DatabaseUrl;
 pub use duration::{format_duration, parse_duration};
 pub use error::{ConfigErrors, Origin};
 pub use log::{LogFormat, LogLevel};
+pub use model::{Dollars, Provider, Secret};
 pub use output::sample;
 
 /// A complete, checked configuration, with the origin of every value.
@@ -51,6 +53,10 @@ pub struct Config {
     pub runner: RunnerConfig,
     /// What jobs may use.
     pub jobs: JobsConfig,
+    /// The model that runs jobs.
+    pub model: ModelConfig,
+    /// What commits are made with.
+    pub git: GitConfig,
     // Private because the value in force is the one `public_url()` and
     // `database()` derive when nothing is set.
     public_url: Option<String>,
@@ -69,6 +75,16 @@ pub struct Limits {
     pub analytics_per_minute: u32,
     /// Jobs of one project that may run at once, 0 for no limit.
     pub running_per_project: u32,
+    /// Calls of a model that a job may make for a prompt.
+    pub job_turns: u32,
+    /// Tokens that a job may use for a prompt.
+    pub job_tokens: u32,
+    /// What a job may cost for a prompt.
+    pub job_cost: Option<Dollars>,
+    /// Files that a job may change.
+    pub changed_files: u32,
+    /// Lines that a job may add and remove.
+    pub changed_lines: u32,
     /// Time a job may run.
     pub job_time: Duration,
     /// Time a job may wait for a worker.
@@ -99,6 +115,42 @@ pub struct JobsConfig {
     pub default_model: String,
     /// Models a job may name.
     pub models: Vec<String>,
+}
+
+/// Settings of the section `model`. There is a model if `provider` and `name` are set, and then both are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelConfig {
+    /// Who serves it.
+    pub provider: Option<Provider>,
+    /// Its name.
+    pub name: Option<String>,
+    /// Where its interface is, if not where the provider has it.
+    pub base_url: Option<String>,
+    /// The key.
+    pub api_key: Option<Secret>,
+    /// Folder with a key for each project.
+    pub project_keys: Option<PathBuf>,
+    /// Tokens that it can read at once.
+    pub context_tokens: u32,
+    /// Tokens that it may write in one answer.
+    pub output_tokens: u32,
+    /// US dollars for a million tokens read.
+    pub input_price: Option<Dollars>,
+    /// US dollars for a million tokens written.
+    pub output_price: Option<Dollars>,
+    /// Time without a word after which a call is tried again.
+    pub silence: Duration,
+}
+
+/// Settings of the section `git`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitConfig {
+    /// Author and committer.
+    pub name: String,
+    /// Their e-mail address.
+    pub email: String,
+    /// Time that one git command may take.
+    pub time: Duration,
 }
 
 /// Where a configuration is loaded from.
@@ -150,6 +202,15 @@ impl Config {
         match &self.public_url {
             Some(url) => url.clone(),
             None => format!("http://{}", self.listen),
+        }
+    }
+
+    /// The same for a server that listens there, which may be another port than was asked for.
+    #[must_use]
+    pub fn public_url_at(&self, listening: SocketAddr) -> String {
+        match &self.public_url {
+            Some(url) => url.clone(),
+            None => format!("http://{listening}"),
         }
     }
 

@@ -73,8 +73,10 @@ pub fn sample() -> String {
             let _ = write!(text, "\n[{section}]\n");
         }
         let _ = write!(text, "\n# {}: {}.\n", setting.description, setting.kind.expects());
-        if let Fallback::Derived(words) = setting.default {
-            let _ = writeln!(text, "# The default is {words}.");
+        match setting.default {
+            Fallback::Derived(words) => drop(writeln!(text, "# The default is {words}.")),
+            Fallback::Unset => text.push_str("# It may be left out.\n"),
+            Fallback::Value(_) => {}
         }
         let _ = writeln!(text, "#{} = {}", setting.leaf(), literal(setting, &defaults));
     }

@@ -24,6 +24,8 @@ pub(super) enum Fallback {
     Value(&'static str),
     /// A value that follows from another setting, as these words say.
     Derived(&'static str),
+    /// None: the setting may be left out.
+    Unset,
 }
 
 impl Setting {
@@ -115,6 +117,36 @@ pub static SETTINGS: &[Setting] = &[
         Kind::Whole { from: 0, to: 1000, field: field!(limits.running_per_project) },
     ),
     open(
+        "limits.job_turns",
+        "Calls of a model that a job may make for a prompt",
+        Fallback::Value("60"),
+        Kind::Whole { from: 1, to: 10_000, field: field!(limits.job_turns) },
+    ),
+    open(
+        "limits.job_tokens",
+        "Tokens that a job may use for a prompt, read and written",
+        Fallback::Value("2000000"),
+        Kind::Whole { from: 1000, to: 1_000_000_000, field: field!(limits.job_tokens) },
+    ),
+    open(
+        "limits.job_cost",
+        "US dollars that a job may cost for a prompt, where prices are set",
+        Fallback::Unset,
+        Kind::Dollars(field!(limits.job_cost)),
+    ),
+    open(
+        "limits.changed_files",
+        "Files that a job may change",
+        Fallback::Value("100"),
+        Kind::Whole { from: 1, to: 100_000, field: field!(limits.changed_files) },
+    ),
+    open(
+        "limits.changed_lines",
+        "Lines that a job may add and remove",
+        Fallback::Value("10000"),
+        Kind::Whole { from: 1, to: 10_000_000, field: field!(limits.changed_lines) },
+    ),
+    open(
         "limits.job_time",
         "Time a job may run",
         Fallback::Value("30m"),
@@ -148,7 +180,7 @@ pub static SETTINGS: &[Setting] = &[
         "runner.workers",
         "Jobs this process runs at once; 0 to run none",
         Fallback::Value("2"),
-        Kind::Whole { from: 0, to: 256, field: field!(runner.workers) },
+        Kind::Whole { from: 0, to: 10_000, field: field!(runner.workers) },
     ),
     open(
         "runner.lease",
@@ -164,9 +196,78 @@ pub static SETTINGS: &[Setting] = &[
     ),
     open(
         "jobs.default_model",
-        "Model of a job that names none; must be one of models",
+        "Model of a job that names none; a model that is configured takes the place of this default",
         Fallback::Value("builtin"),
         Kind::Model(field!(jobs.default_model)),
     ),
-    open("jobs.models", "Models a job may name", Fallback::Value("builtin,noop"), Kind::Models(field!(jobs.models))),
+    open(
+        "jobs.models",
+        "Models a job may name; a model that is configured is added to this default",
+        Fallback::Value("builtin,noop"),
+        Kind::Models(field!(jobs.models)),
+    ),
+    open(
+        "model.provider",
+        "Who serves the model that runs the jobs; openai is anything that speaks OpenAI's chat interface",
+        Fallback::Unset,
+        Kind::Provider(field!(model.provider)),
+    ),
+    open("model.name", "Name of the model", Fallback::Unset, Kind::ModelName(field!(model.name))),
+    open(
+        "model.base_url",
+        "Address of the model's interface, where it is not the provider's own",
+        Fallback::Unset,
+        Kind::Address(field!(model.base_url)),
+    ),
+    Setting {
+        key: "model.api_key",
+        description: "Key for the model's interface",
+        secret: true,
+        default: Fallback::Unset,
+        kind: Kind::Secret(field!(model.api_key)),
+    },
+    open(
+        "model.project_keys",
+        "Folder in which a file named like a project holds the key to use for it",
+        Fallback::Unset,
+        Kind::Folder(field!(model.project_keys)),
+    ),
+    open(
+        "model.context_tokens",
+        "Tokens that the model can read at once",
+        Fallback::Value("128000"),
+        Kind::Whole { from: 2000, to: 10_000_000, field: field!(model.context_tokens) },
+    ),
+    open(
+        "model.output_tokens",
+        "Tokens that the model may write in one answer",
+        Fallback::Value("8192"),
+        Kind::Whole { from: 100, to: 1_000_000, field: field!(model.output_tokens) },
+    ),
+    open(
+        "model.input_price",
+        "US dollars for a million tokens that the model reads",
+        Fallback::Unset,
+        Kind::Dollars(field!(model.input_price)),
+    ),
+    open(
+        "model.output_price",
+        "US dollars for a million tokens that the model writes",
+        Fallback::Unset,
+        Kind::Dollars(field!(model.output_price)),
+    ),
+    open(
+        "model.silence",
+        "Time without a word from the model after which a call is tried again",
+        Fallback::Value("2m"),
+        Kind::Duration { from: secs(1), to: secs(60 * MINUTE), field: field!(model.silence) },
+    ),
+    open("git.name", "Author and committer of commits", Fallback::Value("Copydesk"), Kind::Line(field!(git.name))),
+    open("git.email", "Their e-mail address", Fallback::Value("copydesk@localhost"), Kind::Line(field!(git.email))),
+    open(
+        "git.time",
+        "Time that one git command may take",
+        Fallback::Value("5m"),
+        Kind::Duration { from: secs(1), to: secs(6 * 60 * MINUTE), field: field!(git.time) },
+    ),
 ];

@@ -166,6 +166,6 @@ pub(crate) async fn archive_job(State(app): State<App>, Writer(caller): Writer) 
     Ok(json(StatusCode::OK, render(&job.ok_or_else(Problem::job_not_found)?)))
 }
 
-fn json(status: StatusCode, body: String) -> Response {
+pub(super) fn json(status: StatusCode, body: String) -> Response {
     (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
 }

@@ -1,5 +1,6 @@
 //! The routes, one file a resource, and the description of them all.
 
+mod change;
 mod docs;
 mod events;
 mod health;
@@ -18,7 +19,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::problem::Problem;
-use crate::{App, edge};
+use crate::{App, edge, pages};
 
 pub use docs::document;
 
@@ -31,6 +32,7 @@ pub fn router(app: App) -> Router {
         .route("/docs", get(docs::index))
         .route("/docs/", get(docs::index))
         .route("/docs/{*file}", get(docs::file))
+        .route("/pull/{token}", get(pages::pull_request))
         .fallback(|| async { Problem::route_not_found() })
         .method_not_allowed_fallback(method_not_allowed)
         .layer(CompressionLayer::new().gzip(true).compress_when(compress))
@@ -48,6 +50,8 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(jobs::cancel_job))
         .routes(routes!(jobs::archive_job))
         .routes(routes!(events::job_events))
+        .routes(routes!(change::job_diff))
+        .routes(routes!(change::open_pull_request))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))

@@ -1,5 +1,5 @@
-use copydesk_domain::{Job, Message};
-use copydesk_store::{Finish, Lease, LeaseLost, Store, StoreError};
+use copydesk_domain::{Job, Message, Project};
+use copydesk_store::{Finish, Lease, LeaseLost, NewEvent, Step, Store, StoreError};
 use futures_util::future::BoxFuture;
 
 /// What works on a job: given the prompts, it says how the job ended.
@@ -26,6 +26,31 @@ impl Task<'_> {
     pub async fn step(&self, step: &'static str, data: serde_json::Value) -> Result<(), Failure> {
         self.store.record_step(self.lease, step, data).await??;
         Ok(())
+    }
+
+    /// Records a step of a documentation job, with the events that came before it.
+    pub(crate) async fn advance(&self, step: Step, told: Vec<NewEvent>) -> Result<(), Failure> {
+        Ok(self.store.advance(self.lease, Some(step), told).await??)
+    }
+
+    /// Writes events down.
+    pub(crate) async fn tell(&self, told: Vec<NewEvent>) -> Result<(), Failure> {
+        Ok(self.store.advance(self.lease, None, told).await??)
+    }
+
+    /// The job's project.
+    pub(crate) async fn project(&self) -> Result<Project, Failure> {
+        let project = self.store.project(&self.job.project_id).await?;
+        // A project goes with its jobs.
+        project.ok_or(Failure::Lost(LeaseLost::Lost))
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        self.store
+    }
+
+    pub(crate) fn lease(&self) -> &Lease {
+        self.lease
     }
 
     /// The number of this attempt; it grows every time the job is taken up.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use copydesk_domain::{new_id, random_fraction};
 use copydesk_store::{Change, Changes, Claimed, QueueTerms, Store};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 
 use crate::{App, Metrics};
 
@@ -43,26 +43,41 @@ impl Runner {
     /// Runs `workers` jobs at a time, and looks after those of dead workers everywhere. After the stop, jobs have half
     /// of the shutdown time to end; those that have not are handed back.
     pub async fn run(self, workers: usize) {
-        let mut tasks = JoinSet::new();
-        for number in 0..workers {
-            let (runner, name) = (self.clone(), format!("{}/{number}", self.name));
-            tasks.spawn(async move { runner.work(&name).await });
-        }
         // Also where nothing is run: a job that no worker ever takes must come to its end all the same.
-        tasks.spawn(self.reap_forever());
-        while let Some(ended) = tasks.join_next().await {
-            if let Err(error) = ended {
-                tracing::error!(%error, "a worker came to an unplanned end");
-            }
+        let reaper = tokio::spawn(self.clone().reap_forever());
+        let mut running = JoinSet::new();
+        if workers > 0 {
+            self.claim_forever(workers, &mut running).await;
         }
+        while let Some(ended) = running.join_next().await {
+            mind(ended);
+        }
+        mind(reaper.await);
     }
 
-    async fn work(&self, name: &str) {
+    /// One asks for jobs on behalf of all workers: hundreds that all ask would only stand in each other's way.
+    async fn claim_forever(&self, workers: usize, running: &mut JoinSet<()>) {
         let models: Vec<String> = self.engines.iter().map(|engine| engine.model().to_owned()).collect();
         let mut changes = self.store.changes();
+        let mut claims: u64 = 0;
         while !self.app.is_stopping() {
-            match self.store.claim(name, &models, &self.terms).await {
-                Ok(Some(claimed)) => self.run_job(claimed).await,
+            while let Some(ended) = running.try_join_next() {
+                mind(ended);
+            }
+            if running.len() >= workers {
+                tokio::select! {
+                    Some(ended) = running.join_next() => mind(ended),
+                    () = self.app.stopped() => return,
+                }
+                continue;
+            }
+            let name = format!("{}/{claims}", self.name);
+            match self.store.claim(&name, &models, &self.terms).await {
+                Ok(Some(claimed)) => {
+                    claims += 1;
+                    let runner = self.clone();
+                    running.spawn(async move { runner.run_job(claimed).await });
+                }
                 Ok(None) => self.sleep(&mut changes).await,
                 Err(error) => {
                     tracing::warn!(%error, "cannot ask for a job; trying again");
@@ -116,5 +131,11 @@ impl Runner {
             }
             self.pause(every).await;
         }
+    }
+}
+
+fn mind(ended: Result<(), JoinError>) {
+    if let Err(error) = ended {
+        tracing::error!(%error, "a worker came to an unplanned end");
     }
 }

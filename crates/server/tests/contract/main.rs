@@ -22,6 +22,7 @@ macro_rules! behaviours {
 mod auth;
 mod cancel_archive;
 mod create;
+mod docs_jobs;
 mod errors;
 mod events;
 mod failures;

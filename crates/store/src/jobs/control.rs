@@ -60,6 +60,8 @@ async fn archive(c: &mut dyn Conn, project_id: String, job_id: String, now: Time
         values![now, &job.id],
     )
     .await?;
+    // Nobody goes on from here, and answers are the largest thing that a job leaves behind.
+    c.run("DELETE FROM answers WHERE job_id = $1", values![&job.id]).await?;
     events::append(c, &job.id, "archived", json!({}), now).await?;
     outbox::put(c, "job.archived", &job, now).await?;
     super::get_locked(c, &job.id).await

@@ -1,9 +1,21 @@
 //! What `scripts/bench` prints: how fast the server answers, beside a route that does nothing; how fast it starts and
-//! how much memory it takes.
+//! how much memory it takes; how long a job takes, beside bare git commands and other agents; how it bears a thousand
+//! jobs that wait; how fast documentation is checked.
 
 mod api;
+mod check;
 mod generator;
+mod jobs;
+mod jobs_git;
+mod jobs_peers;
+mod jobs_sample;
+mod process;
 mod start;
+mod waiting;
 
 pub use api::{ApiOptions, bench_api};
+pub use check::{CheckOptions, bench_check};
+pub use jobs::{JobsOptions, bench_jobs};
+pub use jobs_peers::Peers;
 pub use start::{StartOptions, bench_start};
+pub use waiting::{WaitingOptions, bench_waiting};

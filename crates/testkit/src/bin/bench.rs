@@ -1,13 +1,16 @@
-//! Figures: `bench api` and `bench start`. Build it with `--release`, or they mean nothing.
+//! Figures: `bench api`, `start`, `jobs`, `waiting` and `check`. Build it with `--release`, or they mean nothing.
 
 use std::fs::{File, OpenOptions};
-use std::path::PathBuf;
+use std::path::{PathBuf, absolute};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
 use copydesk_testkit::Backend;
-use copydesk_testkit::bench::{ApiOptions, StartOptions, bench_api, bench_start};
+use copydesk_testkit::bench::{
+    ApiOptions, CheckOptions, JobsOptions, Peers, StartOptions, WaitingOptions, bench_api, bench_check, bench_jobs,
+    bench_start, bench_waiting,
+};
 use tracing_subscriber::EnvFilter;
 
 /// The allocator of the product.
@@ -41,6 +44,48 @@ enum Args {
         #[arg(long, default_value_t = 5)]
         times: usize,
     },
+    /// How long a job of one edit takes with a model that answers at once, beside bare git and other agents.
+    Jobs {
+        /// The program `copydesk`.
+        #[arg(long)]
+        binary: PathBuf,
+        /// How many jobs in each of the two repositories.
+        #[arg(long, default_value_t = 30)]
+        times: usize,
+        /// The program `codex`; without it and the next two, other agents are left out.
+        #[arg(long, requires = "aider", requires = "home")]
+        codex: Option<PathBuf>,
+        /// The program `aider`.
+        #[arg(long, requires = "codex")]
+        aider: Option<PathBuf>,
+        /// The folder that is home to both.
+        #[arg(long, requires = "codex")]
+        home: Option<PathBuf>,
+    },
+    /// How much memory jobs take that wait for a slow model, and how fast the server is meanwhile.
+    Waiting {
+        /// The program `copydesk`.
+        #[arg(long)]
+        binary: PathBuf,
+        /// How many jobs wait at once.
+        #[arg(long, default_value_t = 1000)]
+        jobs: usize,
+        /// For how long others are created and read meanwhile.
+        #[arg(long, default_value_t = 15)]
+        seconds: u64,
+    },
+    /// How long checking a folder of MDX pages takes.
+    Check {
+        /// The program `copydesk`.
+        #[arg(long)]
+        binary: PathBuf,
+        /// How many pages.
+        #[arg(long, default_value_t = 1000)]
+        pages: usize,
+        /// How often to check them.
+        #[arg(long, default_value_t = 10)]
+        times: usize,
+    },
 }
 
 fn main() -> std::io::Result<()> {
@@ -51,11 +96,31 @@ fn main() -> std::io::Result<()> {
             bench_api(&ApiOptions { backend: database, time, connections, workers });
         }
         Args::Start { binary, times } => {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            runtime.block_on(bench_start(&StartOptions { binary: binary.canonicalize()?, times }));
+            runtime()?.block_on(bench_start(&StartOptions { binary: binary.canonicalize()?, times }));
+        }
+        Args::Jobs { binary, times, codex, aider, home } => {
+            let peers = match (codex, aider, home) {
+                (Some(codex), Some(aider), Some(home)) => {
+                    Some(Peers { codex: absolute(codex)?, aider: absolute(aider)?, home: absolute(home)? })
+                }
+                _ => None,
+            };
+            runtime()?.block_on(bench_jobs(&JobsOptions { binary: binary.canonicalize()?, times, peers }));
+        }
+        Args::Waiting { binary, jobs, seconds } => {
+            let time = Duration::from_secs(seconds);
+            runtime()?.block_on(bench_waiting(&WaitingOptions { binary: binary.canonicalize()?, jobs, time }));
+        }
+        Args::Check { binary, pages, times } => {
+            bench_check(&CheckOptions { binary: binary.canonicalize()?, pages, times });
         }
     }
     Ok(())
+}
+
+/// One thread for the client and one for the model, which has to answer while the client waits for a program.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()
 }
 
 /// The log of the product, every line of it formatted and written; only that nobody keeps it.

@@ -1,4 +1,4 @@
-//! Runs that try to break Copydesk: `torture kills` and `torture load`. Each prints one line of figures, and every
+//! Runs that try to break Copydesk: `torture kills`, `torture steps`, `torture jobs` and `torture load`. Each prints one line of figures, and every
 //! violation it found; without any it exits with 0.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a run that cannot be set up should stop at once")]
 
@@ -9,7 +9,10 @@ use std::time::Duration;
 use clap::Parser;
 use copydesk_testkit::Backend;
 use copydesk_testkit::load::{LoadOptions, run_load};
-use copydesk_testkit::torture::{KillOptions, WorkerOptions, run_kills, run_worker};
+use copydesk_testkit::torture::{
+    DocsWorkerOptions, Errand, JobsOptions, KillOptions, WorkerOptions, run_docs_worker, run_jobs, run_kills,
+    run_steps, run_worker,
+};
 
 #[derive(Parser)]
 #[command(about = "Tries to break Copydesk.")]
@@ -31,6 +34,28 @@ enum Args {
         /// How often to kill.
         #[arg(long, default_value_t = 500)]
         every_ms: u64,
+        /// How long a lease lasts.
+        #[arg(long, default_value_t = 1000)]
+        lease_ms: u64,
+    },
+    /// A documentation job is killed between any two of its steps and in the middle of its acts outside; another process
+    /// must bring it to the same end.
+    Steps {
+        /// sqlite, or postgres (on COPYDESK_TEST_POSTGRES).
+        #[arg(long)]
+        database: Backend,
+    },
+    /// Processes are killed at any moment while they work on documentation jobs; every job must come to its one end.
+    Jobs {
+        /// sqlite (few processes with many workers) or postgres (many with few, on COPYDESK_TEST_POSTGRES).
+        #[arg(long)]
+        database: Backend,
+        /// How many times to kill.
+        #[arg(long, default_value_t = 200)]
+        kills: usize,
+        /// How many jobs.
+        #[arg(long, default_value_t = 60)]
+        jobs: usize,
         /// How long a lease lasts.
         #[arg(long, default_value_t = 1000)]
         lease_ms: u64,
@@ -57,6 +82,46 @@ enum Args {
         #[arg(long)]
         journal: PathBuf,
     },
+    /// A worker process of `steps` and `jobs`.
+    #[command(hide = true)]
+    DocsWorker(DocsWorker),
+}
+
+#[derive(clap::Args)]
+struct DocsWorker {
+    #[arg(long)]
+    workers: usize,
+    #[arg(long)]
+    lease_ms: u64,
+    #[arg(long)]
+    mirrors: PathBuf,
+    #[arg(long)]
+    model_url: String,
+    #[arg(long, default_value_t = 0)]
+    ahead_ms: u64,
+    #[arg(long, requires = "project")]
+    job: Option<String>,
+    #[arg(long)]
+    project: Option<String>,
+    #[arg(long = "follow-up")]
+    follow_ups: Vec<String>,
+    #[arg(long)]
+    publish: bool,
+}
+
+impl From<DocsWorker> for DocsWorkerOptions {
+    fn from(args: DocsWorker) -> Self {
+        let DocsWorker { follow_ups, publish, .. } = args;
+        let errand = args.project.zip(args.job);
+        Self {
+            workers: args.workers,
+            lease: Duration::from_millis(args.lease_ms),
+            mirrors: args.mirrors,
+            model_url: args.model_url,
+            ahead: Duration::from_millis(args.ahead_ms),
+            errand: errand.map(|(project, job)| Errand { project, job, follow_ups, publish }),
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -74,6 +139,12 @@ fn main() -> ExitCode {
                 lease: Duration::from_millis(lease_ms),
             }))
         }
+        Args::Steps { database } => runtime.block_on(run_steps(database)),
+        Args::Jobs { database, kills, jobs, lease_ms } => {
+            let lease = Duration::from_millis(lease_ms);
+            runtime.block_on(run_jobs(JobsOptions { backend: database, kills, jobs, lease }))
+        }
+        Args::DocsWorker(args) => return runtime.block_on(run_docs_worker(args.into())),
         Args::Load { database, seconds, clients } => {
             let time = Duration::from_secs(seconds);
             runtime.block_on(run_load(LoadOptions { backend: database, time, clients }))

@@ -1,15 +1,14 @@
 //! The worker processes: started, killed, held still and started again.
 
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use copydesk_domain::random_fraction;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::journal::monotonic;
-use super::worker::DATABASE;
 
 /// One process, from its start to its death, in nanoseconds of the shared clock.
 #[derive(Debug, Clone, Default)]
@@ -23,14 +22,11 @@ pub(super) struct Life {
 }
 
 /// How worker processes are started.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Start {
-    pub(super) program: PathBuf,
-    pub(super) database: String,
-    pub(super) journal: PathBuf,
+    /// The command of the process with this number. It ends when its standard input does.
+    pub(super) command: Arc<dyn Fn(usize) -> Command + Send + Sync>,
     pub(super) lease: Duration,
-    /// Workers in each process.
-    pub(super) workers: usize,
 }
 
 struct Worker {
@@ -51,7 +47,7 @@ pub(super) struct Fleet {
 
 impl Fleet {
     pub(super) fn new(start: Start, processes: usize) -> Self {
-        let running = (0..processes).map(|_| start.spawn()).collect();
+        let running = (0..processes).map(|slot| start.spawn(slot)).collect();
         Self { start, running, past: Vec::new(), kills: 0, complaints: Vec::new() }
     }
 
@@ -136,7 +132,7 @@ impl Fleet {
     }
 
     fn replace(&mut self, slot: usize) {
-        let mut old = std::mem::replace(&mut self.running[slot], self.start.spawn());
+        let mut old = std::mem::replace(&mut self.running[slot], self.start.spawn(slot));
         old.life.died = Some(monotonic());
         self.past.push(old.life.clone());
     }
@@ -150,18 +146,9 @@ pub(super) struct Ended {
 }
 
 impl Start {
-    fn spawn(&self) -> Worker {
+    fn spawn(&self, slot: usize) -> Worker {
         let born = monotonic();
-        let child = Command::new(&self.program)
-            .arg("worker")
-            .args(["--workers", &self.workers.to_string()])
-            .args(["--lease-ms", &self.lease.as_millis().to_string()])
-            .arg("--journal")
-            .arg(&self.journal)
-            .env(DATABASE, &self.database)
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let child = (self.command)(slot).stdin(Stdio::piped()).spawn().unwrap();
         let life = Life { pid: child.id(), born, ..Life::default() };
         Worker { child, life, resume_at: None }
     }

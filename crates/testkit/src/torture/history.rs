@@ -8,7 +8,27 @@ use super::engine::who_ended;
 ///
 /// The events are the truth about what was accepted: each was written in the transaction of what it tells.
 pub fn check_history(job: &str, events: &[Event], status: Status) -> Vec<String> {
-    let mut history = History { job, status: Status::Active, attempt: None, held: false, wrong: Vec::new() };
+    check(History::new(job, Work::Recorded), events, status)
+}
+
+/// The same for a job that edits documentation. Its steps do not name their writer, but there must be one.
+pub(super) fn check_docs_history(job: &str, events: &[Event], status: Status) -> Vec<String> {
+    check(History::new(job, Work::Docs), events, status)
+}
+
+/// What was worked on, and so which events there are.
+#[derive(PartialEq, Eq)]
+enum Work {
+    /// Jobs of a [`super::RecordingEngine`].
+    Recorded,
+    /// Jobs that edit documentation.
+    Docs,
+}
+
+/// What a job that edits documentation tells while somebody works on it.
+const DOCS_STEPS: [&str; 7] = ["prepared", "edited", "committed", "model_call", "tool_call", "plan", "chore"];
+
+fn check(mut history: History<'_>, events: &[Event], status: Status) -> Vec<String> {
     for (at, event) in events.iter().enumerate() {
         if event.number as usize != at + 1 {
             history.complain(format!("event number {} is in place {}", event.number, at + 1));
@@ -23,6 +43,7 @@ pub fn check_history(job: &str, events: &[Event], status: Status) -> Vec<String>
 
 struct History<'a> {
     job: &'a str,
+    work: Work,
     status: Status,
     attempt: Option<i64>,
     /// Whether a worker holds the job.
@@ -30,7 +51,11 @@ struct History<'a> {
     wrong: Vec<String>,
 }
 
-impl History<'_> {
+impl<'a> History<'a> {
+    fn new(job: &'a str, work: Work) -> Self {
+        Self { job, work, status: Status::Active, attempt: None, held: false, wrong: Vec::new() }
+    }
+
     fn complain(&mut self, what: String) {
         self.wrong.push(format!("job {}: {what}", self.job));
     }
@@ -41,7 +66,11 @@ impl History<'_> {
             "claimed" => self.claimed(event),
             "message" => self.change(event, Command::Message),
             "completed" => {
-                self.by_its_holder(event, event.data["message"].as_str().and_then(who_ended));
+                let writer = match self.work {
+                    Work::Recorded => event.data["message"].as_str().and_then(who_ended),
+                    Work::Docs => self.attempt,
+                };
+                self.by_its_holder(event, writer);
                 self.change(event, Command::Complete);
                 self.held = false;
             }
@@ -56,10 +85,17 @@ impl History<'_> {
                 self.must_be_active(event);
                 self.held = false;
             }
-            "reading" | "writing" => {
+            "reading" | "writing" if self.work == Work::Recorded => {
                 self.must_be_active(event);
                 self.by_its_holder(event, event.data["attempt"].as_i64());
             }
+            step if self.work == Work::Docs && DOCS_STEPS.contains(&step) => {
+                self.must_be_active(event);
+                self.by_its_holder(event, self.attempt);
+            }
+            // Also done for a job that has ended without a pull request.
+            "pushed" | "opened" if self.work == Work::Docs && self.status == Status::Completed => {}
+            "pushed" | "opened" if self.work == Work::Docs => self.by_its_holder(event, self.attempt),
             other => self.complain(format!("has an event {other:?} that nobody writes")),
         }
     }

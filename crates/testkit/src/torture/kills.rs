@@ -1,3 +1,6 @@
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use copydesk_domain::{Prompt, SystemClock, Window};
@@ -5,6 +8,7 @@ use copydesk_store::{Admission, JobFilter, NewJob, Store};
 
 use super::fleet::{Fleet, Start};
 use super::verify::{Evidence, Findings, verify};
+use super::worker::DATABASE;
 use super::{MODEL, journal};
 use crate::product::create_project;
 use crate::{Backend, TestDatabase};
@@ -36,7 +40,7 @@ pub async fn run_kills(options: KillOptions) -> bool {
     let started = Instant::now();
     let database = TestDatabase::new(options.backend).await;
     let folder = tempfile::tempdir().unwrap();
-    let store = database.store(std::sync::Arc::new(SystemClock)).await;
+    let store = database.store(Arc::new(SystemClock)).await;
     let project = create_project(&store, Some(0)).await;
     let mut created = Vec::new();
     for _ in 0..options.jobs / 2 {
@@ -46,20 +50,15 @@ pub async fn run_kills(options: KillOptions) -> bool {
         Backend::Sqlite => (1, options.workers),
         Backend::Postgres => (options.workers, 1),
     };
-    let start = Start {
-        program: std::env::current_exe().unwrap(),
-        database: database.url(),
-        journal: folder.path().join("journal"),
-        lease: options.lease,
-        workers,
-    };
-    let mut fleet = Fleet::new(start.clone(), processes);
-    let (more, ()) = tokio::join!(feed(&store, &project, &options), kill(&mut fleet, &start, &options));
+    let journal_file = folder.path().join("journal");
+    let start = start(&options, &database, &journal_file, workers);
+    let mut fleet = Fleet::new(start, processes);
+    let (more, ()) = tokio::join!(feed(&store, &project, &options), kill(&mut fleet, &journal_file, &options));
     created.extend(more);
     let drained = drain(&store, &mut fleet, &options).await;
     let ended = fleet.finish(PATIENCE).await;
 
-    let (journal, broken) = match journal::read(&start.journal) {
+    let (journal, broken) = match journal::read(&journal_file) {
         Ok(lines) => (lines, None),
         Err(error) => (Vec::new(), Some(error)),
     };
@@ -73,8 +72,21 @@ pub async fn run_kills(options: KillOptions) -> bool {
     found.violations.is_empty()
 }
 
+fn start(options: &KillOptions, database: &TestDatabase, journal: &Path, workers: usize) -> Start {
+    let (program, database, journal) = (std::env::current_exe().unwrap(), database.url(), journal.to_owned());
+    let lease = options.lease;
+    let command = move |_| {
+        let mut command = Command::new(&program);
+        command.arg("worker").args(["--workers", &workers.to_string()]);
+        command.args(["--lease-ms", &lease.as_millis().to_string()]);
+        command.arg("--journal").arg(&journal).env(DATABASE, &database);
+        command
+    };
+    Start { command: Arc::new(command), lease }
+}
+
 /// Kills one process after the other; between processes also holds one still, past the end of its leases.
-async fn kill(fleet: &mut Fleet, start: &Start, options: &KillOptions) {
+async fn kill(fleet: &mut Fleet, journal: &Path, options: &KillOptions) {
     let end = Instant::now() + options.time;
     let mut round = 0;
     while Instant::now() < end {
@@ -82,7 +94,7 @@ async fn kill(fleet: &mut Fleet, start: &Start, options: &KillOptions) {
         round += 1;
         fleet.mind();
         fleet.resume(false);
-        let busy = busy(start);
+        let busy = busy(journal);
         // Any process, in turn with one that is in the middle of a job if there is one.
         fleet.kill_one(|pid| round % 2 == 0 || busy.contains(&pid));
         if options.backend == Backend::Postgres && round % STOP_EVERY == 0 {
@@ -93,9 +105,9 @@ async fn kill(fleet: &mut Fleet, start: &Start, options: &KillOptions) {
 }
 
 /// The processes that are in the middle of a job.
-fn busy(start: &Start) -> Vec<u32> {
+fn busy(journal: &Path) -> Vec<u32> {
     let mut busy = Vec::new();
-    for line in journal::read(&start.journal).unwrap_or_default() {
+    for line in journal::read(journal).unwrap_or_default() {
         match line.mark {
             journal::Mark::Begin => busy.push(line.pid),
             _ => busy.retain(|pid| *pid != line.pid),

@@ -1,6 +1,7 @@
 //! The kill run: workers are killed with SIGKILL again and again while they work, and every job must still be run to
-//! its end, by one worker at a time.
+//! its end, by one worker at a time. And the same for documentation jobs, which act outside of the database as well.
 
+mod docs;
 mod engine;
 mod fleet;
 mod history;
@@ -9,6 +10,7 @@ mod kills;
 mod verify;
 mod worker;
 
+pub use docs::{DocsWorkerOptions, Errand, JobsOptions, run_docs_worker, run_jobs, run_steps};
 pub use engine::{MODEL, RecordingEngine};
 pub use history::check_history;
 pub use journal::Journal;

@@ -54,7 +54,7 @@ pub async fn run_worker(options: WorkerOptions) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn address() -> DatabaseAddress {
+pub(super) fn address() -> DatabaseAddress {
     let url = std::env::var(DATABASE).unwrap();
     match url.strip_prefix("sqlite:") {
         Some(path) => DatabaseAddress::Sqlite(path.into()),
@@ -63,7 +63,7 @@ fn address() -> DatabaseAddress {
 }
 
 /// The parent holds the other end of standard input and never writes to it: the end of it is the end of the parent.
-fn end_with_parent() {
+pub(super) fn end_with_parent() {
     let _ = std::io::stdin().read(&mut [0]);
     std::process::exit(3);
 }

@@ -1,0 +1,122 @@
+//! Mends heading levels that skip: a heading is at most one level below the one that it belongs to.
+
+use copydesk_checks::page::{Page, parse};
+
+use super::chore::Scope;
+use super::desk::{Desk, Trouble};
+use super::edits::Edits;
+use super::report::Report;
+use super::scope::pages_of;
+use super::words::counted;
+
+/// Does it.
+pub(crate) fn run(scope: &Scope, desk: &mut Desk) -> Result<Report, Trouble> {
+    let mut report = Report::default();
+    let pages = pages_of(scope, desk)?;
+    report.looked_at(pages.len());
+    for path in &pages {
+        let Some(text) = desk.text(path, &mut report)? else {
+            continue;
+        };
+        let (edits, fixed_ones) = mend(&parse(path, &text));
+        if fixed_ones > 0 {
+            report.leave(path, format!("{} written as a tag", counted(fixed_ones, "heading")));
+        }
+        if edits.is_empty() {
+            continue;
+        }
+        let places = edits.len();
+        if desk.write(path, edits.apply(&text), &mut report)? {
+            report.change(path, places, counted(places, "heading"));
+        }
+    }
+    Ok(report)
+}
+
+/// The changes for one page, and how many headings skip but have no `#` to take away.
+fn mend(page: &Page) -> (Edits, usize) {
+    let mut edits = Edits::default();
+    let mut tags = 0;
+    // The headings that the next one may belong to: as they were, and as they are now.
+    let mut above: Vec<(u8, u8)> = Vec::new();
+    for heading in &page.headings {
+        while above.last().is_some_and(|(was, _)| *was >= heading.level) {
+            above.pop();
+        }
+        // A page may start with a heading of the second level: its title is often elsewhere.
+        let deepest = above.last().map_or(2, |(_, is)| is + 1);
+        let mut level = heading.level.min(deepest);
+        match &heading.marker {
+            Some(marker) if level < heading.level => edits.replace(marker.clone(), "#".repeat(usize::from(level))),
+            Some(_) => {}
+            None => {
+                tags += usize::from(level < heading.level);
+                level = heading.level;
+            }
+        }
+        above.push((heading.level, level));
+    }
+    (edits, tags)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn mended(text: &str) -> String {
+        mend(&parse("a.md", text)).0.apply(text)
+    }
+
+    fn levels(text: &str) -> Vec<u8> {
+        parse("a.md", text).headings.iter().map(|heading| heading.level).collect()
+    }
+
+    fn with_levels(levels: &[u8]) -> String {
+        levels.iter().map(|level| format!("{} A\n\ntext\n\n", "#".repeat(usize::from(*level)))).collect()
+    }
+
+    #[test]
+    fn what_skips_moves_up_and_takes_along_what_belongs_to_it() {
+        for (before, after) in [
+            (&[1, 2, 4][..], &[1, 2, 3][..]),
+            (&[1, 3, 4, 3, 2], &[1, 2, 3, 2, 2]),
+            (&[2, 4, 5, 4, 2, 3], &[2, 3, 4, 3, 2, 3]),
+            (&[1, 6, 6, 2], &[1, 2, 2, 2]),
+            (&[4, 5, 3, 4], &[2, 3, 2, 3]),
+            (&[3, 1], &[2, 1]),
+            (&[1, 2, 3, 1, 2], &[1, 2, 3, 1, 2]),
+        ] {
+            assert_eq!(levels(&mended(&with_levels(before))), after, "{before:?}");
+        }
+    }
+
+    #[test]
+    fn headings_that_are_underlined_or_tags_stay() {
+        let text = "A\n=\n\n<h4>B</h4>\n\n###### C ######\n";
+        assert_eq!(mended(text), "A\n=\n\n<h4>B</h4>\n\n##### C ######\n");
+        assert_eq!(mend(&parse("a.md", text)).1, 1);
+    }
+
+    #[test]
+    fn code_is_left_alone() {
+        let text = "# A\r\n\r\n```\r\n#### no\r\n```\r\n\r\n### B\r\n";
+        assert_eq!(mended(text), text.replace("### B", "## B"));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_skips_afterwards_and_only_marks_change(before in prop::collection::vec(1u8..=6, 0..12)) {
+            let text = with_levels(&before);
+            let after = mended(&text);
+            let found = levels(&after);
+            prop_assert_eq!(found.len(), before.len());
+            prop_assert!(found.first().is_none_or(|level| *level <= 2));
+            prop_assert!(found.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{:?} -> {:?}", before, found);
+            prop_assert!(found.iter().zip(&before).all(|(new, old)| new <= old));
+            prop_assert_eq!(text.replace('#', ""), after.replace('#', ""));
+            prop_assert_eq!(mended(&after), after.clone());
+        }
+    }
+}

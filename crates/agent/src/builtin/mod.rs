@@ -1,0 +1,169 @@
+//! The engine that needs no model: a fixed set of documentation chores, recognised from the prompt and done exactly.
+
+mod add_page;
+mod address;
+mod chore;
+mod desk;
+mod edits;
+mod excerpt;
+mod follow;
+mod front_matter;
+mod headings;
+mod language;
+mod links;
+mod navigation;
+mod near;
+mod prompt;
+mod replace;
+mod report;
+mod scalar;
+mod scope;
+mod terms;
+#[cfg(test)]
+mod tests;
+mod typos;
+mod words;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use copydesk_domain::Message;
+use copydesk_forge::Workspace;
+use futures_util::future::BoxFuture;
+
+use crate::{Assignment, EditFailure, Edited, Editor, Notebook};
+use chore::Chore;
+use desk::{Desk, Trouble};
+use report::Report;
+use words::clip;
+
+const MODEL: &str = "builtin";
+
+/// The editor that does the fixed chores.
+#[derive(Debug, Default)]
+pub struct BuiltinEditor {
+    _private: (),
+}
+
+impl BuiltinEditor {
+    /// The one there is: it has no settings.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Editor for BuiltinEditor {
+    fn model(&self) -> &str {
+        MODEL
+    }
+
+    fn edit<'a>(&'a self, assignment: Assignment<'a>) -> BoxFuture<'a, Result<Edited, EditFailure>> {
+        Box::pin(edit(assignment))
+    }
+}
+
+async fn edit(assignment: Assignment<'_>) -> Result<Edited, EditFailure> {
+    let Assignment { first_message, messages, mut workspace, docs_paths, notebook, .. } = assignment;
+    let mut turn = Turn { docs_paths, notebook, dropped: DropFlag::default(), finished: Vec::new() };
+    let mut through = first_message.saturating_sub(1);
+    let mut new: Vec<Message> = messages.iter().filter(|message| message.number >= first_message).cloned().collect();
+    while let Some(last) = new.last().map(|message| message.number) {
+        workspace = turn.take(&new, workspace).await?;
+        through = last;
+        new = notebook.messages_after(through).await?;
+    }
+    let (title, summary) = conclusion(&turn.finished, workspace.is_unchanged());
+    Ok(Edited { workspace, title, summary, taken_through: through })
+}
+
+/// The work on the prompts of one turn. It keeps nothing that must outlive a crash: done again, it comes to the same.
+struct Turn<'a> {
+    docs_paths: &'a [String],
+    notebook: &'a dyn Notebook,
+    dropped: DropFlag,
+    finished: Vec<(Chore, Report)>,
+}
+
+impl Turn<'_> {
+    /// Understands all of these prompts, then does what they say: a prompt that is not understood fails the job
+    /// before anything is done.
+    async fn take(&mut self, prompts: &[Message], mut workspace: Workspace) -> Result<Workspace, EditFailure> {
+        let mut chores = Vec::new();
+        for message in prompts {
+            chores.extend(prompt::chores(&message.prompt).map_err(|error| EditFailure::Fatal(error.sentence()))?);
+        }
+        for chore in chores {
+            let report;
+            (workspace, report) = self.run(&chore, workspace).await?;
+            self.notebook.tell("chore", report.event(&chore)).await?;
+            self.finished.push((chore, report));
+        }
+        Ok(workspace)
+    }
+
+    /// Runs a chore where it does not keep others from running.
+    async fn run(&self, chore: &Chore, workspace: Workspace) -> Result<(Workspace, Report), EditFailure> {
+        let mut desk = Desk::new(workspace, self.docs_paths, Arc::clone(&self.dropped.0));
+        let chore = chore.clone();
+        let work =
+            tokio::task::spawn_blocking(move || do_chore(&chore, &mut desk).map(|report| (desk.workspace, report)));
+        match work.await {
+            Ok(Ok(done)) => Ok(done),
+            Ok(Err(Trouble::Refused(sentence))) => Err(EditFailure::Fatal(sentence)),
+            Ok(Err(Trouble::Unreadable(why))) => Err(EditFailure::Retry(clip(&why, 300))),
+            Err(error) if error.is_panic() => {
+                Err(EditFailure::Fatal("The chore ended by a fault of the builtin engine itself.".to_owned()))
+            }
+            Ok(Err(Trouble::Dropped)) | Err(_) => Err(EditFailure::Retry("the chore was interrupted".to_owned())),
+        }
+    }
+}
+
+/// Tells work on another thread that nobody waits for it any more.
+#[derive(Default)]
+struct DropFlag(Arc<AtomicBool>);
+
+impl Drop for DropFlag {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn do_chore(chore: &Chore, desk: &mut Desk) -> Result<Report, Trouble> {
+    match chore {
+        Chore::Replace(it) => replace::run(it, desk),
+        Chore::Typos(scope) => typos::run(scope, desk),
+        Chore::FrontMatter(it) => front_matter::run(it, desk),
+        Chore::Headings(scope) => headings::run(scope, desk),
+        Chore::AddPage(it) => add_page::run(it, desk),
+        Chore::Links(it) => links::run(it, desk),
+    }
+}
+
+/// What the change is called, and what the user is told.
+fn conclusion(finished: &[(Chore, Report)], unchanged: bool) -> (String, String) {
+    let summaries: Vec<String> = finished.iter().map(|(chore, report)| report.summary(chore)).collect();
+    let mut summary = summaries.join("\n\n");
+    if summary.is_empty() {
+        "There was nothing new to do.".clone_into(&mut summary);
+    }
+    if unchanged {
+        return (String::new(), summary);
+    }
+    let mut titles: Vec<String> =
+        finished.iter().filter(|(_, report)| report.has_changes()).map(|(chore, _)| chore.title()).collect();
+    titles.dedup();
+    let title = match titles.as_slice() {
+        [] => "Do documentation chores".to_owned(),
+        [only] => only.clone(),
+        [first, second] => format!("{first}; {}", small(second)),
+        [first, rest @ ..] => format!("{first} and {} more chores", rest.len()),
+    };
+    (clip(&title, 200), summary)
+}
+
+/// A title in the middle of another.
+fn small(title: &str) -> String {
+    let mut letters = title.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}

@@ -1,0 +1,133 @@
+//! What holds for every chore, on pages made from the parts that are hard to read.
+
+use copydesk_forge::MemoryTree;
+use proptest::prelude::*;
+
+use super::*;
+
+const PARTS: &[&str] = &[
+    "# Teh Cloud\n",
+    "## Cloud\n",
+    "#### Cloud\n",
+    "###### x\n",
+    "Cloud\n=====\n",
+    "Cloud recieves it. ",
+    "a\n",
+    "\n",
+    "\n\n",
+    "\r\n",
+    "`Cloud`",
+    "```\nCloud teh\n```\n",
+    "[Cloud](b.md#cloud)",
+    "[x](#teh-cloud)",
+    "[x](gone.md)",
+    "- Cloud\n",
+    "> Cloud\n",
+    "| Cloud | teh |\n| --- | --- |\n",
+    "<Card title=\"Cloud\">\n",
+    "</Card>\n",
+    "{Cloud}",
+    "*Cloud*",
+    "\\*",
+    "&amp;",
+    "ä€",
+    "---\n",
+    "import x from './b.md'\n",
+    "<!-- Cloud -->",
+    "https://cloud.example/teh",
+];
+
+const FRONTS: &[&str] = &[
+    "",
+    "---\ntitle: Cloud\n---\n",
+    "---\nicon: x\n---\n",
+    "---\r\ntitle: 'Cloud'\r\n---\r\n",
+    "\u{feff}",
+    "+++\na = 1\n+++\n",
+    "---\nbroken: [\n---\n",
+    "---\ndescription: |\n  Cloud\n  teh\n---\n",
+];
+
+const PROMPTS: &[&str] = &[
+    "replace \"Cloud\" with \"Acme Cloud\"",
+    "replace \"Cloud\" with \"Sky: <1>\" also in code",
+    "replace \"cloud\" with \"Sky\" ignoring case also inside words",
+    "fix typos",
+    "fix heading levels",
+    "fill in missing front matter",
+    "repair broken links and anchors",
+    "add a page \"New: one\" at docs/new.md",
+];
+
+fn page() -> impl Strategy<Value = String> {
+    let parts = prop::collection::vec(prop::sample::select(PARTS), 0..14);
+    (prop::sample::select(FRONTS), parts).prop_map(|(front, parts)| format!("{front}{}", parts.concat()))
+}
+
+fn desk(files: Vec<(String, Vec<u8>)>) -> Desk {
+    let workspace = Workspace::new(Arc::new(MemoryTree::of(files)), Arc::new(|_| Ok(())));
+    Desk::new(workspace, &["docs".to_owned()], Arc::default())
+}
+
+fn run(prompt: &str, desk: &mut Desk) {
+    for chore in prompt::chores(prompt).unwrap() {
+        let report = do_chore(&chore, desk).unwrap();
+        assert_eq!(report.has_changes(), !desk.workspace.is_unchanged(), "{}", report.summary(&chore));
+    }
+}
+
+fn all_files(desk: &Desk) -> Vec<(String, Vec<u8>)> {
+    let paths = desk.workspace.list("").unwrap();
+    paths.into_iter().map(|path| (path.clone(), desk.workspace.read(&path).unwrap().unwrap())).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn a_chore_done_twice_is_a_chore_done_once(
+        a in page(),
+        b in page(),
+        mdx in any::<bool>(),
+        prompt in prop::sample::select(PROMPTS),
+    ) {
+        let name = if mdx { "docs/a.mdx" } else { "docs/a.md" };
+        let mut first = desk(vec![
+            (name.to_owned(), a.into_bytes()),
+            ("docs/b.md".to_owned(), b.into_bytes()),
+            ("other/c.md".to_owned(), b"Cloud teh".to_vec()),
+        ]);
+        run(prompt, &mut first);
+        prop_assert!(first.workspace.changed_paths().all(|path| path.starts_with("docs/")));
+        let mut second = desk(all_files(&first));
+        run(prompt, &mut second);
+        let changed: Vec<_> = second.workspace.changes();
+        prop_assert!(changed.is_empty(), "{:?}\n{:?}", all_files(&first), changed);
+    }
+
+    #[test]
+    fn words_stay_where_only_heading_levels_change(a in page()) {
+        let mut desk = desk(vec![("docs/a.md".to_owned(), a.clone().into_bytes())]);
+        run("fix heading levels", &mut desk);
+        let after = desk.workspace.text("docs/a.md").unwrap();
+        prop_assert_eq!(a.replace('#', ""), after.replace('#', ""));
+    }
+}
+#[test]
+#[ignore]
+fn corpus() {
+    let list = std::fs::read_to_string("/tmp/corpus.txt").unwrap();
+    let mut files = Vec::new();
+    for (n, path) in list.lines().enumerate() {
+        if let Ok(text) = std::fs::read(path) { files.push((format!("docs/{n}-{}", path.rsplit('/').take(2).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join("-")), text)); }
+    }
+    println!("files {} bytes {}", files.len(), files.iter().map(|f| f.1.len()).sum::<usize>());
+    for prompt in ["fix typos", "fix heading levels", "fill in missing descriptions", "repair broken links and anchors", "replace \"Rust\" with \"Ferrous\""] {
+        let mut d = desk(files.clone());
+        let start = std::time::Instant::now();
+        let chore = prompt::chores(prompt).unwrap().remove(0);
+        let report = do_chore(&chore, &mut d).unwrap();
+        println!("==== {prompt} {:?}\n{}", start.elapsed(), report.summary(&chore));
+        if prompt.starts_with("fill") { for c in d.workspace.changes().iter().take(40) { println!("{}", String::from_utf8_lossy(c.content.as_deref().unwrap()).lines().take(3).collect::<Vec<_>>().join(" | ")); } }
+    }
+}

@@ -1,0 +1,316 @@
+//! Corrects typos that have exactly one correction. Code, front matter, addresses and identifiers are left alone.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+
+use copydesk_checks::page::{Page, parse};
+use unicase::UniCase;
+
+use super::chore::Scope;
+use super::desk::{Desk, Trouble};
+use super::edits::Edits;
+use super::follow::{Renamed, follow};
+use super::language::is_english;
+use super::report::{Report, code};
+use super::scope::pages_of;
+use super::words::counted;
+
+const MOST_NAMED: usize = 8;
+
+/// Does it.
+pub(crate) fn run(scope: &Scope, desk: &mut Desk) -> Result<Report, Trouble> {
+    let mut report = Report::default();
+    let pages = pages_of(scope, desk)?;
+    report.looked_at(pages.len());
+    let mut renamed = Vec::new();
+    for path in &pages {
+        if let Some(text) = desk.text(path, &mut report)? {
+            renamed.extend(one_page(path, &text, desk, &mut report)?);
+        }
+    }
+    follow(&renamed, desk, &mut report)?;
+    Ok(report)
+}
+
+/// Corrects one page; gives the anchors that change.
+fn one_page(path: &str, text: &str, desk: &mut Desk, report: &mut Report) -> Result<Vec<Renamed>, Trouble> {
+    let page = parse(path, text);
+    let found = find(&page, text);
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    if !is_english(&page, text) {
+        report.leave(path, "it does not seem to be in English, the only language whose typos are known");
+        return Ok(Vec::new());
+    }
+    let mut edits = Edits::default();
+    let mut made: BTreeMap<String, usize> = BTreeMap::new();
+    for typo in found {
+        match typo.verdict {
+            Verdict::Correct(correction) => {
+                let shown = format!("{} → {}", code(&text[typo.range.clone()]), code(&correction));
+                *made.entry(shown).or_default() += 1;
+                edits.replace(typo.range, correction);
+            }
+            Verdict::Leave(why) => report.leave(path, format!("{}: {why}", code(&text[typo.range]))),
+        }
+    }
+    let places = edits.len();
+    let new_text = edits.apply(text);
+    let renamed = Renamed::between(path, &page, &parse(path, &new_text));
+    if places == 0 || !desk.write(path, new_text, report)? {
+        return Ok(Vec::new());
+    }
+    report.change(path, places, named(&made));
+    Ok(renamed)
+}
+
+/// The corrections of a page, the first few by name.
+fn named(made: &BTreeMap<String, usize>) -> String {
+    let times = |count: usize| if count > 1 { format!(" ({count} times)") } else { String::new() };
+    let mut parts: Vec<String> =
+        made.iter().take(MOST_NAMED).map(|(shown, count)| format!("{shown}{}", times(*count))).collect();
+    if made.len() > MOST_NAMED {
+        parts.push(format!("and {}", counted(made.len() - MOST_NAMED, "other word")));
+    }
+    parts.join(", ")
+}
+
+/// A word that is in the dictionary of typos.
+struct Typo {
+    range: Range<usize>,
+    verdict: Verdict,
+}
+
+enum Verdict {
+    Correct(String),
+    Leave(String),
+}
+
+/// The typos in the prose of a page.
+fn find(page: &Page, text: &str) -> Vec<Typo> {
+    let mut found = Vec::new();
+    let mut in_code: Option<HashSet<&str>> = None;
+    for range in words(page, text) {
+        let word = &text[range.clone()];
+        let Some(corrections) = typos_dict::WORD.find(&UniCase::new(word)) else {
+            continue;
+        };
+        let verdict = match corrections {
+            [correction] if is_perhaps_a_name(text, &range) => {
+                Verdict::Leave(format!("may be a name rather than a slip for {}", code(correction)))
+            }
+            [_] if in_code.get_or_insert_with(|| words_in_code(page, text)).contains(word) => {
+                Verdict::Leave("is also in code on the same page".to_owned())
+            }
+            [correction] => match in_case_of(word, correction) {
+                Some(correction) => Verdict::Correct(correction),
+                None => continue,
+            },
+            several => {
+                let several: Vec<String> = several.iter().take(4).map(|one| code(one)).collect();
+                Verdict::Leave(format!("may be {}", several.join(" or ")))
+            }
+        };
+        found.push(Typo { range, verdict });
+    }
+    found
+}
+
+/// The words of the prose that can be typos: letters only, and not part of an address, a path or an identifier.
+fn words(page: &Page, text: &str) -> Vec<Range<usize>> {
+    let mut words = Vec::new();
+    for prose in &page.prose {
+        let Some(inside) = text.get(prose.clone()) else {
+            continue;
+        };
+        let mut at = 0;
+        for chunk in inside.split_inclusive(char::is_whitespace) {
+            let start = prose.start + at;
+            at += chunk.len();
+            words_of_chunk(text, start..start + chunk.trim_end().len(), prose, &mut words);
+        }
+    }
+    words
+}
+
+/// The words of what stands between two spaces.
+fn words_of_chunk(text: &str, chunk: Range<usize>, prose: &Range<usize>, words: &mut Vec<Range<usize>>) {
+    let outer = text[chunk.clone()].trim_matches(|c: char| !c.is_alphanumeric());
+    // A sign inside makes it a path, an address, an identifier, a number or an entity.
+    let signs = |c: char| c.is_ascii_digit() || "/\\@_.:=#$%&{}<>~^+*|`[]()".contains(c);
+    if outer.is_empty() || outer.contains(signs) || starts_like_code(&text[chunk.clone()]) {
+        return;
+    }
+    let start = chunk.start + text[chunk].find(outer).unwrap_or_default();
+    let mut at = start;
+    for part in outer.split_inclusive(['-', '–', '—', '\'', '’', ',', ';', '!', '?', '"', '“', '”', '…']) {
+        let word = part.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let range = at..at + word.len();
+        let before_apostrophe = part.ends_with(['\'', '’']);
+        at += part.len();
+        let after_apostrophe = text[..range.start].ends_with(['\'', '’']) && range.start > start;
+        // Of `doesn't` neither part is a word; of `tabel's` the first is.
+        let rest = text.get(at..start + outer.len()).unwrap_or_default();
+        let possessive = rest == "s" || rest.starts_with("s ");
+        if after_apostrophe
+            || (before_apostrophe && !possessive)
+            || !is_word(word)
+            || !stands_alone(text, &range, prose)
+        {
+            continue;
+        }
+        words.push(range);
+    }
+}
+
+/// `--flag`, `$name`, `@name`, `#tag`, `.name` and the like.
+fn starts_like_code(chunk: &str) -> bool {
+    let bare = chunk.trim_start_matches(['(', '"', '\'', '“', '‘', '*']);
+    bare.starts_with(['$', '@', '#', '.', '/', '\\', '&', '<', '{', '%', '~', '=', ':']) || bare.starts_with("--")
+}
+
+/// Letters in one of the three ways that words are written: `word`, `Word`, `WORD`.
+fn is_word(word: &str) -> bool {
+    let mut chars = word.chars();
+    let Some(first) = chars.next() else {
+        return false;
+    };
+    let rest = chars.as_str();
+    rest.chars().count() >= 1
+        && word.chars().all(char::is_alphabetic)
+        && (rest.chars().all(char::is_lowercase) || (first.is_uppercase() && rest.chars().all(char::is_uppercase)))
+}
+
+/// Whether no other word touches it where the prose is interrupted by markup: `recie**ve**` is left alone.
+fn stands_alone(text: &str, word: &Range<usize>, prose: &Range<usize>) -> bool {
+    let touches = |c: char| c.is_alphanumeric() || matches!(c, '`' | '_' | '\\' | '&' | '{' | '}');
+    let markup = |c: char| matches!(c, '_' | '*' | '~');
+    let before = text[..word.start].chars().rev().find(|c| !markup(*c));
+    let after = text[word.end..].chars().find(|c| !markup(*c));
+    let open = word.start > prose.start || !before.is_some_and(touches);
+    open && (word.end < prose.end || !after.is_some_and(touches))
+}
+
+/// Short words with a capital inside a sentence, and short words in capitals, are mostly names.
+fn is_perhaps_a_name(text: &str, range: &Range<usize>) -> bool {
+    let word = &text[range.clone()];
+    let length = word.chars().count();
+    if !word.starts_with(char::is_uppercase) {
+        return length <= 2;
+    }
+    let in_capitals = word.chars().all(char::is_uppercase);
+    let before = text[..range.start].trim_end_matches([' ', '\t']).chars().next_back();
+    let inside_sentence = before.is_some_and(|c| c.is_alphanumeric() || matches!(c, ',' | ';' | '(' | '/'));
+    (in_capitals && length <= 5) || (length <= 4 && inside_sentence)
+}
+
+fn words_in_code<'a>(page: &Page, text: &'a str) -> HashSet<&'a str> {
+    let inside = page.code.iter().filter_map(|range| text.get(range.clone()));
+    inside.flat_map(|code| code.split(|c: char| !c.is_alphanumeric())).filter(|word| !word.is_empty()).collect()
+}
+
+/// The correction written as the word is: small, with a capital, or in capitals.
+fn in_case_of(word: &str, correction: &str) -> Option<String> {
+    let mut letters = word.chars();
+    let first = letters.next()?;
+    let written = if !first.is_uppercase() {
+        correction.to_owned()
+    } else if letters.next().is_some_and(char::is_uppercase) {
+        correction.to_uppercase()
+    } else {
+        let mut rest = correction.chars();
+        rest.next()?.to_uppercase().chain(rest).collect()
+    };
+    Some(written).filter(|written| written != word)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn corrected(path: &str, text: &str) -> String {
+        let mut edits = Edits::default();
+        for typo in find(&parse(path, text), text) {
+            if let Verdict::Correct(correction) = typo.verdict {
+                edits.replace(typo.range, correction);
+            }
+        }
+        edits.apply(text)
+    }
+
+    #[test]
+    fn typos_are_corrected_in_their_case() {
+        assert_eq!(
+            corrected("a.md", "You recieve teh mail. Teh RECIEVED ones."),
+            "You receive the mail. The RECEIVED ones."
+        );
+        assert_eq!(
+            corrected("a.md", "# Recieve **teh** _tabel's_ non-existant"),
+            "# Receive **the** _table's_ non-existent"
+        );
+    }
+
+    #[test]
+    fn what_is_no_prose_is_left_alone() {
+        for text in [
+            "---\ntitle: Recieve teh\n---\n",
+            "`recieve` and ``teh``",
+            "```\nrecieve\n```",
+            "    recieve",
+            "[x](recieve/teh.md \"x\")",
+            "<https://recieve.example>",
+            "https://recieve.example/teh recieve.md docs/recieve recieve@example.com",
+            "recieveMail recieve_mail RecieveMail recieve2 --recieve $recieve @recieve #recieve",
+            "<Recieve teh=\"teh\" />",
+            "recie**ve**",
+            "`x`recieve",
+            "&recieve;",
+        ] {
+            assert_eq!(corrected("a.md", text), text);
+        }
+    }
+
+    #[test]
+    fn what_is_not_certain_is_left_and_named() {
+        let text = "We thw it for Flate and the NAM; `tabel` is a tabel.";
+        assert_eq!(corrected("a.md", text), text.replace("Flate", "Flat"));
+        let left = find(&parse("a.md", text), text);
+        let left: Vec<&str> = left
+            .iter()
+            .filter(|it| matches!(it.verdict, Verdict::Leave(_)))
+            .map(|it| &text[it.range.clone()])
+            .collect();
+        assert_eq!(left, ["thw", "NAM", "tabel"]);
+    }
+
+    #[test]
+    fn no_correction_is_a_typo_itself() {
+        for (_, corrections) in typos_dict::WORD.map.entries() {
+            if let [correction] = corrections {
+                assert!(typos_dict::WORD.find(&UniCase::new(correction)).is_none(), "{correction}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn only_prose_changes_and_a_second_time_nothing(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "recieve", "Teh", " ", "\n", "\n\n", "# ", "`teh`", "[teh](recieve)", "```\nteh\n```\n", "<Teh teh='teh'>",
+                "- ", "| ", "*", "_", "\\", "{teh}", "&teh;", "ä", "'s", "'t", ".", "/", "-", "https://teh", "ー",
+            ]), 0..24),
+            path in prop::sample::select(vec!["a.md", "a.mdx"]),
+        ) {
+            let text = format!("---\ntitle: teh\n---\n{}", parts.concat());
+            let page = parse(path, &text);
+            for typo in find(&page, &text) {
+                prop_assert!(page.prose.iter().any(|it| it.start <= typo.range.start && typo.range.end <= it.end));
+            }
+            let once = corrected(path, &text);
+            prop_assert_eq!(corrected(path, &once), once.clone());
+        }
+    }
+}

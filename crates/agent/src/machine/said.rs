@@ -1,0 +1,120 @@
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a model said in one answer. This is what is recorded, so fields may be added but not renamed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Said {
+    /// The model, as it was configured.
+    pub(crate) model: String,
+    /// What it wrote.
+    pub(crate) text: String,
+    /// The tools it wants to be run.
+    pub(crate) calls: Vec<Call>,
+    /// Why it stopped.
+    pub(crate) stop: Stop,
+    /// What it thought, as far as its provider wants to have that back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) thoughts: Vec<Thought>,
+}
+
+/// A tool that a model wants to be run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Call {
+    /// What its result is to be named after.
+    pub(crate) id: String,
+    /// The tool.
+    pub(crate) name: String,
+    /// An object if the model did it right; the raw text if that is not JSON.
+    pub(crate) arguments: Value,
+    /// What the provider wants to have back with the call.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) signatures: Vec<String>,
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Stop {
+    /// It has said what it wanted to say.
+    #[default]
+    Done,
+    /// It was cut off.
+    Length,
+    /// It does not want to, or a filter does not let it.
+    Refused,
+}
+
+/// A piece of thinking.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Thought {
+    /// The signature of the text that follows it, if one does.
+    Signature(String),
+    /// The text.
+    Text(String),
+    /// Something that only the provider understands.
+    Opaque(Value),
+}
+
+impl Thought {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Signature(text) | Self::Text(text) => text.len(),
+            Self::Opaque(value) => value.to_string().len(),
+        }
+    }
+}
+
+impl Said {
+    /// About how much room it takes in a request.
+    pub(crate) fn bytes(&self) -> usize {
+        let calls: usize = self.calls.iter().map(Call::bytes).sum();
+        let thoughts: usize = self.thoughts.iter().map(Thought::bytes).sum();
+        self.text.len() + calls + thoughts
+    }
+}
+
+impl Said {
+    /// Gives calls an id of their own where the provider gave none, one that was there before, or an odd one. `answer`
+    /// is the number of the answer; `ids` are those that were there before.
+    pub(crate) fn name_calls(&mut self, ids: &mut HashSet<String>, answer: u32) {
+        for (at, call) in self.calls.iter_mut().enumerate() {
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+            let fine = !call.id.is_empty() && call.id.len() <= 64 && call.id.chars().all(plain);
+            if !fine || ids.contains(&call.id) {
+                let free = (0..).map(|more| format!("call_{answer}_{}", at + more)).find(|id| !ids.contains(id));
+                call.id = free.unwrap_or_default();
+            }
+            ids.insert(call.id.clone());
+        }
+    }
+}
+
+impl Call {
+    /// Cuts long arguments. What is no object is left out: it was wrong anyway.
+    pub(super) fn shorten(&mut self) {
+        const MOST: usize = 200;
+        match &mut self.arguments {
+            Value::Object(members) => {
+                for (_, value) in members.iter_mut() {
+                    match value {
+                        Value::String(text) if text.len() > MOST => *text = crate::text::short(text, MOST / 2),
+                        Value::Array(_) | Value::Object(_) if value.to_string().len() > MOST => *value = Value::Null,
+                        _ => {}
+                    }
+                }
+            }
+            other => *other = Value::Null,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let signatures: usize = self.signatures.iter().map(String::len).sum();
+        // The id stands there twice, and there is some punctuation.
+        self.name.len() + 2 * self.id.len() + self.arguments.to_string().len() + signatures + 60
+    }
+}

@@ -1,0 +1,149 @@
+use super::{Call, MOST_CALLS, Said, Stop, ToolResult};
+use crate::tools;
+
+/// What has happened.
+pub(crate) enum Event {
+    /// The work begins.
+    Start,
+    /// The user has written more. Only before a call.
+    Prompted(Vec<String>),
+    /// The model has answered.
+    Answered {
+        /// What it said.
+        said: Said,
+        /// Tokens in and out.
+        tokens: u64,
+        /// US dollars.
+        cost: f64,
+    },
+    /// The provider finds the talk too long.
+    TooLong,
+    /// The calls were run.
+    Ran {
+        /// What came out, in the order of the calls.
+        outcomes: Vec<Ran>,
+        /// Whether anything is different from the beginning.
+        edited: bool,
+    },
+    /// The change was checked.
+    Checked(Vec<String>),
+}
+
+/// What is to be done next. There is always exactly one thing, so nothing can hang.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Effect {
+    /// Ask the model.
+    Call,
+    /// Run these.
+    Run(Vec<Call>),
+    /// Check the change.
+    Check,
+    /// The work is done.
+    Finish(Finish),
+    /// The work cannot be done; why, as one sentence.
+    Fail(String),
+}
+
+/// What a model says at the end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Finish {
+    /// What the change is called.
+    pub(crate) title: String,
+    /// What it says to the user.
+    pub(crate) summary: String,
+}
+
+/// What came out of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ran {
+    /// What the model is told.
+    pub(crate) text: String,
+    /// Whether it worked.
+    pub(crate) ok: bool,
+    /// Whether there is such a tool and the arguments fit.
+    pub(crate) valid: bool,
+}
+
+/// Where the machine ends by itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Answers of the model a turn of the job.
+    pub(crate) turns: u32,
+    /// Tokens in and out a turn of the job.
+    pub(crate) tokens: u64,
+    /// US dollars a turn of the job.
+    pub(crate) cost: Option<f64>,
+    /// How large the talk may be.
+    pub(crate) context_bytes: usize,
+    /// Answers of the model to repair what the checks find.
+    pub(crate) repair_turns: u32,
+}
+
+/// Where the machine stands.
+pub(super) enum Phase {
+    New,
+    Calling,
+    Running(Running),
+    Checking { id: Option<String>, results: Vec<ToolResult>, finish: Finish },
+    Over,
+}
+
+/// The round in which the model may repair what it has broken.
+pub(super) struct Repair {
+    pub(super) left: u32,
+    pub(super) finish: Finish,
+}
+
+/// The calls of one answer.
+pub(super) struct Running {
+    /// All of them.
+    pub(super) all: Vec<Call>,
+    /// Those to run.
+    pub(super) calls: Vec<Call>,
+    /// The one that wants to end the work: its place, and what it says or what is wrong with it.
+    pub(super) finish: Option<(usize, Result<Finish, String>)>,
+    /// Whether the answer was cut off.
+    pub(super) cut_off: bool,
+}
+
+impl Running {
+    pub(super) fn of(said: &Said) -> Self {
+        let all = &said.calls;
+        let is_finish = |call: &Call| call.name == tools::FINISH;
+        let finish = all.iter().take(MOST_CALLS).position(is_finish);
+        Self {
+            all: all.clone(),
+            cut_off: said.stop == Stop::Length,
+            calls: all.iter().take(MOST_CALLS).filter(|call| !is_finish(call)).cloned().collect(),
+            finish: finish.and_then(|at| Some((at, tools::read_finish(&all.get(at)?.arguments)))),
+        }
+    }
+
+    /// Pairs each call with its result. The one of the call that ends the work is yet to be filled in; its id.
+    #[allow(clippy::type_complexity, reason = "one caller, which takes it apart at once")]
+    pub(super) fn results(
+        &self,
+        outcomes: Vec<Ran>,
+    ) -> (Option<String>, Option<Result<Finish, String>>, Vec<ToolResult>) {
+        let mut outcomes = outcomes.into_iter();
+        let result = |(at, call): (usize, &Call)| {
+            let text = if at >= MOST_CALLS {
+                format!("Not run: only the first {MOST_CALLS} calls of an answer are.")
+            } else if call.name == tools::FINISH {
+                "Not done: call `finish` once.".to_owned()
+            } else {
+                outcomes.next().map_or_else(|| "Not run.".to_owned(), |ran| ran.text)
+            };
+            ToolResult { id: call.id.clone(), name: call.name.clone(), text }
+        };
+        let results: Vec<ToolResult> = self.all.iter().enumerate().map(result).collect();
+        let id = self.finish.as_ref().and_then(|(at, _)| Some(self.all.get(*at)?.id.clone()));
+        (id, self.finish.as_ref().map(|(_, finish)| finish.clone()), results)
+    }
+
+    /// What was called with what result, to see when the same is done again.
+    pub(super) fn signature(&self, results: &[ToolResult]) -> String {
+        let one = |(call, result): (&Call, &ToolResult)| format!("{}{}{}\0", call.name, call.arguments, result.text);
+        self.all.iter().zip(results).map(one).collect()
+    }
+}

@@ -1,0 +1,224 @@
+use std::collections::VecDeque;
+use std::io;
+
+use copydesk_domain::Usage;
+use copydesk_forge::{FileChange, Workspace};
+use serde_json::json;
+
+use super::call::{self, NoAnswer};
+use super::history::{History, Prompts, Recorded, tokens_of};
+use super::provider::Heard;
+use super::settings::Secret;
+use super::{ModelEditor, events, request};
+use crate::machine::{Call, Effect, Event, Finish, Machine, Ran};
+use crate::{Answer, Assignment, EditFailure, Edited, Notebook, prompt, tools};
+
+/// Does what the machine says until it says that it is over.
+pub(super) async fn edit(editor: &ModelEditor, assignment: Assignment<'_>) -> Result<Edited, EditFailure> {
+    let (mut desk, mut machine) = Desk::set_up(editor, assignment).await?;
+    let mut effect = machine.handle(Event::Start);
+    loop {
+        let event = match effect {
+            Effect::Call => desk.answer(&mut machine).await?,
+            Effect::Run(calls) => desk.run(calls).await?,
+            Effect::Check => desk.check().await?,
+            Effect::Finish(finish) => return desk.clear(finish),
+            Effect::Fail(sentence) => return Err(EditFailure::Fatal(sentence)),
+        };
+        effect = machine.handle(event);
+    }
+}
+
+/// Where one turn of a job is worked on.
+struct Desk<'a> {
+    editor: &'a ModelEditor,
+    notebook: &'a dyn Notebook,
+    turn: u32,
+    key: Option<Secret>,
+    docs_paths: Vec<String>,
+    /// None only while a tool has it.
+    workspace: Option<Workspace>,
+    /// What the workspace held when the turn began.
+    before: Vec<FileChange>,
+    recorded: VecDeque<Recorded>,
+    prompts: Prompts,
+    /// The number of the last prompt that an answer was given to.
+    taken_through: u32,
+    answers: u64,
+    /// Whether the last answer was new. What follows from one that was recorded was told before.
+    live: bool,
+}
+
+impl<'a> Desk<'a> {
+    async fn set_up(editor: &'a ModelEditor, assignment: Assignment<'a>) -> Result<(Desk<'a>, Machine), EditFailure> {
+        let Assignment { project_id, turn, first_message, messages, workspace, docs_paths, notebook } = assignment;
+        let key = editor.settings.keys.key(project_id);
+        if key.is_none() && editor.line.needs_key() {
+            return Err(EditFailure::Fatal("There is no API key for the model provider.".to_owned()));
+        }
+        let answers = notebook.answers().await?;
+        let before = workspace.changes();
+        let mut desk = Desk {
+            editor,
+            notebook,
+            turn,
+            key,
+            docs_paths: docs_paths.to_vec(),
+            workspace: Some(workspace),
+            before,
+            recorded: VecDeque::new(),
+            prompts: Prompts::default(),
+            taken_through: 0,
+            answers: 0,
+            live: false,
+        };
+        let room = editor.limits().context_bytes / 4;
+        let context = desk
+            .with_workspace(move |workspace, docs_paths| prompt::context(&**workspace.base(), docs_paths, room))
+            .await?;
+        let history = History::new(&context, answers, turn, first_message, messages);
+        desk.recorded = history.recorded;
+        desk.prompts = history.prompts;
+        desk.taken_through = desk.prompts.shown;
+        desk.answers = history.answers.saturating_sub(desk.recorded.len() as u64);
+        let machine = Machine::new(history.talk, editor.limits());
+        Ok((desk, machine))
+    }
+
+    /// The next answer: a recorded one if there is one, else one from the model.
+    async fn answer(&mut self, machine: &mut Machine) -> Result<Event, EditFailure> {
+        if let Some(recorded) = self.recorded.pop_front() {
+            self.show_prompts(machine, recorded.seen_through);
+            return Ok(self.take_in(recorded, false));
+        }
+        self.prompts.add(self.notebook.messages_after(self.prompts.known).await?);
+        self.show_prompts(machine, u32::MAX);
+        let settings = &self.editor.settings;
+        let request = request::request(settings.provider, &settings.name, machine.talk());
+        let asked = machine.talk().bytes() + self.editor.fixed_bytes;
+        let pause = settings.pause;
+        let heard = match call::ask(&self.editor.line, request, self.key.as_ref(), pause, self.editor.random).await {
+            Ok(heard) => heard,
+            Err(NoAnswer::TooLong) => return Ok(Event::TooLong),
+            Err(NoAnswer::Failed(failure)) => return Err(failure),
+        };
+        let recorded = self.record(heard, asked).await?;
+        Ok(self.take_in(recorded, true))
+    }
+
+    fn show_prompts(&mut self, machine: &mut Machine, through: u32) {
+        let prompts = self.prompts.through(through);
+        if !prompts.is_empty() {
+            machine.handle(Event::Prompted(prompts));
+        }
+    }
+
+    /// Writes an answer down before anything is done with it, since it was paid for.
+    async fn record(&mut self, heard: Heard, asked: usize) -> Result<Recorded, EditFailure> {
+        let usage = self.editor.usage(&heard, asked);
+        let seen_through = self.prompts.shown;
+        let said = serde_json::to_value(&heard.said)
+            .map_err(|_| EditFailure::Fatal("The model's answer could not be kept.".to_owned()))?;
+        let answer = Answer { turn: self.turn, seen_through, said, usage: usage.clone() };
+        self.notebook.record_answer(&answer).await?;
+        let told = json!({
+            "number": self.answers + 1,
+            "inputTokens": usage.input_tokens,
+            "outputTokens": usage.output_tokens,
+            "costUsd": usage.cost_usd,
+            "toolCalls": heard.said.calls.len(),
+        });
+        self.notebook.tell("model_call", told).await?;
+        Ok(Recorded { seen_through, said: heard.said, usage })
+    }
+
+    fn take_in(&mut self, recorded: Recorded, live: bool) -> Event {
+        self.live = live;
+        self.answers += 1;
+        self.taken_through = self.prompts.shown;
+        let cost = recorded.usage.cost_usd.unwrap_or(0.0);
+        Event::Answered { said: recorded.said, tokens: tokens_of(&recorded.usage), cost }
+    }
+
+    async fn run(&mut self, calls: Vec<Call>) -> Result<Event, EditFailure> {
+        let mut outcomes = Vec::with_capacity(calls.len());
+        for call in calls {
+            let (ran, call) = self.run_one(call).await?;
+            if self.live {
+                self.tell_about(&call, &ran).await?;
+            }
+            outcomes.push(ran);
+        }
+        let workspace = self.workspace()?;
+        let edited =
+            if self.before.is_empty() { !workspace.is_unchanged() } else { workspace.changes() != self.before };
+        Ok(Event::Ran { outcomes, edited })
+    }
+
+    async fn run_one(&mut self, call: Call) -> Result<(Ran, Call), EditFailure> {
+        let reviewer = self.editor.reviewer.clone();
+        self.with_workspace(move |workspace, docs_paths| {
+            let review = |workspace: &Workspace| reviewer(workspace, docs_paths);
+            Ok((tools::run(workspace, &call, &review)?, call))
+        })
+        .await
+    }
+
+    async fn tell_about(&self, call: &Call, ran: &Ran) -> Result<(), EditFailure> {
+        if let Some(items) = tools::plan_items(&call.name, &call.arguments).filter(|_| ran.ok) {
+            self.notebook.tell("plan", json!({"items": items})).await?;
+        }
+        Ok(self.notebook.tell("tool_call", events::tool_call(call, ran)).await?)
+    }
+
+    async fn check(&mut self) -> Result<Event, EditFailure> {
+        let reviewer = self.editor.reviewer.clone();
+        let findings = self.with_workspace(move |workspace, docs_paths| reviewer(workspace, docs_paths)).await?;
+        if self.live && !findings.is_empty() {
+            self.notebook.tell("repairing", events::repairing(&findings)).await?;
+        }
+        Ok(Event::Checked(findings))
+    }
+
+    /// Lends the workspace to a thread that may block.
+    async fn with_workspace<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut Workspace, &[String]) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, EditFailure> {
+        let lost = || EditFailure::Fatal("A tool broke down.".to_owned());
+        let mut workspace = self.workspace.take().ok_or_else(lost)?;
+        let docs_paths = self.docs_paths.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work(&mut workspace, &docs_paths);
+            (workspace, done)
+        });
+        let (workspace, done) = done.await.map_err(|_| lost())?;
+        self.workspace = Some(workspace);
+        done.map_err(|_| EditFailure::Retry("The repository could not be read.".to_owned()))
+    }
+
+    fn workspace(&self) -> Result<&Workspace, EditFailure> {
+        self.workspace.as_ref().ok_or_else(|| EditFailure::Fatal("A tool broke down.".to_owned()))
+    }
+
+    fn clear(self, finish: Finish) -> Result<Edited, EditFailure> {
+        let Finish { title, summary } = finish;
+        let taken_through = self.taken_through;
+        let workspace = self.workspace.ok_or_else(|| EditFailure::Fatal("A tool broke down.".to_owned()))?;
+        Ok(Edited { workspace, title, summary, taken_through })
+    }
+}
+
+impl ModelEditor {
+    /// What an answer cost. Tokens are estimated if the provider does not count them.
+    fn usage(&self, heard: &Heard, asked: usize) -> Usage {
+        let (input_tokens, output_tokens) =
+            heard.usage.unwrap_or_else(|| (super::tokens_in(asked), super::tokens_in(heard.said.bytes())));
+        let price = |tokens: u64, price: f64| tokens as f64 * price / 1_000_000.0;
+        let cost_usd = match (self.settings.input_price, self.settings.output_price) {
+            (Some(input), Some(output)) => Some(price(input_tokens, input) + price(output_tokens, output)),
+            _ => None,
+        };
+        Usage { input_tokens, output_tokens, model_calls: 1, cost_usd }
+    }
+}

@@ -1,0 +1,63 @@
+use copydesk_forge::Workspace;
+
+use super::Answer;
+use super::schema::tool_input;
+
+tool_input! {
+    /// Writes a whole text file, new or not. Use `edit_file` to change a part of a file.
+    WriteFile as "write_file" {
+        /// The path of the file, relative to the repository.
+        path: String,
+        /// All that the file is to hold.
+        text: String,
+    }
+}
+
+tool_input! {
+    /// Moves or renames a text file. Links to it, navigation and redirects are not changed by this; do that as well.
+    MoveFile as "move_file" {
+        /// Where it is.
+        from: String,
+        /// Where it is to be. Nothing may be there yet.
+        to: String,
+    }
+}
+
+tool_input! {
+    /// Deletes a text file.
+    DeleteFile as "delete_file" {
+        /// The path of the file, relative to the repository.
+        path: String,
+    }
+}
+
+pub(super) fn write(workspace: &mut Workspace, input: WriteFile) -> Answer {
+    let path = workspace.may_write(&input.path)?;
+    let before = match workspace.entry(&path)? {
+        Some(entry) if entry.kind.is_file() => Some(workspace.text(&path)?),
+        _ => None,
+    };
+    let text = match &before {
+        Some(before) => with_line_ends_of(before, input.text),
+        None => input.text,
+    };
+    let lines = text.lines().count();
+    let done = if before.is_some() { "Replaced" } else { "Wrote" };
+    workspace.write(&path, text)?;
+    Ok(format!("{done} {path}, {lines} lines."))
+}
+
+/// The text with the line ends of the one it replaces, so that a change is not larger than it is meant to be.
+pub(super) fn with_line_ends_of(before: &str, text: String) -> String {
+    if before.contains("\r\n") && !text.contains('\r') { text.replace('\n', "\r\n") } else { text }
+}
+
+pub(super) fn rename(workspace: &mut Workspace, input: &MoveFile) -> Answer {
+    workspace.rename(&input.from, &input.to)?;
+    Ok(format!("Moved {} to {}. Now see to links, navigation and redirects that name it.", input.from, input.to))
+}
+
+pub(super) fn delete(workspace: &mut Workspace, input: &DeleteFile) -> Answer {
+    workspace.delete(&input.path)?;
+    Ok(format!("Deleted {}. Now see to links and navigation that name it.", input.path))
+}

@@ -1,0 +1,166 @@
+//! What a model can do: each tool is a function of the workspace and its input. It sees nothing else, so it does the
+//! same again when a turn is done again after a crash. Errors are sentences for the model; every answer is bounded.
+
+mod change;
+mod edit;
+mod list;
+mod read;
+mod schema;
+mod search;
+mod session;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+
+use copydesk_forge::{Refusal, Workspace};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::machine::{Call, Ran};
+use crate::text::{head, short};
+pub(crate) use session::{FINISH, LONGEST_SUMMARY, list_findings, plan_items, read_finish};
+
+/// The most bytes of a tool's answer.
+const LONGEST_ANSWER: usize = 30_000;
+
+/// What a model is told about a tool.
+#[derive(Debug, Clone)]
+pub(crate) struct Definition {
+    pub(crate) name: &'static str,
+    pub(crate) description: &'static str,
+    pub(crate) schema: Value,
+}
+
+/// Finds what a change breaks, as sentences.
+pub(crate) type Review<'a> = &'a dyn Fn(&Workspace) -> io::Result<Vec<String>>;
+
+/// Why a tool does not do something.
+#[derive(Debug)]
+pub(crate) enum Unable {
+    /// A sentence for the model.
+    Told(String),
+    /// The repository cannot be read; no fault of the model.
+    Unreadable(io::Error),
+}
+
+impl From<Refusal> for Unable {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Refused(sentence) => Self::Told(sentence),
+            Refusal::Unreadable(error) => Self::Unreadable(error),
+        }
+    }
+}
+
+impl From<io::Error> for Unable {
+    fn from(error: io::Error) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
+fn told<T>(sentence: impl Into<String>) -> Result<T, Unable> {
+    Err(Unable::Told(sentence.into()))
+}
+
+type Answer = Result<String, Unable>;
+
+/// All tools, in the order in which a model is told about them.
+pub(crate) fn definitions() -> Vec<Definition> {
+    vec![
+        list::ListFiles::definition(),
+        search::Search::definition(),
+        read::ReadFile::definition(),
+        edit::EditFile::definition(),
+        change::WriteFile::definition(),
+        change::MoveFile::definition(),
+        change::DeleteFile::definition(),
+        session::CheckDocs::definition(),
+        session::Plan::definition(),
+        session::Finish::definition(),
+    ]
+}
+
+/// Runs a call. An error means that the repository cannot be read.
+pub(crate) fn run(workspace: &mut Workspace, call: &Call, review: Review<'_>) -> io::Result<Ran> {
+    let done = match call.name.as_str() {
+        list::ListFiles::TOOL => with(call, |input| list::run(workspace, &input)),
+        search::Search::TOOL => with(call, |input| search::run(workspace, &input)),
+        read::ReadFile::TOOL => with(call, |input| read::run(workspace, &input)),
+        edit::EditFile::TOOL => with(call, |input| edit::run(workspace, &input)),
+        change::WriteFile::TOOL => with(call, |input| change::write(workspace, input)),
+        change::MoveFile::TOOL => with(call, |input| change::rename(workspace, &input)),
+        change::DeleteFile::TOOL => with(call, |input| change::delete(workspace, &input)),
+        session::CheckDocs::TOOL => with(call, |_: session::CheckDocs| session::check(workspace, review)),
+        session::Plan::TOOL => with(call, |input| session::plan(&input)),
+        _ => Err(unknown(&call.name)),
+    };
+    let most = if call.name == read::ReadFile::TOOL { read::LONGEST_ANSWER } else { LONGEST_ANSWER };
+    match done {
+        Err(text) => Ok(Ran { text: bounded(text, most), ok: false, valid: false }),
+        Ok(Ok(text)) => Ok(Ran { text: bounded(text, most), ok: true, valid: true }),
+        Ok(Err(Unable::Told(text))) => {
+            Ok(Ran { text: bounded(format!("Error: {text}"), most), ok: false, valid: true })
+        }
+        Ok(Err(Unable::Unreadable(error))) => Err(error),
+    }
+}
+
+/// Reads the input of a tool and runs it; says what is wrong with the input if it does not fit.
+fn with<T: DeserializeOwned>(call: &Call, run: impl FnOnce(T) -> Answer) -> Result<Answer, String> {
+    input(&call.name, &call.arguments).map(run)
+}
+
+fn input<T: DeserializeOwned>(name: &str, arguments: &Value) -> Result<T, String> {
+    match arguments {
+        Value::Object(_) => T::deserialize(arguments).map_err(|error| {
+            format!("Error: the arguments of `{name}` do not fit: {}.", short(&error.to_string(), 300))
+        }),
+        Value::Null => T::deserialize(json!({})).map_err(|error| {
+            format!("Error: the arguments of `{name}` do not fit: {}.", short(&error.to_string(), 300))
+        }),
+        Value::String(raw) => {
+            Err(format!("Error: the arguments of `{name}` are not a JSON object. They begin with: {}", short(raw, 200)))
+        }
+        _ => Err(format!("Error: the arguments of `{name}` are not a JSON object.")),
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let names: Vec<&str> = definitions().iter().map(|definition| definition.name).collect();
+    format!("Error: there is no tool `{}`. The tools are: {}.", short(name, 60), names.join(", "))
+}
+
+fn bounded(text: String, most: usize) -> String {
+    if text.len() <= most { text } else { format!("{}\n(cut off here: too long)", head(&text, most)) }
+}
+
+/// A folder as the workspace wants it: no `./`, no slash at the end, empty for everything.
+fn folder_of(text: Option<&str>) -> Result<String, Unable> {
+    let text = text.unwrap_or_default().trim();
+    let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    if parts.contains(&"..") || text.len() > 1024 || text.contains('\0') {
+        return told(format!("{:?} leaves the repository", short(text, 200)));
+    }
+    Ok(parts.join("/"))
+}
+
+/// All files of a folder, or the one file if the path is that of a file.
+fn files_below(workspace: &Workspace, folder: &str) -> Result<Vec<String>, Unable> {
+    let is_file = !folder.is_empty() && workspace.entry(folder)?.is_some_and(|entry| entry.kind.is_file());
+    Ok(if is_file { vec![folder.to_owned()] } else { workspace.list(folder)? })
+}
+
+/// Matches paths by a glob. One without a slash is about names, wherever they are.
+fn glob_of(pattern: &str) -> Result<globset::GlobMatcher, Unable> {
+    let pattern = pattern.trim().trim_start_matches("./").trim_start_matches('/');
+    if pattern.len() > 500 {
+        return told("the pattern has more than 500 bytes");
+    }
+    let whole = if pattern.contains('/') { pattern.to_owned() } else { format!("**/{pattern}") };
+    globset::GlobBuilder::new(&whole)
+        .literal_separator(true)
+        .build()
+        .map(|glob| glob.compile_matcher())
+        .map_err(|error| Unable::Told(format!("{:?} is not a glob: {}", short(pattern, 100), error.kind())))
+}

@@ -1,0 +1,66 @@
+use std::fmt::Write;
+
+use copydesk_forge::Workspace;
+
+use super::schema::tool_input;
+use super::{Answer, told};
+use crate::text::short;
+
+/// How many lines are shown at once.
+const MOST_LINES: usize = 2_000;
+/// The most bytes of a line.
+const LONGEST_LINE: usize = 4_000;
+/// The most bytes of an answer; more than that of other tools, since pages are long.
+pub(super) const LONGEST_ANSWER: usize = 50_000;
+
+tool_input! {
+    /// Reads a text file. Each line is shown with its number, a colon and a space, which are not part of the file. At
+    /// most 2000 lines are shown; read the rest with `from_line`.
+    ReadFile as "read_file" {
+        /// The path of the file, relative to the repository.
+        path: String,
+        /// The first line to show, from 1.
+        from_line: Option<u32>,
+        /// The last line to show.
+        to_line: Option<u32>,
+    }
+}
+
+pub(super) fn run(workspace: &Workspace, input: &ReadFile) -> Answer {
+    let text = workspace.text(&input.path)?;
+    if text.is_empty() {
+        return Ok("(The file is empty.)".to_owned());
+    }
+    let count = text.lines().count();
+    let from = input.from_line.map_or(1, |line| line as usize).max(1);
+    let to = input.to_line.map_or(count, |line| line as usize).min(count);
+    if from > count {
+        return told(format!("{:?} has only {count} lines", input.path));
+    }
+    if to < from {
+        return told(format!("line {to} is before line {from}"));
+    }
+    let (shown, last) = number_lines(&text, from, to);
+    let note = if last < to || from > 1 || to < count {
+        format!("(lines {from} to {last} of {count})\n")
+    } else {
+        String::new()
+    };
+    Ok(format!("{note}{shown}"))
+}
+
+/// The lines with their numbers, as many as fit, and the last one that did.
+fn number_lines(text: &str, from: usize, to: usize) -> (String, usize) {
+    let mut shown = String::new();
+    let mut last = from;
+    let lines = text.lines().enumerate().skip(from - 1).take(MOST_LINES.min(to + 1 - from));
+    for (at, line) in lines {
+        if shown.len() + line.len().min(LONGEST_LINE) + 100 > LONGEST_ANSWER {
+            break;
+        }
+        // Writing to a string cannot fail.
+        let _ = writeln!(shown, "{}: {}", at + 1, short(line, LONGEST_LINE));
+        last = at + 1;
+    }
+    (shown, last)
+}

@@ -1,0 +1,85 @@
+use copydesk_forge::Workspace;
+use serde_json::Value;
+
+use super::schema::tool_input;
+use super::{Answer, Review, input, told};
+use crate::machine;
+use crate::text::{head, one_line};
+
+/// The tool that ends the work.
+pub(crate) const FINISH: &str = "finish";
+/// The most bytes of a summary.
+pub(crate) const LONGEST_SUMMARY: usize = 8_000;
+const MOST_ITEMS: usize = 20;
+const LONGEST_ITEM: usize = 200;
+const LONGEST_FINDINGS: usize = 20_000;
+
+tool_input! {
+    /// Checks the documentation as it is now: syntax, front matter, navigation, links, anchors, images, redirects. Shows
+    /// only problems that your changes have brought in.
+    CheckDocs as "check_docs" {}
+}
+
+tool_input! {
+    /// Shows the user a short plan of what you are about to do. Call it again when the plan changes.
+    Plan as "plan" {
+        /// The steps, at most 20, each a short sentence.
+        items: Vec<String>,
+    }
+}
+
+tool_input! {
+    /// Ends the work. Call it when everything is done, or when nothing has to be changed.
+    Finish as "finish" {
+        /// What the change is called, in one line, as the title of a pull request. Leave it out if nothing was changed.
+        title: Option<String>,
+        /// What you did, file by file, and what you left and why; or why nothing had to be changed.
+        summary: String,
+    }
+}
+
+pub(super) fn check(workspace: &Workspace, review: Review<'_>) -> Answer {
+    let findings = review(workspace)?;
+    if findings.is_empty() {
+        return Ok("No new problems.".to_owned());
+    }
+    Ok(format!("{} new problems:\n{}", findings.len(), list_findings(&findings, LONGEST_FINDINGS)))
+}
+
+/// Findings as a list, as many as fit.
+pub(crate) fn list_findings(findings: &[String], most: usize) -> String {
+    let mut list = String::new();
+    for (at, finding) in findings.iter().enumerate() {
+        let line = format!("- {}\n", one_line(finding, 500));
+        if list.len() + line.len() > most {
+            list.push_str(&format!("({} more)\n", findings.len() - at));
+            break;
+        }
+        list.push_str(&line);
+    }
+    list
+}
+
+pub(super) fn plan(input: &Plan) -> Answer {
+    match input.items.len() {
+        0 => told("the plan is empty"),
+        1..=MOST_ITEMS => Ok("The user sees the plan.".to_owned()),
+        count => told(format!("the plan has {count} items; at most {MOST_ITEMS} are allowed")),
+    }
+}
+
+/// The items of a plan as the user is to see them; none if the arguments are not those of a plan.
+pub(crate) fn plan_items(name: &str, arguments: &Value) -> Option<Vec<String>> {
+    let plan: Plan = (name == Plan::TOOL).then(|| input(name, arguments).ok()).flatten()?;
+    Some(plan.items.iter().take(MOST_ITEMS).map(|item| one_line(item, LONGEST_ITEM)).collect())
+}
+
+/// Reads the arguments of the tool that ends the work, or says what is wrong with them.
+pub(crate) fn read_finish(arguments: &Value) -> Result<machine::Finish, String> {
+    let finish: Finish = input(FINISH, arguments)?;
+    if finish.summary.trim().is_empty() {
+        return Err("Error: the summary is empty. Say what you did, or why nothing had to be changed.".to_owned());
+    }
+    let title = finish.title.unwrap_or_default();
+    Ok(machine::Finish { title: head(&title, 1_000).to_owned(), summary: finish.summary })
+}

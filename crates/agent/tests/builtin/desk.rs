@@ -1,0 +1,152 @@
+//! A desk with files on it, to which the editor is called.
+
+use std::sync::{Arc, Mutex};
+
+use copydesk_agent::{Answer, Assignment, BuiltinEditor, EditFailure, Edited, Editor, Notebook, Stopped};
+use copydesk_domain::{Message, Timestamp};
+use copydesk_forge::{Guard, MemoryTree, Workspace};
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+/// Files, what may not be written, and prompts that come in while the editor works.
+pub struct Desk {
+    files: Vec<(String, Vec<u8>)>,
+    forbidden: Vec<String>,
+    later: Vec<Message>,
+}
+
+/// What the editor gives back.
+pub struct Outcome {
+    pub workspace: Workspace,
+    pub title: String,
+    pub summary: String,
+    pub taken_through: u32,
+    pub events: Vec<Value>,
+}
+
+impl Desk {
+    pub fn of(files: &[(&str, &str)]) -> Self {
+        let files = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
+        Self { files, forbidden: Vec::new(), later: Vec::new() }
+    }
+
+    pub fn forbidding(mut self, path: &str) -> Self {
+        self.forbidden.push(path.to_owned());
+        self
+    }
+
+    pub fn later(mut self, number: u32, prompt: &str) -> Self {
+        self.later.push(message(number, prompt));
+        self
+    }
+
+    pub async fn edit(&self, prompt: &str) -> Outcome {
+        self.edit_from(1, &[prompt]).await
+    }
+
+    pub async fn edit_from(&self, first_message: u32, prompts: &[&str]) -> Outcome {
+        let (result, events) = self.run(first_message, prompts).await;
+        let Edited { workspace, title, summary, taken_through } = result.unwrap_or_else(|error| panic!("{error:?}"));
+        Outcome { workspace, title, summary, taken_through, events }
+    }
+
+    /// The sentence with which it fails.
+    pub async fn fail(&self, prompt: &str) -> String {
+        match self.run(1, &[prompt]).await.0 {
+            Err(EditFailure::Fatal(sentence)) => sentence,
+            Err(other) => panic!("{other:?}"),
+            Ok(edited) => panic!("{prompt}: {}", edited.summary),
+        }
+    }
+
+    async fn run(&self, first_message: u32, prompts: &[&str]) -> (Result<Edited, EditFailure>, Vec<Value>) {
+        let messages: Vec<Message> = (1..).zip(prompts).map(|(number, prompt)| message(number, prompt)).collect();
+        let notebook = Notes { later: self.later.clone(), events: Mutex::default() };
+        let forbidden = self.forbidden.clone();
+        let guard: Guard = Arc::new(move |path| match forbidden.iter().any(|one| one == path) {
+            true => Err("it is generated".to_owned()),
+            false => Ok(()),
+        });
+        let workspace = Workspace::new(Arc::new(MemoryTree::of(self.files.clone())), guard);
+        let result = edit(workspace, first_message, &messages, &notebook).await;
+        (result, notebook.events.into_inner().unwrap())
+    }
+}
+
+/// Has the editor do what one prompt says.
+pub async fn edit_workspace(workspace: Workspace, prompt: &str) -> Result<Edited, EditFailure> {
+    let notebook = Notes { later: Vec::new(), events: Mutex::default() };
+    edit(workspace, 1, &[message(1, prompt)], &notebook).await
+}
+
+async fn edit(
+    workspace: Workspace,
+    first_message: u32,
+    messages: &[Message],
+    notebook: &Notes,
+) -> Result<Edited, EditFailure> {
+    let editor = BuiltinEditor::new();
+    assert_eq!(editor.model(), "builtin");
+    let docs_paths = ["docs".to_owned()];
+    let turn = first_message;
+    let assignment = Assignment {
+        project_id: "project",
+        turn,
+        first_message,
+        messages,
+        workspace,
+        docs_paths: &docs_paths,
+        notebook,
+    };
+    editor.edit(assignment).await
+}
+
+impl Outcome {
+    pub fn file(&self, path: &str) -> String {
+        self.workspace.text(path).unwrap()
+    }
+
+    pub fn changed(&self) -> Vec<String> {
+        self.workspace.changed_paths().map(str::to_owned).collect()
+    }
+
+    /// A desk with what the editor left.
+    pub fn as_base(&self) -> Desk {
+        let paths = self.workspace.list("").unwrap();
+        let files = paths.into_iter().map(|path| {
+            let content = self.workspace.read(&path).unwrap().unwrap();
+            (path, content)
+        });
+        Desk { files: files.collect(), forbidden: Vec::new(), later: Vec::new() }
+    }
+}
+
+fn message(number: u32, prompt: &str) -> Message {
+    Message { number, prompt: prompt.to_owned(), created_at: Timestamp::from_millis(0) }
+}
+
+struct Notes {
+    later: Vec<Message>,
+    events: Mutex<Vec<Value>>,
+}
+
+impl Notebook for Notes {
+    fn answers(&self) -> BoxFuture<'_, Result<Vec<Answer>, Stopped>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn record_answer<'a>(&'a self, _: &'a Answer) -> BoxFuture<'a, Result<(), Stopped>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn tell<'a>(&'a self, kind: &'static str, data: Value) -> BoxFuture<'a, Result<(), Stopped>> {
+        assert_eq!(kind, "chore");
+        self.events.lock().unwrap().push(data);
+        Box::pin(async { Ok(()) })
+    }
+
+    fn messages_after(&self, after: u32) -> BoxFuture<'_, Result<Vec<Message>, Stopped>> {
+        let next = self.later.iter().filter(|message| message.number == after + 1).cloned().collect();
+        Box::pin(async { Ok(next) })
+    }
+}

@@ -1,0 +1,138 @@
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use copydesk_agent::{
+    Answer, Assignment, EditFailure, Edited, Editor, KeySource, ModelEditor, ModelSettings, Notebook, Provider, Secret,
+    Stopped,
+};
+use copydesk_domain::{Message, Timestamp};
+use copydesk_forge::{Kind, MemoryTree, Workspace};
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::Value;
+
+use crate::stub::Stub;
+
+pub const KEY: &str = "sk-planted-0123456789abcdef";
+
+/// A notebook in memory.
+#[derive(Default)]
+pub struct Pages {
+    pub answers: Mutex<Vec<Answer>>,
+    pub told: Mutex<Vec<(String, Value)>>,
+    pub messages: Mutex<Vec<Message>>,
+    /// After how many answers the job is lost; 0 for never.
+    pub lost_after: Mutex<usize>,
+}
+
+impl Notebook for Pages {
+    fn answers(&self) -> BoxFuture<'_, Result<Vec<Answer>, Stopped>> {
+        async { Ok(self.answers.lock().unwrap().clone()) }.boxed()
+    }
+
+    fn record_answer<'a>(&'a self, answer: &'a Answer) -> BoxFuture<'a, Result<(), Stopped>> {
+        async {
+            let mut answers = self.answers.lock().unwrap();
+            answers.push(answer.clone());
+            if answers.len() == *self.lost_after.lock().unwrap() { Err(Stopped) } else { Ok(()) }
+        }
+        .boxed()
+    }
+
+    fn tell<'a>(&'a self, kind: &'static str, data: Value) -> BoxFuture<'a, Result<(), Stopped>> {
+        async move {
+            self.told.lock().unwrap().push((kind.to_owned(), data));
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn messages_after(&self, after: u32) -> BoxFuture<'_, Result<Vec<Message>, Stopped>> {
+        async move {
+            let messages = self.messages.lock().unwrap();
+            Ok(messages.iter().filter(|message| message.number > after).cloned().collect())
+        }
+        .boxed()
+    }
+}
+
+impl Pages {
+    pub fn with_prompt(prompt: &str) -> Self {
+        let pages = Self::default();
+        pages.prompt(prompt);
+        pages
+    }
+
+    pub fn prompt(&self, prompt: &str) {
+        let mut messages = self.messages.lock().unwrap();
+        let number = u32::try_from(messages.len()).unwrap() + 1;
+        messages.push(Message { number, prompt: prompt.to_owned(), created_at: Timestamp::from_millis(0) });
+    }
+
+    pub fn kinds(&self) -> Vec<String> {
+        self.told.lock().unwrap().iter().map(|(kind, _)| kind.clone()).collect()
+    }
+
+    /// Everything that was told or kept, as text.
+    pub fn everything(&self) -> String {
+        format!("{:?} {:?}", self.told.lock().unwrap(), self.answers.lock().unwrap())
+    }
+}
+
+pub fn workspace() -> Workspace {
+    let tree = MemoryTree::of([
+        ("docs/a.md", "# A\n\nOld text.\n"),
+        ("docs/b.md", "# B\n\nSee [A](a.md).\n"),
+        ("AGENTS.md", "Write plainly.\n"),
+        (".github/workflows/ci.yml", "on: push\n"),
+    ])
+    .with("docs/link.md", Kind::Symlink, "a.md")
+    .with("docs/logo.png", Kind::File, [0u8, 1, 2]);
+    let guard = |path: &str| {
+        if path.starts_with("docs/") { Ok(()) } else { Err(format!("{path:?} is not documentation")) }
+    };
+    Workspace::new(Arc::new(tree), Arc::new(guard))
+}
+
+pub fn settings(stub: &Stub, provider: Provider) -> ModelSettings {
+    let mut settings = ModelSettings::new(provider, "test-model");
+    settings.base_url = Some(stub.url.clone());
+    settings.keys = KeySource::one(Secret::new(KEY));
+    settings.pause = Duration::from_millis(1);
+    settings
+}
+
+pub fn editor(stub: &Stub, provider: Provider) -> ModelEditor {
+    ModelEditor::new(settings(stub, provider)).unwrap()
+}
+
+/// One turn over a fresh workspace.
+pub async fn turn(editor: &ModelEditor, pages: &Pages, turn: u32, first: u32) -> Result<Edited, EditFailure> {
+    let messages = pages.messages.lock().unwrap().clone();
+    let assignment = Assignment {
+        project_id: "p",
+        turn,
+        first_message: first,
+        messages: &messages,
+        workspace: workspace(),
+        docs_paths: &["docs".to_owned()],
+        notebook: pages,
+    };
+    editor.edit(assignment).await
+}
+
+pub async fn edit(editor: &ModelEditor, pages: &Pages) -> Result<Edited, EditFailure> {
+    turn(editor, pages, 1, 1).await
+}
+
+/// Why it failed for good.
+pub fn fatal(result: Result<Edited, EditFailure>) -> String {
+    match result {
+        Err(EditFailure::Fatal(sentence)) => sentence,
+        Err(other) => panic!("{other:?}"),
+        Ok(edited) => panic!("finished: {}", edited.summary),
+    }
+}
+
+pub fn text(edited: &Edited, path: &str) -> String {
+    edited.workspace.text(path).unwrap()
+}

@@ -1,0 +1,10 @@
+//! The engine `model` against a local server that answers as it is told.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop at once")]
+
+mod desk;
+mod failures;
+mod loops;
+mod real;
+mod replay;
+mod requests;
+mod stub;

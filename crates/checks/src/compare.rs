@@ -1,0 +1,98 @@
+//! What a change brought and what it mended.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Serialize;
+
+use crate::{Check, Finding};
+
+/// How a change compares with its base.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Comparison {
+    /// Every check, in their order.
+    pub checks: Vec<CheckResult>,
+}
+
+/// What one check says about a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckResult {
+    /// The check.
+    pub check: Check,
+    /// Whether there was anything for it to look at.
+    pub ran: bool,
+    /// How many findings the files that it looked at had before.
+    pub found_before: usize,
+    /// What is wrong now and was not before.
+    pub new: Vec<Finding>,
+    /// How many findings are gone.
+    pub fixed: usize,
+}
+
+impl Comparison {
+    /// Whether the change brought nothing new.
+    pub fn is_clean(&self) -> bool {
+        self.checks.iter().all(|result| result.new.is_empty())
+    }
+
+    /// All new findings.
+    pub fn new_findings(&self) -> impl Iterator<Item = &Finding> {
+        self.checks.iter().flat_map(|result| &result.new)
+    }
+}
+
+/// Files that only one side has: a finding that moves from the one kind to the other has moved with its file.
+#[derive(Debug, Default)]
+pub(crate) struct Moves {
+    pub(crate) deleted: HashSet<String>,
+    pub(crate) added: HashSet<String>,
+}
+
+/// The findings of `now` that `base` does not have, and those of `base` that are gone. Places do not matter, numbers do.
+pub(crate) fn difference(base: &[Finding], now: &[Finding], moves: &Moves) -> (Vec<Finding>, Vec<Finding>) {
+    let mut left: HashMap<(Kind, &str, &str), Vec<&Finding>> = HashMap::new();
+    for finding in base {
+        left.entry((kind(finding.check), &finding.path, &finding.subject)).or_default().push(finding);
+    }
+    let mut unmatched = Vec::new();
+    for finding in now {
+        let key = (kind(finding.check), finding.path.as_str(), finding.subject.as_str());
+        if left.get_mut(&key).and_then(Vec::pop).is_none() {
+            unmatched.push(finding);
+        }
+    }
+    let mut moved: HashMap<(Kind, &str), Vec<&Finding>> = HashMap::new();
+    let mut gone = Vec::new();
+    for ((kind, path, subject), findings) in left {
+        if moves.deleted.contains(path) {
+            moved.entry((kind, subject)).or_default().extend(findings);
+        } else {
+            gone.extend(findings);
+        }
+    }
+    let mut new = Vec::new();
+    for finding in unmatched {
+        let key = (kind(finding.check), finding.subject.as_str());
+        let has_moved = moves.added.contains(&finding.path) && moved.get_mut(&key).and_then(Vec::pop).is_some();
+        if !has_moved {
+            new.push(finding.clone());
+        }
+    }
+    gone.extend(moved.into_values().flatten());
+    (new, gone.into_iter().cloned().collect())
+}
+
+/// A link that led nowhere and now leads to a page without its anchor was broken and still is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    Link,
+    Of(Check),
+}
+
+fn kind(check: Check) -> Kind {
+    match check {
+        Check::Links | Check::Anchors => Kind::Link,
+        other => Kind::Of(other),
+    }
+}

@@ -1,0 +1,98 @@
+//! Finds the pages that may lead to something that is gone, by a search for its name before any page is read.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use memchr::memmem::Finder;
+
+use crate::context::Context;
+use crate::page::LinkKind;
+use crate::resolve::{Look, Verdict};
+use crate::{Files, paths};
+
+/// What is gone: files, anchors of pages, redirects.
+#[derive(Debug, Default)]
+pub(crate) struct Trace {
+    /// Paths of files that are gone or have lost anchors.
+    files: BTreeSet<String>,
+    /// What a link to any of it must hold.
+    names: BTreeSet<String>,
+    /// Whether a link to it may hold anything.
+    anything: bool,
+}
+
+impl Trace {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.names.is_empty() && !self.anything
+    }
+
+    /// A file was deleted; also folders, if it was the last file in them.
+    pub(crate) fn file_is_gone<F: Files + ?Sized>(&mut self, path: &str, now: &Look<'_, F>) -> io::Result<()> {
+        self.anchors_are_gone(path);
+        let mut folder = paths::folder(path);
+        while !folder.is_empty() && now.list(folder)?.is_empty() {
+            self.name(paths::file_name(folder));
+            folder = paths::folder(folder);
+        }
+        Ok(())
+    }
+
+    /// A page has lost anchors.
+    pub(crate) fn anchors_are_gone(&mut self, path: &str) {
+        self.files.insert(path.to_owned());
+        let stem = paths::stem(path);
+        // `./` and the name of the folder lead to these; a route with a parameter answers to any name.
+        let is_unnamed = matches!(stem.to_ascii_lowercase().as_str(), "index" | "readme" | "_index");
+        self.anything |= is_unnamed || path.contains('[');
+        self.name(stem);
+    }
+
+    /// A redirect was taken away.
+    pub(crate) fn redirect_is_gone(&mut self, source: &str) {
+        let fixed = source.split('/').filter(|part| !part.starts_with(':') && !part.contains('*'));
+        match fixed.filter(|part| !part.is_empty()).max_by_key(|part| part.len()) {
+            Some(part) => self.name(part),
+            None => self.anything = true,
+        }
+    }
+
+    /// The longest run of plain letters and digits: no way of writing a link hides it.
+    fn name(&mut self, name: &str) {
+        match name.split(|c: char| !c.is_ascii_alphanumeric()).max_by_key(|run| run.len()) {
+            Some(run) if !run.is_empty() => {
+                self.names.insert(run.to_owned());
+            }
+            _ => self.anything = true,
+        }
+    }
+
+    /// A search for all names at once.
+    pub(crate) fn search(&self) -> Search<'_> {
+        Search { finders: self.names.iter().map(|name| Finder::new(name.as_bytes())).collect(), anything: self.anything }
+    }
+}
+
+/// A search for names in pages.
+pub(crate) struct Search<'a> {
+    finders: Vec<Finder<'a>>,
+    anything: bool,
+}
+
+impl Search<'_> {
+    pub(crate) fn is_in(&self, content: &[u8]) -> bool {
+        self.anything || self.finders.iter().any(|finder| finder.find(content).is_some())
+    }
+}
+
+/// Whether a page takes in one of the files as a snippet.
+pub(crate) fn takes_in<F: Files + ?Sized>(context: &Context<'_, F>, path: &str, trace: &Trace) -> io::Result<bool> {
+    let Some(facts) = context.facts(path)? else { return Ok(false) };
+    for link in facts.links.iter().filter(|link| link.kind == LinkKind::Snippet) {
+        if let Verdict::Found(files) = context.snippet(path, link)?
+            && files.iter().any(|file| trace.files.contains(file))
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,245 @@
+//! Tags of HTML and JSX: where they end and what their attributes say.
+
+use std::ops::Range;
+
+use super::script;
+use super::view::Reading;
+use super::{Link, LinkKind, Page};
+
+/// No tag is longer.
+const LONGEST: usize = 32 * 1024;
+
+/// A tag in the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Tag {
+    /// The name; empty for a fragment.
+    pub(super) name: Range<usize>,
+    pub(super) form: Form,
+    pub(super) attributes: Vec<Attribute>,
+    /// All of it, with its brackets.
+    pub(super) range: Range<usize>,
+}
+
+/// Whether a tag opens, closes or does both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Open,
+    Close,
+    Alone,
+}
+
+/// An attribute of a tag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Attribute {
+    pub(super) name: Range<usize>,
+    /// The value without its quotes, if it is plain text.
+    pub(super) value: Option<Range<usize>>,
+}
+
+/// Why there is no tag at a `<`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NoTag {
+    /// It is just a character.
+    Text,
+    /// It cannot be one thing or the other: what is wrong and how far it was read.
+    Broken(&'static str, usize),
+}
+
+/// Whose rules hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Html,
+    Jsx,
+}
+
+/// Reads the tag that starts with the `<` at `at`.
+pub(super) fn read(text: &str, at: usize, dialect: Dialect) -> Result<Tag, NoTag> {
+    let end = text.floor_char_boundary(text.len().min(at.saturating_add(LONGEST)));
+    let bytes = &text.as_bytes()[..end];
+    let mut cursor = at + 1;
+    let closes = bytes.get(cursor) == Some(&b'/');
+    if closes {
+        cursor += 1;
+    }
+    let name = name_from(bytes, cursor);
+    cursor = name.end;
+    match bytes.get(cursor) {
+        None | Some(b' ' | b'\n' | b'\t' | b'\r') if name.is_empty() => return Err(NoTag::Text),
+        Some(b'>' | b'/' | b' ' | b'\n' | b'\t' | b'\r') | None => {}
+        Some(_) if dialect == Dialect::Html => return Err(NoTag::Text),
+        Some(_) if name.is_empty() => return Err(NoTag::Broken("starts a tag without a name; write `\\<`", cursor)),
+        Some(b':' | b'@') => return Err(NoTag::Broken("is no tag; addresses in `<…>` are not MDX", cursor)),
+        Some(_) => return Err(NoTag::Broken("is no tag; write `\\<` for the character", cursor)),
+    }
+    if name.is_empty() && dialect == Dialect::Html {
+        return Err(NoTag::Text);
+    }
+    let mut tag =
+        Tag { name, form: if closes { Form::Close } else { Form::Open }, attributes: Vec::new(), range: at..at };
+    loop {
+        cursor = skip_space(bytes, cursor);
+        match bytes.get(cursor) {
+            Some(b'>') => {
+                tag.range.end = cursor + 1;
+                return Ok(tag);
+            }
+            Some(b'/') => {
+                cursor += 1;
+                if bytes.get(cursor) == Some(&b'>') && !closes {
+                    tag.form = Form::Alone;
+                }
+            }
+            Some(b'{') if dialect == Dialect::Jsx => {
+                cursor = script::after_braces(&text[..end], cursor)
+                    .ok_or(NoTag::Broken("has a brace in its tag that is not closed", cursor))?;
+            }
+            Some(_) => cursor = attribute(&text[..end], cursor, dialect, &mut tag.attributes)?,
+            None => return Err(unfinished(dialect, cursor)),
+        }
+    }
+}
+
+fn unfinished(dialect: Dialect, cursor: usize) -> NoTag {
+    match dialect {
+        Dialect::Html => NoTag::Text,
+        Dialect::Jsx => NoTag::Broken("starts a tag that has no `>`", cursor),
+    }
+}
+
+/// Reads one attribute; gives the position after it.
+fn attribute(text: &str, at: usize, dialect: Dialect, attributes: &mut Vec<Attribute>) -> Result<usize, NoTag> {
+    let bytes = text.as_bytes();
+    let stop = |b: &u8| matches!(b, b' ' | b'\n' | b'\t' | b'\r' | b'=' | b'>' | b'/' | b'{' | b'"' | b'\'' | b'<');
+    let length = bytes[at..].iter().position(|b| stop(b)).unwrap_or(bytes.len() - at);
+    if length == 0 {
+        return match dialect {
+            Dialect::Html => Err(NoTag::Text),
+            Dialect::Jsx => Err(NoTag::Broken("has a character in its tag that does not belong there", at)),
+        };
+    }
+    let name = at..at + length;
+    let equals = skip_space(bytes, name.end);
+    if bytes.get(equals) != Some(&b'=') {
+        attributes.push(Attribute { name: name.clone(), value: None });
+        return Ok(name.end);
+    }
+    let start = skip_space(bytes, equals + 1);
+    let (value, after) = match bytes.get(start) {
+        Some(quote @ (b'"' | b'\'')) => {
+            let length = memchr::memchr(*quote, &bytes[start + 1..]);
+            let end = length.map(|length| start + 1 + length).ok_or(match dialect {
+                Dialect::Html => NoTag::Text,
+                Dialect::Jsx => NoTag::Broken("has an attribute whose quote is not closed", start),
+            })?;
+            (Some(start + 1..end), end + 1)
+        }
+        Some(b'{') if dialect == Dialect::Jsx => {
+            let after = script::after_braces(text, start)
+                .ok_or(NoTag::Broken("has a brace in its tag that is not closed", start))?;
+            (script::lone_string(text, start + 1..after - 1), after)
+        }
+        Some(_) if dialect == Dialect::Html => {
+            let ends = |b: &u8| matches!(b, b' ' | b'\n' | b'\t' | b'\r' | b'>' | b'"' | b'\'' | b'<');
+            let length = bytes[start..].iter().position(ends).unwrap_or(bytes.len() - start);
+            (Some(start..start + length), start + length.max(1))
+        }
+        Some(b'<') => return Err(NoTag::Broken("has an attribute whose value is a tag without braces", start)),
+        Some(_) => return Err(NoTag::Broken("has an attribute whose value is not in quotes", start)),
+        None => return Err(unfinished(dialect, start)),
+    };
+    attributes.push(Attribute { name, value });
+    Ok(after)
+}
+
+fn name_from(bytes: &[u8], at: usize) -> Range<usize> {
+    let is_start = |b: &u8| b.is_ascii_alphabetic() || *b == b'_' || *b == b'$' || *b >= 0x80;
+    if !bytes.get(at).is_some_and(is_start) {
+        return at..at;
+    }
+    let goes_on = |b: &u8| is_start(b) || b.is_ascii_digit() || matches!(b, b'-' | b'.');
+    let mut end = at + bytes[at..].iter().take_while(|b| goes_on(b)).count();
+    // A namespace; but `https://` is none.
+    if bytes.get(end) == Some(&b':') && bytes.get(end + 1).is_some_and(is_start) {
+        end += 1 + bytes[end + 1..].iter().take_while(|b| goes_on(b)).count();
+    }
+    at..end
+}
+
+fn skip_space(bytes: &[u8], at: usize) -> usize {
+    at + bytes[at.min(bytes.len())..].iter().take_while(|b| b.is_ascii_whitespace()).count()
+}
+
+/// Components (`<Card …>`) in plain Markdown: they are hidden from the Markdown parser, so that what is between them is
+/// read as Markdown. HTML is left to it.
+pub(super) fn components(text: &str, start: usize) -> Reading {
+    let bytes = text.as_bytes();
+    let mut reading = Reading { start, is_mdx: false, ..Reading::default() };
+    let mut at = start;
+    while let Some(length) = memchr::memchr(b'<', &bytes[at..]) {
+        at += length;
+        let first = if bytes.get(at + 1) == Some(&b'/') { at + 2 } else { at + 1 };
+        let is_component = bytes.get(first).is_some_and(u8::is_ascii_uppercase);
+        let escaped = at > 0 && bytes[at - 1] == b'\\';
+        match read(text, at, Dialect::Jsx) {
+            Ok(tag) if is_component && !escaped => {
+                at = tag.range.end;
+                reading.masks.push(tag.range.clone());
+                reading.tags.push(tag);
+            }
+            _ => at += 1,
+        }
+        if reading.masks.len() > 100_000 {
+            break;
+        }
+    }
+    reading
+}
+
+/// Takes links and anchors from a tag's attributes.
+pub(super) fn collect(text: &str, tag: &Tag, page: &mut Page) {
+    let name = &text[tag.name.clone()];
+    for attribute in &tag.attributes {
+        let Some(range) = attribute.value.clone() else { continue };
+        let value = unescaped(&text[range.clone()]);
+        let attribute = &text[attribute.name.clone()];
+        if let Some(kind) = link_kind(name, attribute) {
+            page.links.push(Link { kind, target: value, range, in_tag: true });
+        } else {
+            note_anchor(name, attribute, &value, page);
+        }
+    }
+}
+
+fn link_kind(tag: &str, attribute: &str) -> Option<LinkKind> {
+    match (tag, attribute) {
+        ("Snippet", "file") => Some(LinkKind::Snippet),
+        ("script" | "iframe" | "link" | "base" | "embed" | "object" | "Iframe", _) => None,
+        (_, "href") => Some(LinkKind::Page),
+        ("Link", "to") => Some(LinkKind::Page),
+        ("img" | "Image" | "video" | "source" | "audio" | "Frame", "src") | (_, "poster") => Some(LinkKind::Image),
+        ("Card", "img") => Some(LinkKind::Image),
+        _ => None,
+    }
+}
+
+/// Ids are anchors; sites also make anchors from the titles of tabs, steps, accordions and fields.
+fn note_anchor(tag: &str, attribute: &str, value: &str, page: &mut Page) {
+    match attribute {
+        "id" => page.anchors.push(value.to_owned()),
+        "name" if tag == "a" => page.anchors.push(value.to_owned()),
+        "title" | "label" | "summary" if tag.starts_with(|c: char| c.is_ascii_uppercase()) => {
+            page.anchors.push(super::slug(value));
+        }
+        "name" | "path" | "query" | "body" | "header" if tag.ends_with("Field") => {
+            page.anchors.extend([super::slug(value), format!("param-{value}"), format!("response-{value}")]);
+        }
+        _ => {}
+    }
+}
+
+fn unescaped(text: &str) -> String {
+    if !text.contains('&') {
+        return text.to_owned();
+    }
+    text.replace("&quot;", "\"").replace("&#39;", "'").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}

@@ -1,0 +1,103 @@
+use copydesk_checks::Check;
+use copydesk_checks::page::{LinkKind, parse};
+
+use super::{links, messages, prose, targets};
+
+#[test]
+fn links_of_all_kinds_are_found_where_they_stand() {
+    let text = "A [link](guide.md \"title\"), an ![image](<img/a b.png>), a [reference][r], an autolink\n\
+                <https://example.com>, <a href=\"x.md#y\">a tag</a> and [esc](a\\_b.md).\n\n[r]: ../other.md 'x'\n";
+    let page = parse("docs/a.md", text);
+    assert_eq!(
+        links(text, &page),
+        [
+            (LinkKind::Page, "guide.md", "guide.md"),
+            (LinkKind::Image, "img/a b.png", "img/a b.png"),
+            (LinkKind::Page, "https://example.com", "https://example.com"),
+            (LinkKind::Page, "x.md#y", "x.md#y"),
+            (LinkKind::Page, "a_b.md", "a\\_b.md"),
+            (LinkKind::Page, "../other.md", "../other.md"),
+        ]
+    );
+}
+
+#[test]
+fn nested_links_and_odd_texts_keep_their_places() {
+    let text = "[![badge](b.svg)](target.md) [`code](no)`](yes.md) [](empty.md) [a](b(c).md) ![](i.png)\n";
+    let page = parse("a.md", text);
+    assert_eq!(targets(&page), ["b.svg", "target.md", "yes.md", "empty.md", "b(c).md", "i.png"]);
+    assert!(links(text, &page).iter().all(|(_, target, written)| target == written));
+}
+
+#[test]
+fn code_holds_no_links_and_no_prose() {
+    let text = "Words `[a](b)` here.\n\n```md\n[c](d)\n<Card href=\"e\">\n```\n\n    [f](g)\n\nEnd.\n";
+    let page = parse("a.md", text);
+    assert!(page.links.is_empty(), "{:?}", page.links);
+    let code: Vec<&str> = page.code.iter().map(|range| &text[range.clone()]).collect();
+    assert_eq!(code, ["`[a](b)`", "```md\n[c](d)\n<Card href=\"e\">\n```", "[f](g)"]);
+    assert_eq!(prose(text, &page), ["Words", "here.", "End."]);
+}
+
+#[test]
+fn headings_have_anchors_as_on_github() {
+    let text = "# Intro\n\n## Set *up* `x`\n\n## Intro\n\nUnder\n-----\n\n## Own {#mine}\n\n<h2 id=\"tag\">Tag</h2>\n\n\
+                <a name=\"there\"></a>\n";
+    let page = parse("a.md", text);
+    let found: Vec<(u8, &str, &str, bool)> =
+        page.headings.iter().map(|h| (h.level, h.text.as_str(), h.anchor.as_str(), h.marker.is_some())).collect();
+    assert_eq!(
+        found,
+        [
+            (1, "Intro", "intro", true),
+            (2, "Set up x", "set-up-x", true),
+            (2, "Intro", "intro-1", true),
+            (2, "Under", "under", false),
+            (2, "Own", "mine", true),
+            (2, "Tag", "tag", false),
+        ]
+    );
+    assert_eq!(&text[page.headings[1].range.clone()], "## Set *up* `x`");
+    assert_eq!(page.headings[1].marker.clone().map(|range| &text[range]), Some("##"));
+    assert!(page.anchors.contains(&"there".to_owned()));
+}
+
+#[test]
+fn prose_is_what_people_read() {
+    let text = "---\ntitle: No\n---\n# Yes one\n\n- item *two*\n\n| cell | other |\n|---|---|\n| three | `no` |\n\n\
+                <div>\nfour <b>five</b>\n</div>\n\n<!-- no -->\n\n<https://no.example>\n";
+    let page = parse("a.md", text);
+    assert_eq!(prose(text, &page), ["Yes one", "item", "two", "cell", "other", "three", "four", "five"]);
+}
+
+#[test]
+fn components_in_markdown_are_seen_through() {
+    let text = "<Card title=\"T\" href=\"/a\" icon={<I/>}>\nSee [b](/b).\n</Card>\n\nA `Vec<T>` and Vec<T> too.\n";
+    let page = parse("a.md", text);
+    assert_eq!(targets(&page), ["/a", "/b"]);
+    assert!(page.problems.is_empty());
+}
+
+#[test]
+fn html_is_lenient_in_markdown() {
+    assert!(messages("a.md", "<br>\n<p>open\n\n{ brace <5 </b>\n<!-- never closed\n").is_empty());
+}
+
+#[test]
+fn fences_that_are_not_closed_are_found() {
+    for path in ["a.md", "a.mdx"] {
+        for (text, expected) in [
+            ("```js\ncode\n", "the code fence is not closed"),
+            ("x\n\n````\ncode\n```\n", "the code fence is not closed; the fence in line 5 has another length or character"),
+            ("~~~\ncode\n```\n", "the code fence is not closed; the fence in line 3 has another length or character"),
+            ("```", "the code fence is not closed"),
+        ] {
+            let problems = parse(path, text).problems;
+            let found: Vec<(Check, &str)> = problems.iter().map(|p| (p.check, p.message.as_str())).collect();
+            assert_eq!(found, [(Check::CodeFences, expected)], "{path} {text:?}");
+        }
+        for text in ["```\ncode\n```", "```\n```\n", "- ```\n  x\n  ```\n", "> ```\n> x\n\ny\n", "~~~\n```\n~~~~\n"] {
+            assert_eq!(messages(path, text), Vec::<String>::new(), "{path} {text:?}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+use copydesk_checks::{Check, Comparison, Scope, SiteSettings, check_change};
+
+use super::tree::{Tree, briefly, docs_json};
+
+/// Compares two trees; what changed is what differs.
+pub(crate) fn compare(base: &Tree, now: &Tree) -> Comparison {
+    let settings = SiteSettings::new(&["docs".to_owned()]);
+    check_change(base, now, &changed(base, now), &settings, &Scope::new(&settings.docs_paths)).unwrap()
+}
+
+pub(crate) fn changed(base: &Tree, now: &Tree) -> Vec<String> {
+    let paths = base.files.keys().chain(now.files.keys());
+    let mut changed: Vec<String> = paths.filter(|path| base.files.get(*path) != now.files.get(*path)).cloned().collect();
+    changed.sort();
+    changed.dedup();
+    changed
+}
+
+fn new(base: &Tree, now: &Tree) -> Vec<(Check, String, String)> {
+    let comparison = compare(base, now);
+    let mut new = briefly(&comparison.new_findings().cloned().collect::<Vec<_>>());
+    new.sort_by(|a, b| (&a.1, &a.2).cmp(&(&b.1, &b.2)));
+    new
+}
+
+fn site() -> Tree {
+    Tree::of([
+        ("docs/a.mdx", "# A\n\n[b](/b) [c](/b#part) ![i](/i.png) [old](/gone-before) [r](/old)\n"),
+        ("docs/b.mdx", "import S from '/snippets/s.mdx'\n\n# B\n\n## Part\n\n[s](#shared)\n"),
+        ("docs/c.mdx", "# C\n\n[shared](/b#shared)\n"),
+        ("docs/snippets/s.mdx", "## Shared\n"),
+        ("docs/i.png", ""),
+    ])
+    .with(
+        "docs/docs.json",
+        &docs_json(&["a", "b"]).replacen("{", "{\"redirects\": [{\"source\": \"/old\", \"destination\": \"/a\"}],", 1),
+    )
+}
+
+#[test]
+fn what_was_there_before_does_not_count() {
+    let base = site();
+    let now = base.clone().with("docs/a.mdx", &format!("Moved down.\n\n{}", base.files["docs/a.mdx"]));
+    let comparison = compare(&base, &now);
+    assert!(comparison.is_clean(), "{comparison:?}");
+    let links = comparison.checks.iter().find(|result| result.check == Check::Links).unwrap();
+    assert_eq!((links.ran, links.found_before, links.fixed), (true, 1, 0));
+    let fixed = base.clone().with("docs/a.mdx", &base.files["docs/a.mdx"].replace("/gone-before", "/c"));
+    let links = compare(&base, &fixed).checks.into_iter().find(|result| result.check == Check::Links).unwrap();
+    assert_eq!((links.new.len(), links.fixed), (0, 1));
+    // Twice where it was once is new.
+    let twice = base.clone().with("docs/a.mdx", &format!("{}[x](/gone-before)\n", base.files["docs/a.mdx"]));
+    assert_eq!(new(&base, &twice), [(Check::Links, "docs/a.mdx".to_owned(), "/gone-before".to_owned())]);
+}
+
+#[test]
+fn what_others_point_at_counts_when_it_goes() {
+    let base = site();
+    let at = |check, path: &str, subject: &str| (check, path.to_owned(), subject.to_owned());
+    assert_eq!(
+        new(&base, &base.clone().without("docs/b.mdx")),
+        [
+            at(Check::Links, "docs/a.mdx", "/b"),
+            at(Check::Links, "docs/a.mdx", "/b#part"),
+            at(Check::Links, "docs/c.mdx", "/b#shared"),
+            at(Check::Navigation, "docs/docs.json", "b"),
+        ]
+    );
+    let renamed = base.clone().with("docs/b.mdx", &base.files["docs/b.mdx"].replace("## Part", "## Other"));
+    assert_eq!(new(&base, &renamed), [at(Check::Anchors, "docs/a.mdx", "/b#part")]);
+    let without_image = base.clone().without("docs/i.png");
+    assert!(new(&base, &without_image).contains(&at(Check::Images, "docs/a.mdx", "/i.png")));
+    let shared = base.clone().with("docs/snippets/s.mdx", "## Else\n");
+    assert_eq!(
+        new(&base, &shared),
+        [at(Check::Anchors, "docs/b.mdx", "#shared"), at(Check::Anchors, "docs/c.mdx", "/b#shared")]
+    );
+    let redirect = base.clone().with("docs/docs.json", &docs_json(&["a", "b"]));
+    assert_eq!(new(&base, &redirect), [at(Check::Links, "docs/a.mdx", "/old")]);
+}
+
+#[test]
+fn a_moved_page_takes_its_findings_along() {
+    let base = site().with("docs/d.mdx", "[x](/nowhere) [y](/b)\n");
+    let now = base.clone().without("docs/d.mdx").with("docs/e.mdx", "[x](/nowhere) [y](/b) [z](/new-one)\n");
+    assert_eq!(new(&base, &now), [(Check::Links, "docs/e.mdx".to_owned(), "/new-one".to_owned())]);
+}
+
+#[test]
+fn the_scope_is_held() {
+    let base = site().with("docs/gen.md", "<!-- Generated. DO NOT EDIT -->\n");
+    for (path, part) in [
+        (".github/workflows/ci.yml", "hidden"),
+        ("AGENTS.md", "instructions for agents"),
+        ("src/main.rs", "outside of the documentation"),
+        ("docs/gen.md", "generated"),
+    ] {
+        let comparison = compare(&base, &base.clone().with(path, "new\n"));
+        let new: Vec<_> = comparison.new_findings().filter(|finding| finding.check == Check::Scope).collect();
+        assert_eq!((new.len(), new[0].path.as_str()), (1, path));
+        assert!(new[0].message.contains(part), "{}", new[0].message);
+    }
+    let settings = SiteSettings::new(&["docs".to_owned()]);
+    let now = base.clone().with("docs/x.md", "1\n2\n3\n").with("docs/y.md", "4\n");
+    for (max_files, max_lines, expected) in [(2, 4, 0), (1, 4, 1), (2, 3, 1)] {
+        let scope = Scope { max_files, max_lines, ..Scope::new(&settings.docs_paths) };
+        let comparison = check_change(&base, &now, &changed(&base, &now), &settings, &scope).unwrap();
+        assert_eq!(comparison.new_findings().count(), expected, "{max_files} {max_lines}");
+    }
+}
+
+#[test]
+fn the_result_is_data() {
+    let base = site();
+    let now = base.clone().with("docs/a.mdx", "[x](/none)\n");
+    let value = serde_json::to_value(compare(&base, &now)).unwrap();
+    assert_eq!(value["checks"].as_array().unwrap().len(), 12);
+    assert_eq!(value["checks"][3]["check"], "links");
+    assert_eq!(value["checks"][3]["foundBefore"], 1);
+    assert_eq!(value["checks"][3]["new"][0]["message"], "`/none` leads nowhere");
+}

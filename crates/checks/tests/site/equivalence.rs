@@ -1,0 +1,239 @@
+//! The new findings of a change are those that all checks give after it and do not give before it.
+
+use std::collections::BTreeMap;
+
+use copydesk_checks::{Check, Finding, SiteSettings, check_all};
+use proptest::prelude::*;
+
+use super::change::{changed, compare};
+use super::tree::{Tree, docs_json};
+
+const PATHS: [&str; 12] = [
+    "docs/a.mdx",
+    "docs/b.mdx",
+    "docs/a.md",
+    "docs/index.mdx",
+    "docs/sub/c.mdx",
+    "docs/sub/c.md",
+    "docs/sub/index.md",
+    "docs/sub/deep/d_e.mdx",
+    "docs/snippets/s.mdx",
+    "docs/snippets/t.mdx",
+    "docs/README.md",
+    "docs/snippets/x.jsx",
+];
+
+const PIECES: [&str; 40] = [
+    "# One\n\n",
+    "## Two\n\n",
+    "## Three\n\n",
+    "<a id=\"four\" />\n\n",
+    "[l](/a) ",
+    "[l](/b#two) ",
+    "[l](a.md) ",
+    "[l](./b.mdx#one) ",
+    "[l](../a#three) ",
+    "[l](/sub/c#four) ",
+    "[l](sub/) ",
+    "[l](/sub) ",
+    "[l](/sub/deep) ",
+    "[l](./) ",
+    "[l](/) ",
+    "[l](/#one) ",
+    "[l](index#one) ",
+    "[l](#two) ",
+    "[l](#three) ",
+    "[l](d_e) ",
+    "[l](deep/d\\_e.mdx#one) ",
+    "[l](/old) ",
+    "[l](/moved/x/y) ",
+    "[l](README.md#one) ",
+    "[l](/api-reference/x) ",
+    "![i](/i.png) ",
+    "![i](../i.png) ",
+    "<Card href=\"/b#two\" img=\"/i.png\" />\n\n",
+    "<Snippet file=\"s.mdx\" />\n\n",
+    "\n\nimport S from '/snippets/s.mdx'\n\n",
+    "\n\nimport T from './t.mdx'\n\n",
+    "\n\nimport T from '../snippets/t'\n\n",
+    "\n\nimport X from '/snippets/x.jsx'\n\n",
+    "[r]\n\n[r]: /b#three\n\n",
+    "x\u{200b}y ",
+    "<Open>\n\n",
+    "{{ template }} ",
+    "\n\n```\nfence\n",
+    "plain words ",
+    "[l](/a%20b#one) ",
+];
+
+const NAVIGATION: [Option<&str>; 5] = [
+    None,
+    Some(""),
+    Some("{\"redirects\": [{\"source\": \"/old\", \"destination\": \"/a\"}, {\"source\": \"/moved/:slug*\", \"destination\": \"/b\"}],"),
+    Some("{\"redirects\": [{\"source\": \"/old\", \"destination\": \"/old\"}],"),
+    Some("{\"openapi\": \"x.json\","),
+];
+
+#[derive(Debug, Clone)]
+enum Edit {
+    Write(&'static str, String),
+    Delete(&'static str),
+    Move(&'static str, &'static str),
+    Append(&'static str, &'static str),
+    Drop(&'static str, &'static str),
+    Navigation(usize),
+    Image,
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(PIECES.to_vec()), 0..8).prop_map(|pieces| pieces.concat())
+}
+
+fn path() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(PATHS.to_vec())
+}
+
+fn sites() -> impl Strategy<Value = Tree> {
+    let pages = prop::collection::btree_map(path(), text(), 2..9);
+    (pages, 0..NAVIGATION.len(), any::<bool>()).prop_map(|(pages, navigation, image)| {
+        let mut tree = Tree::default();
+        for (path, text) in pages {
+            tree = tree.with(path, &text);
+        }
+        let tree = navigated(tree, navigation);
+        if image { tree.with("docs/i.png", "") } else { tree }
+    })
+}
+
+fn navigated(mut tree: Tree, number: usize) -> Tree {
+    tree.files.remove("docs/docs.json");
+    match NAVIGATION[number] {
+        None => tree,
+        Some("") => tree.with("docs/docs.json", &docs_json(&["a", "b", "sub/c"])),
+        Some(start) => tree.with("docs/docs.json", &docs_json(&["a", "sub/index"]).replacen('{', start, 1)),
+    }
+}
+
+fn edits() -> impl Strategy<Value = Vec<Edit>> {
+    let edit = prop_oneof![
+        3 => (path(), text()).prop_map(|(path, text)| Edit::Write(path, text)),
+        3 => path().prop_map(Edit::Delete),
+        2 => (path(), path()).prop_map(|(from, to)| Edit::Move(from, to)),
+        3 => (path(), prop::sample::select(PIECES.to_vec())).prop_map(|(path, piece)| Edit::Append(path, piece)),
+        3 => (path(), prop::sample::select(PIECES.to_vec())).prop_map(|(path, piece)| Edit::Drop(path, piece)),
+        1 => (0..NAVIGATION.len()).prop_map(Edit::Navigation),
+        1 => Just(Edit::Image),
+    ];
+    prop::collection::vec(edit, 1..4)
+}
+
+fn apply(tree: &Tree, edits: &[Edit]) -> Tree {
+    let mut tree = tree.clone();
+    for edit in edits {
+        match edit {
+            Edit::Write(path, text) => tree = tree.with(path, text),
+            Edit::Delete(path) => {
+                tree.files.remove(*path);
+            }
+            Edit::Move(from, to) => {
+                if let Some(text) = tree.files.remove(*from) {
+                    tree = tree.with(to, &text);
+                }
+            }
+            Edit::Append(path, piece) => {
+                if let Some(text) = tree.files.get_mut(*path) {
+                    text.push_str(piece);
+                }
+            }
+            Edit::Drop(path, piece) => {
+                if let Some(text) = tree.files.get_mut(*path) {
+                    *text = text.replace(piece, "");
+                }
+            }
+            Edit::Navigation(number) => tree = navigated(tree, *number),
+            Edit::Image => {
+                if tree.files.remove("docs/i.png").is_none() {
+                    tree = tree.with("docs/i.png", "");
+                }
+            }
+        }
+    }
+    tree
+}
+
+/// What a finding is about: a broken link is one thing, be it the page or the place in it that is missing.
+fn about(finding: &Finding) -> (Check, String) {
+    let check = if finding.check == Check::Anchors { Check::Links } else { finding.check };
+    (check, finding.subject.clone())
+}
+
+/// Whether a finding says that a page which the change added has no such heading, in a page that the change left alone.
+/// Nobody could judge that link before; it is the one thing that a change may be forgiven, so that adding a page does not
+/// cost a search through all others.
+fn is_about_added(finding: &Finding, base: &Tree, now: &Tree) -> bool {
+    let added = now.files.keys().filter(|path| !base.files.contains_key(*path));
+    finding.check == Check::Anchors
+        && base.files.get(&finding.path) == now.files.get(&finding.path)
+        && added.into_iter().any(|path| finding.message.contains(&format!(": {path} has no such heading")))
+}
+
+/// The difference of two full runs, counted the plain way; with `strict` off, without what may be forgiven.
+fn expected(base: &Tree, now: &Tree, strict: bool) -> BTreeMap<((Check, String), String), i64> {
+    let settings = SiteSettings::new(&["docs".to_owned()]);
+    let count = |tree: &Tree| {
+        let mut counts: BTreeMap<((Check, String), String), i64> = BTreeMap::new();
+        for finding in check_all(tree, &settings).unwrap().findings {
+            if !strict && is_about_added(&finding, base, now) {
+                continue;
+            }
+            *counts.entry((about(&finding), finding.path.clone())).or_default() += 1;
+        }
+        counts
+    };
+    let mut counts = count(now);
+    for (key, number) in count(base) {
+        *counts.entry(key).or_default() -= number;
+    }
+    let mut moved: BTreeMap<(Check, String), i64> = BTreeMap::new();
+    for ((about, path), number) in &counts {
+        if *number < 0 && !now.files.contains_key(path) {
+            *moved.entry(about.clone()).or_default() -= number;
+        }
+    }
+    let mut new = BTreeMap::new();
+    for ((about, path), number) in counts {
+        let mut number = number;
+        let carried = moved.entry(about.clone()).or_default();
+        if !base.files.contains_key(&path) {
+            let taken = number.clamp(0, *carried);
+            number -= taken;
+            *carried -= taken;
+        }
+        if number > 0 {
+            new.insert((about, path), number);
+        }
+    }
+    new
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_change_brings_what_the_full_checks_say(base in sites(), edits in edits()) {
+        let now = apply(&base, &edits);
+        let comparison = compare(&base, &now);
+        let mut new: BTreeMap<((Check, String), String), i64> = BTreeMap::new();
+        for finding in comparison.new_findings().filter(|finding| finding.check != Check::Scope) {
+            *new.entry((about(finding), finding.path.clone())).or_default() += 1;
+        }
+        let (most, least) = (expected(&base, &now, true), expected(&base, &now, false));
+        let within = |few: &BTreeMap<_, i64>, many: &BTreeMap<_, i64>| {
+            few.iter().all(|(key, number)| many.get(key).is_some_and(|most| number <= most))
+        };
+        prop_assert!(
+            within(&new, &most) && within(&least, &new),
+            "changed {:?}\nfound {:?}\nexpected {:?}", changed(&base, &now), new, most
+        );
+    }
+}

@@ -1,0 +1,192 @@
+use copydesk_checks::{Check, SiteSettings, check_all};
+
+use super::tree::{Tree, docs_json, found, subjects};
+
+fn mintlify(page: &str) -> Tree {
+    Tree::of([
+        ("docs/index.mdx", "# Home\n"),
+        ("docs/guides/install.mdx", "# Install\n\n## Set up\n\n<Accordion title=\"Common errors\">x</Accordion>\n"),
+        ("docs/guides/index.mdx", "# Guides\n"),
+        ("docs/images/a b.png", ""),
+        ("docs/snippets/note.mdx", "## From the snippet\n\n[relative](anywhere)\n"),
+        ("docs/snippets/part.jsx", ""),
+        ("docs/files/x.pdf", ""),
+    ])
+    .with("docs/docs.json", &docs_json(&["index"]).replace('}', "}").replacen(
+        "{\"navigation\"",
+        "{\"redirects\": [{\"source\": \"/old/:slug*\", \"destination\": \"/guides/install\"}], \"navigation\"",
+        1,
+    ))
+    .with("docs/guides/page.mdx", page)
+}
+
+#[test]
+fn what_resolves_on_a_mintlify_site_is_fine() {
+    let tree = mintlify(
+        "# Page\n\n[a](/guides/install) [b](./install) [c](install#set-up) [d](/guides) [e](/) [f](#page)\n\
+         [g](/old/thing/deep) [h](https://x.example) [i](mailto:a@b.c) [j](//host/x) [k](/guides/install.md)\n\
+         [l](/guides/install?x=1#set-up) [m](/llms.txt) [n](/guides/install#common-errors) [o](../guides/install.mdx)\n\
+         [p](/files/x.pdf) [q](tel:1) [r]() [s](/images) [t](/guides/page/)\n\n\
+         ![i](/images/a%20b.png) ![j](../images/a%20b.png)\n",
+    );
+    assert_eq!(found(&tree), []);
+}
+
+#[test]
+fn what_does_not_resolve_on_a_mintlify_site_is_found() {
+    let tree = mintlify(
+        "import X from '/snippets/gone.mdx'\nimport { Y } from '../snippets/part.jsx'\n\n# Page\n\n\
+         [a](/guides/instal) [b](./nothing) [c](missing.md) <Card href=\"/no/card\" />\n\n\
+         ![x](/images/no.png) <img src=\"no.svg\" />\n\n<Snippet file=\"none.mdx\" />\n\n<Snippet file=\"note.mdx\" />\n",
+    );
+    assert_eq!(subjects(&tree, Check::Links), ["/guides/instal", "./nothing", "missing.md", "/no/card"]);
+    assert_eq!(subjects(&tree, Check::Images), ["/images/no.png", "no.svg"]);
+    assert_eq!(subjects(&tree, Check::Snippets), ["/snippets/gone.mdx", "none.mdx"]);
+    let report = check_all(&tree, &SiteSettings::default()).unwrap();
+    let first = report.findings.iter().find(|finding| finding.check == Check::Links).unwrap();
+    assert_eq!(first.message, "`/guides/instal` leads nowhere; did you mean `/guides/install`?");
+    assert_eq!((first.line, first.column), (6, 5));
+    assert_eq!((report.pages, report.files), (5, 6));
+}
+
+#[test]
+fn anchors_are_looked_for_in_the_page_and_its_snippets() {
+    let tree = mintlify(
+        "import Note from '/snippets/note.mdx'\n\n# Page\n\n<Note />\n\n[a](#page) [b](#from-the-snippet) [c](#nope)\n\
+         [d](/guides/install#set-upp) [e](/guides/install#SET_UP) [f](/guides/install#:~:text=x)\n",
+    );
+    assert_eq!(subjects(&tree, Check::Anchors), ["#nope", "/guides/install#set-upp"]);
+    let report = check_all(&tree, &SiteSettings::default()).unwrap();
+    let messages: Vec<&str> = report.findings.iter().map(|finding| finding.message.as_str()).collect();
+    assert!(messages.contains(
+        &"`/guides/install#set-upp`: docs/guides/install.mdx has no such heading; did you mean `#set-up`?"
+    ));
+}
+
+#[test]
+fn a_page_with_parts_from_elsewhere_may_have_any_anchor() {
+    for start in ["import { X } from '../snippets/part.jsx'\n\n", "---\nopenapi: GET /x\n---\n", "## {title}\n\n"] {
+        assert_eq!(subjects(&mintlify(&format!("{start}[a](#any)\n")), Check::Anchors), Vec::<String>::new(), "{start}");
+    }
+}
+
+#[test]
+fn pages_from_an_api_description_need_no_files() {
+    let tree = mintlify("[a](/api-reference/users/get) [b](/made/here) [c](/elsewhere)\n");
+    let text = tree.files["docs/docs.json"].replacen(
+        "\"pages\"",
+        "\"openapi\": {\"source\": \"o.json\", \"directory\": \"made\"}, \"pages\"",
+        1,
+    );
+    assert_eq!(subjects(&tree.with("docs/docs.json", &text), Check::Links), ["/elsewhere"]);
+}
+
+#[test]
+fn without_a_generator_only_files_are_certain() {
+    let tree = Tree::of([
+        ("README.md", "# R\n\n[a](docs/a.md) [b](docs/gone.md) [c](/rooted) [d](docs) [e](LICENSE) [f](../../issues)\n\
+          [g](docs/a.md#here) [h](docs/a.md#gone) [i](gone.html) [j](some/page) ![k](gone.png) ![l](logo.svg)\n\
+          [m]({{ site.url }}/x.md) ![n](https://x/y.png) [o](docs/a.md#L10) [p](src/x.rs)\n"),
+        ("docs/a.md", "# Here\n\n[up](../README.md)\n"),
+        ("logo.svg", ""),
+    ]);
+    assert_eq!(subjects(&tree, Check::Links), ["docs/gone.md"]);
+    assert_eq!(subjects(&tree, Check::Anchors), ["docs/a.md#gone"]);
+    assert_eq!(subjects(&tree, Check::Images), ["gone.png"]);
+}
+
+#[test]
+fn other_generators_are_left_alone_except_for_links_to_files() {
+    let tree = Tree::of([
+        ("hugo.toml", ""),
+        ("content/a.md", "[x](/posts/b) ![i](pic.png) [f](gone.md) [r](../other)\n"),
+    ]);
+    assert_eq!(subjects(&tree, Check::Links), ["gone.md"]);
+    assert_eq!(subjects(&tree, Check::Images), Vec::<String>::new());
+}
+
+#[test]
+fn mkdocs_pages_link_to_files() {
+    let pages = [("docs/index.md", "[a](guide/a.md) [b](guide/b.md) [c](/abs) <img src=\"../img/x.png\"> [d](guide/a/)\n")];
+    let tree = Tree::of(pages)
+        .with("docs/guide/a.md", "# A\n\n<img src=\"../../img/x.png\">\n")
+        .with("docs/img/x.png", "")
+        .with("mkdocs.yml", "site_name: X\nnav:\n  - index.md\n  - Guide:\n      - A: guide/a.md\n");
+    assert_eq!(subjects(&tree, Check::Links), ["guide/b.md"]);
+    assert_eq!(subjects(&tree, Check::Images), Vec::<String>::new());
+    let made = tree.clone().with("mkdocs.yml", "plugins:\n  - gen-files\n");
+    assert_eq!(subjects(&made, Check::Links), Vec::<String>::new());
+}
+
+#[test]
+fn vitepress_resolves_addresses_by_files() {
+    let tree = Tree::of([
+        ("docs/.vitepress/config.mts", "export default { themeConfig: { sidebar: [{ text: 'A', link: '/guide/a' }, { link: '/gone' }] } }"),
+        ("docs/index.md", "[a](/guide/a) [b](./guide/b) [c](/guide/) [d](/guide/a.html) ![i](/logo.png) ![j](/no.png)\n"),
+        ("docs/guide/a.md", "# A\n"),
+        ("docs/guide/index.md", "# G\n"),
+        ("docs/public/logo.png", ""),
+    ]);
+    assert_eq!(subjects(&tree, Check::Links), ["./guide/b"]);
+    assert_eq!(subjects(&tree, Check::Images), ["/no.png"]);
+    assert_eq!(subjects(&tree, Check::Navigation), ["/gone"]);
+    let routed = tree.with("docs/guide/[name].md", "x");
+    assert_eq!(subjects(&routed, Check::Links), Vec::<String>::new());
+}
+
+#[test]
+fn docusaurus_pages_may_have_other_addresses_than_their_files() {
+    let tree = Tree::of([
+        ("docusaurus.config.js", "module.exports = {}"),
+        ("sidebars.js", "module.exports = { docs: ['intro', 'no-such'] }"),
+        ("docs/intro.md", "[a](./chosen-slug) [b](/docs/x) [c](./gone.md) [d](guide/g.md) ![i](/img/x.png) ![j](/img/no.png)\n"),
+        ("docs/guide/g.md", "[rooted](guide/g.md)\n"),
+        ("static/img/x.png", ""),
+        ("i18n/fr/docusaurus-plugin-content-docs/current/a.md", "[x](untranslated.md)\n"),
+    ]);
+    assert_eq!(subjects(&tree, Check::Links), ["./gone.md"]);
+    assert_eq!(subjects(&tree, Check::Images), ["/img/no.png"]);
+    assert_eq!(subjects(&tree, Check::Navigation), Vec::<String>::new());
+}
+
+#[test]
+fn every_page_check_has_a_finding_and_its_place() {
+    let tree = Tree::of([
+        ("a.mdx", "<Card>\n"),
+        ("b.md", "---\na: 1\na: 2\n---\n"),
+        ("c.md", "```\nopen\n"),
+        ("d.md", "x\u{200b}y\n"),
+        ("e.txt", "x\u{202e}y\n"),
+        ("node_modules/f.md", "```\n"),
+    ]);
+    let found = found(&tree);
+    let checks: Vec<(Check, &str)> = found.iter().map(|(check, path, _)| (*check, path.as_str())).collect();
+    assert_eq!(
+        checks,
+        [
+            (Check::Syntax, "a.mdx"),
+            (Check::FrontMatter, "b.md"),
+            (Check::CodeFences, "c.md"),
+            (Check::InvisibleCharacters, "d.md"),
+            (Check::InvisibleCharacters, "e.txt"),
+        ]
+    );
+}
+
+#[test]
+fn a_finding_does_not_tell_the_secret() {
+    let secret = format!("gh{}_{}", "p", "q7Rz2LmX9vKp4WnB8sYd3HgT6cJf1QaEuNiV");
+    let tree = Tree::of([("a.md", "")]).with("a.md", &format!("Use {secret} now.\n"));
+    let report = check_all(&tree, &SiteSettings::default()).unwrap();
+    assert_eq!(report.findings[0].check, Check::Secrets);
+    let shown = serde_json::to_string(&report).unwrap();
+    assert!(!shown.contains(&secret[4..12]), "{shown}");
+}
+
+#[test]
+fn only_the_documentation_is_looked_at() {
+    let tree = Tree::of([("docs/a.md", "[x](gone.md)\n"), ("other/b.md", "[x](gone.md)\n"), ("README.md", "[x](gone.md)\n")]);
+    let settings = SiteSettings::new(&["./docs/".to_owned(), "README.md".to_owned()]);
+    let paths: Vec<String> = check_all(&tree, &settings).unwrap().findings.into_iter().map(|f| f.path).collect();
+    assert_eq!(paths, ["README.md", "docs/a.md"]);
+}

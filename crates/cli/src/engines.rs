@@ -1,0 +1,76 @@
+//! What runs jobs, as the configuration says.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use copydesk_agent::{BuiltinEditor, Editor, KeySource, ModelEditor, ModelSettings, Secret};
+use copydesk_forge::{Forge, ForgeSettings, Signature};
+use copydesk_server::docs_job::{ChangeLimits, DocsEngine, Workshop};
+use copydesk_server::runner::{Engine, Noop};
+
+use crate::config::{Config, Dollars, Provider};
+use crate::failure::Failure;
+
+/// What documentation jobs share.
+pub(crate) fn workshop(config: &Config, public_url: String) -> Result<Arc<Workshop>, Failure> {
+    let folder: PathBuf = std::path::absolute(config.data_dir.join("mirrors"))
+        .map_err(|error| Failure::error(format!("the data folder cannot be used: {error}")))?;
+    let signature = Signature { name: config.git.name.clone(), email: config.git.email.clone() };
+    let settings =
+        ForgeSettings { folder, time_limit: config.git.time, author: signature.clone(), committer: signature };
+    let limits = ChangeLimits { files: config.limits.changed_files, lines: config.limits.changed_lines };
+    Ok(Arc::new(Workshop { forge: Forge::new(settings), public_url, limits }))
+}
+
+/// The engines of this process: `noop`, `builtin` and the model that is configured.
+pub(crate) fn engines(config: &Config, workshop: Arc<Workshop>) -> Result<Vec<Arc<dyn Engine>>, Failure> {
+    let docs = |editor: Arc<dyn Editor>| -> Arc<dyn Engine> { Arc::new(DocsEngine::new(workshop.clone(), editor)) };
+    let mut engines: Vec<Arc<dyn Engine>> = vec![Arc::new(Noop), docs(Arc::new(BuiltinEditor::new()))];
+    if let Some(editor) = model(config)? {
+        engines.push(docs(Arc::new(editor)));
+    }
+    Ok(engines)
+}
+
+/// The model that is configured, if one is.
+fn model(config: &Config) -> Result<Option<ModelEditor>, Failure> {
+    let model = &config.model;
+    let (Some(provider), Some(name)) = (model.provider, &model.name) else { return Ok(None) };
+    let settings = ModelSettings {
+        base_url: model.base_url.clone(),
+        keys: keys(config),
+        max_output_tokens: model.output_tokens,
+        context_tokens: model.context_tokens,
+        turns: config.limits.job_turns,
+        tokens: u64::from(config.limits.job_tokens),
+        cost: config.limits.job_cost.map(Dollars::as_f64),
+        input_price: model.input_price.map(Dollars::as_f64),
+        output_price: model.output_price.map(Dollars::as_f64),
+        silence: model.silence,
+        ..ModelSettings::new(wire(provider), name)
+    };
+    ModelEditor::new(settings).map(Some).map_err(|error| Failure::usage(format!("the model cannot be used: {error}")))
+}
+
+fn wire(provider: Provider) -> copydesk_agent::Provider {
+    match provider {
+        Provider::Anthropic => copydesk_agent::Provider::Anthropic,
+        Provider::OpenAi => copydesk_agent::Provider::OpenAi,
+        Provider::Ollama => copydesk_agent::Provider::Ollama,
+        Provider::Gemini => copydesk_agent::Provider::Gemini,
+    }
+}
+
+/// A project's own key if there is a file of it, else the one for all. Files are read anew for every call, so that a key
+/// can be changed while the server runs.
+fn keys(config: &Config) -> KeySource {
+    let everybody = config.model.api_key.as_ref().map(|key| Secret::new(key.reveal()));
+    let Some(folder) = config.model.project_keys.clone() else {
+        return everybody.map_or_else(KeySource::none, KeySource::one);
+    };
+    KeySource::by_project(move |project| {
+        // Ids of projects are letters, digits and dashes, so this cannot leave the folder.
+        let own = std::fs::read_to_string(folder.join(project)).ok().filter(|key| !key.trim().is_empty());
+        own.map(|key| Secret::new(key.trim())).or_else(|| everybody.clone())
+    })
+}

@@ -1,0 +1,131 @@
+//! What is different between two trees, in git's own format.
+
+mod compare;
+mod rename;
+mod unified;
+
+use std::io;
+
+use gix_hash::ObjectId;
+use serde::{Deserialize, Serialize};
+
+use crate::objects::Objects;
+use crate::{FileChange, Kind, Tree};
+
+/// The most bytes of text in a difference; files that would exceed it are counted but not shown.
+pub const LONGEST_DIFF: usize = 4 * 1024 * 1024;
+/// The most files in a difference.
+pub const MOST_DIFF_FILES: usize = 5000;
+
+/// A difference as git shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Diff {
+    /// The text, ready for `git apply`.
+    pub text: Vec<u8>,
+    /// The files, sorted by path.
+    pub files: Vec<FileSummary>,
+    /// Whether text or files were left out because there were too many.
+    pub truncated: bool,
+}
+
+/// One file of a difference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileSummary {
+    /// The path; of a file that is gone, where it was.
+    pub path: String,
+    /// Where it was, if it was renamed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_path: Option<String>,
+    /// Lines added.
+    pub added: u32,
+    /// Lines removed.
+    pub removed: u32,
+    /// What happened to it.
+    pub kind: DiffKind,
+}
+
+/// What happened to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiffKind {
+    /// It is new.
+    Added,
+    /// Its content or mode is different.
+    Changed,
+    /// It is gone.
+    Deleted,
+    /// It has another path, and perhaps other content.
+    Renamed,
+}
+
+/// One file on both sides.
+struct Pair {
+    path: String,
+    old_path: Option<String>,
+    old: Option<Side>,
+    new: Option<Side>,
+}
+
+/// A file on one side.
+struct Side {
+    mode: u16,
+    content: Content,
+}
+
+enum Content {
+    Blob(ObjectId),
+    Bytes(Vec<u8>),
+}
+
+/// The difference between two trees of a mirror.
+pub(crate) fn between(objects: &Objects, from: &ObjectId, to: &ObjectId) -> io::Result<Diff> {
+    let (pairs, truncated) = compare::trees(objects, from, to)?;
+    render(pairs, truncated, &|id| compare::load(objects, id))
+}
+
+/// The difference that changes make to a tree.
+pub fn diff_workspace(base: &dyn Tree, changes: &[FileChange]) -> io::Result<Diff> {
+    let mut pairs = Vec::new();
+    for change in changes.iter().take(MOST_DIFF_FILES) {
+        let entry = base.entry(&change.path)?.filter(|entry| entry.kind.is_file());
+        let mode = if entry.is_some_and(|entry| entry.kind == Kind::Executable) { 0o100_755 } else { 0o100_644 };
+        let side = |content| Side { mode, content: Content::Bytes(content) };
+        let old = if entry.is_some() { base.read(&change.path)? } else { None };
+        if old == change.content {
+            continue;
+        }
+        let (old, new) = (old.map(side), change.content.clone().map(side));
+        pairs.push(Pair { path: change.path.clone(), old_path: None, old, new });
+    }
+    render(pairs, changes.len() > MOST_DIFF_FILES, &|_| Ok(None))
+}
+
+/// Gets a blob; none if it is too large to be shown.
+type Load<'a> = &'a dyn Fn(&ObjectId) -> io::Result<Option<Vec<u8>>>;
+
+fn render(mut pairs: Vec<Pair>, truncated: bool, load: Load) -> io::Result<Diff> {
+    rename::pair_up(&mut pairs, load)?;
+    pairs.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut diff = Diff { truncated, ..Diff::default() };
+    for pair in &pairs {
+        let (text, summary) = unified::file(pair, load)?;
+        if diff.text.len() + text.len() > LONGEST_DIFF {
+            diff.truncated = true;
+        } else {
+            diff.text.extend_from_slice(&text);
+        }
+        diff.files.push(summary);
+    }
+    Ok(diff)
+}
+
+impl Content {
+    /// The bytes; none if there are too many to be shown.
+    fn bytes(&self, load: Load) -> io::Result<Option<Vec<u8>>> {
+        match self {
+            Self::Blob(id) => load(id),
+            Self::Bytes(bytes) => Ok(Some(bytes.clone())),
+        }
+    }
+}

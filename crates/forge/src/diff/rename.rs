@@ -1,0 +1,90 @@
+use std::collections::HashMap;
+use std::io;
+
+use super::{Load, Pair};
+
+/// More new or deleted files than this are not compared with each other: the work grows with the square.
+const MOST_CANDIDATES: usize = 60;
+/// Larger files are not compared.
+const LARGEST: usize = 512 * 1024;
+/// How many percent of two files must be the same for one to be the other, moved.
+const ENOUGH: usize = 50;
+
+/// Makes one pair of a deleted and a new file that are alike. The most alike come first.
+pub(super) fn pair_up(pairs: &mut Vec<Pair>, load: Load) -> io::Result<()> {
+    let regular = |mode: u16| mode & 0o170_000 == 0o100_000;
+    let gone = |pair: &Pair| pair.new.is_none() && pair.old.as_ref().is_some_and(|side| regular(side.mode));
+    let come = |pair: &Pair| pair.old.is_none() && pair.new.as_ref().is_some_and(|side| regular(side.mode));
+    let gone = lines_of(pairs, gone, load)?;
+    let come = lines_of(pairs, come, load)?;
+    if gone.len() > MOST_CANDIDATES || come.len() > MOST_CANDIDATES {
+        return Ok(());
+    }
+    let mut matches = Vec::new();
+    for (from, old) in &gone {
+        for (to, new) in &come {
+            let alike = likeness(old, new);
+            if alike >= ENOUGH {
+                matches.push((alike, *from, *to));
+            }
+        }
+    }
+    matches.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+    let mut taken = Vec::new();
+    for (_, from, to) in matches {
+        if taken.contains(&from) || pairs[to].old.is_some() {
+            continue;
+        }
+        taken.push(from);
+        pairs[to].old = pairs[from].old.take();
+        pairs[to].old_path = Some(pairs[from].path.clone());
+    }
+    pairs.retain(|pair| pair.old.is_some() || pair.new.is_some());
+    Ok(())
+}
+
+/// How many bytes of each line a file has.
+struct Lines {
+    bytes: usize,
+    by_line: HashMap<Vec<u8>, usize>,
+}
+
+fn lines_of(pairs: &[Pair], wanted: impl Fn(&Pair) -> bool, load: Load) -> io::Result<Vec<(usize, Lines)>> {
+    let mut found = Vec::new();
+    for (index, pair) in pairs.iter().enumerate().filter(|(_, pair)| wanted(pair)) {
+        if found.len() > MOST_CANDIDATES {
+            break;
+        }
+        let Some(side) = pair.old.as_ref().or(pair.new.as_ref()) else { continue };
+        // Empty files are all alike, which means nothing.
+        let Some(bytes) = side.content.bytes(load)?.filter(|bytes| (1..=LARGEST).contains(&bytes.len())) else {
+            continue;
+        };
+        let mut by_line = HashMap::new();
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            *by_line.entry(line.to_vec()).or_default() += line.len();
+        }
+        found.push((index, Lines { bytes: bytes.len(), by_line }));
+    }
+    Ok(found)
+}
+
+fn likeness(old: &Lines, new: &Lines) -> usize {
+    let shared = |(line, bytes): (&Vec<u8>, &usize)| new.by_line.get(line).map_or(0, |other| *bytes.min(other));
+    100 * old.by_line.iter().map(shared).sum::<usize>() / old.bytes.max(new.bytes)
+}
+
+/// How many percent of two contents are the same, for the line that says so.
+pub(super) fn percent(old: &[u8], new: &[u8]) -> usize {
+    if old == new {
+        return 100;
+    }
+    let lines = |bytes: &[u8]| {
+        let mut by_line = HashMap::new();
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            *by_line.entry(line.to_vec()).or_default() += line.len();
+        }
+        Lines { bytes: bytes.len().max(1), by_line }
+    };
+    likeness(&lines(old), &lines(new)).min(99)
+}

@@ -1,0 +1,91 @@
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use crate::flights::Flights;
+use crate::home::Home;
+use crate::mirror::Shared;
+use crate::objects::{Objects, lock};
+use crate::remote::Address;
+use crate::{ForgeError, Mirror, Remote, Signature};
+
+/// How many mirrors stay open while nobody uses them.
+const KEPT_OPEN: usize = 16;
+
+/// How to work with repositories.
+#[derive(Debug, Clone)]
+pub struct ForgeSettings {
+    /// Where the mirrors are kept.
+    pub folder: PathBuf,
+    /// How long one git command may take.
+    pub time_limit: Duration,
+    /// Who commits are written by.
+    pub author: Signature,
+    /// Who commits are made by.
+    pub committer: Signature,
+}
+
+/// Mirrors of repositories, one for each address.
+pub struct Forge {
+    settings: Arc<ForgeSettings>,
+    mirrors: Mutex<Mirrors>,
+}
+
+#[derive(Default)]
+struct Mirrors {
+    by_address: HashMap<String, Weak<Shared>>,
+    /// Those used last, so that the next job finds them open.
+    recent: Vec<Arc<Shared>>,
+}
+
+impl Forge {
+    /// Nothing is read or written yet.
+    pub fn new(settings: ForgeSettings) -> Self {
+        Self { settings: Arc::new(settings), mirrors: Mutex::default() }
+    }
+
+    /// The mirror of a repository; made, empty, if there is none. The remote is not spoken to.
+    pub async fn mirror(&self, remote: &Remote) -> Result<Mirror, ForgeError> {
+        let credential = remote.credential.clone();
+        if let Some(shared) = lock(&self.mirrors).find(&remote.address) {
+            return Ok(Mirror { shared, credential });
+        }
+        let address = Address::parse(&remote.address)?;
+        let home = Home::of(&self.settings.folder, &remote.address);
+        if !home.is_whole() {
+            let _lock = home.lock(self.settings.time_limit).await?;
+            // Another process may have made it while this one waited.
+            if !home.is_whole() {
+                home.make_anew().map_err(ForgeError::from_io)?;
+            }
+        }
+        let objects = Arc::new(Objects::open(&home.folder).map_err(ForgeError::from_io)?);
+        let settings = Arc::clone(&self.settings);
+        let shared = Shared { settings, address, home, objects, flights: Flights::default() };
+        let shared = lock(&self.mirrors).add(&remote.address, Arc::new(shared));
+        Ok(Mirror { shared, credential })
+    }
+}
+
+impl Mirrors {
+    fn find(&mut self, address: &str) -> Option<Arc<Shared>> {
+        let shared = self.by_address.get(address)?.upgrade()?;
+        self.recent.retain(|other| !Arc::ptr_eq(other, &shared));
+        self.recent.push(Arc::clone(&shared));
+        if self.recent.len() > KEPT_OPEN {
+            self.recent.remove(0);
+        }
+        Some(shared)
+    }
+
+    /// Keeps `shared`, unless another call was faster: then it gives that one.
+    fn add(&mut self, address: &str, shared: Arc<Shared>) -> Arc<Shared> {
+        if let Some(earlier) = self.find(address) {
+            return earlier;
+        }
+        self.by_address.retain(|_, mirror| mirror.strong_count() > 0);
+        self.by_address.insert(address.to_owned(), Arc::downgrade(&shared));
+        self.find(address).unwrap_or(shared)
+    }
+}

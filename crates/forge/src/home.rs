@@ -1,0 +1,140 @@
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use crate::{CommitId, ForgeError};
+
+/// More packs than this are made one: every look for an object goes through all of them.
+const MOST_PACKS: usize = 50;
+/// More loose objects than this are packed.
+const MOST_LOOSE: usize = 5000;
+
+/// Where one mirror lives on disk: a bare repository and, beside it, a file to lock.
+#[derive(Debug)]
+pub(crate) struct Home {
+    parent: PathBuf,
+    name: String,
+    pub(crate) folder: PathBuf,
+}
+
+impl Home {
+    /// The place for the mirror of `address`: a name that people recognise and a hash that keeps addresses apart.
+    pub(crate) fn of(parent: &Path, address: &str) -> Self {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+        let tail = address.trim_end_matches('/').trim_end_matches(".git").rsplit('/').next().unwrap_or_default();
+        let slug: String = tail.chars().map(plain).take(40).collect();
+        let name = format!("{slug}-{}", short_hash(address));
+        Self { parent: parent.to_owned(), folder: parent.join(format!("{name}.git")), name }
+    }
+
+    /// Whether the mirror is there and has all that git needs to take it for a repository.
+    pub(crate) fn is_whole(&self) -> bool {
+        let text = |name: &str| fs::read_to_string(self.folder.join(name)).unwrap_or_default();
+        text("HEAD") == HEAD
+            && text("config") == CONFIG
+            && ["objects/pack", "refs/copydesk"].iter().all(|name| self.folder.join(name).is_dir())
+    }
+
+    /// Waits for the file lock. It is let go when the file and all its copies are closed, also by a crash.
+    pub(crate) async fn lock(&self, patience: Duration) -> Result<File, ForgeError> {
+        fs::create_dir_all(&self.parent).map_err(ForgeError::from_io)?;
+        let path = self.parent.join(format!("{}.lock", self.name));
+        let file = File::options().create(true).append(true).read(true).open(path).map_err(ForgeError::from_io)?;
+        let waited = tokio::time::timeout(patience, async {
+            let mut pause = Duration::from_millis(2);
+            loop {
+                match file.try_lock() {
+                    Ok(()) => return Ok(()),
+                    Err(TryLockError::WouldBlock) => tokio::time::sleep(pause).await,
+                    Err(TryLockError::Error(error)) => return Err(ForgeError::from_io(error)),
+                }
+                pause = (pause * 2).min(Duration::from_millis(50));
+            }
+        });
+        match waited.await {
+            Ok(locked) => locked.map(|()| file),
+            Err(_) => Err(ForgeError::passing("another process has been busy with the repository for too long")),
+        }
+    }
+
+    /// Puts an empty mirror in place of whatever is there. It appears as a whole. Under the lock.
+    pub(crate) fn make_anew(&self) -> io::Result<()> {
+        self.sweep_siblings()?;
+        let new = self.temporary(".new-")?;
+        for name in ["objects/pack", "objects/info", "refs/heads", "refs/copydesk"] {
+            fs::create_dir_all(new.path().join(name))?;
+        }
+        fs::write(new.path().join("HEAD"), HEAD)?;
+        fs::write(new.path().join("config"), CONFIG)?;
+        if self.folder.symlink_metadata().is_ok() {
+            let old = self.temporary(".old-")?;
+            fs::rename(&self.folder, old.path().join("mirror"))?;
+        }
+        // It bears its new name from here on, so it must not be removed under the old one.
+        fs::rename(new.keep(), &self.folder)
+    }
+
+    fn temporary(&self, suffix: &str) -> io::Result<tempfile::TempDir> {
+        tempfile::Builder::new().prefix(&format!("{}{suffix}", self.name)).tempdir_in(&self.parent)
+    }
+
+    /// Removes what a crash in the middle of [`Home::make_anew`] has left.
+    fn sweep_siblings(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.parent)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let rest = name.to_str().and_then(|name| name.strip_prefix(&self.name));
+            if rest.is_some_and(|rest| rest.starts_with(".new-") || rest.starts_with(".old-")) {
+                fs::remove_dir_all(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what a git that was killed has left: half a pack, or a lock that nobody holds. Under the lock.
+    pub(crate) fn sweep(&self) {
+        let stale = |folder: &str, is_stale: fn(&str) -> bool| {
+            let entries = fs::read_dir(self.folder.join(folder)).into_iter().flatten().flatten();
+            for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_stale)) {
+                // If it stays, git will say so.
+                _ = fs::remove_file(entry.path());
+            }
+        };
+        stale("objects/pack", |name| name.starts_with("tmp_") || name.starts_with(".tmp-"));
+        stale("refs/copydesk", |name| name.ends_with(".lock"));
+        stale("", |name| name.ends_with(".lock"));
+    }
+
+    /// Whether there are so many files that looking for an object takes long.
+    pub(crate) fn is_scattered(&self) -> bool {
+        let count = |folder: &str, suffix: &str| {
+            let entries = fs::read_dir(self.folder.join(folder)).into_iter().flatten().flatten();
+            entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| name.ends_with(suffix))).count()
+        };
+        // Ids are spread evenly, so one of the 256 folders stands for all.
+        count("objects/pack", ".idx") > MOST_PACKS || count("objects/17", "") > MOST_LOOSE / 256
+    }
+
+    /// Where the mirror remembers a branch. Hashed, because `a` and `a/b` cannot both be references.
+    pub(crate) fn reference(branch: &str) -> String {
+        format!("refs/copydesk/{}", short_hash(branch))
+    }
+
+    /// The commit that was fetched for a branch.
+    pub(crate) fn remembered(&self, branch: &str) -> Option<CommitId> {
+        let text = fs::read_to_string(self.folder.join(Self::reference(branch))).ok()?;
+        text.trim_end().parse().ok()
+    }
+}
+
+const HEAD: &str = "ref: refs/heads/copydesk\n";
+const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\tlogAllRefUpdates = false\n\
+                      [gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n";
+
+fn short_hash(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().take(10).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,248 @@
+use std::fs::File;
+use std::sync::Arc;
+
+use copydesk_domain::{Timestamp, git_ref};
+use gix_object::{CommitRef, Kind as ObjectKind};
+
+use crate::complaint;
+use crate::flights::Flights;
+use crate::forge::ForgeSettings;
+use crate::git::{Git, Output};
+use crate::home::Home;
+use crate::local::{self, Tip};
+use crate::objects::Objects;
+use crate::remote::{Address, Credential};
+use crate::tree::CommitTree;
+use crate::{CommitId, CommitInfo, Diff, FileChange, ForgeError, Tree, build, diff};
+
+/// A bare copy of a repository on this machine, from which commits are read and to which they are written before they
+/// are pushed. Cheap to clone. Its functions that are not `async` read and write files.
+#[derive(Clone)]
+pub struct Mirror {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) credential: Option<Credential>,
+}
+
+/// What all who use one mirror in this process share.
+pub(crate) struct Shared {
+    pub(crate) settings: Arc<ForgeSettings>,
+    pub(crate) address: Address,
+    pub(crate) home: Home,
+    pub(crate) objects: Arc<Objects>,
+    pub(crate) flights: Flights,
+}
+
+impl Mirror {
+    /// Fetches a branch and gives the commit it is at.
+    pub async fn fetch(&self, branch: &str) -> Result<CommitId, ForgeError> {
+        match self.find_branch(branch).await? {
+            Some(commit) => Ok(commit),
+            None => Err(self.explain_absence(branch).await),
+        }
+    }
+
+    /// Where a branch is on the remote now; none if it is not there. Its commit can be read afterwards.
+    pub async fn find_branch(&self, branch: &str) -> Result<Option<CommitId>, ForgeError> {
+        let branch = checked(branch)?;
+        if let Some(folder) = self.shared.address.folder() {
+            match local::tip(&folder, &branch) {
+                Tip::At(commit) if self.has_commit(&commit) => return Ok(Some(commit)),
+                Tip::Missing => return Ok(None),
+                Tip::At(_) | Tip::Unknown => {}
+            }
+        }
+        let key = (branch.clone(), self.credential.clone());
+        self.shared.flights.share(key, || self.fetch_now(&branch)).await
+    }
+
+    /// Whether a commit is in the mirror.
+    pub fn has_commit(&self, id: &CommitId) -> bool {
+        matches!(self.shared.objects.header(&id.0), Ok(Some((ObjectKind::Commit, _))))
+    }
+
+    /// The files of a commit.
+    pub fn tree(&self, commit: &CommitId) -> Result<Arc<dyn Tree>, ForgeError> {
+        Ok(Arc::new(self.commit_tree(commit)?))
+    }
+
+    pub(crate) fn commit_tree(&self, commit: &CommitId) -> Result<CommitTree, ForgeError> {
+        let data = self.read_commit(commit)?;
+        Ok(CommitTree::new(Arc::clone(&self.shared.objects), parse_commit(&data)?.tree()))
+    }
+
+    /// What a commit says about itself.
+    pub fn commit_info(&self, commit: &CommitId) -> Result<CommitInfo, ForgeError> {
+        let data = self.read_commit(commit)?;
+        let commit = parse_commit(&data)?;
+        let seconds = commit.time().map(|time| time.seconds).unwrap_or_default();
+        Ok(CommitInfo {
+            tree: commit.tree().to_string(),
+            parents: commit.parents().map(CommitId).collect(),
+            message: String::from_utf8_lossy(commit.message).into_owned(),
+            author_time: Timestamp::from_millis(seconds.saturating_mul(1000)),
+        })
+    }
+
+    fn read_commit(&self, commit: &CommitId) -> Result<Vec<u8>, ForgeError> {
+        let found = self.shared.objects.read(&commit.0, ObjectKind::Commit).map_err(ForgeError::from_io)?;
+        found.ok_or_else(|| ForgeError::lasting(format!("the commit {commit} is not in the mirror of the repository")))
+    }
+
+    /// Writes blobs, trees and one commit over `parent`. The same input gives the same id. Says so if nothing changes.
+    pub fn commit(
+        &self,
+        parent: &CommitId,
+        changes: &[FileChange],
+        message: &str,
+        at: Timestamp,
+    ) -> Result<CommitId, ForgeError> {
+        let objects = &self.shared.objects;
+        let data = self.read_commit(parent)?;
+        let old = parse_commit(&data)?.tree();
+        let new = build::write_tree(objects, &old, changes)?;
+        if new == old {
+            return Err(ForgeError::lasting("the commit would change nothing"));
+        }
+        let people = (&self.shared.settings.author, &self.shared.settings.committer);
+        let commit = build::encode_commit(&new, &parent.0, people, at, message);
+        // Last, so that a commit that is there is complete.
+        objects.write(ObjectKind::Commit, &commit).map(CommitId).map_err(ForgeError::from_io)
+    }
+
+    /// Pushes a commit to a branch that must be at `expect` now, or must not be there. It is well if the branch is at
+    /// `commit` already; if it is elsewhere the trouble is `Moved`.
+    pub async fn push(&self, commit: &CommitId, branch: &str, expect: Option<&CommitId>) -> Result<(), ForgeError> {
+        let branch = checked(branch)?;
+        let expected = expect.map(CommitId::to_string).unwrap_or_default();
+        let output = self.push_now(&commit.to_string(), &branch, &expected).await?;
+        if output.success {
+            return Ok(());
+        }
+        let tip = self.find_branch(&branch).await;
+        // The same push from a process that was killed may have come first.
+        if tip.as_ref().is_ok_and(|tip| tip.as_ref() == Some(commit)) {
+            return Ok(());
+        }
+        Err(self.explain_rejection(&branch, &output, tip.is_ok_and(|tip| tip.as_ref() == expect)))
+    }
+
+    /// Deletes a branch that must be at `expect` now. It is well if it is gone already.
+    pub async fn delete_branch(&self, branch: &str, expect: &CommitId) -> Result<(), ForgeError> {
+        let branch = checked(branch)?;
+        let output = self.push_now("", &branch, &expect.to_string()).await?;
+        if output.success {
+            return Ok(());
+        }
+        let tip = self.find_branch(&branch).await;
+        if tip.as_ref().is_ok_and(Option::is_none) {
+            return Ok(());
+        }
+        Err(self.explain_rejection(&branch, &output, tip.is_ok_and(|tip| tip.as_ref() == Some(expect))))
+    }
+
+    /// The difference between the files of two commits.
+    pub fn diff(&self, from: &CommitId, to: &CommitId) -> Result<Diff, ForgeError> {
+        let root = |commit| Ok::<_, ForgeError>(parse_commit(&self.read_commit(commit)?)?.tree());
+        diff::between(&self.shared.objects, &root(from)?, &root(to)?).map_err(ForgeError::from_io)
+    }
+
+    async fn push_now(&self, commit: &str, branch: &str, expected: &str) -> Result<Output, ForgeError> {
+        let lease = format!("--force-with-lease=refs/heads/{branch}:{expected}");
+        let what = format!("{commit}:refs/heads/{branch}");
+        let to = self.shared.address.url.as_str();
+        let arguments = ["push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", &lease, to, &what];
+        self.git().run(&arguments, None).await
+    }
+
+    /// Why a push did not work; `unmoved` if the branch is where it was expected nevertheless.
+    fn explain_rejection(&self, branch: &str, output: &Output, unmoved: bool) -> ForgeError {
+        const MOVED: &[&str] =
+            &["stale info", "non-fast-forward", "fetch first", "already exists", "failed to", "lock", "old value"];
+        let rejection = output.stdout.lines().find_map(|line| line.strip_prefix("!\t"));
+        let Some(summary) = rejection.and_then(|line| line.rsplit('\t').next()) else {
+            return complaint::explain(&self.git(), &output.stderr);
+        };
+        if !unmoved && MOVED.iter().any(|sign| summary.contains(sign)) {
+            return ForgeError::moved(format!("the branch `{branch}` is not where it was: somebody else has pushed"));
+        }
+        complaint::rejected(&self.git(), summary, &output.stderr)
+    }
+
+    async fn fetch_now(&self, branch: &str) -> Result<Option<CommitId>, ForgeError> {
+        let shared = &self.shared;
+        let lock = shared.home.lock(shared.settings.time_limit).await?;
+        shared.home.sweep();
+        if shared.objects.is_damaged() || !shared.home.is_whole() {
+            shared.make_anew()?;
+        }
+        let mut output = self.fetch_once(branch, &lock).await?;
+        if !output.success && complaint::is_damage(&output.stderr) && !self.is_sound(&lock).await {
+            shared.make_anew()?;
+            output = self.fetch_once(branch, &lock).await?;
+        }
+        if output.success {
+            self.tidy(&lock).await;
+            return Ok(shared.home.remembered(branch));
+        }
+        if output.stderr.contains("couldn't find remote ref") {
+            return Ok(None);
+        }
+        Err(complaint::explain(&self.git(), &output.stderr))
+    }
+
+    async fn fetch_once(&self, branch: &str, lock: &File) -> Result<Output, ForgeError> {
+        let what = format!("+refs/heads/{branch}:{}", Home::reference(branch));
+        let from = self.shared.address.url.as_str();
+        let arguments = ["fetch", "--quiet", "--no-write-fetch-head", "--no-tags", "--no-auto-gc", from, &what];
+        self.git().run(&arguments, Some(lock)).await
+    }
+
+    /// Whether the mirror itself is in order: a repository on this machine may be the broken one.
+    async fn is_sound(&self, lock: &File) -> bool {
+        let arguments = ["fsck", "--connectivity-only", "--no-dangling", "--no-progress"];
+        self.git().run(&arguments, Some(lock)).await.is_ok_and(|output| output.success)
+    }
+
+    /// Makes one pack of many small ones. All objects are kept, also those that nothing refers to yet.
+    async fn tidy(&self, lock: &File) {
+        if self.shared.home.is_scattered() {
+            // If it fails, the next fetch tries again; until then everything works, only slower.
+            _ = self.git().run(&["repack", "--quiet", "-d", "--geometric=2"], Some(lock)).await;
+        }
+    }
+
+    /// Why there is no branch: the repository may have none at all.
+    async fn explain_absence(&self, branch: &str) -> ForgeError {
+        let arguments = ["ls-remote", "--quiet", "--heads", self.shared.address.url.as_str()];
+        match self.git().run(&arguments, None).await {
+            Ok(output) if output.success && output.stdout.trim().is_empty() => {
+                ForgeError::lasting(format!("the repository is empty; push a first commit to `{branch}`"))
+            }
+            _ => ForgeError::lasting(format!("the repository has no branch `{branch}`")),
+        }
+    }
+
+    fn git(&self) -> Git<'_> {
+        Git {
+            folder: &self.shared.home.folder,
+            address: &self.shared.address,
+            credential: self.credential.as_ref(),
+            time_limit: self.shared.settings.time_limit,
+        }
+    }
+}
+
+impl Shared {
+    /// Throws the mirror away and begins with an empty one. Under the lock.
+    fn make_anew(&self) -> Result<(), ForgeError> {
+        self.home.make_anew().and_then(|()| self.objects.reopen()).map_err(ForgeError::from_io)
+    }
+}
+
+fn checked(branch: &str) -> Result<String, ForgeError> {
+    git_ref("branch", branch).map_err(|_| ForgeError::lasting("that is not a branch name that git accepts"))
+}
+
+fn parse_commit(data: &[u8]) -> Result<CommitRef<'_>, ForgeError> {
+    CommitRef::from_bytes(data, gix_hash::Kind::Sha1).map_err(|_| ForgeError::lasting("a commit is malformed"))
+}

@@ -1,0 +1,95 @@
+use std::fmt;
+
+use url::Url;
+
+use crate::ForgeError;
+
+/// Who a commit is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature {
+    /// The name.
+    pub name: String,
+    /// The e-mail address.
+    pub email: String,
+}
+
+/// A repository somewhere else.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Remote {
+    /// What git clones from, without a credential: a `file`, `https`, `http` or `ssh` address.
+    pub address: String,
+    /// What to show at an `https` or `http` address. Others have their own ways.
+    pub credential: Option<Credential>,
+}
+
+/// A user name and a secret. Shows neither in full.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Credential {
+    username: String,
+    secret: String,
+}
+
+impl Credential {
+    /// A credential; code hosts that know tokens only take any user name.
+    pub fn new(username: impl Into<String>, secret: impl Into<String>) -> Self {
+        Self { username: username.into(), secret: secret.into() }
+    }
+
+    /// The header that carries it. For the environment of the git program only.
+    pub(crate) fn header(&self) -> String {
+        use base64::Engine;
+        let pair = format!("{}:{}", self.username, self.secret);
+        format!("Authorization: Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
+    }
+
+    /// A text without the secret, should it be in there in any of its forms.
+    pub(crate) fn mask(&self, text: &str) -> String {
+        let header = self.header();
+        let encoded = header.rsplit(' ').next().unwrap_or_default();
+        let forms = [self.secret.as_str(), encoded];
+        forms.iter().filter(|form| form.len() > 3).fold(text.to_owned(), |text, form| text.replace(form, "…"))
+    }
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credential").field("username", &self.username).finish_non_exhaustive()
+    }
+}
+
+/// An address that git may be given.
+#[derive(Debug, Clone)]
+pub(crate) struct Address {
+    pub(crate) url: Url,
+}
+
+impl Address {
+    pub(crate) fn parse(text: &str) -> Result<Self, ForgeError> {
+        let wrong = || ForgeError::lasting("the repository's address is not one that git may use");
+        let url = Url::parse(text).map_err(|_| wrong())?;
+        let holds_secret = url.password().is_some() || url.query().is_some();
+        if !matches!(url.scheme(), "file" | "https" | "http" | "ssh") || holds_secret || text.starts_with('-') {
+            return Err(wrong());
+        }
+        // `ssh` takes a host or a user that begins with a dash for an option.
+        let dashed = |part: &str| part.starts_with('-');
+        if url.host_str().is_some_and(dashed) || dashed(url.username()) {
+            return Err(wrong());
+        }
+        Ok(Self { url })
+    }
+
+    pub(crate) fn scheme(&self) -> &str {
+        self.url.scheme()
+    }
+
+    /// Scheme, host and port: whom a credential may be shown to.
+    pub(crate) fn origin(&self) -> String {
+        self.url.origin().ascii_serialization()
+    }
+
+    /// The folder of a repository on this machine.
+    pub(crate) fn folder(&self) -> Option<std::path::PathBuf> {
+        (self.scheme() == "file").then(|| self.url.to_file_path().ok()).flatten()
+    }
+}

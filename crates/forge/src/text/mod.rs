@@ -1,0 +1,176 @@
+//! The words around a change: the title and the text of its pull request. Prompts, models and repositories supply parts
+//! of them; none of these can mention people, close issues, hide text or give a code host orders.
+
+mod markdown;
+mod plain;
+mod template;
+
+use markdown::{Trust, code, code_block, phrase, prose};
+pub(crate) use plain::{one_line, plain, shorten};
+pub use template::{find_template, template_paths};
+
+use crate::{DiffKind, FileSummary};
+
+/// The most characters that the text of a pull request has.
+pub const LONGEST_TEXT: usize = 60_000;
+/// The most characters that a title has.
+pub const LONGEST_TITLE: usize = 120;
+
+const MOST_TEMPLATE: usize = 14_000;
+const MOST_SUMMARY: usize = 14_000;
+const MOST_FILES: usize = 8_000;
+const MOST_CHECKS: usize = 5_000;
+const MOST_PROMPTS: usize = 12_000;
+
+/// What the text of a pull request is made from. Nothing in it is trusted but the job's link.
+#[derive(Debug, Clone, Default)]
+pub struct PullRequestText<'a> {
+    /// What changed and why, in the editor's words.
+    pub summary: &'a str,
+    /// The files.
+    pub files: &'a [FileSummary],
+    /// What the docs checks have found.
+    pub checks: CheckLines<'a>,
+    /// Where the job can be looked at.
+    pub job_link: Option<&'a str>,
+    /// The job's id.
+    pub job_id: &'a str,
+    /// The prompts, oldest first.
+    pub prompts: &'a [&'a str],
+    /// The repository's template for pull requests.
+    pub template: Option<&'a str>,
+    /// Whether it is a draft because of what the checks have found.
+    pub is_draft_for_findings: bool,
+}
+
+/// Check results, each as one line.
+#[derive(Debug, Clone, Default)]
+pub struct CheckLines<'a> {
+    /// New findings that remain.
+    pub new: &'a [String],
+    /// Findings that the change had brought and that were repaired.
+    pub repaired: &'a [String],
+    /// The names of checks that found nothing new.
+    pub passed: &'a [String],
+}
+
+/// A title for a pull request: one line, harmless.
+pub fn title(text: &str) -> String {
+    let start: String = text.chars().take(4 * LONGEST_TITLE).collect();
+    let title = shorten(&one_line(&plain(&start)), LONGEST_TITLE);
+    // `/` begins an order, and a title becomes the first line of a commit.
+    let title = title.trim_start_matches(|c: char| c == '/' || c == '-' || c.is_whitespace());
+    if title.is_empty() { "Update the documentation".to_owned() } else { title.to_owned() }
+}
+
+/// The text of a pull request, in Markdown.
+pub fn body(input: &PullRequestText) -> String {
+    let description = prose(input.summary, Trust::Guest, MOST_SUMMARY);
+    let description = if description.is_empty() { "No description was given.".to_owned() } else { description };
+    let mut sections = match input.template.map(|template| framed(template, &description)) {
+        Some(Some(text)) => vec![text],
+        Some(None) => {
+            let template =
+                prose(&template::without_comments(input.template.unwrap_or_default()), Trust::Template, MOST_TEMPLATE);
+            vec![template, format!("## What changed and why\n\n{description}")]
+        }
+        None => vec![format!("## What changed and why\n\n{description}")],
+    };
+    sections.push(format!("## Files\n\n{}", files(input.files)));
+    sections.push(format!("## Checks\n\n{}", checks(input)));
+    sections.push(format!("## Prompt\n\n{}", prompts(input.prompts)));
+    sections.push(origin(input));
+    sections.retain(|section| !section.is_empty());
+    sections.join("\n\n") + "\n"
+}
+
+/// The template with the description under the heading that asks for it; none if no heading does.
+fn framed(template: &str, description: &str) -> Option<String> {
+    let template = template::without_comments(template);
+    let at = template::place_for_description(&template)?;
+    let before: Vec<&str> = template.lines().take(at + 1).collect();
+    let after: Vec<&str> = template.lines().skip(at + 1).collect();
+    let before = prose(&before.join("\n"), Trust::Template, MOST_TEMPLATE / 2);
+    let after = prose(&after.join("\n"), Trust::Template, MOST_TEMPLATE / 2);
+    Some(format!("{before}\n\n{description}\n\n{after}").trim_end().to_owned())
+}
+
+fn files(files: &[FileSummary]) -> String {
+    let line = |file: &FileSummary| {
+        let path = code(&file.path);
+        let counts = format!("(+{} −{})", file.added, file.removed);
+        match (file.kind, &file.old_path) {
+            (DiffKind::Added, _) => format!("- {path}: new {counts}"),
+            (DiffKind::Deleted, _) => format!("- {path}: deleted {counts}"),
+            (DiffKind::Renamed, Some(old)) => format!("- {path}: moved from {} {counts}", code(old)),
+            (DiffKind::Renamed | DiffKind::Changed, _) => format!("- {path} {counts}"),
+        }
+    };
+    if files.is_empty() { "No files.".to_owned() } else { list(files, MOST_FILES, line) }
+}
+
+fn checks(input: &PullRequestText) -> String {
+    let mut parts = Vec::new();
+    if input.is_draft_for_findings {
+        parts.push("This is a draft because the change brings new findings that could not be repaired.".to_owned());
+    }
+    for (heading, lines) in [("New findings:", input.checks.new), ("Repaired on the way:", input.checks.repaired)] {
+        if !lines.is_empty() {
+            parts.push(format!("{heading}\n\n{}", bullets(lines)));
+        }
+    }
+    if !input.checks.passed.is_empty() {
+        parts.push(format!("Nothing new found by:\n\n{}", bullets(input.checks.passed)));
+    }
+    if parts.is_empty() { "No checks ran.".to_owned() } else { parts.join("\n\n") }
+}
+
+fn bullets(items: &[String]) -> String {
+    list(items, MOST_CHECKS, |item| format!("- {}", phrase(item, 400)))
+}
+
+/// One line for each item, up to a number of characters; says how many did not fit.
+fn list<T>(items: &[T], most: usize, line: impl Fn(&T) -> String) -> String {
+    let mut left = most;
+    let mut lines = Vec::new();
+    for item in items {
+        let line = line(item);
+        match left.checked_sub(line.chars().count() + 1) {
+            Some(less) => left = less,
+            None => break,
+        }
+        lines.push(line);
+    }
+    if lines.len() < items.len() {
+        lines.push(format!("- and {} more", items.len() - lines.len()));
+    }
+    lines.join("\n")
+}
+
+/// Prompts are quoted as code behind `>`: in code nothing is a mention or a reference, and no line begins with what a
+/// code host takes for an order, whichever way it reads code blocks.
+fn prompts(prompts: &[&str]) -> String {
+    let share = MOST_PROMPTS / prompts.len().clamp(1, 8);
+    let shown = prompts.len().saturating_sub(8);
+    let mut blocks: Vec<String> = Vec::new();
+    if shown > 0 {
+        blocks.push(format!("{shown} earlier prompts are left out."));
+    }
+    blocks.extend(prompts.iter().skip(shown).map(|prompt| code_block(prompt, "> ", share)));
+    if prompts.is_empty() { "None.".to_owned() } else { blocks.join("\n\n") }
+}
+
+fn origin(input: &PullRequestText) -> String {
+    let id = code(&shorten(input.job_id, 100));
+    match input.job_link.filter(|link| is_plain_link(link)) {
+        Some(link) if !id.is_empty() => format!("Made by Copydesk, job [{id}]({link})."),
+        _ if id.is_empty() => "Made by Copydesk.".to_owned(),
+        _ => format!("Made by Copydesk, job {id}."),
+    }
+}
+
+/// Whether an address can stand in a Markdown link as it is.
+fn is_plain_link(link: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~:/?=&%".contains(&b);
+    (link.starts_with("https://") || link.starts_with("http://")) && link.len() <= 2000 && link.bytes().all(plain)
+}

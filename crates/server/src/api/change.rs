@@ -1,0 +1,72 @@
+//! What a job changed, and the pull request of a job that was to open none by itself.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_TYPE, HeaderValue};
+use axum::response::{IntoResponse, Response};
+
+use super::job_view::{JobView, render};
+use super::jobs::json;
+use crate::App;
+use crate::auth::{Reader, Writer};
+use crate::docs_job::{Published, publish};
+use crate::problem::{ErrorBody, Problem};
+use crate::runner::Failure;
+
+/// Get what a job changed
+///
+/// A unified diff against the commit that the job started from. Empty if the job has changed nothing, or not yet.
+#[utoipa::path(get, path = "/v2/agent/{projectId}/job/{id}/diff", tag = "Agent jobs", operation_id = "jobDiff",
+    params(("projectId" = String, Path, description = "The project"), ("id" = String, Path, description = "The job")),
+    responses((status = 200, description = "The diff", body = String, content_type = "text/x-diff")))]
+pub(crate) async fn job_diff(State(app): State<App>, Reader(caller): Reader) -> Result<Response, Problem> {
+    let job_id = caller.job_id()?.to_owned();
+    app.store().job(caller.project.id, job_id.clone()).await?.ok_or_else(Problem::job_not_found)?;
+    let diff = app.store().diff(&job_id).await?.unwrap_or_default();
+    let kind = HeaderValue::from_static("text/x-diff; charset=utf-8");
+    Ok((StatusCode::OK, [(CONTENT_TYPE, kind)], diff).into_response())
+}
+
+/// Open the pull request of a completed job
+///
+/// For a job that was created with `openPullRequest: false`. If it is open already, nothing changes.
+#[utoipa::path(post, path = "/v2/agent/{projectId}/job/{id}/pull-request", tag = "Agent jobs",
+    operation_id = "openPullRequest",
+    params(("projectId" = String, Path, description = "The project"), ("id" = String, Path, description = "The job")),
+    responses((status = 200, description = "The job with its pull request", body = JobView),
+        (status = 409, description = "The job is not completed, has changed nothing, or its pull request is being opened",
+            body = ErrorBody)))]
+pub(crate) async fn open_pull_request(State(app): State<App>, Writer(caller): Writer) -> Result<Response, Problem> {
+    let job_id = caller.job_id()?.to_owned();
+    let nobody = || Problem::unavailable("This server cannot open pull requests.");
+    let workshop = app.workshop().ok_or_else(nobody)?.clone();
+    let (store, project) = (app.store().clone(), caller.project);
+    // On its own, so that a client who goes away does not leave it half done.
+    let work = tokio::spawn(async move { publish(&workshop, &store, &project, &job_id).await });
+    let published = work.await.map_err(|error| Problem::internal("", error.to_string()))?;
+    match published.map_err(failed)? {
+        Published::Open(job) => Ok(json(StatusCode::OK, render(&job))),
+        Published::NotFound => Err(Problem::job_not_found()),
+        Published::NotCompleted(status) => Err(conflict(
+            "job_not_completed",
+            format!("The job is {}; only a completed job can be opened.", status.as_str()),
+        )),
+        Published::NothingChanged => {
+            Err(conflict("nothing_changed", "The job has changed nothing, so there is nothing to open."))
+        }
+        Published::Busy => Err(conflict("being_opened", "The pull request is being opened; try again in a moment.")),
+        Published::NotNow(why) => Err(Problem::unavailable(why)),
+        Published::Failed(why) => Err(conflict("cannot_be_opened", why)),
+    }
+}
+
+fn conflict(code: &'static str, error: impl Into<String>) -> Problem {
+    Problem::new(StatusCode::CONFLICT, code, error)
+}
+
+fn failed(failure: Failure) -> Problem {
+    match failure {
+        Failure::Retry(why) | Failure::Fatal(why) => Problem::unavailable(why),
+        Failure::Lost(lost) => Problem::unavailable(lost.to_string()),
+    }
+}

@@ -1,0 +1,61 @@
+use copydesk_forge::{CodeHost, ForgeError, NewPullRequest, PullRequest, PullRequestState};
+use copydesk_store::{LocalPull, NewPull, Permit, Store, StoreError};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+/// The code host of repositories that have none: Copydesk keeps the pull request itself.
+pub(super) struct LocalHost<'a> {
+    pub(super) store: &'a Store,
+    pub(super) project_id: &'a str,
+    pub(super) public_url: &'a str,
+    pub(super) permit: &'a Permit,
+}
+
+impl LocalHost<'_> {
+    fn view(&self, pull: &LocalPull) -> PullRequest {
+        PullRequest {
+            number: u64::from(pull.number),
+            url: format!("{}/pull/{}", self.public_url, pull.token),
+            state: PullRequestState::Open,
+            draft: pull.draft,
+        }
+    }
+
+    async fn put(&self, new: &NewPullRequest) -> Result<PullRequest, ForgeError> {
+        let new = NewPull {
+            project_id: self.project_id.to_owned(),
+            head: new.head.clone(),
+            base: new.base.clone(),
+            title: new.title.clone(),
+            body: new.body.clone(),
+            draft: new.draft,
+        };
+        match self.store.put_local_pull(self.permit, new).await.map_err(unreachable_store)? {
+            Ok(pull) => Ok(self.view(&pull)),
+            // The runner has noticed, or will in a moment, and knows what to say.
+            Err(lost) => Err(ForgeError::passing(lost.to_string())),
+        }
+    }
+}
+
+impl CodeHost for LocalHost<'_> {
+    fn find<'a>(&'a self, head: &'a str) -> BoxFuture<'a, Result<Option<PullRequest>, ForgeError>> {
+        async move {
+            let pull = self.store.local_pull(self.project_id, head).await.map_err(unreachable_store)?;
+            Ok(pull.map(|pull| self.view(&pull)))
+        }
+        .boxed()
+    }
+
+    fn open<'a>(&'a self, new: &'a NewPullRequest) -> BoxFuture<'a, Result<PullRequest, ForgeError>> {
+        self.put(new).boxed()
+    }
+
+    fn update<'a>(&'a self, _number: u64, new: &'a NewPullRequest) -> BoxFuture<'a, Result<PullRequest, ForgeError>> {
+        self.put(new).boxed()
+    }
+}
+
+fn unreachable_store(error: StoreError) -> ForgeError {
+    ForgeError::passing(error.to_string())
+}

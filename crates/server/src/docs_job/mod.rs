@@ -1,0 +1,108 @@
+//! A documentation job: from prompts to a pull request. Each step is recorded before the next begins, and each is safe to
+//! do again, so that whoever takes the job over after a crash goes on from the last one.
+
+mod changes;
+mod failure;
+mod local_host;
+mod notebook;
+mod publish;
+mod review;
+mod round;
+
+use std::sync::Arc;
+
+use copydesk_agent::Editor;
+use copydesk_domain::{Outcome, Project};
+use copydesk_forge::{Forge, Mirror, Remote};
+use copydesk_store::{Finish, Round, Verdict};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use crate::runner::{Engine, Failure, Task};
+
+pub use publish::{Published, publish};
+pub use review::ChangeLimits;
+
+/// What documentation jobs need beside the store. Shared by all of them.
+pub struct Workshop {
+    /// The repositories.
+    pub forge: Forge,
+    /// Where users reach this server, without a slash at the end.
+    pub public_url: String,
+    /// How much a job may change.
+    pub limits: ChangeLimits,
+}
+
+impl Workshop {
+    /// The mirror of a project's repository.
+    async fn mirror(&self, project: &Project) -> Result<Mirror, Failure> {
+        let remote = Remote { address: project.repository.clone_address().to_owned(), credential: None };
+        Ok(self.forge.mirror(&remote).await?)
+    }
+}
+
+/// Runs the jobs of one editor.
+pub struct DocsEngine {
+    workshop: Arc<Workshop>,
+    editor: Arc<dyn Editor>,
+}
+
+impl DocsEngine {
+    /// An engine for the jobs of `editor`.
+    pub fn new(workshop: Arc<Workshop>, editor: Arc<dyn Editor>) -> Self {
+        Self { workshop, editor }
+    }
+}
+
+impl Engine for DocsEngine {
+    fn model(&self) -> &str {
+        self.editor.model()
+    }
+
+    fn run<'a>(&'a self, task: Task<'a>) -> BoxFuture<'a, Result<Finish, Failure>> {
+        async move {
+            let project = task.project().await?;
+            let mirror = self.workshop.mirror(&project).await?;
+            let bench = Bench { workshop: &self.workshop, task: &task, project: &project, mirror: &mirror };
+            let rounds = bench.rounds(&*self.editor).await?;
+            bench.conclude(&rounds).await
+        }
+        .boxed()
+    }
+}
+
+/// One job with all that is needed to work on it.
+struct Bench<'a> {
+    workshop: &'a Workshop,
+    task: &'a Task<'a>,
+    project: &'a Project,
+    mirror: &'a Mirror,
+}
+
+impl Bench<'_> {
+    /// From the edited round, which is the last, to the end of the job.
+    async fn conclude(&self, rounds: &[Round]) -> Result<Finish, Failure> {
+        let Some((round, edit)) = rounds.last().and_then(|round| Some((round, round.edit.as_ref()?))) else {
+            return Err(Failure::Retry("the round that was just edited is gone".to_owned()));
+        };
+        let finish = |outcome, message: String| Finish {
+            title: (!edit.title.is_empty()).then(|| edit.title.clone()),
+            checks: edit.checks.clone(),
+            ..Finish::new(outcome, message, edit.taken_through)
+        };
+        match edit.verdict {
+            Verdict::Unchanged => return Ok(finish(Outcome::NoChanges, edit.summary.clone())),
+            Verdict::Refused => return Ok(finish(Outcome::ChecksFailed, review::sentence(edit))),
+            Verdict::Good | Verdict::Draft => {}
+        }
+        if !self.task.job.open_pull_request {
+            return Ok(finish(Outcome::ChangesReady, edit.summary.clone()));
+        }
+        let link = self.open(rounds).await?;
+        Ok(Finish {
+            branch: round.branch.clone(),
+            pr_link: Some(link),
+            ..finish(Outcome::PrCreated, edit.summary.clone())
+        })
+    }
+}

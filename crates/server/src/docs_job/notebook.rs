@@ -1,0 +1,124 @@
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use copydesk_agent::{Answer, Notebook, Stopped};
+use copydesk_domain::Message;
+use copydesk_store::{Lease, LeaseLost, NewEvent, Store, StoreError};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use crate::runner::Failure;
+
+/// How long an event may wait for the next write to take it along.
+const LINGER: Duration = Duration::from_millis(100);
+/// So many events do not wait any longer.
+const MANY: usize = 50;
+
+/// An editor's notebook over the store. Progress is written in the background or along with the next answer, so that
+/// telling costs the editor nothing.
+pub(super) struct JobNotebook<'a> {
+    store: &'a Store,
+    lease: &'a Lease,
+    told: Mutex<Vec<NewEvent>>,
+    tell: Notify,
+    why: Mutex<Option<Failure>>,
+}
+
+impl<'a> JobNotebook<'a> {
+    pub(super) fn new(store: &'a Store, lease: &'a Lease) -> Self {
+        Self { store, lease, told: Mutex::new(Vec::new()), tell: Notify::new(), why: Mutex::new(None) }
+    }
+
+    /// Why the editor was stopped.
+    pub(super) fn why_stopped(&self) -> Failure {
+        let why = self.why.lock().unwrap_or_else(PoisonError::into_inner).take();
+        why.unwrap_or_else(|| Failure::Retry("the editor stopped for no reason".to_owned()))
+    }
+
+    /// What was told and is not written yet; the caller writes it.
+    pub(super) fn take_told(&self) -> Vec<NewEvent> {
+        std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Writes what is told, until the job is no longer to be worked on.
+    pub(super) async fn keep_writing(&self) -> Failure {
+        loop {
+            self.tell.notified().await;
+            tokio::time::sleep(LINGER).await;
+            if self.write_down().await.is_err() {
+                return self.why_stopped();
+            }
+        }
+    }
+
+    async fn write_down(&self) -> Result<(), Stopped> {
+        let told = self.take_told();
+        if told.is_empty() {
+            return Ok(());
+        }
+        self.settle(self.store.advance(self.lease, None, told).await)
+    }
+
+    fn settle<T>(&self, done: Result<Result<T, LeaseLost>, StoreError>) -> Result<T, Stopped> {
+        let failure = match done {
+            Ok(Ok(value)) => return Ok(value),
+            Ok(Err(lost)) => Failure::from(lost),
+            Err(error) => Failure::from(error),
+        };
+        *self.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+        Err(Stopped)
+    }
+}
+
+impl Notebook for JobNotebook<'_> {
+    fn answers(&self) -> BoxFuture<'_, Result<Vec<Answer>, Stopped>> {
+        async move {
+            let kept = self.settle(self.store.answers(&self.lease.job_id).await.map(Ok))?;
+            let read = |kept: copydesk_store::Answer| {
+                let said = serde_json::from_slice(&kept.said);
+                said.map(|said| Answer { turn: kept.round, seen_through: kept.seen_through, said, usage: kept.usage })
+            };
+            let answers: Result<Vec<_>, _> = kept.into_iter().map(read).collect();
+            let unreadable = |error| StoreError::Unreadable(format!("an answer: {error}"));
+            self.settle(answers.map(Ok).map_err(unreadable))
+        }
+        .boxed()
+    }
+
+    fn record_answer<'a>(&'a self, answer: &'a Answer) -> BoxFuture<'a, Result<(), Stopped>> {
+        async move {
+            let kept = copydesk_store::Answer {
+                round: answer.turn,
+                seen_through: answer.seen_through,
+                said: answer.said.to_string().into_bytes(),
+                usage: answer.usage.clone(),
+            };
+            self.settle(self.store.record_answer(self.lease, kept, self.take_told()).await)
+        }
+        .boxed()
+    }
+
+    fn tell<'a>(&'a self, kind: &'static str, data: Value) -> BoxFuture<'a, Result<(), Stopped>> {
+        async move {
+            let waiting = {
+                let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+                told.push(NewEvent::new(kind, data));
+                told.len()
+            };
+            self.tell.notify_one();
+            if waiting >= MANY { self.write_down().await } else { Ok(()) }
+        }
+        .boxed()
+    }
+
+    fn messages_after(&self, after: u32) -> BoxFuture<'_, Result<Vec<Message>, Stopped>> {
+        async move {
+            let mut messages = self.settle(self.store.messages(&self.lease.job_id).await.map(Ok))?;
+            messages.retain(|message| message.number > after);
+            Ok(messages)
+        }
+        .boxed()
+    }
+}

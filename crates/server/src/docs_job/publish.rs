@@ -1,0 +1,225 @@
+//! From a commit in the mirror to an open pull request. Also for a job that has ended without one.
+
+use std::time::Duration;
+
+use copydesk_domain::{Job, Project, Status};
+use copydesk_forge::{CodeHost, CommitId, Mirror, NewPullRequest, Trouble, text};
+use copydesk_store::{Edit, Permit, Publishing, Round, Step, Store, Verdict};
+
+use super::local_host::LocalHost;
+use super::round::{commit_id, restore};
+use super::{Bench, Workshop, review};
+use crate::runner::Failure;
+
+/// How long somebody who opens the pull request of an ended job may take before another may try.
+const TIME: Duration = Duration::from_secs(120);
+
+/// What became of the wish to open a pull request.
+pub enum Published {
+    /// It is open.
+    Open(Box<Job>),
+    /// There is no such job.
+    NotFound,
+    /// The job stands so; only a completed one can be opened.
+    NotCompleted(Status),
+    /// The job has changed nothing.
+    NothingChanged,
+    /// Somebody else is about to open it.
+    Busy,
+    /// It may work later; why, as one sentence.
+    NotNow(String),
+    /// It will not work until somebody changes something; why, as one sentence.
+    Failed(String),
+}
+
+impl Bench<'_> {
+    /// Pushes the last round and opens the pull request; gives its link.
+    pub(super) async fn open(&self, rounds: &[Round]) -> Result<String, Failure> {
+        let permit = Permit::Lease(self.task.lease().clone());
+        let publication = Publication {
+            workshop: self.workshop,
+            store: self.task.store(),
+            project: self.project,
+            job: self.task.job,
+            mirror: self.mirror,
+            permit: &permit,
+        };
+        publication.push(rounds).await?;
+        let prompts: Vec<&str> = self.task.messages.iter().map(|message| message.prompt.as_str()).collect();
+        let link = publication.open(rounds, &prompts).await?;
+        self.task.advance(Step::Opened { link: link.clone() }, Vec::new()).await?;
+        Ok(link)
+    }
+}
+
+/// Opens the pull request of a job that has ended without one. Again gives the same.
+pub async fn publish(
+    workshop: &Workshop,
+    store: &Store,
+    project: &Project,
+    job_id: &str,
+) -> Result<Published, Failure> {
+    let (permit, job) = match store.begin_publishing(&project.id, job_id, TIME).await? {
+        Some(Publishing::Begun(permit, job)) => (permit, job),
+        Some(Publishing::Done(job)) => return Ok(Published::Open(job)),
+        Some(Publishing::NotCompleted(status)) => return Ok(Published::NotCompleted(status)),
+        Some(Publishing::NothingChanged) => return Ok(Published::NothingChanged),
+        Some(Publishing::Busy) => return Ok(Published::Busy),
+        None => return Ok(Published::NotFound),
+    };
+    let opened = open_ended(workshop, store, project, &job, &permit).await;
+    let link = opened.as_ref().ok().cloned();
+    let job = store.end_publishing(&permit, link).await?;
+    match (opened, job) {
+        (Ok(_), Ok(job)) => Ok(Published::Open(Box::new(job))),
+        (Ok(_), Err(_)) => Ok(Published::Busy),
+        (Err(Failure::Retry(why)), _) => Ok(Published::NotNow(why)),
+        (Err(Failure::Fatal(why)), _) => Ok(Published::Failed(why)),
+        (Err(lost), _) => Err(lost),
+    }
+}
+
+async fn open_ended(
+    workshop: &Workshop,
+    store: &Store,
+    project: &Project,
+    job: &Job,
+    permit: &Permit,
+) -> Result<String, Failure> {
+    let mirror = &workshop.mirror(project).await?;
+    let publication = Publication { workshop, store, project, job, mirror, permit };
+    let rounds = store.rounds(&job.id).await?;
+    publication.push(&rounds).await?;
+    let messages = store.messages(&job.id).await?;
+    let prompts: Vec<&str> = messages.iter().map(|message| message.prompt.as_str()).collect();
+    publication.open(&rounds, &prompts).await
+}
+
+/// A commit on its way out, with leave to go.
+struct Publication<'a> {
+    workshop: &'a Workshop,
+    store: &'a Store,
+    project: &'a Project,
+    job: &'a Job,
+    mirror: &'a Mirror,
+    permit: &'a Permit,
+}
+
+impl Publication<'_> {
+    /// Brings the last commit of the job to the code host, unless it is there.
+    async fn push(&self, rounds: &[Round]) -> Result<(), Failure> {
+        let (round, branch) = self.last(rounds)?;
+        if round.pushed {
+            return Ok(());
+        }
+        let before: Vec<Round> = rounds.iter().filter(|one| one.number < round.number).cloned().collect();
+        if before.iter().any(|round| round.pushed) && !self.mirror.has_commit(&commit_id(&round.parent_commit)?) {
+            self.mirror.find_branch(branch).await?;
+        }
+        let commit = match restore(self.mirror, &self.job.id, rounds, round) {
+            Ok(commit) => commit,
+            // This machine may never have seen the base.
+            Err(_) => {
+                self.mirror.fetch(&self.job.base_ref).await?;
+                restore(self.mirror, &self.job.id, rounds, round)?
+            }
+        };
+        let expect = before.iter().any(|round| round.pushed).then(|| commit_id(&round.parent_commit)).transpose()?;
+        self.leave().await?;
+        match self.mirror.push(&commit, branch, expect.as_ref()).await {
+            Ok(()) => {}
+            Err(error) if error.trouble == Trouble::Moved => self.push_over(&commit, branch).await?,
+            Err(error) => return Err(error.into()),
+        }
+        self.record_pushed(round.number).await
+    }
+
+    /// The branch is not where it should be. If what is there is an earlier try of this job's, it is replaced.
+    async fn push_over(&self, commit: &CommitId, branch: &str) -> Result<(), Failure> {
+        let moved = || {
+            Failure::Fatal(format!(
+                "Somebody else has pushed to {branch} while the job was running; send a message to go on from there."
+            ))
+        };
+        let Some(tip) = self.mirror.find_branch(branch).await? else { return Err(moved()) };
+        if tip == *commit {
+            return Ok(());
+        }
+        let (there, ours) = (self.mirror.commit_info(&tip)?, self.mirror.commit_info(commit)?);
+        let trailer = format!("Copydesk-Job: {}", self.job.id);
+        if there.parents != ours.parents || !there.message.contains(&trailer) {
+            return Err(moved());
+        }
+        Ok(self.mirror.push(commit, branch, Some(&tip)).await?)
+    }
+
+    /// Opens the pull request, or brings the one that is there up to date, and gives its link.
+    async fn open(&self, rounds: &[Round], prompts: &[&str]) -> Result<String, Failure> {
+        let (round, branch) = self.last(rounds)?;
+        let edit = round.edit.as_ref().ok_or_else(nothing)?;
+        let new = NewPullRequest {
+            head: branch.to_owned(),
+            base: self.job.base_ref.clone(),
+            title: text::title(&edit.title),
+            body: self.body(round, edit, prompts)?,
+            draft: self.job.draft || edit.verdict == Verdict::Draft,
+        };
+        self.leave().await?;
+        let host = LocalHost {
+            store: self.store,
+            project_id: &self.project.id,
+            public_url: &self.workshop.public_url,
+            permit: self.permit,
+        };
+        let pull = match host.find(branch).await? {
+            Some(there) => host.update(there.number, &new).await?,
+            None => host.open(&new).await?,
+        };
+        Ok(pull.url)
+    }
+
+    fn body(&self, round: &Round, edit: &Edit, prompts: &[&str]) -> Result<String, Failure> {
+        let base = commit_id(&round.base_commit)?;
+        let commit = commit_id(round.commit.as_deref().unwrap_or_default())?;
+        let tree = self.mirror.tree(&base)?;
+        let template = text::find_template(&*tree)?;
+        let lines = review::lines(edit);
+        let link = format!("{}/v2/agent/{}/job/{}", self.workshop.public_url, self.project.id, self.job.id);
+        Ok(text::body(&text::PullRequestText {
+            summary: &edit.summary,
+            files: &self.mirror.diff(&base, &commit)?.files,
+            checks: text::CheckLines { new: &lines.new, repaired: &lines.repaired, passed: &lines.passed },
+            job_link: Some(&link),
+            job_id: &self.job.id,
+            prompts,
+            template: template.as_deref(),
+            is_draft_for_findings: edit.verdict == Verdict::Draft,
+        }))
+    }
+
+    /// The last round with a commit, and its branch.
+    fn last<'r>(&self, rounds: &'r [Round]) -> Result<(&'r Round, &'r str), Failure> {
+        let last = rounds.iter().rev().find(|round| round.commit.is_some()).ok_or_else(nothing)?;
+        Ok((last, last.branch.as_deref().ok_or_else(nothing)?))
+    }
+
+    /// Asks once more whether the job is to go on, before an act outside.
+    async fn leave(&self) -> Result<(), Failure> {
+        if let Permit::Lease(lease) = self.permit {
+            self.store.pulse(lease).await??;
+        }
+        Ok(())
+    }
+
+    async fn record_pushed(&self, round: u32) -> Result<(), Failure> {
+        match self.permit {
+            Permit::Lease(lease) => self.store.advance(lease, Some(Step::Pushed { round }), Vec::new()).await??,
+            Permit::Publisher { .. } => self.store.record_published(self.permit, round).await??,
+        }
+        Ok(())
+    }
+}
+
+fn nothing() -> Failure {
+    Failure::Fatal("The job has no commit to open a pull request from.".to_owned())
+}

@@ -1,0 +1,142 @@
+//! The docs checks of a change against the base, and what is to become of it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use copydesk_agent::WorkspaceFiles;
+use copydesk_checks::{Check, CheckResult, Comparison, Finding, Scope, SiteSettings, check_change};
+use copydesk_domain::OnFindings;
+use copydesk_forge::Workspace;
+use copydesk_store::{Edit, Round, Verdict};
+use serde_json::{Value, json};
+
+use super::round::commit_id;
+use super::{Bench, changes};
+use crate::runner::Failure;
+
+/// How much a job may change.
+#[derive(Debug, Clone)]
+pub struct ChangeLimits {
+    /// Files.
+    pub files: u32,
+    /// Lines, added and removed.
+    pub lines: u32,
+}
+
+impl ChangeLimits {
+    pub(super) fn scope(&self, docs_paths: &[String]) -> Scope {
+        Scope { max_files: self.files as usize, max_lines: self.lines as usize, ..Scope::new(docs_paths) }
+    }
+}
+
+/// How many new findings of a check the job shows.
+const MOST_FINDINGS: usize = 50;
+
+pub(super) struct Reviewed {
+    pub(super) verdict: Verdict,
+    pub(super) checks: Vec<Value>,
+}
+
+/// Checks all that the job has changed so far against the commit that it started from.
+pub(super) async fn review(
+    bench: &Bench<'_>,
+    round: &Round,
+    before: &[Round],
+    workspace: Workspace,
+    scope: &Arc<Scope>,
+) -> Result<Reviewed, Failure> {
+    let mut paths: BTreeSet<String> = workspace.changed_paths().map(str::to_owned).collect();
+    for edit in before.iter().filter_map(|round| round.edit.as_ref()).filter(|edit| !edit.changes.is_empty()) {
+        paths.extend(changes::from_bytes(&edit.changes)?.into_iter().map(|change| change.path));
+    }
+    let paths: Vec<String> = paths.into_iter().collect();
+    let base = bench.mirror.tree(&commit_id(&round.base_commit)?)?;
+    let settings = SiteSettings { docs_paths: bench.project.docs_paths.clone() };
+    let scope = scope.clone();
+    let checked = tokio::task::spawn_blocking(move || {
+        let (before, now) = (WorkspaceFiles::Base(&*base), WorkspaceFiles::Edited(&workspace));
+        check_change(&before, &now, &paths, &settings, &scope)
+    });
+    let comparison = checked.await.map_err(|_| Failure::Retry("the docs checks broke down".to_owned()))??;
+    Ok(Reviewed { verdict: verdict(&comparison, bench.project.on_findings), checks: to_json(&comparison) })
+}
+
+fn verdict(comparison: &Comparison, on_findings: OnFindings) -> Verdict {
+    // What a job may touch is not a matter of taste.
+    if comparison.new_findings().any(|finding| finding.check == Check::Scope) {
+        return Verdict::Refused;
+    }
+    match on_findings {
+        _ if comparison.is_clean() => Verdict::Good,
+        OnFindings::Draft => Verdict::Draft,
+        OnFindings::Fail => Verdict::Refused,
+    }
+}
+
+/// The checks as the job shows them.
+fn to_json(comparison: &Comparison) -> Vec<Value> {
+    comparison.checks.iter().map(result_to_json).collect()
+}
+
+fn result_to_json(result: &CheckResult) -> Value {
+    let shown = |finding: &Finding| {
+        json!({
+            "path": finding.path,
+            "line": finding.line,
+            "column": finding.column,
+            "message": finding.message,
+        })
+    };
+    json!({
+        "check": result.check,
+        "ran": result.ran,
+        "newFindings": result.new.len(),
+        "repaired": result.fixed,
+        "findings": result.new.iter().take(MOST_FINDINGS).map(shown).collect::<Vec<_>>(),
+    })
+}
+
+/// The docs checks of an edit, line by line.
+#[derive(Default)]
+pub(super) struct Lines {
+    pub(super) new: Vec<String>,
+    pub(super) repaired: Vec<String>,
+    pub(super) passed: Vec<String>,
+}
+
+pub(super) fn lines(edit: &Edit) -> Lines {
+    let mut lines = Lines::default();
+    for check in &edit.checks {
+        let name = check["check"].as_str().unwrap_or_default().replace('_', " ");
+        let new = check["findings"].as_array().map(Vec::as_slice).unwrap_or_default();
+        match check["repaired"].as_u64().unwrap_or(0) {
+            0 => {}
+            1 => lines.repaired.push(format!("{name}: 1 finding of before is gone")),
+            count => lines.repaired.push(format!("{name}: {count} findings of before are gone")),
+        }
+        if new.is_empty() && check["ran"] == true {
+            lines.passed.push(name);
+        }
+        lines.new.extend(new.iter().map(place_and_message));
+    }
+    lines
+}
+
+fn place_and_message(finding: &Value) -> String {
+    let text = |field: &str| finding[field].as_str().unwrap_or_default();
+    format!("{}:{}: {}", text("path"), finding["line"], text("message"))
+}
+
+/// What is said of a change that the project does not accept.
+pub(super) fn sentence(edit: &Edit) -> String {
+    let count: u64 = edit.checks.iter().filter_map(|check| check["newFindings"].as_u64()).sum();
+    let mut findings = edit.checks.iter().filter_map(|check| check["findings"].as_array()).flatten();
+    let noun = if count == 1 { "finding" } else { "findings" };
+    match findings.next() {
+        Some(first) => {
+            let first = place_and_message(first);
+            format!("No pull request was opened, because the change brings {count} new {noun}; the first is {first}")
+        }
+        None => "No pull request was opened, because the change did not pass the docs checks.".to_owned(),
+    }
+}

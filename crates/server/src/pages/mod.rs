@@ -1,0 +1,6 @@
+//! Pages for people.
+
+mod html;
+mod pull_request;
+
+pub(crate) use pull_request::pull_request;

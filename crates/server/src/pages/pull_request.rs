@@ -1,0 +1,63 @@
+//! The pull request of a repository that no code host looks after.
+
+use std::fmt::Write;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use copydesk_store::LocalPull;
+
+use super::html::{escape, page};
+use crate::App;
+use crate::problem::Problem;
+
+/// Whoever has the link may read the page, as with a link that is shared on purpose: it cannot be guessed.
+pub(crate) async fn pull_request(
+    State(app): State<App>,
+    path: Result<Path<String>, PathRejection>,
+) -> Result<Response, Problem> {
+    let Path(token) = path.map_err(|_| Problem::route_not_found())?;
+    let well_formed = token.len() == 32 && token.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    let found = if well_formed { app.store().local_pull_at(&token).await? } else { None };
+    let pull = found.ok_or_else(Problem::route_not_found)?;
+    let diff = app.store().diff(&pull.job_id).await?.unwrap_or_default();
+    let body = body(&pull, &String::from_utf8_lossy(&diff));
+    Ok(page(&format!("{} · pull request #{}", pull.title, pull.number), &body))
+}
+
+fn body(pull: &LocalPull, diff: &str) -> String {
+    let (head, base) = (escape(&pull.head), escape(&pull.base));
+    let state = if pull.draft { "draft" } else { "open" };
+    let mut out = format!(
+        "<h1>{} <span class=\"meta\">#{}</span></h1>\n<p class=\"meta\"><span class=\"state\">{state}</span> \
+         <code>{head}</code> into <code>{base}</code> · project {} · opened {}</p>\n",
+        escape(&pull.title),
+        pull.number,
+        escape(&pull.project_id),
+        escape(&pull.created_at.to_string()),
+    );
+    let _ = writeln!(out, "<pre class=\"text\">{}</pre>", escape(&pull.body));
+    let _ = writeln!(
+        out,
+        "<h2>Merge</h2>\n<p>In the repository:</p>\n<pre>git checkout {base}\ngit merge --no-ff {head}</pre>"
+    );
+    let _ = write!(out, "<h2>Changes</h2>\n<pre class=\"diff\">");
+    for line in diff.lines() {
+        let _ = match class(line) {
+            "" => write!(out, "<span>{}</span>", escape(line)),
+            class => write!(out, "<span class=\"{class}\">{}</span>", escape(line)),
+        };
+    }
+    out.push_str("</pre>\n");
+    out
+}
+
+fn class(line: &str) -> &'static str {
+    match line.as_bytes() {
+        [b'd', b'i', b'f', b'f', b' ', ..] | [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] => "f",
+        [b'@', b'@', ..] => "h",
+        [b'+', ..] => "a",
+        [b'-', ..] => "d",
+        _ => "",
+    }
+}

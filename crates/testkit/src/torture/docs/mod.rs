@@ -1,0 +1,16 @@
+//! The kill runs of documentation jobs: processes are killed at every step and at any moment, and in the end every job
+//! must have one branch, one pull request, all of its edits, and no answer of a model that was paid for twice.
+
+mod clock;
+mod jobs;
+mod moments;
+mod seen;
+mod steps;
+mod story;
+mod verify;
+mod world;
+mod worker;
+
+pub use jobs::{JobsOptions, run_jobs};
+pub use steps::run_steps;
+pub use worker::{DocsWorkerOptions, Errand, run_docs_worker};

@@ -41,13 +41,13 @@ pub(crate) fn documentation<F: Files + ?Sized>(files: &F, settings: &SiteSetting
     let mut found = Vec::new();
     for folder in &settings.docs_paths {
         let folder = paths::plain_folder(folder);
-        if !folder.is_empty() && files.exists(&folder)? {
-            found.push(folder);
-        } else {
-            found.extend(files.list(&folder)?);
-        }
+        let mut files =
+            if !folder.is_empty() && files.exists(&folder)? { vec![folder.clone()] } else { files.list(&folder)? };
+        // Data in a folder of documentation belongs to it; in the rest of a repository it may be anything.
+        let all_of_it = folder.is_empty();
+        files.retain(|path| (page::is_page(path) || is_text(path) && !all_of_it) && !is_foreign(path));
+        found.append(&mut files);
     }
-    found.retain(|path| is_text(path) && !is_foreign(path));
     found.sort();
     found.dedup();
     Ok(found)

@@ -108,13 +108,13 @@ impl<B: Files + ?Sized, N: Files + ?Sized> Change<'_, B, N> {
 
     /// The files whose findings may differ: those that changed, and those that lead to something that is gone.
     fn affected(&self) -> io::Result<BTreeSet<String>> {
-        if !self.base.sites.has_same_rules(self.now.sites) {
-            let mut all: BTreeSet<String> = documentation(self.base.look.files, self.settings)?.into_iter().collect();
-            all.extend(documentation(self.now.look.files, self.settings)?);
-            return Ok(all);
-        }
         let mut affected: BTreeSet<String> =
             self.changed.iter().filter(|path| self.is_looked_at(path)).map(|path| (*path).to_owned()).collect();
+        if !self.base.sites.has_same_rules(self.now.sites) {
+            affected.extend(documentation(self.base.look.files, self.settings)?);
+            affected.extend(documentation(self.now.look.files, self.settings)?);
+            return Ok(affected);
+        }
         let mut trace = Trace::default();
         for path in &self.moves.deleted {
             trace.file_is_gone(path, &self.now.look)?;
@@ -150,12 +150,7 @@ impl<B: Files + ?Sized, N: Files + ?Sized> Change<'_, B, N> {
 
     /// Looks through the pages for names of what is gone. Pages that took in a snippet that is gone, or that has lost
     /// anchors, have lost anchors themselves: those are the next round.
-    fn follow(
-        &self,
-        trace: Trace,
-        affected: &mut BTreeSet<String>,
-        seen: &mut BTreeSet<String>,
-    ) -> io::Result<Trace> {
+    fn follow(&self, trace: Trace, affected: &mut BTreeSet<String>, seen: &mut BTreeSet<String>) -> io::Result<Trace> {
         let mut next = Trace::default();
         let search = trace.search();
         for path in documentation(self.now.look.files, self.settings)? {

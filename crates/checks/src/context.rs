@@ -85,7 +85,9 @@ impl<'a, F: Files + ?Sized> Context<'a, F> {
             }),
             Some(Fault::NoAnchor { page, fragment }) => {
                 let facts = self.facts(&page)?;
-                let near = facts.as_ref().and_then(|facts| repair::nearest(&fragment, facts.headings.iter().map(String::as_str)));
+                let near = facts
+                    .as_ref()
+                    .and_then(|facts| repair::nearest(&fragment, facts.headings.iter().map(String::as_str)));
                 let hint = near.map(|near| format!("; did you mean `#{near}`?")).unwrap_or_default();
                 Some((Check::Anchors, format!("`{shown}`: {page} has no such heading{hint}")))
             }
@@ -168,7 +170,8 @@ impl<'a, F: Files + ?Sized> Context<'a, F> {
         };
         let Some(place) = place else { return Ok(None) };
         let siblings = self.look.list(paths::folder(&place))?;
-        let pages = siblings.iter().filter(|sibling| page::is_page(sibling) && paths::folder(sibling) == paths::folder(&place));
+        let pages =
+            siblings.iter().filter(|sibling| page::is_page(sibling) && paths::folder(sibling) == paths::folder(&place));
         let stem = if page::is_page(&place) { paths::stem(&place) } else { paths::file_name(&place) };
         let Some(near) = repair::nearest(stem, pages.map(|page| paths::stem(page))) else { return Ok(None) };
         Ok(target.rfind(stem).map(|at| format!("{}{near}{}", &target[..at], &target[at + stem.len()..])))
@@ -199,5 +202,9 @@ pub(crate) enum Fault {
 fn is_anchor(fragment: &str) -> bool {
     let is_line = fragment.strip_prefix('L').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let is_made = fragment.starts_with("__") || fragment.starts_with("fn") || fragment.starts_with("user-content-");
-    !fragment.is_empty() && fragment != "top" && !is_line && !is_made && !fragment.contains(['/', '=', '&', '?', '~', ':'])
+    !fragment.is_empty()
+        && fragment != "top"
+        && !is_line
+        && !is_made
+        && !fragment.contains(['/', '=', '&', '?', '~', ':'])
 }

@@ -49,7 +49,8 @@ fn walk(root: &Path, folder: &str, depth: usize, files: &mut Vec<String>) -> io:
         let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
         let kind = entry.file_type()?;
         if kind.is_dir() {
-            let is_left_out = matches!(name.as_str(), ".git" | "node_modules") || entry.path().join("CACHEDIR.TAG").exists();
+            let is_left_out =
+                matches!(name.as_str(), ".git" | "node_modules") || entry.path().join("CACHEDIR.TAG").exists();
             if !is_left_out {
                 walk(root, &path, depth + 1, files)?;
             }

@@ -17,13 +17,15 @@ pub(crate) struct Trace {
     files: BTreeSet<String>,
     /// What a link to any of it must hold.
     names: BTreeSet<String>,
+    /// Whether a link to it may be nothing but dots and slashes.
+    unnamed: bool,
     /// Whether a link to it may hold anything.
     anything: bool,
 }
 
 impl Trace {
     pub(crate) fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.names.is_empty() && !self.anything
+        self.files.is_empty() && self.names.is_empty() && !self.unnamed && !self.anything
     }
 
     /// A file was deleted; also folders, if it was the last file in them.
@@ -41,9 +43,16 @@ impl Trace {
     pub(crate) fn anchors_are_gone(&mut self, path: &str) {
         self.files.insert(path.to_owned());
         let stem = paths::stem(path);
-        // `./` and the name of the folder lead to these; a route with a parameter answers to any name.
-        let is_unnamed = matches!(stem.to_ascii_lowercase().as_str(), "index" | "readme" | "_index");
-        self.anything |= is_unnamed || path.contains('[');
+        // Their folder's name leads to these, and `./` from beside them.
+        if matches!(stem.to_ascii_lowercase().as_str(), "index" | "readme" | "_index") {
+            self.unnamed = true;
+            let folder = paths::file_name(paths::folder(path));
+            if !folder.is_empty() {
+                self.name(folder);
+            }
+        }
+        // A route with a parameter answers to any name.
+        self.anything |= path.contains('[');
         self.name(stem);
     }
 
@@ -68,20 +77,44 @@ impl Trace {
 
     /// A search for all names at once.
     pub(crate) fn search(&self) -> Search<'_> {
-        Search { finders: self.names.iter().map(|name| Finder::new(name.as_bytes())).collect(), anything: self.anything }
+        let finders = self.names.iter().map(|name| Finder::new(name.as_bytes())).collect();
+        Search { finders, unnamed: self.unnamed, anything: self.anything }
     }
 }
 
 /// A search for names in pages.
 pub(crate) struct Search<'a> {
     finders: Vec<Finder<'a>>,
+    unnamed: bool,
     anything: bool,
 }
 
 impl Search<'_> {
     pub(crate) fn is_in(&self, content: &[u8]) -> bool {
-        self.anything || self.finders.iter().any(|finder| finder.find(content).is_some())
+        self.anything
+            || self.finders.iter().any(|finder| finder.find(content).is_some())
+            || self.unnamed && holds_unnamed(content)
     }
+}
+
+/// Whether a text holds something like a link of nothing but dots and slashes, such as `(../)` or `"/#part"`.
+fn holds_unnamed(content: &[u8]) -> bool {
+    let is_part = |b: &u8| matches!(b, b'.' | b'/');
+    let mut at = 0;
+    while let Some(length) = content[at..].iter().position(is_part) {
+        let start = at + length;
+        let end = start + content[start..].iter().take_while(|b| is_part(b)).count();
+        let opens =
+            start == 0 || matches!(content[start - 1], b'(' | b'"' | b'\'' | b'<' | b' ' | b'\n' | b'\t' | b'`' | b'=');
+        let closes = content
+            .get(end)
+            .is_none_or(|b| matches!(b, b'#' | b'?' | b')' | b'"' | b'\'' | b'>' | b'`') || b.is_ascii_whitespace());
+        if opens && closes {
+            return true;
+        }
+        at = end;
+    }
+    false
 }
 
 /// Whether a page takes in one of the files as a snippet.

@@ -88,8 +88,18 @@ mod tests {
     #[test]
     fn hidden_characters_are_found() {
         for text in [
-            "a\u{200b}b", "pass\u{200d}word", "a\u{200c}b", "x\u{202e}y", "x\u{2066}y\u{2069}", "a\u{feff}", "a\u{2060}b",
-            "hi\u{e0041}\u{e0042}", "a\u{fe01}\u{fe02}", "a\u{e0100}", "x\u{3164}y", "a\u{200f}b",
+            "a\u{200b}b",
+            "pass\u{200d}word",
+            "a\u{200c}b",
+            "x\u{202e}y",
+            "x\u{2066}y\u{2069}",
+            "a\u{feff}",
+            "a\u{2060}b",
+            "hi\u{e0041}\u{e0042}",
+            "a\u{fe01}\u{fe02}",
+            "a\u{e0100}",
+            "x\u{3164}y",
+            "a\u{200f}b",
         ] {
             assert!(!scan(text).is_empty(), "{text:?}");
         }
@@ -99,9 +109,19 @@ mod tests {
     #[test]
     fn what_scripts_and_emoji_need_is_fine() {
         for text in [
-            "\u{feff}start", "👩\u{200d}👩\u{200d}👧", "❤\u{fe0f}", "1\u{fe0f}\u{20e3}", "می\u{200c}خواهم", "क\u{94d}\u{200d}ष",
-            "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}", "ภาษา\u{200b}ไทย", "שלום\u{200f}!", "soft\u{ad}hyphen",
-            "葛\u{e0100}", "naïve – “quotes” …", "🏳\u{fe0f}\u{200d}🌈",
+            "\u{feff}start",
+            "👩\u{200d}👩\u{200d}👧",
+            "❤\u{fe0f}",
+            "1\u{fe0f}\u{20e3}",
+            "می\u{200c}خواهم",
+            "क\u{94d}\u{200d}ष",
+            "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
+            "ภาษา\u{200b}ไทย",
+            "שלום\u{200f}!",
+            "soft\u{ad}hyphen",
+            "葛\u{e0100}",
+            "naïve – “quotes” …",
+            "🏳\u{fe0f}\u{200d}🌈",
         ] {
             assert_eq!(scan(text), [], "{text:?}");
         }

@@ -27,6 +27,9 @@ mod tests {
     #[test]
     fn places_are_counted_in_characters_from_one() {
         let lines = Lines::of("aé\n\nbc");
-        assert_eq!([0, 1, 3, 4, 5, 6, 99].map(|at| lines.place(at)), [(1, 1), (1, 2), (1, 3), (2, 1), (3, 1), (3, 2), (3, 3)]);
+        assert_eq!(
+            [0, 1, 3, 4, 5, 6, 99].map(|at| lines.place(at)),
+            [(1, 1), (1, 2), (1, 3), (2, 1), (3, 1), (3, 2), (3, 3)]
+        );
     }
 }

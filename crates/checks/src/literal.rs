@@ -91,12 +91,10 @@ impl Reader<'_> {
                     let rest = &self.bytes[self.at..];
                     self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
                 }
-                [b'/', b'*', ..] if self.script => {
-                    match memchr::memmem::find(&self.bytes[self.at..], b"*/") {
-                        Some(length) => self.at += length + 2,
-                        None => return self.fault("a comment is not closed"),
-                    }
-                }
+                [b'/', b'*', ..] if self.script => match memchr::memmem::find(&self.bytes[self.at..], b"*/") {
+                    Some(length) => self.at += length + 2,
+                    None => return self.fault("a comment is not closed"),
+                },
                 _ => return Ok(()),
             }
         }
@@ -137,7 +135,10 @@ impl Reader<'_> {
     fn goes_on(&mut self) -> Result<bool, Fault> {
         self.space()?;
         let rest = &self.bytes[self.at..];
-        Ok(matches!(rest, [b'+' | b'.' | b'(' | b'?' | b'|' | b'&' | b'[' | b'-' | b'*' | b'%' | b'=' | b'<' | b'>', ..]))
+        Ok(matches!(
+            rest,
+            [b'+' | b'.' | b'(' | b'?' | b'|' | b'&' | b'[' | b'-' | b'*' | b'%' | b'=' | b'<' | b'>', ..]
+        ))
     }
 
     fn skip_expression(&mut self) -> Result<(), Fault> {
@@ -313,7 +314,8 @@ impl Reader<'_> {
 
 /// Whether a word is a number as JSON writes it.
 fn is_number(word: &str) -> bool {
-    let (number, exponent) = word.split_once(['e', 'E']).map_or((word, None), |(number, exponent)| (number, Some(exponent)));
+    let (number, exponent) =
+        word.split_once(['e', 'E']).map_or((word, None), |(number, exponent)| (number, Some(exponent)));
     let (whole, fraction) = number.split_once('.').map_or((number, None), |(whole, part)| (whole, Some(part)));
     let whole = whole.strip_prefix('-').unwrap_or(whole);
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());

@@ -129,7 +129,11 @@ impl Navigation {
             files.push(path.clone());
         }
         let folder = if target.ends_with('/') || path == self.root { "index" } else { "" };
-        let bases = if folder.is_empty() { vec![path.clone(), paths::join(&path, "index")] } else { vec![paths::join(&path, "index")] };
+        let bases = if folder.is_empty() {
+            vec![path.clone(), paths::join(&path, "index")]
+        } else {
+            vec![paths::join(&path, "index")]
+        };
         for base in bases {
             for extension in ["mdx", "md"] {
                 files.push(format!("{base}.{extension}"));

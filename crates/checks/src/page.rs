@@ -138,7 +138,17 @@ fn takes_in_more(text: &str) -> bool {
 /// `::: tip` is a box; `::: package.module` takes in the description of a module.
 fn is_container(rest: &str) -> bool {
     const CONTAINERS: [&str; 12] = [
-        "tip", "info", "warning", "danger", "details", "note", "caution", "important", "code-group", "raw", "v-pre",
+        "tip",
+        "info",
+        "warning",
+        "danger",
+        "details",
+        "note",
+        "caution",
+        "important",
+        "code-group",
+        "raw",
+        "v-pre",
         "tabs",
     ];
     rest.split_whitespace().next().is_none_or(|word| CONTAINERS.contains(&word))

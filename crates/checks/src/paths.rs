@@ -60,9 +60,8 @@ pub(crate) fn normalise(folder: &str, relative: &str) -> Option<String> {
 
 /// Whether a path is that of an image or a film.
 pub(crate) fn is_image(path: &str) -> bool {
-    const EXTENSIONS: [&str; 14] = [
-        "png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "ico", "bmp", "apng", "mp4", "webm", "mov", "tiff",
-    ];
+    const EXTENSIONS: [&str; 14] =
+        ["png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "ico", "bmp", "apng", "mp4", "webm", "mov", "tiff"];
     EXTENSIONS.contains(&extension(path).as_str())
 }
 

@@ -51,7 +51,8 @@ pub fn page_for(page: &str, target: &str, files: &[String]) -> Option<String> {
     let wanted = named(trimmed)?;
     let others = || files.iter().filter(|file| file.as_str() != page);
     let same_name = |file: &&String| named(file).as_deref() == Some(wanted.as_str());
-    let same_words = |file: &&String| named(file).is_some_and(|name| page::anchor_key(&name) == page::anchor_key(&wanted));
+    let same_words =
+        |file: &&String| named(file).is_some_and(|name| page::anchor_key(&name) == page::anchor_key(&wanted));
     let found: Vec<&String> = others().filter(same_name).collect();
     let found = if found.is_empty() { others().filter(same_words).collect() } else { found };
     // Of several with the name, the one whose folder has the link's folder in it, if only one has.
@@ -59,7 +60,9 @@ pub fn page_for(page: &str, target: &str, files: &[String]) -> Option<String> {
     match found.as_slice() {
         [only] => Some((*only).clone()),
         several => {
-            let fits = |file: &&&String| !matches!(folder, "" | "." | "..") && paths::folder(file).split('/').any(|part| part == folder);
+            let fits = |file: &&&String| {
+                !matches!(folder, "" | "." | "..") && paths::folder(file).split('/').any(|part| part == folder)
+            };
             let mut fitting = several.iter().filter(fits);
             fitting.next().filter(|_| fitting.next().is_none()).map(|file| (*file).clone())
         }
@@ -96,7 +99,8 @@ pub fn anchor_for(fragment: &str, page: &Page) -> Option<String> {
             _ => None,
         }
     };
-    let extends = |key: &str| key.len() >= 4 && wanted.len() >= 4 && (key.starts_with(&wanted) || wanted.starts_with(key));
+    let extends =
+        |key: &str| key.len() >= 4 && wanted.len() >= 4 && (key.starts_with(&wanted) || wanted.starts_with(key));
     only(&|key| key == wanted)
         .or_else(|| only(&extends))
         .or_else(|| nearest(fragment, page.headings.iter().map(|heading| heading.anchor.as_str())).map(str::to_owned))
@@ -142,7 +146,9 @@ fn encoded(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for c in path.chars() {
         match c {
-            ' ' | '(' | ')' | '<' | '>' | '"' | '#' | '?' | '%' | '\\' => out.push_str(&format!("%{:02X}", u32::from(c))),
+            ' ' | '(' | ')' | '<' | '>' | '"' | '#' | '?' | '%' | '\\' => {
+                out.push_str(&format!("%{:02X}", u32::from(c)))
+            }
             _ => out.push(c),
         }
     }

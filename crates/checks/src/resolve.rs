@@ -60,7 +60,11 @@ pub(crate) struct Address {
 /// Takes a local address apart; none if it leads elsewhere or is made up by a template.
 pub(crate) fn address(target: &str) -> Option<Address> {
     let target = target.trim();
-    if target.is_empty() || target.starts_with("//") || target.contains(['{', '}', '<', '>', '\\', '$', '\0', '\n']) || has_scheme(target) {
+    if target.is_empty()
+        || target.starts_with("//")
+        || target.contains(['{', '}', '<', '>', '\\', '$', '\0', '\n'])
+        || has_scheme(target)
+    {
         return None;
     }
     let (rest, fragment) = target.split_once('#').map_or((target, None), |(rest, fragment)| (rest, Some(fragment)));
@@ -238,7 +242,10 @@ fn snippet_plan(site: &Site, asked: &Asked<'_>) -> Option<Plan> {
     let is_mintlify = site.rules == Rules::Mintlify;
     let starts = if asked.in_tag && is_mintlify {
         let path = asked.path.trim_start_matches('/');
-        ["snippets", "_snippets", ""].iter().filter_map(|name| paths::normalise(&paths::join(&site.root, name), path)).collect()
+        ["snippets", "_snippets", ""]
+            .iter()
+            .filter_map(|name| paths::normalise(&paths::join(&site.root, name), path))
+            .collect()
     } else if let Some(path) = asked.path.strip_prefix('/').filter(|_| is_mintlify) {
         vec![paths::normalise(&site.root, path)?]
     } else if asked.path.starts_with('.') && !asked.in_tag {
@@ -332,7 +339,9 @@ mod tests {
 
     #[test]
     fn addresses_are_taken_apart() {
-        let local = |path: &str, fragment: Option<&str>| Some(Address { path: path.to_owned(), fragment: fragment.map(str::to_owned) });
+        let local = |path: &str, fragment: Option<&str>| {
+            Some(Address { path: path.to_owned(), fragment: fragment.map(str::to_owned) })
+        };
         for (target, expected) in [
             ("a.md", local("a.md", None)),
             ("/a/b?x=1#c", local("/a/b", Some("c"))),

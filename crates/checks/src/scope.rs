@@ -18,7 +18,8 @@ pub struct Scope {
 
 /// What documentation is written in, and the data beside it.
 const DOCUMENTATION: [&str; 15] = [
-    "md", "mdx", "markdown", "mkd", "rst", "adoc", "asciidoc", "txt", "json", "yaml", "yml", "toml", "csv", "tsv", "ipynb",
+    "md", "mdx", "markdown", "mkd", "rst", "adoc", "asciidoc", "txt", "json", "yaml", "yml", "toml", "csv", "tsv",
+    "ipynb",
 ];
 
 /// What people call instructions to coding agents; a page must not become one, and none may be changed.
@@ -31,12 +32,46 @@ const AGENT_FILES_IN_CAPITALS: [&str; 4] = ["AGENT.md", "WARP.md", "CRUSH.md", "
 
 /// Files that build, own, license or lock something, whatever folder they are in.
 const OTHER_FILES: [&str; 40] = [
-    "package.json", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "yarn.lock",
-    "tsconfig.json", "jsconfig.json", "deno.json", "bun.lock", "cargo.toml", "cargo.lock", "pyproject.toml",
-    "poetry.lock", "uv.lock", "requirements.txt", "constraints.txt", "composer.json", "composer.lock", "gemfile",
-    "codeowners", "license", "license.md", "license.txt", "licence.md", "licence.txt", "copying", "copying.txt",
-    "notice", "notice.txt", "azure-pipelines.yml", "appveyor.yml", "bitbucket-pipelines.yml", "jenkinsfile",
-    "cloudbuild.yaml", "netlify.toml", "vercel.json", "cmakelists.txt", "wrangler.toml", "renovate.json",
+    "package.json",
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "pnpm-lock.yaml",
+    "pnpm-workspace.yaml",
+    "yarn.lock",
+    "tsconfig.json",
+    "jsconfig.json",
+    "deno.json",
+    "bun.lock",
+    "cargo.toml",
+    "cargo.lock",
+    "pyproject.toml",
+    "poetry.lock",
+    "uv.lock",
+    "requirements.txt",
+    "constraints.txt",
+    "composer.json",
+    "composer.lock",
+    "gemfile",
+    "codeowners",
+    "license",
+    "license.md",
+    "license.txt",
+    "licence.md",
+    "licence.txt",
+    "copying",
+    "copying.txt",
+    "notice",
+    "notice.txt",
+    "azure-pipelines.yml",
+    "appveyor.yml",
+    "bitbucket-pipelines.yml",
+    "jenkinsfile",
+    "cloudbuild.yaml",
+    "netlify.toml",
+    "vercel.json",
+    "cmakelists.txt",
+    "wrangler.toml",
+    "renovate.json",
 ];
 
 /// Folders whose content is made by a program.
@@ -83,7 +118,9 @@ impl Scope {
             return Err(format!("{path} is outside of the documentation, which is in {folders}."));
         }
         if !DOCUMENTATION.contains(&paths::extension(path).as_str()) && !is_readme(name) {
-            return Err(format!("{path} is not a documentation file: only text formats such as .md and .mdx may be changed."));
+            return Err(format!(
+                "{path} is not a documentation file: only text formats such as .md and .mdx may be changed."
+            ));
         }
         Ok(())
     }
@@ -148,8 +185,18 @@ mod tests {
     #[test]
     fn documentation_may_be_written() {
         for path in [
-            "docs/a.md", "docs/guides/b.mdx", "docs/data.json", "docs/README", "README.md", "docs.json", "mkdocs.yml",
-            "website/sidebars.js", "docs/.vitepress/config.mts", "src/SUMMARY.md", "docs/openapi.yaml", "docs/table.csv",
+            "docs/a.md",
+            "docs/guides/b.mdx",
+            "docs/data.json",
+            "docs/README",
+            "README.md",
+            "docs.json",
+            "mkdocs.yml",
+            "website/sidebars.js",
+            "docs/.vitepress/config.mts",
+            "src/SUMMARY.md",
+            "docs/openapi.yaml",
+            "docs/table.csv",
         ] {
             assert_eq!(docs().may_write(path), Ok(()), "{path}");
         }
@@ -163,14 +210,49 @@ mod tests {
     fn all_else_may_not() {
         let all = Scope::new(&[".".to_owned()]);
         for path in [
-            ".github/workflows/ci.yml", ".gitlab-ci.yml", ".circleci/config.yml", ".gitignore", ".git/config",
-            "docs/.hidden.md", ".cursor/rules.md", ".cursorrules", ".claude/settings.json", "AGENTS.md", "docs/CLAUDE.md",
-            "docs/agents.md", "GEMINI.md", "x/SKILL.md", "docs/copilot-instructions.md", "a.instructions.md", "CODEOWNERS",
-            "docs/CODEOWNERS", "LICENSE", "LICENSE.md", "package.json", "docs/package-lock.json", "Cargo.toml", "yarn.lock",
-            "node_modules/x/README.md", "vendor/a.md", "docs/node_modules/a.md", "dist/a.md", "docs/logo.png",
-            "docs/app.tsx", "docs/snippets/x.jsx", "src/main.rs", "docs/script.sh", "Makefile", "../x.md", "/etc/a.md",
-            "docs/../a.md", "docs//a.md", "", "docs/.vitepress/theme/a.md", ".vitepress/cache/x.json",
-            "azure-pipelines.yml", "requirements.txt",
+            ".github/workflows/ci.yml",
+            ".gitlab-ci.yml",
+            ".circleci/config.yml",
+            ".gitignore",
+            ".git/config",
+            "docs/.hidden.md",
+            ".cursor/rules.md",
+            ".cursorrules",
+            ".claude/settings.json",
+            "AGENTS.md",
+            "docs/CLAUDE.md",
+            "docs/agents.md",
+            "GEMINI.md",
+            "x/SKILL.md",
+            "docs/copilot-instructions.md",
+            "a.instructions.md",
+            "CODEOWNERS",
+            "docs/CODEOWNERS",
+            "LICENSE",
+            "LICENSE.md",
+            "package.json",
+            "docs/package-lock.json",
+            "Cargo.toml",
+            "yarn.lock",
+            "node_modules/x/README.md",
+            "vendor/a.md",
+            "docs/node_modules/a.md",
+            "dist/a.md",
+            "docs/logo.png",
+            "docs/app.tsx",
+            "docs/snippets/x.jsx",
+            "src/main.rs",
+            "docs/script.sh",
+            "Makefile",
+            "../x.md",
+            "/etc/a.md",
+            "docs/../a.md",
+            "docs//a.md",
+            "",
+            "docs/.vitepress/theme/a.md",
+            ".vitepress/cache/x.json",
+            "azure-pipelines.yml",
+            "requirements.txt",
         ] {
             assert!(all.may_write(path).is_err(), "{path}");
             assert!(docs().may_write(path).is_err(), "{path}");
@@ -186,7 +268,12 @@ mod tests {
     #[test]
     fn generated_and_binary_files_may_not_be_replaced() {
         let scope = docs();
-        for content in ["<!-- Generated by x. DO NOT EDIT. -->\n# A", "# @generated\n", "// Code generated; do not modify\n", "a\0b"] {
+        for content in [
+            "<!-- Generated by x. DO NOT EDIT. -->\n# A",
+            "# @generated\n",
+            "// Code generated; do not modify\n",
+            "a\0b",
+        ] {
             assert!(scope.may_replace("docs/a.md", content.as_bytes()).is_err(), "{content:?}");
         }
         for content in ["# A\n\nDo not edit the file by hand.\n", "plain\n", "# Do not edit in production\n"] {

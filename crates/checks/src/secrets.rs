@@ -224,7 +224,8 @@ fn names_secret(before: &[u8]) -> bool {
 
 fn is_password(value: &[u8]) -> bool {
     let Ok(value) = std::str::from_utf8(value) else { return false };
-    let plain = value.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'<' | b'>' | b'{' | b'}' | b'$' | b'[' | b'%'));
+    let plain =
+        value.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'<' | b'>' | b'{' | b'}' | b'$' | b'[' | b'%'));
     let mixed = value.bytes().any(|b| b.is_ascii_digit())
         && value.bytes().any(|b| b.is_ascii_lowercase())
         && value.bytes().any(|b| b.is_ascii_uppercase());
@@ -234,8 +235,28 @@ fn is_password(value: &[u8]) -> bool {
 /// Whether a text looks like dice: no word that examples are made of, no run, no alphabet in order, many characters.
 fn is_random(text: &str) -> bool {
     const WORDS: [&str; 22] = [
-        "example", "your", "xxxx", "placeholder", "changeme", "change_me", "test", "demo", "sample", "dummy", "fake",
-        "secret", "password", "token", "here", "insert", "replace", "redacted", "todo", "foobar", "abcdef", "12345",
+        "example",
+        "your",
+        "xxxx",
+        "placeholder",
+        "changeme",
+        "change_me",
+        "test",
+        "demo",
+        "sample",
+        "dummy",
+        "fake",
+        "secret",
+        "password",
+        "token",
+        "here",
+        "insert",
+        "replace",
+        "redacted",
+        "todo",
+        "foobar",
+        "abcdef",
+        "12345",
     ];
     let lower = text.to_ascii_lowercase();
     if WORDS.iter().any(|word| lower.contains(word)) {

@@ -87,8 +87,20 @@ const SCRIPTS: [&str; 5] = ["js", "ts", "mjs", "mts", "cjs"];
 
 /// Files that give away a generator whose rules are not known here.
 const OTHER_GENERATORS: [&str; 14] = [
-    "hugo.toml", "hugo.yaml", "hugo.json", "config.toml", "_config.yml", "astro.config.mjs", "astro.config.ts",
-    "gatsby-config.js", ".eleventy.js", "eleventy.config.js", "_quarto.yml", "antora.yml", "next.config.mjs", "next.config.js",
+    "hugo.toml",
+    "hugo.yaml",
+    "hugo.json",
+    "config.toml",
+    "_config.yml",
+    "astro.config.mjs",
+    "astro.config.ts",
+    "gatsby-config.js",
+    ".eleventy.js",
+    "eleventy.config.js",
+    "_quarto.yml",
+    "antora.yml",
+    "next.config.mjs",
+    "next.config.js",
 ];
 
 impl Sites {
@@ -102,7 +114,9 @@ impl Sites {
                 if sites.iter().any(|site| is_second(site, &path)) || !files.exists(&path)? {
                     continue;
                 }
-                let Some(text) = files.read(&path)?.and_then(|content| String::from_utf8(content).ok()) else { continue };
+                let Some(text) = files.read(&path)?.and_then(|content| String::from_utf8(content).ok()) else {
+                    continue;
+                };
                 sites.extend(site_of(&path, &folder, &text));
             }
             for name in OTHER_GENERATORS {
@@ -140,7 +154,10 @@ impl Sites {
 
     /// The navigation files and what they say.
     pub fn navigations(&self) -> impl Iterator<Item = (&str, &Navigation)> {
-        self.sites.iter().filter_map(|site| site.navigation.as_ref()).map(|(path, navigation)| (path.as_str(), navigation))
+        self.sites
+            .iter()
+            .filter_map(|site| site.navigation.as_ref())
+            .map(|(path, navigation)| (path.as_str(), navigation))
     }
 
     /// Whether the links of pages resolve by the same rules, redirects aside.
@@ -166,7 +183,10 @@ fn candidates() -> Vec<String> {
             .map(str::to_owned)
             .into();
     for extension in SCRIPTS {
-        names.extend(["docusaurus.config", "sidebars", ".vitepress/config", ".vitepress/config/index"].map(|stem| format!("{stem}.{extension}")));
+        names.extend(
+            ["docusaurus.config", "sidebars", ".vitepress/config", ".vitepress/config/index"]
+                .map(|stem| format!("{stem}.{extension}")),
+        );
     }
     names
 }
@@ -207,6 +227,7 @@ pub(crate) fn is_text(path: &str) -> bool {
 /// Whether a file lies in a folder that holds no documentation of its own: packages, and what is hidden.
 pub(crate) fn is_foreign(path: &str) -> bool {
     path.split('/').rev().skip(1).any(|part| {
-        matches!(part, "node_modules" | "vendor" | "third_party" | "__pycache__") || part.starts_with('.') && part != ".vitepress"
+        matches!(part, "node_modules" | "vendor" | "third_party" | "__pycache__")
+            || part.starts_with('.') && part != ".vitepress"
     })
 }

@@ -68,8 +68,9 @@ impl Git<'_> {
         });
         let Ok((stdout, stderr, status)) = ended.await else {
             drop(group);
-            // Killed, so this does not take long; without it the dead process would stay in the table.
-            _ = child.wait().await;
+            // Killed, so this does not take long, unless the machine itself hangs; without it the dead process would
+            // stay in the table.
+            _ = tokio::time::timeout(Duration::from_secs(5), child.wait()).await;
             let seconds = self.time_limit.as_secs();
             return Err(ForgeError::passing(format!("git has not finished within {seconds} seconds")));
         };

@@ -1,4 +1,5 @@
 //! What a pull request and a commit say: readable, bounded, and harmless whatever went in.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop at once")]
 
 use copydesk_forge::text::{CheckLines, LONGEST_TEXT, LONGEST_TITLE, PullRequestText, body, find_template, title};
 use copydesk_forge::{DiffKind, FileSummary, MemoryTree, branch_name, commit_message};

@@ -1,4 +1,5 @@
 //! The workspace: what may be read and written, and what the edits add up to.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop at once")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -145,6 +145,12 @@ mod tests {
     }
 
     #[test]
+    fn only_the_beginning_of_a_page_is_looked_at() {
+        let after = |count: usize| of("a.md", &format!("{}Words.", "- a\n\n".repeat(count)));
+        assert_eq!((after(MOST_PARAGRAPHS - 1).as_deref(), after(MOST_PARAGRAPHS)), (Some("Words."), None));
+    }
+
+    #[test]
     fn a_long_one_is_cut_at_a_word() {
         let long = of("a.md", &"wörd ".repeat(60)).unwrap();
         assert!(long.chars().count() <= LONGEST && long.ends_with("wörd…"), "{long}");

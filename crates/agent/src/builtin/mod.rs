@@ -39,6 +39,9 @@ use words::clip;
 
 const MODEL: &str = "builtin";
 
+/// No more than a pull request can hold; one chore says less than that.
+const LONGEST_SUMMARY: usize = 60_000;
+
 /// The editor that does the fixed chores.
 #[derive(Debug, Default)]
 pub struct BuiltinEditor {
@@ -142,8 +145,16 @@ fn do_chore(chore: &Chore, desk: &mut Desk) -> Result<Report, Trouble> {
 
 /// What the change is called, and what the user is told.
 fn conclusion(finished: &[(Chore, Report)], unchanged: bool) -> (String, String) {
-    let summaries: Vec<String> = finished.iter().map(|(chore, report)| report.summary(chore)).collect();
-    let mut summary = summaries.join("\n\n");
+    let mut summary = String::new();
+    for (number, (chore, report)) in finished.iter().enumerate() {
+        let part = report.summary(chore);
+        if summary.len() + part.len() > LONGEST_SUMMARY {
+            summary.push_str(&format!("\n\nAnd {} more chores.", finished.len() - number));
+            break;
+        }
+        let gap = if number > 0 { "\n\n" } else { "" };
+        summary.push_str(&format!("{gap}{part}"));
+    }
     if summary.is_empty() {
         "There was nothing new to do.".clone_into(&mut summary);
     }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::chore::Chore;
 use super::words::{clip, counted};
 
-const MOST_CHANGED: usize = 500;
-const MOST_LEFT: usize = 500;
+const MOST_CHANGED: usize = 50;
+const MOST_LEFT: usize = 30;
 const MOST_IN_EVENT: usize = 20;
 
 /// What a chore did and what it left.
@@ -29,13 +29,13 @@ impl Report {
     /// Notes a file that was changed, in how many places, and how.
     pub(crate) fn change(&mut self, path: &str, places: usize, how: impl Into<String>) {
         self.places += places;
-        let how = how.into();
+        let how = clip(&how.into(), 300);
         if self.changed_files.insert(path.to_owned()) {
             if self.changed.len() < MOST_CHANGED {
                 self.changed.push((path.to_owned(), how));
             }
         } else if let Some((_, before)) = self.changed.iter_mut().find(|(known, _)| known == path) {
-            *before = format!("{before}, {how}");
+            *before = clip(&format!("{before}, {how}"), 400);
         }
     }
 
@@ -78,7 +78,8 @@ impl Report {
     fn counts(&self, chore: &Chore) -> String {
         let title = chore.title();
         if self.changed_files.is_empty() {
-            return format!("{title}: nothing to do in {}.", counted(self.looked_at, "page"));
+            let found = if self.left_places == 0 { "nothing to do" } else { "nothing was changed" };
+            return format!("{title}: {found} in {}.", counted(self.looked_at, "page"));
         }
         format!("{title}: {} in {}.", counted(self.places, "place"), counted(self.changed_files.len(), "file"))
     }
@@ -120,7 +121,11 @@ mod tests {
     fn the_summary_is_bounded_and_counts_what_it_does_not_name() {
         let mut report = Report::default();
         for number in 0..70 {
-            report.change(&format!("docs/{number}.md"), 2, "2 words");
+            report.change(
+                &format!("docs/{number}.md"),
+                2,
+                if number == 0 { "2 words".to_owned() } else { "x".repeat(1000) },
+            );
             report.leave(&format!("docs/{number}.md"), "x".repeat(1000));
         }
         report.change("docs/0.md", 0, "and more");
@@ -130,7 +135,7 @@ mod tests {
             "{summary}"
         );
         assert!(summary.contains("\n- and 20 more\n") && summary.ends_with("\n- and 40 more"), "{summary}");
-        assert!(summary.len() < 20_000);
+        assert!(summary.len() < 40_000);
         let event = report.event(&Chore::Typos(Scope::default()));
         assert_eq!((event["filesChanged"].as_u64(), event["files"].as_array().map(Vec::len)), (Some(70), Some(20)));
     }

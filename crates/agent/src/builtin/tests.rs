@@ -81,6 +81,20 @@ fn all_files(desk: &Desk) -> Vec<(String, Vec<u8>)> {
     paths.into_iter().map(|path| (path.clone(), desk.workspace.read(&path).unwrap().unwrap())).collect()
 }
 
+#[test]
+fn the_summary_of_many_chores_is_bounded() {
+    let finished: Vec<(Chore, Report)> = (0..100)
+        .map(|_| {
+            let mut report = Report::default();
+            (0..50).for_each(|number| report.change(&format!("docs/{number}.md"), 1, "x".repeat(300)));
+            (Chore::Typos(chore::Scope::default()), report)
+        })
+        .collect();
+    let (title, summary) = conclusion(&finished, false);
+    assert!(summary.len() < LONGEST_SUMMARY + 100 && summary.ends_with("\n\nAnd 97 more chores."), "{}", summary.len());
+    assert_eq!(title, "Fix typos");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
@@ -111,23 +125,5 @@ proptest! {
         run("fix heading levels", &mut desk);
         let after = desk.workspace.text("docs/a.md").unwrap();
         prop_assert_eq!(a.replace('#', ""), after.replace('#', ""));
-    }
-}
-#[test]
-#[ignore]
-fn corpus() {
-    let list = std::fs::read_to_string("/tmp/corpus.txt").unwrap();
-    let mut files = Vec::new();
-    for (n, path) in list.lines().enumerate() {
-        if let Ok(text) = std::fs::read(path) { files.push((format!("docs/{n}-{}", path.rsplit('/').take(2).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join("-")), text)); }
-    }
-    println!("files {} bytes {}", files.len(), files.iter().map(|f| f.1.len()).sum::<usize>());
-    for prompt in ["fix typos", "fix heading levels", "fill in missing descriptions", "repair broken links and anchors", "replace \"Rust\" with \"Ferrous\""] {
-        let mut d = desk(files.clone());
-        let start = std::time::Instant::now();
-        let chore = prompt::chores(prompt).unwrap().remove(0);
-        let report = do_chore(&chore, &mut d).unwrap();
-        println!("==== {prompt} {:?}\n{}", start.elapsed(), report.summary(&chore));
-        if prompt.starts_with("fill") { for c in d.workspace.changes().iter().take(40) { println!("{}", String::from_utf8_lossy(c.content.as_deref().unwrap()).lines().take(3).collect::<Vec<_>>().join(" | ")); } }
     }
 }

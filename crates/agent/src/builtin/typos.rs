@@ -17,15 +17,27 @@ use super::words::counted;
 
 const MOST_NAMED: usize = 8;
 
-/// Does it.
+/// Does it. First all pages are looked through, since a word that is in code anywhere is no slip; then those with typos
+/// are corrected.
 pub(crate) fn run(scope: &Scope, desk: &mut Desk) -> Result<Report, Trouble> {
     let mut report = Report::default();
     let pages = pages_of(scope, desk)?;
     report.looked_at(pages.len());
-    let mut renamed = Vec::new();
+    let mut with_typos = Vec::new();
+    let mut in_code = HashSet::new();
     for path in &pages {
         if let Some(text) = desk.text(path, &mut report)? {
-            renamed.extend(one_page(path, &text, desk, &mut report)?);
+            let page = parse(path, &text);
+            collect_code(&page, &text, &mut in_code);
+            if !find(&page, &text, &HashSet::new()).is_empty() {
+                with_typos.push(path);
+            }
+        }
+    }
+    let mut renamed = Vec::new();
+    for path in with_typos {
+        if let Some(text) = desk.text(path, &mut report)? {
+            renamed.extend(one_page(path, &text, &in_code, desk, &mut report)?);
         }
     }
     follow(&renamed, desk, &mut report)?;
@@ -33,28 +45,32 @@ pub(crate) fn run(scope: &Scope, desk: &mut Desk) -> Result<Report, Trouble> {
 }
 
 /// Corrects one page; gives the anchors that change.
-fn one_page(path: &str, text: &str, desk: &mut Desk, report: &mut Report) -> Result<Vec<Renamed>, Trouble> {
+fn one_page(
+    path: &str,
+    text: &str,
+    in_code: &HashSet<String>,
+    desk: &mut Desk,
+    report: &mut Report,
+) -> Result<Vec<Renamed>, Trouble> {
     let page = parse(path, text);
-    let found = find(&page, text);
-    if found.is_empty() {
-        return Ok(Vec::new());
-    }
     if !is_english(&page, text) {
         report.leave(path, "it does not seem to be in English, the only language whose typos are known");
         return Ok(Vec::new());
     }
     let mut edits = Edits::default();
     let mut made: BTreeMap<String, usize> = BTreeMap::new();
-    for typo in found {
+    let mut left: BTreeMap<String, usize> = BTreeMap::new();
+    for typo in find(&page, text, in_code) {
+        let word = code(&text[typo.range.clone()]);
         match typo.verdict {
             Verdict::Correct(correction) => {
-                let shown = format!("{} → {}", code(&text[typo.range.clone()]), code(&correction));
-                *made.entry(shown).or_default() += 1;
+                *made.entry(format!("{word} → {}", code(&correction))).or_default() += 1;
                 edits.replace(typo.range, correction);
             }
-            Verdict::Leave(why) => report.leave(path, format!("{}: {why}", code(&text[typo.range]))),
+            Verdict::Leave(why) => *left.entry(format!("{word} {why}")).or_default() += 1,
         }
     }
+    left.iter().for_each(|(what, count)| report.leave(path, times(what, *count)));
     let places = edits.len();
     let new_text = edits.apply(text);
     let renamed = Renamed::between(path, &page, &parse(path, &new_text));
@@ -65,11 +81,13 @@ fn one_page(path: &str, text: &str, desk: &mut Desk, report: &mut Report) -> Res
     Ok(renamed)
 }
 
+fn times(what: &str, count: usize) -> String {
+    if count > 1 { format!("{what} ({count} times)") } else { what.to_owned() }
+}
+
 /// The corrections of a page, the first few by name.
 fn named(made: &BTreeMap<String, usize>) -> String {
-    let times = |count: usize| if count > 1 { format!(" ({count} times)") } else { String::new() };
-    let mut parts: Vec<String> =
-        made.iter().take(MOST_NAMED).map(|(shown, count)| format!("{shown}{}", times(*count))).collect();
+    let mut parts: Vec<String> = made.iter().take(MOST_NAMED).map(|(what, count)| times(what, *count)).collect();
     if made.len() > MOST_NAMED {
         parts.push(format!("and {}", counted(made.len() - MOST_NAMED, "other word")));
     }
@@ -87,22 +105,19 @@ enum Verdict {
     Leave(String),
 }
 
-/// The typos in the prose of a page.
-fn find(page: &Page, text: &str) -> Vec<Typo> {
+/// The typos in the prose of a page. `in_code` holds the words, in small letters, that are also in code.
+fn find(page: &Page, text: &str, in_code: &HashSet<String>) -> Vec<Typo> {
     let mut found = Vec::new();
-    let mut in_code: Option<HashSet<&str>> = None;
     for range in words(page, text) {
         let word = &text[range.clone()];
-        let Some(corrections) = typos_dict::WORD.find(&UniCase::new(word)) else {
+        let Some(corrections) = typos_dict::WORD.find(&UniCase::new(word)).filter(|_| !is_acronym(word)) else {
             continue;
         };
         let verdict = match corrections {
             [correction] if is_perhaps_a_name(text, &range) => {
                 Verdict::Leave(format!("may be a name rather than a slip for {}", code(correction)))
             }
-            [_] if in_code.get_or_insert_with(|| words_in_code(page, text)).contains(word) => {
-                Verdict::Leave("is also in code on the same page".to_owned())
-            }
+            [_] if in_code.contains(&word.to_lowercase()) => Verdict::Leave("is also in code".to_owned()),
             [correction] => match in_case_of(word, correction) {
                 Some(correction) => Verdict::Correct(correction),
                 None => continue,
@@ -115,6 +130,15 @@ fn find(page: &Page, text: &str) -> Vec<Typo> {
         found.push(Typo { range, verdict });
     }
     found
+}
+
+/// Adds the words of a page's code that would be typos in prose.
+fn collect_code(page: &Page, text: &str, into: &mut HashSet<String>) {
+    for inside in page.code.iter().filter_map(|range| text.get(range.clone())) {
+        let words = inside.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
+        let known = words.filter(|word| typos_dict::WORD.find(&UniCase::new(*word)).is_some());
+        into.extend(known.map(str::to_lowercase));
+    }
 }
 
 /// The words of the prose that can be typos: letters only, and not part of an address, a path or an identifier.
@@ -192,22 +216,18 @@ fn stands_alone(text: &str, word: &Range<usize>, prose: &Range<usize>) -> bool {
     open && (word.end < prose.end || !after.is_some_and(touches))
 }
 
-/// Short words with a capital inside a sentence, and short words in capitals, are mostly names.
+/// A few capitals, which no dictionary of typos knows anything about.
+fn is_acronym(word: &str) -> bool {
+    word.chars().all(char::is_uppercase) && word.chars().count() <= 5
+}
+
+/// Short words with a capital inside a sentence are mostly names, and words of two letters can be anything.
 fn is_perhaps_a_name(text: &str, range: &Range<usize>) -> bool {
     let word = &text[range.clone()];
     let length = word.chars().count();
-    if !word.starts_with(char::is_uppercase) {
-        return length <= 2;
-    }
-    let in_capitals = word.chars().all(char::is_uppercase);
     let before = text[..range.start].trim_end_matches([' ', '\t']).chars().next_back();
     let inside_sentence = before.is_some_and(|c| c.is_alphanumeric() || matches!(c, ',' | ';' | '(' | '/'));
-    (in_capitals && length <= 5) || (length <= 4 && inside_sentence)
-}
-
-fn words_in_code<'a>(page: &Page, text: &'a str) -> HashSet<&'a str> {
-    let inside = page.code.iter().filter_map(|range| text.get(range.clone()));
-    inside.flat_map(|code| code.split(|c: char| !c.is_alphanumeric())).filter(|word| !word.is_empty()).collect()
+    length <= 2 || (length <= 4 && word.starts_with(char::is_uppercase) && inside_sentence)
 }
 
 /// The correction written as the word is: small, with a capital, or in capitals.
@@ -231,9 +251,16 @@ mod tests {
 
     use super::*;
 
+    fn found(path: &str, text: &str) -> Vec<Typo> {
+        let page = parse(path, text);
+        let mut in_code = HashSet::new();
+        collect_code(&page, text, &mut in_code);
+        find(&page, text, &in_code)
+    }
+
     fn corrected(path: &str, text: &str) -> String {
         let mut edits = Edits::default();
-        for typo in find(&parse(path, text), text) {
+        for typo in found(path, text) {
             if let Verdict::Correct(correction) = typo.verdict {
                 edits.replace(typo.range, correction);
             }
@@ -275,15 +302,11 @@ mod tests {
 
     #[test]
     fn what_is_not_certain_is_left_and_named() {
-        let text = "We thw it for Flate and the NAM; `tabel` is a tabel.";
+        let text = "We thw it for Flate and Ded, an NAM; `tabel` is a tabel.";
         assert_eq!(corrected("a.md", text), text.replace("Flate", "Flat"));
-        let left = find(&parse("a.md", text), text);
-        let left: Vec<&str> = left
-            .iter()
-            .filter(|it| matches!(it.verdict, Verdict::Leave(_)))
-            .map(|it| &text[it.range.clone()])
-            .collect();
-        assert_eq!(left, ["thw", "NAM", "tabel"]);
+        let left = found("a.md", text).into_iter().filter(|it| matches!(it.verdict, Verdict::Leave(_)));
+        let left: Vec<&str> = left.map(|it| &text[it.range]).collect();
+        assert_eq!(left, ["thw", "Ded", "tabel"]);
     }
 
     #[test]
@@ -306,7 +329,7 @@ mod tests {
         ) {
             let text = format!("---\ntitle: teh\n---\n{}", parts.concat());
             let page = parse(path, &text);
-            for typo in find(&page, &text) {
+            for typo in find(&page, &text, &HashSet::new()) {
                 prop_assert!(page.prose.iter().any(|it| it.start <= typo.range.start && typo.range.end <= it.end));
             }
             let once = corrected(path, &text);

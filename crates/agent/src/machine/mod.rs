@@ -238,20 +238,20 @@ impl Machine {
     fn ran(&mut self, running: Running, outcomes: Vec<Ran>) -> Effect {
         let failed = outcomes.iter().any(|ran| !ran.ok);
         let made_sense = outcomes.iter().any(|ran| ran.valid) || matches!(running.finish, Some((_, Ok(_))));
-        let (id, asked, mut results) = running.results(outcomes);
+        let mut results = running.results(outcomes);
         if let Some(sentence) = self.watch(&running, &mut results, made_sense) {
             return self.give_up(sentence);
         }
-        match (id, asked) {
-            (Some(id), Some(Ok(finish))) if !failed => self.finish(Some(id), results, finish),
-            (Some(id), Some(asked)) => {
+        match running.asked() {
+            Some((id, Ok(finish))) if !failed => self.finish(Some(id), results, finish),
+            Some((id, asked)) => {
                 let why = asked.err().unwrap_or_else(|| {
                     "Not finished: another call of the same answer failed. Look at its result first.".to_owned()
                 });
                 set_result(&mut results, &id, why);
                 self.go_on(results, running.cut_off)
             }
-            _ => self.go_on(results, running.cut_off),
+            None => self.go_on(results, running.cut_off),
         }
     }
 

@@ -119,12 +119,8 @@ impl Running {
         }
     }
 
-    /// Pairs each call with its result. The one of the call that ends the work is yet to be filled in; its id.
-    #[allow(clippy::type_complexity, reason = "one caller, which takes it apart at once")]
-    pub(super) fn results(
-        &self,
-        outcomes: Vec<Ran>,
-    ) -> (Option<String>, Option<Result<Finish, String>>, Vec<ToolResult>) {
+    /// Pairs each call with its result. That of the call that ends the work is yet to be filled in.
+    pub(super) fn results(&self, outcomes: Vec<Ran>) -> Vec<ToolResult> {
         let mut outcomes = outcomes.into_iter();
         let result = |(at, call): (usize, &Call)| {
             let text = if at >= MOST_CALLS {
@@ -136,9 +132,13 @@ impl Running {
             };
             ToolResult { id: call.id.clone(), name: call.name.clone(), text }
         };
-        let results: Vec<ToolResult> = self.all.iter().enumerate().map(result).collect();
-        let id = self.finish.as_ref().and_then(|(at, _)| Some(self.all.get(*at)?.id.clone()));
-        (id, self.finish.as_ref().map(|(_, finish)| finish.clone()), results)
+        self.all.iter().enumerate().map(result).collect()
+    }
+
+    /// The id of the call that wants to end the work, and what it says or what is wrong with it.
+    pub(super) fn asked(&self) -> Option<(String, Result<Finish, String>)> {
+        let (at, asked) = self.finish.as_ref()?;
+        Some((self.all.get(*at)?.id.clone(), asked.clone()))
     }
 
     /// What was called with what result, to see when the same is done again.

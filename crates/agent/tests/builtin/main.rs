@@ -306,3 +306,38 @@ async fn repairs_links_where_only_one_target_can_be_meant() {
     let done = desk.edit("Repair broken anchors in docs/guides").await;
     assert_eq!(done.changed(), ["docs/guides/limits.md"]);
 }
+
+#[tokio::test]
+async fn typos_that_are_names_or_in_another_language_are_left() {
+    let german = "Das ist nicht der Weg, als Nutzer mit dem Tabel.\n";
+    let desk = Desk::of(&[
+        ("docs/a.md", "We use ratatui, and ratatui is teh best.\n"),
+        ("docs/b.md", "`ratatui::init()`\n"),
+        ("docs/de/c.md", german),
+    ]);
+    let done = desk.edit("fix typos").await;
+    assert_eq!(done.file("docs/a.md"), "We use ratatui, and ratatui is the best.\n");
+    assert_eq!(done.changed(), ["docs/a.md"]);
+    for part in ["`ratatui` is also in code (2 times)", "`docs/de/c.md`: it does not seem to be in English"] {
+        assert!(done.summary.contains(part), "{}", done.summary);
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_cannot_be_listed_is_added_and_that_is_said() {
+    let done = site().forbidding("docs/docs.json").edit("Add a page \"X\" at docs/guides/x.mdx").await;
+    assert_eq!(done.changed(), ["docs/guides/x.mdx"]);
+    for part in ["not listed in any navigation file", "`docs/docs.json`: it is generated"] {
+        assert!(done.summary.contains(part), "{}", done.summary);
+    }
+}
+
+#[tokio::test]
+async fn a_section_that_is_there_twice_or_empty_is_not_guessed() {
+    let group = |name: &str, pages: &str| format!("{{\"group\": \"{name}\", \"pages\": [{pages}]}}");
+    let groups = [group("A", "\"a\""), group("a", "\"b\""), group("Empty", "")].join(",");
+    let text = format!("{{\"navigation\": {{\"groups\": [{groups}]}}}}");
+    let desk = Desk::of(&[("docs/docs.json", &text), ("docs/a.md", "# A\n"), ("docs/b.md", "# B\n")]);
+    assert!(desk.fail("Add a page \"X\" under \"A\"").await.contains("several sections `A`"));
+    assert!(desk.fail("Add a page \"X\" under \"Empty\"").await.contains("lists no page"));
+}

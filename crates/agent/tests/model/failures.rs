@@ -1,4 +1,3 @@
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use copydesk_agent::{EditFailure, KeySource, ModelEditor, ModelSettings, Provider, Secret};
@@ -180,37 +179,4 @@ async fn a_key_that_no_header_can_hold_is_a_sentence() {
     settings.keys = KeySource::one(Secret::new("planted\nkey"));
     let sentence = fatal(edit(&ModelEditor::new(settings).unwrap(), &Pages::with_prompt("Go.")).await);
     assert!(sentence.contains("not usable") && !sentence.contains("planted"), "{sentence}");
-}
-
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl std::io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-#[tokio::test]
-async fn the_key_is_in_no_log() {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber =
-        tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || writer.clone());
-    let _guard = tracing::subscriber::set_default(subscriber.finish());
-    let body = json!({"error": {"type": "x", "message": format!("your key {KEY}")}});
-    let stub = Stub::new([
-        Reply::Status(500, "", body.to_string()),
-        Reply::Stream(format!("data: {body}\n\n")),
-        Reply::Status(401, "", body.to_string()),
-    ])
-    .await;
-    fatal(edit(&editor(&stub, Provider::OpenAi), &Pages::with_prompt("Go.")).await);
-    let log = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
-    assert!(log.contains("did not work") && !log.contains("planted"), "{log}");
 }

@@ -4,7 +4,6 @@
 mod desk;
 mod failures;
 mod loops;
-mod real;
 mod replay;
 mod requests;
 mod stub;

@@ -73,7 +73,8 @@ fn after_json(text: &str, neighbour: &Entry, target: &str) -> (usize, String) {
     let start = neighbour.range.start - 1;
     let line = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let before = &text[line..start];
-    let gap = if before.trim().is_empty() && line > 0 { format!("{}{before}", line_break(text)) } else { " ".to_owned() };
+    let gap =
+        if before.trim().is_empty() && line > 0 { format!("{}{before}", line_break(text)) } else { " ".to_owned() };
     (neighbour.range.end + 1, format!(",{gap}{}", literal::quoted(target)))
 }
 
@@ -82,11 +83,7 @@ fn line_break(text: &str) -> &'static str {
 }
 
 /// A line after that of an entry, made from the text before the entry's item.
-fn after_line(
-    text: &str,
-    neighbour: &Entry,
-    write: impl Fn(&str, &str) -> Option<String>,
-) -> Option<(usize, String)> {
+fn after_line(text: &str, neighbour: &Entry, write: impl Fn(&str, &str) -> Option<String>) -> Option<(usize, String)> {
     let start = text[..neighbour.range.start].rfind('\n').map_or(0, |at| at + 1);
     let length = text[start..].find('\n').unwrap_or(text.len() - start);
     let line = text[start..start + length].trim_end_matches('\r');

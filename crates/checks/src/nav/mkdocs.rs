@@ -4,8 +4,19 @@ use crate::yaml::{self, Yaml, YamlValue};
 
 /// Words in the file that mean that pages come from elsewhere, or that paths are not what they seem.
 const GENERATORS: [&str; 13] = [
-    "gen-files", "gen_files", "monorepo", "multirepo", "i18n", "hooks:", "mkapi", "autoapi", "blog", "INHERIT",
-    "literate-nav", "api-autonav", "!include",
+    "gen-files",
+    "gen_files",
+    "monorepo",
+    "multirepo",
+    "i18n",
+    "hooks:",
+    "mkapi",
+    "autoapi",
+    "blog",
+    "INHERIT",
+    "literate-nav",
+    "api-autonav",
+    "!include",
 ];
 
 pub(super) fn read(path: &str, text: &str) -> Option<Navigation> {

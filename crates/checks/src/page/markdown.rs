@@ -117,7 +117,9 @@ impl Walk<'_> {
                 let id = id.map(|id| id.to_string());
                 self.heading = Some(Draft { level: level as u8, text: String::new(), id, range, marker });
             }
-            Tag::Link { link_type, dest_url, id, .. } => self.open_link(LinkKind::Page, link_type, &dest_url, &id, range),
+            Tag::Link { link_type, dest_url, id, .. } => {
+                self.open_link(LinkKind::Page, link_type, &dest_url, &id, range)
+            }
             Tag::Image { link_type, dest_url, id, .. } => {
                 self.open_link(LinkKind::Image, link_type, &dest_url, &id, range);
             }
@@ -274,7 +276,8 @@ impl Walk<'_> {
                 continue;
             }
             let later = self.tags[number + 1..].iter().take(200);
-            let closing = later.clone().find(|other| other.form == Form::Close && &self.text[other.name.clone()] == name);
+            let closing =
+                later.clone().find(|other| other.form == Form::Close && &self.text[other.name.clone()] == name);
             let Some(closing) = closing else { continue };
             let inside = tag.range.end..closing.range.start;
             let Some(level) = level else {

@@ -372,5 +372,7 @@ fn is_image(target: &str) -> bool {
 /// `[label]: address`, whose address may hold anything.
 fn is_definition(line: &str) -> bool {
     let line = line.trim_start();
-    line.starts_with('[') && !line.starts_with("[^") && line.find("]:").is_some_and(|at| !line[1..at].contains(['[', ']', '`']))
+    line.starts_with('[')
+        && !line.starts_with("[^")
+        && line.find("]:").is_some_and(|at| !line[1..at].contains(['[', ']', '`']))
 }

@@ -1,7 +1,7 @@
 //! Just enough JavaScript to find where it ends.
 
 /// More than this is not looked through for a closing brace.
-const LONGEST: usize = 256 * 1024;
+const LONGEST: usize = 1024 * 1024;
 
 /// The position after the brace that closes the one at `at`; none if it is not closed.
 pub(super) fn after_braces(text: &str, at: usize) -> Option<usize> {

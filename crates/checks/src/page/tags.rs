@@ -6,8 +6,12 @@ use super::script;
 use super::view::Reading;
 use super::{Link, LinkKind, Page};
 
-/// No tag is longer.
-const LONGEST: usize = 32 * 1024;
+/// No tag of HTML is longer; those of JSX may hold whole tables.
+const LONGEST_HTML: usize = 32 * 1024;
+const LONGEST_JSX: usize = 1024 * 1024;
+
+/// After this many tags that do not end, no more are looked for in plain Markdown.
+const MOST_FAILURES: usize = 50;
 
 /// A tag in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +58,8 @@ pub(super) enum Dialect {
 
 /// Reads the tag that starts with the `<` at `at`.
 pub(super) fn read(text: &str, at: usize, dialect: Dialect) -> Result<Tag, NoTag> {
-    let end = text.floor_char_boundary(text.len().min(at.saturating_add(LONGEST)));
+    let longest = if dialect == Dialect::Html { LONGEST_HTML } else { LONGEST_JSX };
+    let end = text.floor_char_boundary(text.len().min(at.saturating_add(longest)));
     let bytes = &text.as_bytes()[..end];
     let mut cursor = at + 1;
     let closes = bytes.get(cursor) == Some(&b'/');
@@ -110,7 +115,7 @@ fn unfinished(dialect: Dialect, cursor: usize) -> NoTag {
 fn attribute(text: &str, at: usize, dialect: Dialect, attributes: &mut Vec<Attribute>) -> Result<usize, NoTag> {
     let bytes = text.as_bytes();
     let stop = |b: &u8| matches!(b, b' ' | b'\n' | b'\t' | b'\r' | b'=' | b'>' | b'/' | b'{' | b'"' | b'\'' | b'<');
-    let length = bytes[at..].iter().position(|b| stop(b)).unwrap_or(bytes.len() - at);
+    let length = bytes[at..].iter().position(stop).unwrap_or(bytes.len() - at);
     if length == 0 {
         return match dialect {
             Dialect::Html => Err(NoTag::Text),
@@ -175,21 +180,27 @@ pub(super) fn components(text: &str, start: usize) -> Reading {
     let bytes = text.as_bytes();
     let mut reading = Reading { start, is_mdx: false, ..Reading::default() };
     let mut at = start;
+    let mut failures = 0;
     while let Some(length) = memchr::memchr(b'<', &bytes[at..]) {
         at += length;
         let first = if bytes.get(at + 1) == Some(&b'/') { at + 2 } else { at + 1 };
         let is_component = bytes.get(first).is_some_and(u8::is_ascii_uppercase);
-        let escaped = at > 0 && bytes[at - 1] == b'\\';
+        let is_escaped = at > 0 && bytes[at - 1] == b'\\';
+        if !is_component || is_escaped {
+            at += 1;
+            continue;
+        }
         match read(text, at, Dialect::Jsx) {
-            Ok(tag) if is_component && !escaped => {
+            Ok(tag) => {
                 at = tag.range.end;
                 reading.masks.push(tag.range.clone());
                 reading.tags.push(tag);
             }
-            _ => at += 1,
-        }
-        if reading.masks.len() > 100_000 {
-            break;
+            Err(_) if failures < MOST_FAILURES => {
+                failures += 1;
+                at += 1;
+            }
+            Err(_) => break,
         }
     }
     reading

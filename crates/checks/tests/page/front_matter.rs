@@ -58,7 +58,9 @@ fn what_is_wrong_is_said() {
 
 #[test]
 fn text_between_two_rules_is_no_front_matter() {
-    for text in ["---\nJust a sentence\n---\n", "Text\n\n---\nkey: value\n---\n", "---\n- a\n- b\n---\n", "---\n\nText.\n"] {
+    for text in
+        ["---\nJust a sentence\n---\n", "Text\n\n---\nkey: value\n---\n", "---\n- a\n- b\n---\n", "---\n\nText.\n"]
+    {
         let page = parse("a.md", text);
         assert_eq!((page.front_matter, page.problems), (None, vec![]), "{text:?}");
     }

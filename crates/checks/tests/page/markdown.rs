@@ -88,7 +88,10 @@ fn fences_that_are_not_closed_are_found() {
     for path in ["a.md", "a.mdx"] {
         for (text, expected) in [
             ("```js\ncode\n", "the code fence is not closed"),
-            ("x\n\n````\ncode\n```\n", "the code fence is not closed; the fence in line 5 has another length or character"),
+            (
+                "x\n\n````\ncode\n```\n",
+                "the code fence is not closed; the fence in line 5 has another length or character",
+            ),
             ("~~~\ncode\n```\n", "the code fence is not closed; the fence in line 3 has another length or character"),
             ("```", "the code fence is not closed"),
         ] {

@@ -111,9 +111,18 @@ fn what_mdx_takes_is_no_problem() {
 }
 
 #[test]
+fn a_tag_may_hold_a_whole_table() {
+    let rows = "  { name: 'x', type: \"string\", description: 'Don\\'t' },\n".repeat(3000);
+    let text = format!("<Table\n  content={{[\n{rows}]}}\n/>\n\n[after](/a)\n");
+    let page = parse("a.mdx", &text);
+    assert_eq!((page.problems.as_slice(), targets(&page)), ([].as_slice(), vec!["/a"]));
+}
+
+#[test]
 fn a_page_of_mistakes_is_not_slow_and_not_endless() {
     for unit in ["<a \"", "{", "<A>", "`", "``` `", "$x", "[", "](", "<!--", "{/*"] {
         let page = parse("a.mdx", &unit.repeat(20_000));
         assert!(page.problems.len() <= 51, "{unit}");
+        parse("a.md", &unit.repeat(20_000));
     }
 }

@@ -5,12 +5,13 @@ use super::tree::{Tree, briefly, docs_json};
 /// Compares two trees; what changed is what differs.
 pub(crate) fn compare(base: &Tree, now: &Tree) -> Comparison {
     let settings = SiteSettings::new(&["docs".to_owned()]);
-    check_change(base, now, &changed(base, now), &settings, &Scope::new(&settings.docs_paths)).unwrap()
+    check_change(base, now, &changed(base, now), &settings, &Scope::new(&settings.docs_paths)).expect("files in memory")
 }
 
 pub(crate) fn changed(base: &Tree, now: &Tree) -> Vec<String> {
     let paths = base.files.keys().chain(now.files.keys());
-    let mut changed: Vec<String> = paths.filter(|path| base.files.get(*path) != now.files.get(*path)).cloned().collect();
+    let mut changed: Vec<String> =
+        paths.filter(|path| base.files.get(*path) != now.files.get(*path)).cloned().collect();
     changed.sort();
     changed.dedup();
     changed

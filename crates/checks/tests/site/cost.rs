@@ -10,7 +10,11 @@ fn large() -> Tree {
     let names: Vec<&str> = pages.iter().map(String::as_str).collect();
     let mut tree = Tree::default().with("docs/docs.json", &docs_json(&names));
     for number in 0..2000 {
-        let text = format!("# Page {number}\n\n## Part\n\n[next](/p{}) [part](/p{}#part)\n", (number + 1) % 2000, (number + 7) % 2000);
+        let text = format!(
+            "# Page {number}\n\n## Part\n\n[next](/p{}) [part](/p{}#part)\n",
+            (number + 1) % 2000,
+            (number + 7) % 2000
+        );
         tree = tree.with(&format!("docs/p{number}.mdx"), &text);
     }
     tree
@@ -20,7 +24,8 @@ fn large() -> Tree {
 fn cost(base: &Tree, now: &Tree) -> (usize, usize) {
     let (base, now) = (base.clone(), now.clone());
     let settings = SiteSettings::new(&["docs".to_owned()]);
-    check_change(&base, &now, &changed(&base, &now), &settings, &Scope::new(&settings.docs_paths)).unwrap();
+    check_change(&base, &now, &changed(&base, &now), &settings, &Scope::new(&settings.docs_paths))
+        .expect("files in memory");
     let sum = |counter: fn(&Tree) -> usize| counter(&base) + counter(&now);
     (sum(|tree| tree.reads.load(Ordering::Relaxed)), sum(|tree| tree.lists.load(Ordering::Relaxed)))
 }

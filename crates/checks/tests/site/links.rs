@@ -1,6 +1,6 @@
 use copydesk_checks::{Check, SiteSettings, check_all};
 
-use super::tree::{Tree, docs_json, found, subjects};
+use super::tree::{Tree, briefly, docs_json, found, subjects};
 
 fn mintlify(page: &str) -> Tree {
     Tree::of([
@@ -12,11 +12,14 @@ fn mintlify(page: &str) -> Tree {
         ("docs/snippets/part.jsx", ""),
         ("docs/files/x.pdf", ""),
     ])
-    .with("docs/docs.json", &docs_json(&["index"]).replace('}', "}").replacen(
-        "{\"navigation\"",
-        "{\"redirects\": [{\"source\": \"/old/:slug*\", \"destination\": \"/guides/install\"}], \"navigation\"",
-        1,
-    ))
+    .with(
+        "docs/docs.json",
+        &docs_json(&["index"]).replacen(
+            "{\"navigation\"",
+            "{\"redirects\": [{\"source\": \"/old/:slug*\", \"destination\": \"/guides/install\"}], \"navigation\"",
+            1,
+        ),
+    )
     .with("docs/guides/page.mdx", page)
 }
 
@@ -46,7 +49,7 @@ fn what_does_not_resolve_on_a_mintlify_site_is_found() {
     let first = report.findings.iter().find(|finding| finding.check == Check::Links).unwrap();
     assert_eq!(first.message, "`/guides/instal` leads nowhere; did you mean `/guides/install`?");
     assert_eq!((first.line, first.column), (6, 5));
-    assert_eq!((report.pages, report.files), (5, 6));
+    assert_eq!((report.pages, report.files), (5, 5));
 }
 
 #[test]
@@ -58,15 +61,21 @@ fn anchors_are_looked_for_in_the_page_and_its_snippets() {
     assert_eq!(subjects(&tree, Check::Anchors), ["#nope", "/guides/install#set-upp"]);
     let report = check_all(&tree, &SiteSettings::default()).unwrap();
     let messages: Vec<&str> = report.findings.iter().map(|finding| finding.message.as_str()).collect();
-    assert!(messages.contains(
-        &"`/guides/install#set-upp`: docs/guides/install.mdx has no such heading; did you mean `#set-up`?"
-    ));
+    assert!(
+        messages.contains(
+            &"`/guides/install#set-upp`: docs/guides/install.mdx has no such heading; did you mean `#set-up`?"
+        )
+    );
 }
 
 #[test]
 fn a_page_with_parts_from_elsewhere_may_have_any_anchor() {
     for start in ["import { X } from '../snippets/part.jsx'\n\n", "---\nopenapi: GET /x\n---\n", "## {title}\n\n"] {
-        assert_eq!(subjects(&mintlify(&format!("{start}[a](#any)\n")), Check::Anchors), Vec::<String>::new(), "{start}");
+        assert_eq!(
+            subjects(&mintlify(&format!("{start}[a](#any)\n")), Check::Anchors),
+            Vec::<String>::new(),
+            "{start}"
+        );
     }
 }
 
@@ -84,9 +93,12 @@ fn pages_from_an_api_description_need_no_files() {
 #[test]
 fn without_a_generator_only_files_are_certain() {
     let tree = Tree::of([
-        ("README.md", "# R\n\n[a](docs/a.md) [b](docs/gone.md) [c](/rooted) [d](docs) [e](LICENSE) [f](../../issues)\n\
+        (
+            "README.md",
+            "# R\n\n[a](docs/a.md) [b](docs/gone.md) [c](/rooted) [d](docs) [e](LICENSE) [f](../../issues)\n\
           [g](docs/a.md#here) [h](docs/a.md#gone) [i](gone.html) [j](some/page) ![k](gone.png) ![l](logo.svg)\n\
-          [m]({{ site.url }}/x.md) ![n](https://x/y.png) [o](docs/a.md#L10) [p](src/x.rs)\n"),
+          [m]({{ site.url }}/x.md) ![n](https://x/y.png) [o](docs/a.md#L10) [p](src/x.rs)\n",
+        ),
         ("docs/a.md", "# Here\n\n[up](../README.md)\n"),
         ("logo.svg", ""),
     ]);
@@ -97,17 +109,16 @@ fn without_a_generator_only_files_are_certain() {
 
 #[test]
 fn other_generators_are_left_alone_except_for_links_to_files() {
-    let tree = Tree::of([
-        ("hugo.toml", ""),
-        ("content/a.md", "[x](/posts/b) ![i](pic.png) [f](gone.md) [r](../other)\n"),
-    ]);
+    let tree =
+        Tree::of([("hugo.toml", ""), ("content/a.md", "[x](/posts/b) ![i](pic.png) [f](gone.md) [r](../other)\n")]);
     assert_eq!(subjects(&tree, Check::Links), ["gone.md"]);
     assert_eq!(subjects(&tree, Check::Images), Vec::<String>::new());
 }
 
 #[test]
 fn mkdocs_pages_link_to_files() {
-    let pages = [("docs/index.md", "[a](guide/a.md) [b](guide/b.md) [c](/abs) <img src=\"../img/x.png\"> [d](guide/a/)\n")];
+    let pages =
+        [("docs/index.md", "[a](guide/a.md) [b](guide/b.md) [c](/abs) <img src=\"../img/x.png\"> [d](guide/a/)\n")];
     let tree = Tree::of(pages)
         .with("docs/guide/a.md", "# A\n\n<img src=\"../../img/x.png\">\n")
         .with("docs/img/x.png", "")
@@ -121,8 +132,14 @@ fn mkdocs_pages_link_to_files() {
 #[test]
 fn vitepress_resolves_addresses_by_files() {
     let tree = Tree::of([
-        ("docs/.vitepress/config.mts", "export default { themeConfig: { sidebar: [{ text: 'A', link: '/guide/a' }, { link: '/gone' }] } }"),
-        ("docs/index.md", "[a](/guide/a) [b](./guide/b) [c](/guide/) [d](/guide/a.html) ![i](/logo.png) ![j](/no.png)\n"),
+        (
+            "docs/.vitepress/config.mts",
+            "export default { themeConfig: { sidebar: [{ text: 'A', link: '/guide/a' }, { link: '/gone' }] } }",
+        ),
+        (
+            "docs/index.md",
+            "[a](/guide/a) [b](./guide/b) [c](/guide/) [d](/guide/a.html) ![i](/logo.png) ![j](/no.png)\n",
+        ),
         ("docs/guide/a.md", "# A\n"),
         ("docs/guide/index.md", "# G\n"),
         ("docs/public/logo.png", ""),
@@ -139,7 +156,10 @@ fn docusaurus_pages_may_have_other_addresses_than_their_files() {
     let tree = Tree::of([
         ("docusaurus.config.js", "module.exports = {}"),
         ("sidebars.js", "module.exports = { docs: ['intro', 'no-such'] }"),
-        ("docs/intro.md", "[a](./chosen-slug) [b](/docs/x) [c](./gone.md) [d](guide/g.md) ![i](/img/x.png) ![j](/img/no.png)\n"),
+        (
+            "docs/intro.md",
+            "[a](./chosen-slug) [b](/docs/x) [c](./gone.md) [d](guide/g.md) ![i](/img/x.png) ![j](/img/no.png)\n",
+        ),
         ("docs/guide/g.md", "[rooted](guide/g.md)\n"),
         ("static/img/x.png", ""),
         ("i18n/fr/docusaurus-plugin-content-docs/current/a.md", "[x](untranslated.md)\n"),
@@ -157,9 +177,11 @@ fn every_page_check_has_a_finding_and_its_place() {
         ("c.md", "```\nopen\n"),
         ("d.md", "x\u{200b}y\n"),
         ("e.txt", "x\u{202e}y\n"),
+        ("docs/e.txt", "x\u{202e}y\n"),
         ("node_modules/f.md", "```\n"),
     ]);
-    let found = found(&tree);
+    let settings = SiteSettings::new(&[".".to_owned(), "docs".to_owned()]);
+    let found = briefly(&check_all(&tree, &settings).unwrap().findings);
     let checks: Vec<(Check, &str)> = found.iter().map(|(check, path, _)| (*check, path.as_str())).collect();
     assert_eq!(
         checks,
@@ -168,7 +190,7 @@ fn every_page_check_has_a_finding_and_its_place() {
             (Check::FrontMatter, "b.md"),
             (Check::CodeFences, "c.md"),
             (Check::InvisibleCharacters, "d.md"),
-            (Check::InvisibleCharacters, "e.txt"),
+            (Check::InvisibleCharacters, "docs/e.txt"),
         ]
     );
 }
@@ -185,7 +207,8 @@ fn a_finding_does_not_tell_the_secret() {
 
 #[test]
 fn only_the_documentation_is_looked_at() {
-    let tree = Tree::of([("docs/a.md", "[x](gone.md)\n"), ("other/b.md", "[x](gone.md)\n"), ("README.md", "[x](gone.md)\n")]);
+    let tree =
+        Tree::of([("docs/a.md", "[x](gone.md)\n"), ("other/b.md", "[x](gone.md)\n"), ("README.md", "[x](gone.md)\n")]);
     let settings = SiteSettings::new(&["./docs/".to_owned(), "README.md".to_owned()]);
     let paths: Vec<String> = check_all(&tree, &settings).unwrap().findings.into_iter().map(|f| f.path).collect();
     assert_eq!(paths, ["README.md", "docs/a.md"]);

@@ -51,10 +51,7 @@ fn mintlify_pages_and_redirects_are_read() {
 #[test]
 fn missing_pages_and_bad_redirects_are_found() {
     assert_eq!(subjects(&site(), Check::Navigation), ["guides/deep/one"]);
-    assert_eq!(
-        subjects(&site(), Check::Redirects),
-        ["/gone /nowhere", "circle /a", "circle /b", "twice /old"]
-    );
+    assert_eq!(subjects(&site(), Check::Redirects), ["/gone /nowhere", "circle /a", "circle /b", "twice /old"]);
 }
 
 #[test]
@@ -87,7 +84,8 @@ fn other_navigation_files_are_read_as_far_as_they_are_data() {
     let targets: Vec<&str> = navigation.entries.iter().map(|entry| &mkdocs[entry.range.clone()]).collect();
     assert_eq!((navigation.root.as_str(), targets), ("pages", vec!["index.md", "a/b.md", "c.md"]));
 
-    let summary = "# Summary\n\n- [One](one.md)\n  - [Two](./sub/two.md#x)\n- [Draft]()\n- [Ext](https://x.example/a.md)\n";
+    let summary =
+        "# Summary\n\n- [One](one.md)\n  - [Two](./sub/two.md#x)\n- [Draft]()\n- [Ext](https://x.example/a.md)\n";
     let navigation = parse("src/SUMMARY.md", summary).unwrap();
     let targets: Vec<&str> = navigation.entries.iter().map(|entry| entry.target.as_str()).collect();
     assert_eq!(targets, ["one.md", "./sub/two.md#x"]);

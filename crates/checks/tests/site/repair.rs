@@ -31,7 +31,8 @@ fn a_moved_page_is_found_by_its_name() {
 
 #[test]
 fn an_anchor_is_found_if_only_one_heading_can_be_meant() {
-    let page = parse("a.md", "# Install on Linux\n\n## Configuration\n\n## Set up\n\n## Set up again\n\n## Uninstall\n");
+    let page =
+        parse("a.md", "# Install on Linux\n\n## Configuration\n\n## Set up\n\n## Set up again\n\n## Uninstall\n");
     for (fragment, expected) in [
         ("install", Some("install-on-linux")),
         ("configuration-file", Some("configuration")),

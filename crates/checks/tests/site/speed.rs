@@ -18,12 +18,19 @@ fn a_thousand_pages() {
         std::fs::write(path.join(format!("p{number}.mdx")), text).unwrap();
     }
     let pages: Vec<String> = (0..1000).map(|number| format!("\"g{}/p{number}\"", number % 20)).collect();
-    let navigation = format!("{{\"navigation\": {{\"groups\": [{{\"group\": \"G\", \"pages\": [{}]}}]}}}}", pages.join(","));
+    let navigation =
+        format!("{{\"navigation\": {{\"groups\": [{{\"group\": \"G\", \"pages\": [{}]}}]}}}}", pages.join(","));
     std::fs::write(folder.path().join("docs.json"), navigation).unwrap();
     for _ in 0..5 {
         let begin = Instant::now();
         let report = check_all(&Folder::new(folder.path()), &SiteSettings::default()).unwrap();
-        println!("{} pages, {} kB, {:?}, {} findings", report.pages, bytes / 1000, begin.elapsed(), report.findings.len());
+        println!(
+            "{} pages, {} kB, {:?}, {} findings",
+            report.pages,
+            bytes / 1000,
+            begin.elapsed(),
+            report.findings.len()
+        );
         assert_eq!((report.pages, report.findings.len()), (1000, 0));
     }
 }
@@ -36,7 +43,9 @@ fn page(number: usize) -> String {
         let _ = write!(
             text,
             "## Part {part}\n\nSome *words* about the [next page](/g{}/p{next}#part-{part}), with `code` and <b>tags</b>, \
-             that go on for a while so that the page has a length as pages have it in practice, and then some more.\n\n\
+             that go on for a while so that the page has a length as pages have it in practice, and then some more words that \
+             say little but take up the room that words take up on a page that somebody wrote to explain how something is \
+             done.\n\n\
              <Steps>\n  <Step title=\"Step {part}\">\n    Read [another](/g{}/p{other}) page.\n\n    ```bash\n    run --now \
              {{x}} <y>\n    ```\n  </Step>\n</Steps>\n\n| name | meaning |\n|---|---|\n| `a` | first |\n| `b` | second, {{value}} |\n\n\
              - one item of a list\n- another item that is longer than the first\n\n<Note>Mind the gap.</Note>\n\n",

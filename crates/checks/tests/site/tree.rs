@@ -54,7 +54,7 @@ impl Files for Tree {
 
 /// All findings of a tree, as check, path and subject.
 pub(crate) fn found(tree: &Tree) -> Vec<(Check, String, String)> {
-    briefly(&check_all(tree, &SiteSettings::default()).unwrap().findings)
+    briefly(&check_all(tree, &SiteSettings::default()).expect("files in memory").findings)
 }
 
 pub(crate) fn briefly(findings: &[Finding]) -> Vec<(Check, String, String)> {

@@ -9,6 +9,10 @@ async fn a_fetched_commit_is_read_without_a_checkout() {
     let mirror = sandbox.mirror().await;
     let commit = mirror.fetch("main").await.unwrap();
     assert_eq!(commit, head);
+    // Objects arrive as a pack that appears as a whole.
+    let mut kept =
+        std::fs::read_dir(sandbox.mirror_folder().join("objects")).unwrap().map(|it| it.unwrap().file_name());
+    assert!(kept.all(|name| name == "pack" || name == "info"));
     let tree = mirror.tree(&commit).unwrap();
     assert_eq!(tree.list("").unwrap(), ["README.md", "docs/a.md", "docs/b/c.md"]);
     assert_eq!(tree.list("docs/b").unwrap(), ["docs/b/c.md"]);

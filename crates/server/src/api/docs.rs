@@ -28,6 +28,7 @@ use crate::{App, Settings};
     security(("adminKey" = [])),
     tags(
         (name = "Agent jobs", description = "Jobs that run in the background"),
+        (name = "Pull requests", description = "Pull requests that Copydesk keeps itself"),
         (name = "Operation", description = "For those who run the server")
     )
 )]

@@ -109,22 +109,13 @@ impl Publication<'_> {
     /// Brings the last commit of the job to the code host, unless it is there.
     async fn push(&self, rounds: &[Round]) -> Result<(), Failure> {
         let (round, branch) = self.last(rounds)?;
+        // Also for a commit that is pushed: the text of the pull request is made from it.
+        let commit = restore(self.mirror, self.job, rounds, round).await?;
         if round.pushed {
             return Ok(());
         }
-        let before: Vec<Round> = rounds.iter().filter(|one| one.number < round.number).cloned().collect();
-        if before.iter().any(|round| round.pushed) && !self.mirror.has_commit(&commit_id(&round.parent_commit)?) {
-            self.mirror.find_branch(branch).await?;
-        }
-        let commit = match restore(self.mirror, &self.job.id, rounds, round) {
-            Ok(commit) => commit,
-            // This machine may never have seen the base.
-            Err(_) => {
-                self.mirror.fetch(&self.job.base_ref).await?;
-                restore(self.mirror, &self.job.id, rounds, round)?
-            }
-        };
-        let expect = before.iter().any(|round| round.pushed).then(|| commit_id(&round.parent_commit)).transpose()?;
+        let is_first = rounds.iter().filter(|one| one.number < round.number).all(|one| !one.pushed);
+        let expect = (!is_first).then(|| commit_id(&round.parent_commit)).transpose()?;
         self.leave().await?;
         match self.mirror.push(&commit, branch, expect.as_ref()).await {
             Ok(()) => {}

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use copydesk_agent::{Assignment, EditFailure, Edited, Editor};
 use copydesk_checks::Scope;
+use copydesk_domain::Job;
 use copydesk_forge::{CommitId, FileChange, Workspace, branch_name, commit_message};
 use copydesk_store::{Edit, Round, Step, Verdict};
 
@@ -77,13 +78,7 @@ impl Bench<'_> {
         {
             return Ok(tip.to_string());
         }
-        self.restore(before, last)?;
-        Ok(last.commit.clone().unwrap_or_default())
-    }
-
-    /// Makes sure that the commit of `round` is in the mirror: on another machine it has to be made again.
-    pub(super) fn restore(&self, rounds: &[Round], round: &Round) -> Result<CommitId, Failure> {
-        restore(self.mirror, &self.task.job.id, rounds, round)
+        Ok(restore(self.mirror, self.task.job, before, last).await?.to_string())
     }
 
     async fn edit(&self, editor: &dyn Editor, round: Round, before: &[Round]) -> Result<Round, Failure> {
@@ -203,8 +198,30 @@ fn write_commit(
     Ok(mirror.commit(&commit_id(parent)?, changed, &message, edit.made_at)?)
 }
 
-/// Makes sure that the commit of `round` is in `mirror`, from what the store has kept of it and those before.
-pub(super) fn restore(
+/// Makes sure that the commit of `round` is in `mirror`, and with it all that it builds upon. This machine may never have
+/// seen any of it: then it is fetched, or made again from what the store has kept.
+pub(super) async fn restore(
+    mirror: &copydesk_forge::Mirror,
+    job: &Job,
+    rounds: &[Round],
+    round: &Round,
+) -> Result<CommitId, Failure> {
+    let base = commit_id(&round.base_commit)?;
+    let made = round.commit.as_deref().and_then(|commit| commit.parse().ok());
+    if made.is_none_or(|commit| !mirror.has_commit(&commit))
+        && let Some(branch) = round.branch.as_deref().filter(|_| rounds.iter().any(|round| round.pushed))
+    {
+        // Whether it is still there does not matter.
+        mirror.find_branch(branch).await?;
+    }
+    if !mirror.has_commit(&base) {
+        mirror.fetch(&job.base_ref).await?;
+    }
+    make_again(mirror, &job.id, rounds, round)
+}
+
+/// Makes the commit of `round` from what the store has kept of it and those before, unless it is there.
+fn make_again(
     mirror: &copydesk_forge::Mirror,
     job_id: &str,
     rounds: &[Round],
@@ -216,7 +233,7 @@ pub(super) fn restore(
         return Ok(id);
     }
     if let Some(parent) = rounds.iter().find(|one| one.commit.as_ref() == Some(&round.parent_commit)) {
-        restore(mirror, job_id, rounds, parent)?;
+        make_again(mirror, job_id, rounds, parent)?;
     }
     let edit = round.edit.as_ref().ok_or_else(gone)?;
     let again = write_commit(mirror, job_id, &round.parent_commit, edit, &changes::from_bytes(&edit.changes)?)?;

@@ -3,4 +3,4 @@
 mod html;
 mod pull_request;
 
-pub(crate) use pull_request::pull_request;
+pub(crate) use pull_request::*;

@@ -9,9 +9,16 @@ use copydesk_store::LocalPull;
 
 use super::html::{escape, page};
 use crate::App;
-use crate::problem::Problem;
+use crate::problem::{ErrorBody, Problem};
 
-/// Whoever has the link may read the page, as with a link that is shared on purpose: it cannot be guessed.
+/// Look at a pull request
+///
+/// A page for people, for repositories that no code host looks after. Whoever has the link may read it, as with a link
+/// that is shared on purpose: it cannot be guessed.
+#[utoipa::path(get, path = "/pull/{token}", tag = "Pull requests", operation_id = "pullRequestPage", security(()),
+    params(("token" = String, Path, description = "The last part of a job's `prLink`")),
+    responses((status = 200, description = "The page", body = String, content_type = "text/html"),
+        (status = 404, description = "There is no such pull request", body = ErrorBody)))]
 pub(crate) async fn pull_request(
     State(app): State<App>,
     path: Result<Path<String>, PathRejection>,

@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use copydesk_domain::{Message, Outcome, random_fraction};
+use copydesk_domain::{Job, Message, Outcome, random_fraction};
 use copydesk_store::{Claimed, Finish, Finished, Lease, LeaseLost, StoreError};
 use futures_util::FutureExt;
 
@@ -22,7 +22,7 @@ enum Stop {
 }
 
 pub(super) async fn run(runner: &Runner, engine: &dyn Engine, claimed: Claimed) {
-    let Claimed { lease, job, mut messages, deadline_at, .. } = claimed;
+    let Claimed { lease, mut job, mut messages, deadline_at, .. } = claimed;
     let left = deadline_at.since(runner.store.now());
     let deadline = tokio::time::Instant::now() + left;
     loop {
@@ -32,8 +32,8 @@ pub(super) async fn run(runner: &Runner, engine: &dyn Engine, claimed: Claimed) 
         let settled = settle(runner, &lease, stop, last).await;
         match settled {
             Settled::Over => return,
-            Settled::NewMessages => match more_messages(runner, &lease).await {
-                Some(more) => messages = more,
+            Settled::NewMessages => match look_again(runner, &job).await {
+                Some(now) => (job, messages) = now,
                 None => return,
             },
         }
@@ -125,9 +125,14 @@ async fn settle(runner: &Runner, lease: &Lease, stop: Stop, last_message: u32) -
     }
 }
 
-async fn more_messages(runner: &Runner, lease: &Lease) -> Option<Vec<Message>> {
-    let messages = insist(runner, || async { Ok(Ok(runner.store.messages(&lease.job_id).await?)) }).await?;
-    messages.ok()
+/// The job and its messages as they are now; none if it is gone or cannot be read.
+async fn look_again(runner: &Runner, job: &Job) -> Option<(Job, Vec<Message>)> {
+    let look = || async {
+        let now = runner.store.job(job.project_id.clone(), job.id.clone()).await?;
+        Ok(Ok((now, runner.store.messages(&job.id).await?)))
+    };
+    let (now, messages) = insist(runner, look).await?.ok()?;
+    Some((now?, messages))
 }
 
 /// Tries a write again while the database cannot be reached, but not past the end of the lease: by then the job

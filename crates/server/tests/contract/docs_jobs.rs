@@ -183,7 +183,10 @@ async fn a_job_may_leave_its_change_to_be_looked_at(stage: &Stage) {
     let created = project.try_create(body).await.expect(201);
     let id = created["id"].as_str().unwrap();
     let job = project.until(id, "completed").await;
-    assert_eq!((&job["outcome"], &job["prLink"], &job["branch"]), (&json!("changes_ready"), &Value::Null, &Value::Null));
+    assert_eq!(
+        (&job["outcome"], &job["prLink"], &job["branch"]),
+        (&json!("changes_ready"), &Value::Null, &Value::Null)
+    );
     assert!(diff(&project, id).await.contains("+# New\n"));
     no_branch(&repo);
     let opened = open(&project, id).await.expect(200);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{OriginalUri, State};
+use axum::extract::State;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderMap, Response};
 use axum::routing::post;
@@ -31,6 +31,8 @@ pub struct WaitingOptions {
 }
 
 const PAGES: usize = 2_000;
+/// Where the model is asked.
+const PATH: &str = "/v1/chat/completions";
 /// Reads of waiting jobs for each job that is created.
 const READS: usize = 10;
 /// A creation and its reads begin so often.
@@ -155,7 +157,7 @@ impl Gate {
         let waiting = Arc::new(AtomicUsize::new(0));
         let http = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
         let keeper = Keeper { model: model.to_owned(), http, waiting: waiting.clone(), opened: receiver };
-        let router = Router::new().route("/v1/chat/completions", post(pass)).with_state(keeper);
+        let router = Router::new().route(PATH, post(pass)).with_state(keeper);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async { axum::serve(listener, router).await });
@@ -176,16 +178,11 @@ impl Gate {
     }
 }
 
-async fn pass(
-    State(mut keeper): State<Keeper>,
-    OriginalUri(uri): OriginalUri,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response<Body> {
+async fn pass(State(mut keeper): State<Keeper>, headers: HeaderMap, body: Bytes) -> Response<Body> {
     keeper.waiting.fetch_add(1, SeqCst);
     // The sender lives as long as the run.
     let _ = keeper.opened.wait_for(|opened| *opened).await;
-    let mut call = keeper.http.post(format!("{}{}", keeper.model, uri.path())).body(body);
+    let mut call = keeper.http.post(format!("{}{PATH}", keeper.model)).body(body);
     for name in [AUTHORIZATION, CONTENT_TYPE] {
         if let Some(value) = headers.get(&name) {
             call = call.header(&name, value);

@@ -196,9 +196,16 @@ fn the_sentence_quotes_what_is_not_understood_and_says_what_would_be() {
 }
 
 #[test]
-fn too_many_chores_are_refused() {
+fn too_much_at_once_is_refused() {
     assert!(understood(&"fix typos.\n".repeat(100)).is_ok());
     assert!(understood(&"fix typos.\n".repeat(101)).is_err());
+    let paths = |count: usize| format!("fix typos in {}", vec!["docs/a.md"; count].join(", "));
+    assert!(understood(&paths(100)).is_ok());
+    assert!(understood(&paths(101)).is_err());
+    assert!(understood(&format!("{} in docs/b.md", paths(100))).is_err());
+    let term = |bytes: usize| format!("replace \"{}\" with \"b\"", "a".repeat(bytes));
+    assert!(understood(&term(1000)).is_ok());
+    assert!(understood(&term(1001)).is_err());
 }
 
 proptest! {

@@ -100,7 +100,11 @@ fn expectations_fit_each_other() {
         &expect("status = \"failed\"\noutcome = \"error\""),
         "there must be an `after` exactly if",
     );
-    refused("scenario.toml", &expect("status = \"failed\"\noutcome = \"error\"\ndraft = true"), "a pull request that is not there");
+    refused(
+        "scenario.toml",
+        &expect("status = \"failed\"\noutcome = \"error\"\ndraft = true"),
+        "a pull request that is not there",
+    );
     let earlier = "[[earlier]]\nstatus = \"completed\"\noutcome = \"no_changes\"";
     refused("scenario.toml", &with("", "", earlier), "there are 1 prompts, but 1 entries");
 }

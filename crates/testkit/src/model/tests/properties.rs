@@ -73,6 +73,8 @@ fn talk(first: usize) -> impl Strategy<Value = Vec<Item>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
     #[test]
     fn no_body_makes_the_rules_stumble(body in value()) {
         for api in BOTH {

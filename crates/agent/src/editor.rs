@@ -1,5 +1,7 @@
+use std::sync::Arc;
+
 use copydesk_domain::{Message, Usage};
-use copydesk_forge::Workspace;
+use copydesk_forge::{Tree, Workspace};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +28,8 @@ pub struct Assignment<'a> {
     pub messages: &'a [Message],
     /// The files. On the first turn the base commit, later what the turns before have left.
     pub workspace: Workspace,
+    /// The commit of the base branch that the job started from.
+    pub base: Arc<dyn Tree>,
     /// The folders that hold documentation, `.` for all of the repository.
     pub docs_paths: &'a [String],
     /// Where progress and answers are written down.

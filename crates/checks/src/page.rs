@@ -122,17 +122,35 @@ pub fn parse(path: &str, text: &str) -> Page {
     let start = front_matter::read(text, &mut page);
     let read = if extension(path) == "mdx" { mdx::read(text, start, &mut page) } else { tags::components(text, start) };
     markdown::read(text, &read, &mut page);
-    page.open |= takes_in_more(text) || front_matter::generates(&page);
+    page.open |= takes_in_more(text, &read, &page.code) || front_matter::generates(&page);
+    attribute_ids(text, &mut page);
     page.problems.sort_by_key(|problem| problem.range.start);
     page.links.sort_by_key(|link| link.range.start);
     page
 }
 
-/// Marks of generators that put something from elsewhere into a page.
-fn takes_in_more(text: &str) -> bool {
-    const MARKS: [&str; 7] = ["--8<--", "{{", "{%", "@include", "{include}", "<Include", "<<<"];
-    MARKS.iter().any(|mark| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some())
+/// Whether a generator puts something from elsewhere into the page. In code its marks mean nothing, and in MDX braces
+/// are expressions.
+fn takes_in_more(text: &str, read: &view::Reading, code: &[Range<usize>]) -> bool {
+    const MARKS: [&str; 6] = ["--8<--", "{{", "{%", "@include", "{include}", "<<<"];
+    let counts =
+        |at: usize| ranges::holding(code, at).is_none() && !(read.is_mdx && ranges::holding(&read.masks, at).is_some());
+    MARKS.iter().any(|mark| memchr::memmem::find_iter(text.as_bytes(), mark).any(counts))
         || text.lines().any(|line| line.strip_prefix("::: ").is_some_and(|rest| !is_container(rest)))
+}
+
+/// Ids that some dialects of Markdown give to headings and paragraphs: `{: #id }`.
+fn attribute_ids(text: &str, page: &mut Page) {
+    for at in memchr::memchr_iter(b'{', text.as_bytes()) {
+        let inside = text[at + 1..].trim_start_matches([':', ' ']);
+        if let Some(id) = inside.strip_prefix('#')
+            && ranges::holding(&page.code, at).is_none()
+        {
+            let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+            let id: String = id.chars().take_while(|c| is_part(*c)).take(200).collect();
+            page.anchors.extend((!id.is_empty()).then_some(id));
+        }
+    }
 }
 
 /// `::: tip` is a box; `::: package.module` takes in the description of a module.

@@ -51,7 +51,7 @@ struct Desk<'a> {
 
 impl<'a> Desk<'a> {
     async fn set_up(editor: &'a ModelEditor, assignment: Assignment<'a>) -> Result<(Desk<'a>, Machine), EditFailure> {
-        let Assignment { project_id, turn, first_message, messages, workspace, docs_paths, notebook } = assignment;
+        let Assignment { project_id, turn, first_message, messages, workspace, base, docs_paths, notebook } = assignment;
         let key = editor.settings.keys.key(project_id);
         if key.is_none() && editor.line.needs_key() {
             return Err(EditFailure::Fatal("There is no API key for the model provider.".to_owned()));
@@ -74,7 +74,7 @@ impl<'a> Desk<'a> {
         };
         let room = editor.limits().context_bytes / 4;
         let context = desk
-            .with_workspace(move |workspace, docs_paths| prompt::context(&**workspace.base(), docs_paths, room))
+            .with_workspace(move |_, docs_paths| prompt::context(&*base, docs_paths, room))
             .await?;
         let history = History::new(&context, answers, turn, first_message, messages);
         desk.recorded = history.recorded;

@@ -94,6 +94,7 @@ async fn edit(
         turn,
         first_message,
         messages,
+        base: workspace.base().clone(),
         workspace,
         docs_paths: &docs_paths,
         notebook,

@@ -113,6 +113,7 @@ pub async fn turn(editor: &ModelEditor, pages: &Pages, turn: u32, first: u32) ->
         turn,
         first_message: first,
         messages: &messages,
+        base: workspace().base().clone(),
         workspace: workspace(),
         docs_paths: &["docs".to_owned()],
         notebook: pages,

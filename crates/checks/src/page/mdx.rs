@@ -57,7 +57,7 @@ impl Scanner<'_> {
             } else if line.trim().is_empty() {
                 at = line_end;
                 after_blank = true;
-            } else if after_blank && is_module_line(line) {
+            } else if after_blank && !self.is_tired() && is_module_line(line) {
                 at = self.module(at);
             } else if line.trim() == "$$" {
                 at = self.formula(line_end);

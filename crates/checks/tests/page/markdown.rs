@@ -104,3 +104,24 @@ fn fences_that_are_not_closed_are_found() {
         }
     }
 }
+
+#[test]
+fn parts_from_elsewhere_make_a_page_open_but_not_in_code() {
+    for text in ["{{#include x.md}}\n", "--8<-- \"x.md\"\n", "{% include x %}\n", "::: package.module\n"] {
+        assert!(parse("a.md", text).open, "{text}");
+    }
+    for text in ["`{{ x }}`\n", "```yaml\n${{ secrets.x }}\n```\n", "::: tip\nx\n:::\n", "plain\n"] {
+        assert!(!parse("a.md", text).open, "{text}");
+    }
+    assert!(!parse("a.mdx", "<div style={{ color: 'red' }}>x</div>\n").open);
+}
+
+#[test]
+fn ids_in_braces_are_anchors() {
+    let page = parse("a.md", "## One {: #first }\n\n## Two { #second .c }\n\nText\n{: #third}\n\n`{#no}`\n");
+    for id in ["first", "second", "third"] {
+        let is_there = page.anchors.iter().any(|anchor| anchor == id) || page.headings.iter().any(|h| h.anchor == id);
+        assert!(is_there, "{id}");
+    }
+    assert!(!page.anchors.contains(&"no".to_owned()));
+}

@@ -1,5 +1,6 @@
 use copydesk_checks::Check;
 use copydesk_checks::nav::{insert_page, parse, rename_page};
+use proptest::prelude::*;
 
 use super::tree::{Tree, found, subjects};
 
@@ -137,4 +138,77 @@ fn a_page_is_renamed_in_place() {
     let renamed = rename_page("src/SUMMARY.md", summary, "src/one.md", "src/two.md").unwrap();
     assert_eq!(renamed, "- [One](two.md)\n- [Again](two.md)\n");
     assert_eq!(rename_page("src/SUMMARY.md", summary, "src/none.md", "src/two.md"), None);
+}
+
+/// Text of pieces that mean something in one of the files.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        prop::sample::select(vec![
+            "{",
+            "}",
+            "[",
+            "]",
+            ",",
+            ":",
+            "\"navigation\"",
+            "\"pages\"",
+            "\"a\"",
+            "\"b/c\"",
+            "\"",
+            "'",
+            "`",
+            "nav:\n",
+            "  - ",
+            "- ",
+            "a.md",
+            "Über: ",
+            "\n",
+            "[x](a.md)",
+            "[",
+            "](",
+            ")",
+            "sidebar:",
+            "link: ",
+            "'/a'",
+            "items: ",
+            "module.exports = ",
+            "//",
+            "/*",
+            "*/",
+            "\\",
+            "\\u00",
+            "&x ",
+            "*x",
+            "\"redirects\"",
+            "\"source\"",
+            "é",
+            "🚀",
+            "type: 'doc'",
+        ])
+        .prop_map(str::to_owned),
+        "\\PC{0,4}",
+    ];
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+const FILES: [&str; 6] =
+    ["docs/docs.json", "mkdocs.yml", "docs/SUMMARY.md", "sidebars.js", "sidebars.json", "docs/.vitepress/config.ts"];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_a_navigation_file_or_not(text in pieces()) {
+        for path in FILES {
+            let Some(navigation) = parse(path, &text) else { continue };
+            prop_assert!(navigation.entries.iter().all(|entry| text.get(entry.range.clone()).is_some()));
+            prop_assert!(navigation.problems.iter().all(|problem| problem.at <= text.len()));
+            rename_page(path, &text, "docs/a.md", "docs/z.md");
+            if let Some(added) = insert_page(path, &text, "docs/new page.md", "A: \"title\"", None) {
+                let before = navigation.entries.len();
+                prop_assert_eq!(parse(path, &added).map(|navigation| navigation.entries.len()), Some(before + 1), "{}", added);
+            }
+        }
+        found(&FILES.iter().fold(Tree::default(), |tree, path| tree.with(path, &text)));
+    }
 }

@@ -135,7 +135,7 @@ pub(super) fn sentence(edit: &Edit) -> String {
     match findings.next() {
         Some(first) => {
             let first = place_and_message(first);
-            format!("No pull request was opened, because the change brings {count} new {noun}; the first is {first}")
+            format!("No pull request was opened: the docs checks have {count} new {noun}; the first is {first}")
         }
         None => "No pull request was opened, because the change did not pass the docs checks.".to_owned(),
     }

@@ -95,6 +95,7 @@ impl Bench<'_> {
             first_message: round.first_message,
             messages: self.task.messages,
             workspace,
+            base: self.mirror.tree(&commit_id(&round.base_commit)?)?,
             docs_paths: &self.project.docs_paths,
             notebook: &notebook,
         };

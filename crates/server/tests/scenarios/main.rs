@@ -57,7 +57,7 @@ async fn play_all(api: Api, scenarios: Vec<Scenario>) -> Vec<String> {
     });
     let mut failed: Vec<String> =
         futures_util::stream::iter(plays).buffer_unordered(AT_A_TIME).filter_map(async |failed| failed).collect().await;
-    failed.extend(server.violations().iter().map(|violation| format!("the model server: {violation:?}")));
+    failed.extend(server.take_violations().iter().map(|violation| format!("the model server: {violation:?}")));
     failed.sort();
     failed
 }

@@ -41,6 +41,12 @@ pub async fn play(scenario: &Scenario, api: Api, server: &ModelServer, database:
             check(scenario, expect, &job, &project, &repo, server).await;
         }
     }
+    if !scenario.job.open_pull_request {
+        assert_eq!(repo.branches(), ["main"], "nothing is pushed before somebody asks for it");
+        if scenario.expect.outcome == "changes_ready" {
+            project.client().post(&project.job_path(&id, "/pull-request")).send().await.expect(200);
+        }
+    }
     check_repository(scenario, &repo);
     app.stop().await;
 }
@@ -125,8 +131,8 @@ async fn check(
     }
     let conversation = scenario.conversation("a");
     if let Some(requests) = expect.requests {
-        let received = server.calls_of(&conversation).len() + if job_key_is_wrong(scenario) { 1 } else { 0 };
-        assert_eq!(received, requests, "requests that the model server received");
+        // One with a wrong key is turned away before it is known which conversation it belongs to.
+        assert_eq!(server.calls_of(&conversation).len(), requests, "requests that the model server received");
     }
     let told: String = server.conversation(&conversation).iter().filter_map(told).collect::<Vec<_>>().join("\n");
     holds("what the model was told", &told, &expect.told, &[]);
@@ -140,11 +146,6 @@ async fn check(
     if expect.has_pull_request() {
         check_pull_request(expect, job, project, repo).await;
     }
-}
-
-/// A request with a wrong key is turned away before it is known which conversation it belongs to.
-fn job_key_is_wrong(scenario: &Scenario) -> bool {
-    scenario.model.api_key != copydesk_testkit::model::KEY
 }
 
 fn told(item: &Item) -> Option<&str> {
@@ -194,8 +195,7 @@ fn holds(what: &str, text: &str, contains: &[String], lacks: &[String]) {
 fn check_repository(scenario: &Scenario, repo: &GitRepo) {
     repo.git(&["fsck", "--strict"]);
     let branches: Vec<String> = repo.branches().into_iter().filter(|branch| branch != "main").collect();
-    let is_pushed = scenario.job.open_pull_request;
-    let Some(after) = scenario.after.as_ref().filter(|_| is_pushed) else {
+    let Some(after) = &scenario.after else {
         assert!(branches.is_empty(), "there must be no branch: {branches:?}");
         return;
     };

@@ -8,8 +8,8 @@ mod seen;
 mod steps;
 mod story;
 mod verify;
-mod world;
 mod worker;
+mod world;
 
 pub use jobs::{JobsOptions, run_jobs};
 pub use steps::run_steps;

@@ -61,7 +61,7 @@ fn later(tag: &str) -> Story {
 }
 
 fn slow(tag: &str) -> Story {
-    Story::model(tag).slowly(Duration::from_millis(300))
+    Story::model(tag).slowly(Duration::from_secs(1))
 }
 
 const MOMENTS: [Moment; 14] = [
@@ -111,18 +111,12 @@ async fn run_world(world: World, moment: &Moment, machine: &str, model: &ModelSe
     tally
 }
 
-async fn play(
-    world: &World,
-    moment: &Moment,
-    machine: &str,
-    model: &ModelServer,
-    gate: &Gate,
-) -> Result<(), String> {
+async fn play(world: &World, moment: &Moment, machine: &str, model: &ModelServer, gate: &Gate) -> Result<(), String> {
     let mut child = world.life("first", None).spawn().map_err(|error| format!("no worker: {error}"))?;
     let _stdin = child.stdin.take();
     let reached = || match moment.act {
         Act::Arrived | Act::Applied => gate.process().is_some(),
-        Act::Thinking => model.calls_of(&world.story.tag).len() == 2,
+        Act::Thinking => model.calls_of(&world.story.tag).len() >= 2,
     };
     until("the process has come to the moment", reached).await?;
     child.kill().await.map_err(|error| format!("the worker cannot be killed: {error}"))?;

@@ -66,10 +66,7 @@ pub(super) async fn look(
         events: store.events(job, 0, u32::MAX).await.unwrap(),
         rounds: store.rounds(job).await.unwrap(),
         answers: answers(database, job).await,
-        calls: calls
-            .iter()
-            .map(|call| SeenCall { position: call.position, received_at: call.received_at })
-            .collect(),
+        calls: calls.iter().map(|call| SeenCall { position: call.position, received_at: call.received_at }).collect(),
         branches,
         pulls: pulls(database, job).await,
     })
@@ -137,5 +134,31 @@ pub(super) fn check_soundness(folder: &std::path::Path) -> Vec<String> {
     match output.status.success() && complaints.is_empty() {
         true => Vec::new(),
         false => vec![format!("git fsck of a repository says {} {complaints:?}", output.status)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::story::BASE;
+    use super::*;
+
+    #[tokio::test]
+    async fn a_branch_that_belongs_to_no_job_is_seen() {
+        let repo = Arc::new(GitRepo::new(BASE));
+        let jobs = ["019a8f00-0000-7000-8000-0123456789ab".to_owned()];
+        let mine = format!("{}x", branch_prefix(&jobs[0]));
+        repo.git(&["branch", &mine, "main"]);
+        assert_eq!(check_repository(&repo, &jobs).await, Vec::<String>::new());
+        assert_eq!(check_repository(&repo, &[]).await, [format!("the branch {mine} belongs to no job")]);
+    }
+
+    #[tokio::test]
+    async fn a_repository_with_a_broken_object_is_seen() {
+        let repo = Arc::new(GitRepo::new(BASE));
+        repo.git(&["branch", "copydesk/x", "main"]);
+        let file = repo.path().join("refs/heads/copydesk/x");
+        std::fs::write(file, "1234567890123456789012345678901234567890\n").unwrap();
+        let found = check_soundness(repo.path());
+        assert!(found.iter().any(|found| found.contains("git fsck")), "{found:?}");
     }
 }

@@ -31,12 +31,11 @@ const BOUNDARIES: [&str; 8] =
 type Plot = (&'static str, fn(&str) -> Story);
 
 /// What jobs are killed at.
-const PLOTS: [Plot; 6] = [
+const PLOTS: [Plot; 5] = [
     ("model", Story::model),
     ("follow-up", |tag| Story::followed_model(tag, false)),
     ("later", |tag| Story::followed_model(tag, false).opened_later()),
     ("builtin", Story::builtin),
-    ("builtin-follow-up", Story::followed_builtin),
     ("idle", Story::idle_model),
 ];
 

@@ -72,16 +72,14 @@ pub async fn run_docs_worker(options: DocsWorkerOptions) -> ExitCode {
         engines.push(Arc::new(DocsEngine::new(workshop.clone(), editor)));
     }
     let runner = tokio::spawn(Runner::new(app.clone(), engines, terms(options.lease)).run(options.workers));
-    let well = match &options.errand {
-        Some(errand) => see_through(app.store(), &workshop, errand).await,
-        None => {
-            terminate.recv().await;
-            Ok(())
-        }
+    let Some(errand) = &options.errand else {
+        terminate.recv().await;
+        app.stop();
+        runner.await.unwrap();
+        return ExitCode::SUCCESS;
     };
-    app.stop();
-    runner.await.unwrap();
-    match well {
+    // The job is done then, and how a process stops is not what this is about.
+    match see_through(app.store(), &workshop, errand).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("a worker cannot do its errand: {error}");
@@ -131,7 +129,10 @@ async fn see_through(store: &Store, workshop: &Workshop, errand: &Errand) -> Res
         if let Some(prompt) = errand.follow_ups.get(said.saturating_sub(1)) {
             let prompt = Prompt::parse(prompt).map_err(|error| format!("{error:?}"))?;
             let window = Window::hourly(0);
-            store.message_job(&errand.project, &job.id, prompt, window, None, |_| String::new()).await.map_err(failed)?;
+            store
+                .message_job(&errand.project, &job.id, prompt, window, None, |_| String::new())
+                .await
+                .map_err(failed)?;
         } else if errand.publish && job.pr_link.is_none() {
             open_later(store, workshop, errand).await?;
         } else {

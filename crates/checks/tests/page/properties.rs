@@ -119,7 +119,7 @@ fn well_placed(text: &str, page: &Page) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_text_gives_a_page_with_ranges_in_it(text in pieces()) {

@@ -229,7 +229,7 @@ fn expected(base: &Tree, now: &Tree, strict: bool) -> BTreeMap<((Check, String),
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_change_brings_what_the_full_checks_say(base in sites(), edits in edits()) {

@@ -195,7 +195,7 @@ const FILES: [&str; 6] =
     ["docs/docs.json", "mkdocs.yml", "docs/SUMMARY.md", "sidebars.js", "sidebars.json", "docs/.vitepress/config.ts"];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_text_is_a_navigation_file_or_not(text in pieces()) {

@@ -30,6 +30,7 @@ mod idempotency;
 mod limits;
 mod log;
 mod message;
+mod model_jobs;
 mod operation;
 mod read_and_list;
 mod requests;

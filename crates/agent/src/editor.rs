@@ -32,6 +32,8 @@ pub struct Assignment<'a> {
     pub base: Arc<dyn Tree>,
     /// The folders that hold documentation, `.` for all of the repository.
     pub docs_paths: &'a [String],
+    /// The most files that may be different from `workspace` as it was given. More would be refused afterwards.
+    pub max_files: usize,
     /// Where progress and answers are written down.
     pub notebook: &'a dyn Notebook,
 }

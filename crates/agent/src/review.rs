@@ -8,16 +8,16 @@ use copydesk_forge::Workspace;
 
 use crate::WorkspaceFiles;
 
-/// Finds what a change breaks, as sentences. It is given the workspace and the folders that hold documentation.
-pub type Reviewer = Arc<dyn Fn(&Workspace, &[String]) -> io::Result<Vec<String>> + Send + Sync>;
+/// Finds what a change breaks, as sentences. It is given the workspace and what a change may touch.
+pub type Reviewer = Arc<dyn Fn(&Workspace, &Scope) -> io::Result<Vec<String>> + Send + Sync>;
 
 /// The docs checks.
 pub(crate) fn docs_checks() -> Reviewer {
-    Arc::new(|workspace, docs_paths| {
+    Arc::new(|workspace, scope| {
         let changed: Vec<String> = workspace.changed_paths().map(str::to_owned).collect();
         let (before, now) = (WorkspaceFiles::Base(&**workspace.base()), WorkspaceFiles::Edited(workspace));
-        let settings = SiteSettings { docs_paths: docs_paths.to_vec() };
-        let comparison = check_change(&before, &now, &changed, &settings, &Scope::new(docs_paths))?;
+        let settings = SiteSettings { docs_paths: scope.docs_paths.clone() };
+        let comparison = check_change(&before, &now, &changed, &settings, scope)?;
         Ok(comparison.new_findings().map(sentence).collect())
     })
 }

@@ -32,6 +32,11 @@ pub fn check_all<F: Files + Sync + ?Sized>(files: &F, settings: &SiteSettings) -
     let all: Vec<&String> = paths.iter().collect();
     let mut findings = in_parallel(&all, |path| context.findings(path))?;
     findings.extend(context.navigation_findings()?);
+    // Navigation files may be scripts, and may lie above the documentation.
+    for (path, _) in sites.navigations().filter(|(path, _)| paths.binary_search_by(|it| it.as_str().cmp(path)).is_err())
+    {
+        findings.extend(context.text_findings(path)?);
+    }
     sort(&mut findings);
     Ok(Report { pages: pages.len(), files: paths.len(), findings })
 }

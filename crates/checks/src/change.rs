@@ -83,6 +83,11 @@ impl<B: Files + ?Sized, N: Files + ?Sized> Change<'_, B, N> {
             before.extend(self.base.findings(path)?);
             now.extend(self.now.findings(path)?);
         }
+        // Whatever else a file is, it must not bring in a secret or hidden text.
+        for path in self.changed.iter().filter(|path| !affected.contains(**path)) {
+            before.extend(self.base.text_findings(path)?);
+            now.extend(self.now.text_findings(path)?);
+        }
         let lists_matter = sites_changed || !self.moves.deleted.is_empty() || !self.moves.added.is_empty();
         if lists_matter {
             before.extend(self.base.navigation_findings()?);
@@ -177,7 +182,7 @@ impl<B: Files + ?Sized, N: Files + ?Sized> Change<'_, B, N> {
 
     fn scope_findings(&self, scope: &Scope) -> io::Result<Vec<Finding>> {
         let mut findings = Vec::new();
-        let mut lines = 0usize;
+        let (mut lines, mut bytes) = (0usize, 0usize);
         let mut report = |path: &str, message: String| {
             findings.push(finding(Check::Scope, path, (1, 1), message.clone(), message));
         };
@@ -188,6 +193,7 @@ impl<B: Files + ?Sized, N: Files + ?Sized> Change<'_, B, N> {
                 before.as_deref().unwrap_or_default(),
                 now.as_deref().unwrap_or_default(),
             ));
+            bytes = bytes.saturating_add(now.as_ref().map_or(0, Vec::len));
             let content = before.as_deref().or(now.as_deref()).unwrap_or_default();
             if let Err(message) = scope.may_write(path).and_then(|()| scope.may_replace(path, content)) {
                 report(path, message);
@@ -200,6 +206,9 @@ impl<B: Files + ?Sized, N: Files + ?Sized> Change<'_, B, N> {
         }
         if lines > scope.max_lines {
             report(first, format!("{lines} lines are changed; at most {} may be.", scope.max_lines));
+        }
+        if bytes > scope.max_bytes {
+            report(first, format!("The changed files have {bytes} bytes; at most {} may be.", scope.max_bytes));
         }
         Ok(findings)
     }

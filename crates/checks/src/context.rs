@@ -11,7 +11,7 @@ use crate::resolve::{Asked, Look, Verdict, address, is_partial, resolve};
 use crate::site::{Site, Sites};
 use crate::{Check, Files, Finding, nav_check, paths, repair};
 
-/// Larger files are not looked into.
+/// Larger files are not read as pages or navigation.
 pub(crate) const LARGEST: usize = 4 * 1024 * 1024;
 
 /// How deep snippets may take in snippets.
@@ -44,18 +44,25 @@ impl<'a, F: Files + ?Sized> Context<'a, F> {
         Ok(content.and_then(|content| String::from_utf8(content).ok()))
     }
 
+    /// The secrets and invisible characters of a file, if it is text. No size and no name keeps them from being seen.
+    pub(crate) fn text_findings(&self, path: &str) -> io::Result<Vec<Finding>> {
+        let text = self.look.files.read(path)?.and_then(|content| String::from_utf8(content).ok());
+        Ok(text.map(|text| text_findings(path, &text, &Lines::of(&text))).unwrap_or_default())
+    }
+
     /// All findings of a file; none if there is no such file.
     pub(crate) fn findings(&self, path: &str) -> io::Result<Vec<Finding>> {
         if !page::is_page(path) {
-            let text = self.text(path)?;
-            return Ok(text.map(|text| text_findings(path, &text, &Lines::of(&text))).unwrap_or_default());
+            return self.text_findings(path);
         }
         if !self.look.exists(path)? {
             return Ok(Vec::new());
         }
         let Some(facts) = self.facts(path)? else {
             let message = format!("the page is not UTF-8 text of at most {LARGEST} bytes");
-            return Ok(vec![finding(Check::Syntax, path, (1, 1), message.clone(), message)]);
+            let mut findings = self.text_findings(path)?;
+            findings.push(finding(Check::Syntax, path, (1, 1), message.clone(), message));
+            return Ok(findings);
         };
         let site = self.sites.of(path);
         let is_navigation = self.sites.navigations().any(|(navigation, _)| navigation == path);

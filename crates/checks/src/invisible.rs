@@ -65,6 +65,27 @@ pub fn scan(text: &str) -> Vec<Invisible> {
     found
 }
 
+/// Whether a character of a path is none that people see: a control, a format or a filler character. Some file systems
+/// drop such characters, so that the path means another file.
+pub(crate) fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}' | '\u{891}'
+                | '\u{8e2}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{110bd}'
+                | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+/// A text with what people do not see written out.
+pub(crate) fn shown(text: &str) -> String {
+    let written = |c: char| if is_unseen(c) { c.escape_unicode().to_string() } else { c.to_string() };
+    text.chars().map(written).collect()
+}
+
 /// Thai, Lao, Burmese and Khmer have no spaces between words; this is what marks where a line may break.
 fn breaks_words(c: Option<char>) -> bool {
     matches!(c, Some('\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'))

@@ -82,7 +82,7 @@ pub struct NavProblem {
 pub fn kind_of(path: &str) -> Option<NavKind> {
     let name = paths::file_name(path);
     let stem = paths::stem(path);
-    let is_script = matches!(paths::extension(path).as_str(), "js" | "ts" | "cjs" | "mjs" | "mts" | "cts");
+    let is_script = has_script_extension(path);
     match name {
         "docs.json" | "mint.json" => Some(NavKind::Mintlify),
         "mkdocs.yml" | "mkdocs.yaml" => Some(NavKind::MkDocs),
@@ -94,6 +94,16 @@ pub fn kind_of(path: &str) -> Option<NavKind> {
         }
         _ => None,
     }
+}
+
+/// Whether a path is that of a navigation file that is run: only its literals are read here, but a build runs all of it.
+pub(crate) fn is_script(path: &str) -> bool {
+    let folded = path.to_lowercase();
+    has_script_extension(path) && kind_of(&folded).is_some()
+}
+
+fn has_script_extension(path: &str) -> bool {
+    matches!(paths::extension(path).as_str(), "js" | "ts" | "cjs" | "mjs" | "mts" | "cts")
 }
 
 /// Reads a navigation file; none if it is not one after all.

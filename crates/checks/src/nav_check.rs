@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 
 use crate::context::Context;
-use crate::facts::{finding, text_findings};
+use crate::facts::finding;
 use crate::lines::Lines;
 use crate::nav::{Entry, NavKind, Navigation};
 use crate::page::LinkKind;
 use crate::resolve::{Asked, Verdict, address, resolve};
-use crate::{Check, Files, Finding, page, paths, redirects, site};
+use crate::{Check, Files, Finding, paths, redirects};
 
 /// What is wrong with a navigation file.
 pub(crate) fn findings<F: Files + ?Sized>(
@@ -20,10 +20,6 @@ pub(crate) fn findings<F: Files + ?Sized>(
 ) -> io::Result<Vec<Finding>> {
     let lines = Lines::of(text);
     let mut findings = Vec::new();
-    // Others are looked through as pages or data.
-    if !page::is_page(path) && !site::is_text(path) {
-        findings.extend(text_findings(path, text, &lines));
-    }
     for problem in &navigation.problems {
         let place = lines.place(problem.at);
         findings.push(finding(Check::Navigation, path, place, problem.message.clone(), problem.message.clone()));

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{nav, paths};
+use crate::site::SiteSettings;
+use crate::{invisible, nav, paths};
+
+mod names;
 
 /// What a change may touch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,113 +17,63 @@ pub struct Scope {
     pub max_files: usize,
     /// The most lines that may be added and removed, together.
     pub max_lines: usize,
+    /// The most bytes that the changed files may have, together.
+    pub max_bytes: usize,
 }
 
-/// What documentation is written in, and the data beside it.
-const DOCUMENTATION: [&str; 15] = [
-    "md", "mdx", "markdown", "mkd", "rst", "adoc", "asciidoc", "txt", "json", "yaml", "yml", "toml", "csv", "tsv",
-    "ipynb",
-];
-
-/// What people call instructions to coding agents; a page must not become one, and none may be changed.
-/// In lower case, because some file systems do not tell the difference.
-const AGENT_FILES: [&str; 7] =
-    ["agents.md", "claude.md", "claude.local.md", "gemini.md", "qwen.md", "copilot-instructions.md", "skill.md"];
-
-/// The same, where the name in lower case is that of an ordinary page.
-const AGENT_FILES_IN_CAPITALS: [&str; 4] = ["AGENT.md", "WARP.md", "CRUSH.md", "CONVENTIONS.md"];
-
-/// Files that build, own, license or lock something, whatever folder they are in.
-const OTHER_FILES: [&str; 40] = [
-    "package.json",
-    "package-lock.json",
-    "npm-shrinkwrap.json",
-    "pnpm-lock.yaml",
-    "pnpm-workspace.yaml",
-    "yarn.lock",
-    "tsconfig.json",
-    "jsconfig.json",
-    "deno.json",
-    "bun.lock",
-    "cargo.toml",
-    "cargo.lock",
-    "pyproject.toml",
-    "poetry.lock",
-    "uv.lock",
-    "requirements.txt",
-    "constraints.txt",
-    "composer.json",
-    "composer.lock",
-    "gemfile",
-    "codeowners",
-    "license",
-    "license.md",
-    "license.txt",
-    "licence.md",
-    "licence.txt",
-    "copying",
-    "copying.txt",
-    "notice",
-    "notice.txt",
-    "azure-pipelines.yml",
-    "appveyor.yml",
-    "bitbucket-pipelines.yml",
-    "jenkinsfile",
-    "cloudbuild.yaml",
-    "netlify.toml",
-    "vercel.json",
-    "cmakelists.txt",
-    "wrangler.toml",
-    "renovate.json",
-];
-
-/// Folders whose content is made by a program.
-const GENERATED_FOLDERS: [&str; 8] =
-    ["node_modules", "vendor", "third_party", "__pycache__", "bower_components", "dist", "build", "target"];
-
 impl Scope {
-    /// A scope over these folders, with the usual limits: 100 files and 10,000 lines.
+    /// A scope over these folders, with the usual limits: 100 files, 10,000 lines and 16 MiB.
     pub fn new(docs_paths: &[String]) -> Self {
-        Self { docs_paths: docs_paths.to_vec(), max_files: 100, max_lines: 10_000 }
+        Self { docs_paths: docs_paths.to_vec(), max_files: 100, max_lines: 10_000, max_bytes: 16 * 1024 * 1024 }
     }
 
     /// Whether a file may be written; if not, why, as one sentence for a user or a model.
     pub fn may_write(&self, path: &str) -> Result<(), String> {
         let path = path.trim_start_matches("./");
-        if paths::normalise("", path).as_deref() != Some(path) || path.is_empty() {
+        if let Some(unseen) = path.chars().find(|c| invisible::is_unseen(*c)) {
+            let (path, code) = (invisible::shown(path), u32::from(unseen));
+            return Err(format!("`{path}` holds a character that nobody sees (U+{code:04X}), which no path may."));
+        }
+        if path.is_empty() || paths::normalise("", path).as_deref() != Some(path) || !path.split('/').all(is_plain) {
             return Err(format!("{path:?} is not a plain path inside the repository."));
         }
-        let nav_kind = nav::kind_of(path);
-        let is_config = nav_kind == Some(nav::NavKind::VitePress);
-        let lower = path.to_lowercase();
-        let name = paths::file_name(&lower);
-        let parts: Vec<&str> = path.split('/').collect();
-        if parts.iter().any(|part| part.starts_with('.') && !(is_config && *part == ".vitepress")) {
+        if nav::is_script(path) {
+            return Err(format!(
+                "{path} is a script that runs when the documentation is built, and may not be changed."
+            ));
+        }
+        if path.split('/').any(|part| part.starts_with('.')) {
             return Err(format!("{path} is or lies in a hidden file or folder, which is not documentation."));
         }
-        let is_agent_file = AGENT_FILES.contains(&name) || AGENT_FILES_IN_CAPITALS.contains(&paths::file_name(path));
-        if is_agent_file || name.ends_with(".instructions.md") || name.ends_with(".prompt.md") {
+        if names::is_agent_file(path) {
             return Err(format!("{path} holds instructions for agents and may not be changed."));
         }
-        if OTHER_FILES.contains(&name) || name.ends_with(".lock") || name.starts_with("requirements-") {
+        if names::is_build_file(path) {
             return Err(format!("{path} is not documentation but part of how the project is built or owned."));
         }
         let docs_path = self.docs_path_of(path);
         let below = docs_path.as_deref().map_or(path, |folder| path.strip_prefix(folder).unwrap_or(path));
-        if below.split('/').any(|part| GENERATED_FOLDERS.contains(&part)) {
+        if names::is_generated(below) {
             return Err(format!("{path} lies in a folder of generated files."));
         }
-        if nav_kind.is_some() {
+        if SiteSettings::new(&self.docs_paths).may_hold_navigation(path) {
             return Ok(());
         }
-        if docs_path.is_none() {
+        let Some(docs_path) = docs_path else {
             let folders = self.docs_paths.join(", ");
             return Err(format!("{path} is outside of the documentation, which is in {folders}."));
+        };
+        if names::is_prose(path) || names::is_readme(path) {
+            return Ok(());
         }
-        if !DOCUMENTATION.contains(&paths::extension(path).as_str()) && !is_readme(name) {
+        if !names::is_data(path) {
             return Err(format!(
                 "{path} is not a documentation file: only text formats such as .md and .mdx may be changed."
             ));
+        }
+        // Where all of a repository may hold pages, its data is still mostly that of programs.
+        if docs_path.is_empty() && !names::is_among_docs(path) {
+            return Err(format!("{path} is data outside of any folder of documentation, and may not be changed."));
         }
         Ok(())
     }
@@ -144,10 +97,17 @@ impl Scope {
         Ok(())
     }
 
-    /// The docs path that a file is below, in its plain form.
+    /// The innermost docs path that a file is below, in its plain form.
     fn docs_path_of(&self, path: &str) -> Option<String> {
-        self.docs_paths.iter().map(|folder| paths::plain_folder(folder)).find(|folder| paths::is_below(path, folder))
+        let folders = self.docs_paths.iter().map(|folder| paths::plain_folder(folder));
+        folders.filter(|folder| paths::is_below(path, folder)).max_by_key(String::len)
     }
+}
+
+/// Whether a part of a path means the same on every file system: some drop dots and spaces at the end, and take some
+/// characters for separators.
+fn is_plain(part: &str) -> bool {
+    !part.ends_with(['.', ' ']) && !part.contains(['\\', ':'])
 }
 
 /// A page may well tell people not to edit something; only a remark about the file itself counts.
@@ -158,8 +118,9 @@ fn is_comment(line: &str) -> bool {
     is_marked && !is_heading
 }
 
-fn is_readme(name: &str) -> bool {
-    matches!(name, "readme" | "changelog" | "contributing" | "authors" | "history" | "faq" | "todo")
+/// Whether a file is of a kind that may be written somewhere, by its name.
+pub(crate) fn is_documentation(path: &str) -> bool {
+    names::is_prose(path) || names::is_data(path) || names::is_readme(path)
 }
 
 /// How many lines differ between two texts: those that only one of them has. Lines that only moved do not count.
@@ -175,116 +136,4 @@ pub(crate) fn changed_lines(before: &[u8], now: &[u8]) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn docs() -> Scope {
-        Scope::new(&["docs".to_owned(), "README.md".to_owned()])
-    }
-
-    #[test]
-    fn documentation_may_be_written() {
-        for path in [
-            "docs/a.md",
-            "docs/guides/b.mdx",
-            "docs/data.json",
-            "docs/README",
-            "README.md",
-            "docs.json",
-            "mkdocs.yml",
-            "website/sidebars.js",
-            "docs/.vitepress/config.mts",
-            "src/SUMMARY.md",
-            "docs/openapi.yaml",
-            "docs/table.csv",
-        ] {
-            assert_eq!(docs().may_write(path), Ok(()), "{path}");
-        }
-        let all = Scope::new(&[".".to_owned()]);
-        for path in ["a.md", "packages/x/README.md", "guide/intro.mdx"] {
-            assert_eq!(all.may_write(path), Ok(()), "{path}");
-        }
-    }
-
-    #[test]
-    fn all_else_may_not() {
-        let all = Scope::new(&[".".to_owned()]);
-        for path in [
-            ".github/workflows/ci.yml",
-            ".gitlab-ci.yml",
-            ".circleci/config.yml",
-            ".gitignore",
-            ".git/config",
-            "docs/.hidden.md",
-            ".cursor/rules.md",
-            ".cursorrules",
-            ".claude/settings.json",
-            "AGENTS.md",
-            "docs/CLAUDE.md",
-            "docs/agents.md",
-            "GEMINI.md",
-            "x/SKILL.md",
-            "docs/copilot-instructions.md",
-            "a.instructions.md",
-            "CODEOWNERS",
-            "docs/CODEOWNERS",
-            "LICENSE",
-            "LICENSE.md",
-            "package.json",
-            "docs/package-lock.json",
-            "Cargo.toml",
-            "yarn.lock",
-            "node_modules/x/README.md",
-            "vendor/a.md",
-            "docs/node_modules/a.md",
-            "dist/a.md",
-            "docs/logo.png",
-            "docs/app.tsx",
-            "docs/snippets/x.jsx",
-            "src/main.rs",
-            "docs/script.sh",
-            "Makefile",
-            "../x.md",
-            "/etc/a.md",
-            "docs/../a.md",
-            "docs//a.md",
-            "",
-            "docs/.vitepress/theme/a.md",
-            ".vitepress/cache/x.json",
-            "azure-pipelines.yml",
-            "requirements.txt",
-        ] {
-            assert!(all.may_write(path).is_err(), "{path}");
-            assert!(docs().may_write(path).is_err(), "{path}");
-        }
-        for path in ["src/a.md", "docs2/a.md", "guide/b.mdx"] {
-            let said = docs().may_write(path).unwrap_err();
-            assert_eq!(said, format!("{path} is outside of the documentation, which is in docs, README.md."));
-        }
-        // A docs folder may itself be called like an output folder.
-        assert_eq!(Scope::new(&["build/docs".to_owned()]).may_write("build/docs/a.md"), Ok(()));
-    }
-
-    #[test]
-    fn generated_and_binary_files_may_not_be_replaced() {
-        let scope = docs();
-        for content in [
-            "<!-- Generated by x. DO NOT EDIT. -->\n# A",
-            "# @generated\n",
-            "// Code generated; do not modify\n",
-            "a\0b",
-        ] {
-            assert!(scope.may_replace("docs/a.md", content.as_bytes()).is_err(), "{content:?}");
-        }
-        for content in ["# A\n\nDo not edit the file by hand.\n", "plain\n", "# Do not edit in production\n"] {
-            assert_eq!(scope.may_replace("docs/a.md", content.as_bytes()), Ok(()), "{content:?}");
-        }
-    }
-
-    #[test]
-    fn lines_that_differ_are_counted() {
-        assert_eq!(changed_lines(b"a\nb\nc\n", b"a\nx\nc\n"), 2);
-        assert_eq!(changed_lines(b"a\nb\n", b"b\na\n"), 0);
-        assert_eq!(changed_lines(b"", b"a\nb\n"), 2);
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::nav::{self, NavKind, Navigation};
-use crate::{Files, page, paths};
+use crate::{Files, page, paths, scope};
 
 /// What is to be checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,12 @@ impl SiteSettings {
     /// Whether a file is part of the documentation.
     pub fn holds(&self, path: &str) -> bool {
         self.docs_paths.iter().any(|folder| paths::is_below(path, &paths::plain_folder(folder)))
+    }
+
+    /// Whether a path is that of a navigation file where one is looked for.
+    pub(crate) fn may_hold_navigation(&self, path: &str) -> bool {
+        nav::kind_of(path).is_some()
+            && self.folders().iter().any(|folder| candidates().iter().any(|name| paths::join(folder, name) == path))
     }
 
     /// The folders in which navigation files are looked for: those of the documentation and all above them, and the
@@ -215,13 +221,12 @@ fn site_of(path: &str, folder: &str, text: &str) -> Option<Site> {
     Some(Site { rules, root, open, navigation: Some((path.to_owned(), navigation)) })
 }
 
-/// Whether a file is looked through for secrets and invisible characters: pages and the data beside them.
+/// Whether a file is looked through for secrets and invisible characters: pages and the data beside them. What locks
+/// versions is full of hashes and nobody reads it; in a change it is looked through as well.
 pub(crate) fn is_text(path: &str) -> bool {
     let name = paths::file_name(path);
     let is_locked = name.contains("-lock.") || name.ends_with(".lock") || name == "npm-shrinkwrap.json";
-    let is_data =
-        matches!(paths::extension(path).as_str(), "rst" | "adoc" | "txt" | "json" | "yaml" | "yml" | "toml" | "csv");
-    page::is_page(path) || is_data && !is_locked
+    page::is_page(path) || scope::is_documentation(path) && !is_locked
 }
 
 /// Whether a file lies in a folder that holds no documentation of its own: packages, and what is hidden.

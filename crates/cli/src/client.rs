@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use copydesk_domain::ApiKey;
+use copydesk_domain::{ApiKey, visible};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use url::Url;
@@ -84,9 +84,7 @@ impl Client {
         if !answer.status().is_success() {
             return read(answer).await.map(|_| String::new());
         }
-        let text = answer.text().await.map_err(|error| self.unreachable(&error))?;
-        // As `printable`, but line by line: what a repository holds must not act on a terminal.
-        Ok(text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { ' ' } else { c }).collect())
+        answer.text().await.map_err(|error| self.unreachable(&error))
     }
 
     /// Whether there is something at an address that the server gave.
@@ -175,5 +173,5 @@ async fn read(answer: reqwest::Response) -> Result<Value, Failure> {
 
 /// Text from elsewhere, fit for a terminal: no control characters, so nothing can act on it.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    visible(text).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

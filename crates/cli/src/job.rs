@@ -58,7 +58,12 @@ pub(crate) async fn run(command: JobCommand, environment: &[(OsString, OsString)
         }
         JobCommand::Diff { id, server } => {
             let diff = connect(&server)?.diff(&id).await?;
-            output::line(diff.trim_end_matches('\n'));
+            // A program gets it as it is; on a terminal nothing of it may act.
+            if std::io::stdout().is_terminal() {
+                diff.lines().for_each(|line| output::line(&printable(line)));
+            } else {
+                output::raw(&diff);
+            }
             Ok(ExitCode::SUCCESS)
         }
         JobCommand::Open { id, server } => {

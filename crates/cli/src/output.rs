@@ -18,6 +18,13 @@ pub(crate) fn try_line(text: &str) -> std::io::Result<()> {
     out.flush()
 }
 
+/// Prints text as it is; a reader that has gone away is no error.
+pub(crate) fn raw(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes());
+    let _ = out.flush();
+}
+
 /// JSON for people.
 pub(crate) fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string())

@@ -203,6 +203,8 @@ pub struct Job {
     pub cancel_requested: bool,
     /// 1 for the first prompt, one more for each follow-up to a finished job.
     pub turn: u32,
+    /// The number of the prompt that began this turn.
+    pub turn_message: u32,
     /// When it was created.
     pub created_at: Timestamp,
     /// When anything of it last changed.

@@ -57,13 +57,11 @@ New findings:
 
 - docs/a.md:3: `x.md` is not there
 
-Repaired on the way:
+Findings of before that are gone:
 
 - anchor `#top`
 
-Nothing new found by:
-
-- links
+Nothing new was found by the checks for links.
 
 ## Prompt
 

@@ -7,6 +7,9 @@ ALTER TABLE projects ADD COLUMN on_findings TEXT NOT NULL DEFAULT 'draft';
 ALTER TABLE jobs ADD COLUMN publisher TEXT;
 ALTER TABLE jobs ADD COLUMN publisher_until {int};
 
+-- The prompt that began the job's present turn.
+ALTER TABLE jobs ADD COLUMN turn_message {int} NOT NULL DEFAULT 1;
+
 -- Answers of a model. They were paid for, so each is kept before it is acted upon.
 CREATE TABLE answers (
     job_id       {id} NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,

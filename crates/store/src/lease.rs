@@ -304,6 +304,7 @@ pub(crate) async fn put_back(
     } else if deadline.is_some_and(|deadline| deadline <= now) {
         Some(Ending::new(Outcome::TimedOut, crate::upkeep::OUT_OF_TIME))
     } else if tries >= attempts {
+        let reason = reason.trim_end_matches('.');
         Some(Ending::new(Outcome::Error, format!("The job was given up after {tries} tries; the last one: {reason}.")))
     } else {
         None

@@ -126,6 +126,12 @@ impl Store {
         self.write(move |c| Box::pin(begin(c, project_id, job_id, time, now))).await
     }
 
+    /// An error if the permit no longer stands.
+    pub async fn check_permit(&self, permit: &Permit) -> Result<Result<(), LeaseLost>> {
+        let permit = permit.clone();
+        self.write(move |c| Box::pin(async move { Ok(hold(c, &permit).await?.map(drop)) })).await
+    }
+
     /// Records that the branch of a round is on the code host.
     pub async fn record_published(&self, permit: &Permit, round: u32) -> Result<Result<(), LeaseLost>> {
         let (permit, now) = (permit.clone(), self.now());
@@ -208,7 +214,8 @@ async fn hold(c: &mut dyn Conn, permit: &Permit) -> Result<Result<Job, LeaseLost
         Permit::Publisher { job_id, token } => (job_id, token),
     };
     let Some(job) = jobs::get_locked(c, job_id).await? else { return Ok(Err(LeaseLost::Lost)) };
-    let row = c.row("SELECT 1 FROM jobs WHERE id = $1 AND publisher = $2", values![job_id, token]).await?;
+    let sql = "SELECT 1 FROM jobs WHERE id = $1 AND publisher = $2 AND status = 'completed'";
+    let row = c.row(sql, values![job_id, token]).await?;
     Ok(if row.is_some() { Ok(job) } else { Err(LeaseLost::Lost) })
 }
 
@@ -270,7 +277,7 @@ async fn finish(
         // Follow-ups go to the same pull request from now on.
         c.run(
             "UPDATE jobs SET pr_link = $1, open_pull_request = 1, updated_at = $2, \
-             outcome = CASE WHEN status = 'completed' THEN 'pr_created' ELSE outcome END WHERE id = $3",
+             outcome = 'pr_created' WHERE id = $3",
             values![&link, now, &job.id],
         )
         .await?;

@@ -137,6 +137,12 @@ impl Store {
         self.read(move |c| Box::pin(diff(c, job_id))).await
     }
 
+    /// What of that is on the code host, as a diff.
+    pub async fn published_diff(&self, job_id: &str) -> Result<Option<Vec<u8>>> {
+        let job_id = job_id.to_owned();
+        self.read(move |c| Box::pin(published_diff(c, job_id))).await
+    }
+
     /// Records a step with the events that tell of it. Refused once the job is cancelled or lost.
     pub async fn advance(
         &self,
@@ -205,6 +211,15 @@ fn read_edit(row: &Row) -> Result<Edit> {
 
 async fn diff(c: &mut dyn Conn, job_id: String) -> Result<Option<Vec<u8>>> {
     let sql = "SELECT diff FROM edits WHERE job_id = $1 AND verdict <> 'unchanged' ORDER BY round DESC LIMIT 1";
+    match c.row(sql, values![job_id]).await? {
+        Some(row) => Ok(Some(row.bytes(0)?.to_vec())),
+        None => Ok(None),
+    }
+}
+
+async fn published_diff(c: &mut dyn Conn, job_id: String) -> Result<Option<Vec<u8>>> {
+    let sql = "SELECT e.diff FROM edits e JOIN rounds r ON r.job_id = e.job_id AND r.number = e.round \
+               WHERE e.job_id = $1 AND r.pushed_at IS NOT NULL ORDER BY e.round DESC LIMIT 1";
     match c.row(sql, values![job_id]).await? {
         Some(row) => Ok(Some(row.bytes(0)?.to_vec())),
         None => Ok(None),

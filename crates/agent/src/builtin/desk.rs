@@ -7,6 +7,7 @@ use copydesk_checks::page::is_page;
 use copydesk_forge::{Refusal, Workspace};
 
 use super::report::Report;
+use super::words::counted;
 
 /// Why a chore ends early.
 #[derive(Debug)]
@@ -29,17 +30,21 @@ impl From<std::io::Error> for Trouble {
 pub(crate) struct Desk {
     pub(crate) workspace: Workspace,
     docs_paths: Vec<String>,
+    max_files: usize,
+    /// At least as many as the files that are changed: one that is written twice may count twice.
+    changed: usize,
     dropped: Arc<AtomicBool>,
 }
 
 impl Desk {
-    pub(crate) fn new(workspace: Workspace, docs_paths: &[String], dropped: Arc<AtomicBool>) -> Self {
+    pub(crate) fn new(workspace: Workspace, docs_paths: &[String], max_files: usize, dropped: Arc<AtomicBool>) -> Self {
         let plain = |path: &String| path.trim_start_matches("./").trim_matches('/').to_owned();
         let mut docs_paths: Vec<String> = docs_paths.iter().map(plain).collect();
         if docs_paths.iter().any(|path| path.is_empty() || path == ".") {
             docs_paths = vec![String::new()];
         }
-        Self { workspace, docs_paths, dropped }
+        let changed = workspace.changed_paths().count();
+        Self { workspace, docs_paths, max_files, changed, dropped }
     }
 
     /// The folders of the documentation; an empty one is the whole repository.
@@ -83,13 +88,28 @@ impl Desk {
     /// Writes a page; says whether that is allowed. If not, the report says why.
     pub(crate) fn write(&mut self, path: &str, text: String, report: &mut Report) -> Result<bool, Trouble> {
         match self.workspace.write(path, text) {
-            Ok(()) => Ok(true),
+            Ok(()) => self.count_change().map(|()| true),
             Err(Refusal::Refused(why)) => {
                 report.leave(path, why);
                 Ok(false)
             }
             Err(Refusal::Unreadable(error)) => Err(error.into()),
         }
+    }
+
+    /// Ends the work if it has changed more files than it may: nothing of it would be taken, so it need not go on.
+    pub(crate) fn count_change(&mut self) -> Result<(), Trouble> {
+        self.changed += 1;
+        if self.changed > self.max_files {
+            self.changed = self.workspace.changed_paths().count();
+        }
+        if self.changed <= self.max_files {
+            return Ok(());
+        }
+        Err(Trouble::Refused(format!(
+            "This would change more than {}; limit it to a folder, or raise `limits.changed_files`.",
+            counted(self.max_files, "file")
+        )))
     }
 
     /// Ends the work if nobody waits for it any more.
@@ -113,7 +133,7 @@ mod tests {
         let tree = MemoryTree::of([("docs/a.md", "teh"), ("docs/b.txt", ""), ("more/c.MDX", ""), ("d.markdown", "")]);
         let workspace = Workspace::new(Arc::new(tree), Arc::new(|_| Ok(())));
         let docs_paths: Vec<String> = docs_paths.iter().map(|path| (*path).to_owned()).collect();
-        Desk::new(workspace, &docs_paths, Arc::new(AtomicBool::new(dropped)))
+        Desk::new(workspace, &docs_paths, 100, Arc::new(AtomicBool::new(dropped)))
     }
 
     #[test]

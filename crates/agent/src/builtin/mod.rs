@@ -66,8 +66,8 @@ impl Editor for BuiltinEditor {
 }
 
 async fn edit(assignment: Assignment<'_>) -> Result<Edited, EditFailure> {
-    let Assignment { first_message, messages, mut workspace, docs_paths, notebook, .. } = assignment;
-    let mut turn = Turn { docs_paths, notebook, dropped: DropFlag::default(), finished: Vec::new() };
+    let Assignment { first_message, messages, mut workspace, docs_paths, max_files, notebook, .. } = assignment;
+    let mut turn = Turn { docs_paths, max_files, notebook, dropped: DropFlag::default(), finished: Vec::new() };
     let mut through = first_message.saturating_sub(1);
     let mut new: Vec<Message> = messages.iter().filter(|message| message.number >= first_message).cloned().collect();
     while let Some(last) = new.last().map(|message| message.number) {
@@ -82,6 +82,7 @@ async fn edit(assignment: Assignment<'_>) -> Result<Edited, EditFailure> {
 /// The work on the prompts of one turn. It keeps nothing that must outlive a crash: done again, it comes to the same.
 struct Turn<'a> {
     docs_paths: &'a [String],
+    max_files: usize,
     notebook: &'a dyn Notebook,
     dropped: DropFlag,
     finished: Vec<(Chore, Report)>,
@@ -106,7 +107,7 @@ impl Turn<'_> {
 
     /// Runs a chore where it does not keep others from running.
     async fn run(&self, chore: &Chore, workspace: Workspace) -> Result<(Workspace, Report), EditFailure> {
-        let mut desk = Desk::new(workspace, self.docs_paths, Arc::clone(&self.dropped.0));
+        let mut desk = Desk::new(workspace, self.docs_paths, self.max_files, Arc::clone(&self.dropped.0));
         let chore = chore.clone();
         let work =
             tokio::task::spawn_blocking(move || do_chore(&chore, &mut desk).map(|report| (desk.workspace, report)));

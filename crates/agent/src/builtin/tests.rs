@@ -66,7 +66,7 @@ fn page() -> impl Strategy<Value = String> {
 
 fn desk(files: Vec<(String, Vec<u8>)>) -> Desk {
     let workspace = Workspace::new(Arc::new(MemoryTree::of(files)), Arc::new(|_| Ok(())));
-    Desk::new(workspace, &["docs".to_owned()], Arc::default())
+    Desk::new(workspace, &["docs".to_owned()], 100, Arc::default())
 }
 
 fn run(prompt: &str, desk: &mut Desk) {

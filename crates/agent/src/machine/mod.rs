@@ -131,7 +131,11 @@ impl Machine {
         Effect::Call
     }
 
+    /// What is new is work like any other: the model gets all the answers for it, not only those that are left for the
+    /// repair, and what it had finished before is not the end any more.
     fn prompted(&mut self, prompts: &[String]) -> Effect {
+        self.repair = None;
+        self.nudged = false;
         for prompt in prompts {
             self.talk.user(prompt);
         }

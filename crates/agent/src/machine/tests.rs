@@ -110,6 +110,48 @@ fn a_change_that_cannot_be_repaired_is_kept() {
     }
 }
 
+/// A machine that was told of a new prompt while it repairs, after `answers` of the repair.
+fn prompted_while_repairing(answers: usize) -> Machine {
+    let mut machine = machine(LIMITS);
+    machine.handle(Event::Start);
+    machine.handle(said("", &[("a", "edit_file", json!({}))]));
+    machine.handle(ran(1, true));
+    machine.handle(finish_call());
+    assert_eq!(machine.handle(Event::Checked(vec!["broken".to_owned()])), Effect::Call);
+    for at in 0..answers {
+        machine.handle(said("", &[("r", "read_file", json!({"path": at}))]));
+        assert_eq!(machine.handle(ran(1, true)), Effect::Call);
+    }
+    assert_eq!(machine.handle(Event::Prompted(vec!["And do this too.".to_owned()])), Effect::Call);
+    machine
+}
+
+#[test]
+fn a_prompt_that_comes_while_repairing_is_worked_on_like_any_other() {
+    for answers in 0..4 {
+        let mut machine = prompted_while_repairing(answers);
+        for at in 0..10 {
+            machine.handle(said("", &[("e", "edit_file", json!({"path": at}))]));
+            assert_eq!(machine.handle(ran(1, true)), Effect::Call, "the answers for the repair do not count any more");
+        }
+        // What comes of it is checked anew, and may be repaired anew.
+        let last = said("", &[("g", "finish", json!({"title": "Both", "summary": "S"}))]);
+        assert_eq!(machine.handle(last), Effect::Check);
+        assert_eq!(machine.handle(Event::Checked(vec!["broken".to_owned()])), Effect::Call);
+        assert_eq!(finished(machine.handle(said("I cannot.", &[]))).title, "Both");
+    }
+}
+
+#[test]
+fn text_alone_does_not_end_what_came_while_repairing() {
+    let mut machine = prompted_while_repairing(1);
+    assert_eq!(machine.handle(said("I will do that as well.", &[])), Effect::Call);
+    let Some(Item::User(last)) = machine.talk().items().last() else { panic!() };
+    assert!(last.contains("You called no tool"), "{last}");
+    assert_eq!(machine.handle(said("Did that as well.", &[])), Effect::Check);
+    assert_eq!(finished(machine.handle(Event::Checked(Vec::new()))).summary, "Did that as well.");
+}
+
 #[test]
 fn events_out_of_turn_are_an_end_and_no_panic() {
     let mut machine = machine(LIMITS);

@@ -1,6 +1,7 @@
 use std::collections::VecDeque;
 use std::io;
 
+use copydesk_checks::Scope;
 use copydesk_domain::Usage;
 use copydesk_forge::{FileChange, Workspace};
 use serde_json::json;
@@ -35,7 +36,7 @@ struct Desk<'a> {
     notebook: &'a dyn Notebook,
     turn: u32,
     key: Option<Secret>,
-    docs_paths: Vec<String>,
+    scope: Scope,
     /// None only while a tool has it.
     workspace: Option<Workspace>,
     /// What the workspace held when the turn began.
@@ -51,8 +52,8 @@ struct Desk<'a> {
 
 impl<'a> Desk<'a> {
     async fn set_up(editor: &'a ModelEditor, assignment: Assignment<'a>) -> Result<(Desk<'a>, Machine), EditFailure> {
-        let Assignment { project_id, turn, first_message, messages, workspace, base, docs_paths, notebook } = assignment;
-        let key = editor.settings.keys.key(project_id);
+        let Assignment { project_id, turn, first_message, messages, workspace, base, notebook, .. } = assignment;
+        let key = read_key(editor, project_id).await?;
         if key.is_none() && editor.line.needs_key() {
             return Err(EditFailure::Fatal("There is no API key for the model provider.".to_owned()));
         }
@@ -63,7 +64,7 @@ impl<'a> Desk<'a> {
             notebook,
             turn,
             key,
-            docs_paths: docs_paths.to_vec(),
+            scope: Scope { max_files: assignment.max_files, ..Scope::new(assignment.docs_paths) },
             workspace: Some(workspace),
             before,
             recorded: VecDeque::new(),
@@ -73,9 +74,7 @@ impl<'a> Desk<'a> {
             live: false,
         };
         let room = editor.limits().context_bytes / 4;
-        let context = desk
-            .with_workspace(move |_, docs_paths| prompt::context(&*base, docs_paths, room))
-            .await?;
+        let context = desk.with_workspace(move |_, scope| prompt::context(&*base, &scope.docs_paths, room)).await?;
         let history = History::new(&context, answers, turn, first_message, messages);
         desk.recorded = history.recorded;
         desk.prompts = history.prompts;
@@ -157,9 +156,9 @@ impl<'a> Desk<'a> {
 
     async fn run_one(&mut self, call: Call) -> Result<(Ran, Call), EditFailure> {
         let reviewer = self.editor.reviewer.clone();
-        self.with_workspace(move |workspace, docs_paths| {
-            let review = |workspace: &Workspace| reviewer(workspace, docs_paths);
-            Ok((tools::run(workspace, &call, &review)?, call))
+        self.with_workspace(move |workspace, scope| {
+            let review = |workspace: &Workspace| reviewer(workspace, scope);
+            Ok((tools::run(workspace, &call, scope.max_files, &review)?, call))
         })
         .await
     }
@@ -173,7 +172,7 @@ impl<'a> Desk<'a> {
 
     async fn check(&mut self) -> Result<Event, EditFailure> {
         let reviewer = self.editor.reviewer.clone();
-        let findings = self.with_workspace(move |workspace, docs_paths| reviewer(workspace, docs_paths)).await?;
+        let findings = self.with_workspace(move |workspace, scope| reviewer(workspace, scope)).await?;
         if self.live && !findings.is_empty() {
             self.notebook.tell("repairing", events::repairing(&findings)).await?;
         }
@@ -183,13 +182,13 @@ impl<'a> Desk<'a> {
     /// Lends the workspace to a thread that may block.
     async fn with_workspace<T: Send + 'static>(
         &mut self,
-        work: impl FnOnce(&mut Workspace, &[String]) -> io::Result<T> + Send + 'static,
+        work: impl FnOnce(&mut Workspace, &Scope) -> io::Result<T> + Send + 'static,
     ) -> Result<T, EditFailure> {
         let lost = || EditFailure::Fatal("A tool broke down.".to_owned());
         let mut workspace = self.workspace.take().ok_or_else(lost)?;
-        let docs_paths = self.docs_paths.clone();
+        let scope = self.scope.clone();
         let done = tokio::task::spawn_blocking(move || {
-            let done = work(&mut workspace, &docs_paths);
+            let done = work(&mut workspace, &scope);
             (workspace, done)
         });
         let (workspace, done) = done.await.map_err(|_| lost())?;
@@ -207,6 +206,13 @@ impl<'a> Desk<'a> {
         let workspace = self.workspace.ok_or_else(|| EditFailure::Fatal("A tool broke down.".to_owned()))?;
         Ok(Edited { workspace, title, summary, taken_through })
     }
+}
+
+/// The key of a project, read once a turn. It may come from a file, so not where it would keep others waiting.
+async fn read_key(editor: &ModelEditor, project_id: &str) -> Result<Option<Secret>, EditFailure> {
+    let (keys, project_id) = (editor.settings.keys.clone(), project_id.to_owned());
+    let read = tokio::task::spawn_blocking(move || keys.key(&project_id));
+    read.await.map_err(|_| EditFailure::Retry("The API key of the model provider could not be read.".to_owned()))
 }
 
 impl ModelEditor {

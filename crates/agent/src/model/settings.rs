@@ -131,7 +131,7 @@ impl KeySource {
         Self(Arc::new(move |_| Some(key.clone())))
     }
 
-    /// A key a project, by the project's id.
+    /// A key a project, by the project's id. `key` is asked once a turn of a job, on a thread where it may block.
     pub fn by_project(key: impl Fn(&str) -> Option<Secret> + Send + Sync + 'static) -> Self {
         Self(Arc::new(key))
     }

@@ -1,7 +1,9 @@
+use std::collections::BTreeSet;
+
 use copydesk_forge::Workspace;
 
-use super::Answer;
 use super::schema::tool_input;
+use super::{Answer, Unable, told};
 
 tool_input! {
     /// Writes a whole text file, new or not. Use `edit_file` to change a part of a file.
@@ -31,8 +33,9 @@ tool_input! {
     }
 }
 
-pub(super) fn write(workspace: &mut Workspace, input: WriteFile) -> Answer {
+pub(super) fn write(workspace: &mut Workspace, input: WriteFile, most: usize) -> Answer {
     let path = workspace.may_write(&input.path)?;
+    room_for(workspace, &[&path], most)?;
     let before = match workspace.entry(&path)? {
         Some(entry) if entry.kind.is_file() => Some(workspace.text(&path)?),
         _ => None,
@@ -52,12 +55,35 @@ pub(super) fn with_line_ends_of(before: &str, text: String) -> String {
     if before.contains("\r\n") && !text.contains('\r') { text.replace('\n', "\r\n") } else { text }
 }
 
-pub(super) fn rename(workspace: &mut Workspace, input: &MoveFile) -> Answer {
-    workspace.rename(&input.from, &input.to)?;
+pub(super) fn rename(workspace: &mut Workspace, input: &MoveFile, most: usize) -> Answer {
+    let (from, to) = (workspace.may_write(&input.from)?, workspace.may_write(&input.to)?);
+    // A file that is new is gone without a trace after that.
+    let is_new = workspace.base().entry(&from)?.is_none();
+    room_for(workspace, &[&from, &to], most.saturating_add(usize::from(is_new)))?;
+    workspace.rename(&from, &to)?;
     Ok(format!("Moved {} to {}. Now see to links, navigation and redirects that name it.", input.from, input.to))
 }
 
-pub(super) fn delete(workspace: &mut Workspace, input: &DeleteFile) -> Answer {
-    workspace.delete(&input.path)?;
+pub(super) fn delete(workspace: &mut Workspace, input: &DeleteFile, most: usize) -> Answer {
+    let path = workspace.may_write(&input.path)?;
+    room_for(workspace, &[&path], most)?;
+    workspace.delete(&path)?;
     Ok(format!("Deleted {}. Now see to links and navigation that name it.", input.path))
+}
+
+/// Refuses what would change more than `most` files. What was changed before may be changed further.
+pub(super) fn room_for(workspace: &Workspace, paths: &[&str], most: usize) -> Result<(), Unable> {
+    let mut changed: BTreeSet<&str> = workspace.changed_paths().collect();
+    let before = changed.len();
+    for path in paths {
+        changed.insert(path);
+    }
+    if changed.len() <= most.max(before) {
+        return Ok(());
+    }
+    told(format!(
+        "this would change {} files, but at most {most} may be changed. Go on with files that you have changed already, \
+         undo a change that matters less, or call `finish` and say what is left to do",
+        changed.len()
+    ))
 }

@@ -3,7 +3,7 @@ use std::fmt::Write;
 
 use copydesk_forge::Workspace;
 
-use super::change::with_line_ends_of;
+use super::change::{room_for, with_line_ends_of};
 use super::schema::tool_input;
 use super::{Answer, told};
 use crate::text::short;
@@ -29,8 +29,9 @@ tool_input! {
     }
 }
 
-pub(super) fn run(workspace: &mut Workspace, input: &EditFile) -> Answer {
+pub(super) fn run(workspace: &mut Workspace, input: &EditFile, most: usize) -> Answer {
     let path = workspace.may_write(&input.path)?;
+    room_for(workspace, &[&path], most)?;
     let text = workspace.text(&path)?;
     if input.old_text.is_empty() {
         return told("`old_text` is empty; use `write_file` to write a whole file");

@@ -81,26 +81,26 @@ pub(crate) fn definitions() -> Vec<Definition> {
     ]
 }
 
-/// Runs a call. An error means that the repository cannot be read.
-pub(crate) fn run(workspace: &mut Workspace, call: &Call, review: Review<'_>) -> io::Result<Ran> {
+/// Runs a call that may leave at most `most` files changed. An error means that the repository cannot be read.
+pub(crate) fn run(workspace: &mut Workspace, call: &Call, most: usize, review: Review<'_>) -> io::Result<Ran> {
     let done = match call.name.as_str() {
         list::ListFiles::TOOL => with(call, |input| list::run(workspace, &input)),
         search::Search::TOOL => with(call, |input| search::run(workspace, &input)),
         read::ReadFile::TOOL => with(call, |input| read::run(workspace, &input)),
-        edit::EditFile::TOOL => with(call, |input| edit::run(workspace, &input)),
-        change::WriteFile::TOOL => with(call, |input| change::write(workspace, input)),
-        change::MoveFile::TOOL => with(call, |input| change::rename(workspace, &input)),
-        change::DeleteFile::TOOL => with(call, |input| change::delete(workspace, &input)),
+        edit::EditFile::TOOL => with(call, |input| edit::run(workspace, &input, most)),
+        change::WriteFile::TOOL => with(call, |input| change::write(workspace, input, most)),
+        change::MoveFile::TOOL => with(call, |input| change::rename(workspace, &input, most)),
+        change::DeleteFile::TOOL => with(call, |input| change::delete(workspace, &input, most)),
         session::CheckDocs::TOOL => with(call, |_: session::CheckDocs| session::check(workspace, review)),
         session::Plan::TOOL => with(call, |input| session::plan(&input)),
         _ => Err(unknown(&call.name)),
     };
-    let most = if call.name == read::ReadFile::TOOL { read::LONGEST_ANSWER } else { LONGEST_ANSWER };
+    let longest = if call.name == read::ReadFile::TOOL { read::LONGEST_ANSWER } else { LONGEST_ANSWER };
     match done {
-        Err(text) => Ok(Ran { text: bounded(text, most), ok: false, valid: false }),
-        Ok(Ok(text)) => Ok(Ran { text: bounded(text, most), ok: true, valid: true }),
+        Err(text) => Ok(Ran { text: bounded(text, longest), ok: false, valid: false }),
+        Ok(Ok(text)) => Ok(Ran { text: bounded(text, longest), ok: true, valid: true }),
         Ok(Err(Unable::Told(text))) => {
-            Ok(Ran { text: bounded(format!("Error: {text}"), most), ok: false, valid: true })
+            Ok(Ran { text: bounded(format!("Error: {text}"), longest), ok: false, valid: true })
         }
         Ok(Err(Unable::Unreadable(error))) => Err(error),
     }

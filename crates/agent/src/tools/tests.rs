@@ -26,7 +26,7 @@ fn workspace() -> Workspace {
 
 fn call(workspace: &mut Workspace, name: &str, arguments: Value) -> Ran {
     let call = Call { name: name.to_owned(), arguments, ..Call::default() };
-    run(workspace, &call, &|_| Ok(vec!["docs/a.md:1: something is wrong".to_owned()])).unwrap()
+    run(workspace, &call, 100, &|_| Ok(vec!["docs/a.md:1: something is wrong".to_owned()])).unwrap()
 }
 
 fn ok(workspace: &mut Workspace, name: &str, arguments: Value) -> String {
@@ -173,6 +173,36 @@ fn writes_moves_and_deletes() {
     assert!(refused(workspace, "move_file", taken).contains("already"));
     let large = json!({"path": "docs/big.md", "text": "x".repeat(LARGEST_TEXT as usize + 1)});
     assert!(refused(workspace, "write_file", large).contains("would have more"));
+}
+
+#[test]
+fn one_file_too_many_is_refused() {
+    let workspace = &mut workspace();
+    let call = |workspace: &mut Workspace, name: &str, arguments: Value| {
+        let call = Call { name: name.to_owned(), arguments, ..Call::default() };
+        run(workspace, &call, 2, &|_| Ok(Vec::new())).unwrap()
+    };
+    let write = |path: &str| json!({"path": path, "text": "n"});
+    assert!(call(workspace, "write_file", write("docs/new.md")).ok);
+    // Moving one that is there changes two.
+    let two = json!({"from": "docs/windows.md", "to": "docs/w.md"});
+    assert!(call(workspace, "move_file", two).text.contains("would change 3 files, but at most 2 may be"));
+    assert!(call(workspace, "delete_file", json!({"path": "docs/empty.md"})).ok);
+    for (name, arguments) in [
+        ("write_file", write("docs/third.md")),
+        ("edit_file", json!({"path": "docs/windows.md", "old_text": "one", "new_text": "1"})),
+        ("delete_file", json!({"path": "docs/windows.md"})),
+    ] {
+        let ran = call(workspace, name, arguments);
+        assert!(!ran.ok && ran.valid && ran.text.contains("at most 2 may be changed"), "{name} {}", ran.text);
+    }
+    assert_eq!(workspace.changed_paths().collect::<Vec<_>>(), ["docs/empty.md", "docs/new.md"]);
+    // What was changed may be changed further, and what is undone makes room.
+    assert!(call(workspace, "edit_file", json!({"path": "docs/./new.md", "old_text": "n", "new_text": "m"})).ok);
+    assert!(call(workspace, "move_file", json!({"from": "docs/new.md", "to": "docs/newer.md"})).ok);
+    assert!(call(workspace, "delete_file", json!({"path": "docs/newer.md"})).ok);
+    assert!(call(workspace, "write_file", write("docs/third.md")).ok);
+    assert_eq!(workspace.changed_paths().collect::<Vec<_>>(), ["docs/empty.md", "docs/third.md"]);
 }
 
 #[test]

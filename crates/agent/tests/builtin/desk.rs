@@ -13,6 +13,7 @@ pub struct Desk {
     files: Vec<(String, Vec<u8>)>,
     forbidden: Vec<String>,
     later: Vec<Message>,
+    max_files: usize,
 }
 
 /// What the editor gives back.
@@ -27,11 +28,16 @@ pub struct Outcome {
 impl Desk {
     pub fn of(files: &[(&str, &str)]) -> Self {
         let files = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
-        Self { files, forbidden: Vec::new(), later: Vec::new() }
+        Self { files, forbidden: Vec::new(), later: Vec::new(), max_files: 100 }
     }
 
     pub fn forbidding(mut self, path: &str) -> Self {
         self.forbidden.push(path.to_owned());
+        self
+    }
+
+    pub fn at_most(mut self, max_files: usize) -> Self {
+        self.max_files = max_files;
         self
     }
 
@@ -68,19 +74,20 @@ impl Desk {
             false => Ok(()),
         });
         let workspace = Workspace::new(Arc::new(MemoryTree::of(self.files.clone())), guard);
-        let result = edit(workspace, first_message, &messages, &notebook).await;
+        let result = edit(workspace, self.max_files, first_message, &messages, &notebook).await;
         (result, notebook.events.into_inner().unwrap())
     }
 }
 
 /// Has the editor do what one prompt says.
-pub async fn edit_workspace(workspace: Workspace, prompt: &str) -> Result<Edited, EditFailure> {
+pub async fn edit_workspace(workspace: Workspace, max_files: usize, prompt: &str) -> Result<Edited, EditFailure> {
     let notebook = Notes { later: Vec::new(), events: Mutex::default() };
-    edit(workspace, 1, &[message(1, prompt)], &notebook).await
+    edit(workspace, max_files, 1, &[message(1, prompt)], &notebook).await
 }
 
 async fn edit(
     workspace: Workspace,
+    max_files: usize,
     first_message: u32,
     messages: &[Message],
     notebook: &Notes,
@@ -97,6 +104,7 @@ async fn edit(
         base: workspace.base().clone(),
         workspace,
         docs_paths: &docs_paths,
+        max_files,
         notebook,
     };
     editor.edit(assignment).await
@@ -118,7 +126,7 @@ impl Outcome {
             let content = self.workspace.read(&path).unwrap().unwrap();
             (path, content)
         });
-        Desk { files: files.collect(), forbidden: Vec::new(), later: Vec::new() }
+        Desk { files: files.collect(), forbidden: Vec::new(), later: Vec::new(), max_files: 100 }
     }
 }
 

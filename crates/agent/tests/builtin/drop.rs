@@ -41,7 +41,7 @@ impl Tree for Gate {
 
 fn gate() -> (Arc<Gate>, Sender<()>) {
     let (let_go_on, go_on) = channel();
-    let tree = MemoryTree::of((0..50).map(|number| (format!("docs/{number}.md"), "plain")));
+    let tree = MemoryTree::of((0..50).map(|number| (format!("docs/{number:02}.md"), "plain")));
     let gate = Gate { tree, reads: AtomicUsize::new(0), reached: Notify::new(), go_on: Mutex::new(go_on) };
     (Arc::new(gate), let_go_on)
 }
@@ -53,7 +53,7 @@ fn a_dropped_editor_stops_after_the_file_it_is_at() {
     let workspace = Workspace::new(gate.clone(), Arc::new(|_| Ok(())));
     runtime.block_on(async {
         tokio::select! {
-            _ = desk::edit_workspace(workspace, "fix typos") => panic!("it cannot end yet"),
+            _ = desk::edit_workspace(workspace, 100, "fix typos") => panic!("it cannot end yet"),
             () = gate.reached.notified() => {}
         }
     });
@@ -67,6 +67,19 @@ fn a_dropped_editor_stops_after_the_file_it_is_at() {
 async fn a_repository_that_cannot_be_read_is_tried_again_later() {
     let (gate, let_go_on) = gate();
     drop(let_go_on);
-    let result = desk::edit_workspace(Workspace::new(gate, Arc::new(|_| Ok(()))), "fix typos").await;
+    let result = desk::edit_workspace(Workspace::new(gate, Arc::new(|_| Ok(()))), 100, "fix typos").await;
     assert!(matches!(result, Err(copydesk_agent::EditFailure::Retry(why)) if why.contains("cannot be read")));
+}
+
+#[tokio::test]
+async fn a_chore_stops_at_the_first_file_that_is_too_many() {
+    let (gate, let_go_on) = gate();
+    (0..1_000).for_each(|_| let_go_on.send(()).unwrap());
+    let workspace = Workspace::new(gate.clone(), Arc::new(|_| Ok(())));
+    let result = desk::edit_workspace(workspace, 3, "Replace \"plain\" with \"simple\"").await;
+    let Err(copydesk_agent::EditFailure::Fatal(sentence)) = result else { panic!() };
+    assert_eq!(sentence, "This would change more than 3 files; limit it to a folder, or raise `limits.changed_files`.");
+    // Of 50 pages: the text of each, and what is below it when it is written.
+    let reads = gate.reads.load(Ordering::SeqCst);
+    assert!(reads < 20, "{reads}");
 }

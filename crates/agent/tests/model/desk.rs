@@ -107,6 +107,17 @@ pub fn editor(stub: &Stub, provider: Provider) -> ModelEditor {
 
 /// One turn over a fresh workspace.
 pub async fn turn(editor: &ModelEditor, pages: &Pages, turn: u32, first: u32) -> Result<Edited, EditFailure> {
+    turn_of_at_most(100, editor, pages, turn, first).await
+}
+
+/// One turn that may change at most so many files.
+pub async fn turn_of_at_most(
+    max_files: usize,
+    editor: &ModelEditor,
+    pages: &Pages,
+    turn: u32,
+    first: u32,
+) -> Result<Edited, EditFailure> {
     let messages = pages.messages.lock().unwrap().clone();
     let assignment = Assignment {
         project_id: "p",
@@ -116,6 +127,7 @@ pub async fn turn(editor: &ModelEditor, pages: &Pages, turn: u32, first: u32) ->
         base: workspace().base().clone(),
         workspace: workspace(),
         docs_paths: &["docs".to_owned()],
+        max_files,
         notebook: pages,
     };
     editor.edit(assignment).await

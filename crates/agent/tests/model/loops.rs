@@ -3,7 +3,7 @@ use std::sync::Arc;
 use copydesk_agent::{ModelEditor, Provider};
 use serde_json::json;
 
-use crate::desk::{Pages, edit, editor, fatal, settings, text};
+use crate::desk::{Pages, edit, editor, fatal, settings, text, turn_of_at_most};
 use crate::stub::{self, Reply, Stub, finish, openai, openai_stream};
 
 #[tokio::test]
@@ -114,8 +114,8 @@ async fn what_may_not_be_touched_is_refused_in_words() {
 
 #[tokio::test]
 async fn what_the_change_breaks_is_repaired_once() {
-    let reviewer: copydesk_agent::Reviewer = Arc::new(|workspace, docs_paths| {
-        assert_eq!(docs_paths, ["docs"]);
+    let reviewer: copydesk_agent::Reviewer = Arc::new(|workspace, scope| {
+        assert_eq!((scope.docs_paths.as_slice(), scope.max_files), (["docs".to_owned()].as_slice(), 100));
         let text = workspace.text("docs/a.md").unwrap_or_default();
         Ok(if text.contains("Broken") { vec!["docs/a.md:3: the link leads nowhere".to_owned()] } else { Vec::new() })
     });
@@ -158,6 +158,27 @@ async fn the_docs_checks_find_a_link_that_leads_nowhere_any_more() {
         assert!(messages[at]["content"].as_str().unwrap().contains("docs/b.md:3:"), "{}", messages[at]["content"]);
     }
     assert_eq!(stub.left(), 0);
+}
+
+#[tokio::test]
+async fn the_limit_of_files_is_that_of_the_assignment() {
+    let write = |id: &'static str| (id, "write_file", json!({"path": format!("docs/new-{id}.md"), "text": "# N\n"}));
+    let stub = Stub::new([openai("", &[write("a"), write("b")]), openai("", &[finish("New pages")])]).await;
+    let editor = editor(&stub, Provider::OpenAi);
+    let edited = turn_of_at_most(1, &editor, &Pages::with_prompt("Go."), 1, 1).await.unwrap();
+    assert_eq!(edited.workspace.changed_paths().collect::<Vec<_>>(), ["docs/new-a.md"]);
+    let refused = stub.asked()[1].body["messages"][4]["content"].as_str().unwrap().to_owned();
+    assert!(refused.contains("at most 1 may be changed"), "{refused}");
+    // More than the docs checks would allow by themselves.
+    let write = |at: usize| ("w", "write_file", json!({"path": format!("docs/new-{at:03}.md"), "text": "# N\n"}));
+    let answer = |from: usize| openai("", &(from..from + 30).map(write).collect::<Vec<_>>());
+    let check = openai("", &[("k", "check_docs", json!({}))]);
+    let stub = Stub::new((0..4).map(|at| answer(30 * at)).chain([check, openai("", &[finish("New pages")])])).await;
+    let editor = self::editor(&stub, Provider::OpenAi);
+    let edited = turn_of_at_most(120, &editor, &Pages::with_prompt("Go."), 1, 1).await.unwrap();
+    assert_eq!((edited.workspace.changed_paths().count(), stub.asked().len()), (120, 6));
+    let messages = stub.asked()[5].body["messages"].as_array().unwrap().clone();
+    assert_eq!(messages.last().unwrap()["content"], "No new problems.");
 }
 
 fn pages_anew() -> Pages {

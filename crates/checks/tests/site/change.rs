@@ -111,6 +111,62 @@ fn the_scope_is_held() {
 }
 
 #[test]
+fn a_change_may_have_only_so_many_bytes() {
+    let base = site().with("docs/large.md", &"x".repeat(1000));
+    let settings = SiteSettings::new(&["docs".to_owned()]);
+    let now =
+        base.clone().with("docs/x.md", &"x".repeat(60)).with("docs/y.json", &"y".repeat(40)).without("docs/large.md");
+    for (max_bytes, expected) in [(100, vec![]), (99, vec!["The changed files have 100 bytes; at most 99 may be."])] {
+        let scope = Scope { max_bytes, ..Scope::new(&settings.docs_paths) };
+        let comparison = check_change(&base, &now, &changed(&base, &now), &settings, &scope).unwrap();
+        let new: Vec<&str> = comparison.new_findings().map(|finding| finding.message.as_str()).collect();
+        assert_eq!(new, expected);
+    }
+    assert_eq!(Scope::new(&settings.docs_paths).max_bytes, 16 << 20);
+}
+
+/// Whatever a file is called, wherever it lies and however large it is, a change may not bring such things in.
+#[test]
+fn every_changed_text_is_looked_through() {
+    let base = site();
+    let secret = format!("k{}{} x\u{202e}y\n", " = AKIA", "Q4XZ7JT2WN5LRB3D");
+    let large = format!("{}{secret}", "many plain words\n".repeat(250_000));
+    for (path, text) in [
+        ("docs/x.ipynb", &secret),
+        ("docs/x.tsv", &secret),
+        ("docs/README", &secret),
+        ("docs/x.asciidoc", &secret),
+        ("docs/x.mkd", &secret),
+        ("docs/x-lock.json", &secret),
+        ("docs/x.sh", &secret),
+        ("docs/node_modules/x.md", &secret),
+        ("docs/.hidden/x.md", &secret),
+        ("docs/x.mdx", &secret),
+        ("docs.json", &secret),
+        ("SUMMARY.md", &secret),
+        ("mkdocs.yml", &secret),
+        ("sidebars.js", &secret),
+        ("src/main.rs", &secret),
+        ("docs/large.md", &large),
+    ] {
+        let comparison = compare(&base, &base.clone().with(path, text));
+        for check in [Check::Secrets, Check::InvisibleCharacters] {
+            let result = comparison.checks.iter().find(|result| result.check == check).unwrap();
+            let paths: Vec<&str> = result.new.iter().map(|finding| finding.path.as_str()).collect();
+            assert_eq!((result.ran, paths), (true, vec![path]), "{check:?}");
+        }
+        if text.len() > secret.len() {
+            continue;
+        }
+        // What was there before is not new.
+        let had = base.clone().with(path, text);
+        let comparison = compare(&had, &had.clone().with(path, &format!("{text}.\n")));
+        let is_text = |check| matches!(check, Check::Secrets | Check::InvisibleCharacters);
+        assert_eq!(comparison.new_findings().filter(|finding| is_text(finding.check)).count(), 0, "{path}");
+    }
+}
+
+#[test]
 fn the_result_is_data() {
     let base = site();
     let now = base.clone().with("docs/a.mdx", "[x](/none)\n");

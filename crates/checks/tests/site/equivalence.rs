@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use copydesk_checks::{Check, Finding, SiteSettings, check_all};
+use copydesk_checks::{Check, Finding, SiteSettings, check_all, invisible};
 use proptest::prelude::*;
 
 use super::change::{changed, compare};
 use super::tree::{Tree, docs_json};
 
-const PATHS: [&str; 12] = [
+const PATHS: [&str; 14] = [
     "docs/a.mdx",
     "docs/b.mdx",
     "docs/a.md",
@@ -21,6 +21,8 @@ const PATHS: [&str; 12] = [
     "docs/snippets/t.mdx",
     "docs/README.md",
     "docs/snippets/x.jsx",
+    "docs/table.tsv",
+    "docs/CHANGELOG",
 ];
 
 const PIECES: [&str; 40] = [
@@ -199,6 +201,13 @@ fn expected(base: &Tree, now: &Tree, strict: bool) -> BTreeMap<((Check, String),
                 continue;
             }
             *counts.entry((about(&finding), finding.path.clone())).or_default() += 1;
+        }
+        // A change is looked through for hidden text whatever its files are; all of a folder only as far as it is docs.
+        for (path, text) in tree.files.iter().filter(|(path, _)| path.ends_with(".jsx")) {
+            for hidden in invisible::scan(text) {
+                let subject = format!("U+{:04X}", u32::from(hidden.character));
+                *counts.entry(((Check::InvisibleCharacters, subject), path.clone())).or_default() += 1;
+            }
         }
         counts
     };

@@ -206,6 +206,22 @@ fn a_finding_does_not_tell_the_secret() {
 }
 
 #[test]
+fn all_formats_of_documentation_are_looked_through() {
+    let hidden = "x\u{202e}y\n";
+    let paths =
+        ["docs.json", "docs/README", "docs/x.asciidoc", "docs/x.ipynb", "docs/x.mkd", "docs/x.tsv", "sidebars.js"];
+    let mut tree = Tree::of([("docs/logo.bin", hidden), ("other.tsv", hidden)]);
+    for path in paths {
+        tree = tree.with(path, hidden);
+    }
+    // Only a file that says where the pages are is Mintlify's.
+    let tree = tree.with("docs.json", &format!("{}{hidden}", docs_json(&[])));
+    let findings = check_all(&tree, &SiteSettings::new(&["docs".to_owned()])).unwrap().findings;
+    let found = findings.iter().filter(|finding| finding.check == Check::InvisibleCharacters);
+    assert_eq!(found.map(|finding| finding.path.as_str()).collect::<Vec<_>>(), paths);
+}
+
+#[test]
 fn only_the_documentation_is_looked_at() {
     let tree =
         Tree::of([("docs/a.md", "[x](gone.md)\n"), ("other/b.md", "[x](gone.md)\n"), ("README.md", "[x](gone.md)\n")]);

@@ -10,7 +10,7 @@ use copydesk_store::{NewKey, NewProject, Store};
 use serde_json::{Value, json};
 
 use crate::args::DemoFlags;
-use crate::client::Client;
+use crate::client::{Client, printable};
 use crate::config::{Config, FlagValue, Sources};
 use crate::failure::Failure;
 use crate::output::line;
@@ -136,7 +136,7 @@ async fn show(client: &Client, ended: &Value) -> Result<bool, Failure> {
     }
     let diff = client.diff(ended["id"].as_str().unwrap_or_default()).await?;
     line("");
-    diff.lines().for_each(|text| line(&format!("   {text}")));
+    diff.lines().for_each(|text| line(&format!("   {}", printable(text))));
     Ok(ended["status"] == "completed" && !diff.is_empty())
 }
 

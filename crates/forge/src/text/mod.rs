@@ -114,13 +114,16 @@ fn checks(input: &PullRequestText) -> String {
     if input.is_draft_for_findings {
         parts.push("This is a draft because the change brings new findings that could not be repaired.".to_owned());
     }
-    for (heading, lines) in [("New findings:", input.checks.new), ("Repaired on the way:", input.checks.repaired)] {
+    for (heading, lines) in
+        [("New findings:", input.checks.new), ("Findings of before that are gone:", input.checks.repaired)]
+    {
         if !lines.is_empty() {
             parts.push(format!("{heading}\n\n{}", bullets(lines)));
         }
     }
     if !input.checks.passed.is_empty() {
-        parts.push(format!("Nothing new found by:\n\n{}", bullets(input.checks.passed)));
+        let names: Vec<String> = input.checks.passed.iter().map(|name| phrase(name, 100)).collect();
+        parts.push(format!("Nothing new was found by the checks for {}.", shorten(&names.join(", "), MOST_CHECKS)));
     }
     if parts.is_empty() { "No checks ran.".to_owned() } else { parts.join("\n\n") }
 }

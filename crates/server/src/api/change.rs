@@ -11,7 +11,6 @@ use crate::App;
 use crate::auth::{Reader, Writer};
 use crate::docs_job::{Published, publish};
 use crate::problem::{ErrorBody, Problem};
-use crate::runner::Failure;
 
 /// Get what a job changed
 ///
@@ -44,7 +43,7 @@ pub(crate) async fn open_pull_request(State(app): State<App>, Writer(caller): Wr
     // On its own, so that a client who goes away does not leave it half done.
     let work = tokio::spawn(async move { publish(&workshop, &store, &project, &job_id).await });
     let published = work.await.map_err(|error| Problem::internal("", error.to_string()))?;
-    match published.map_err(failed)? {
+    match published? {
         Published::Open(job) => Ok(json(StatusCode::OK, render(&job))),
         Published::NotFound => Err(Problem::job_not_found()),
         Published::NotCompleted(status) => Err(conflict(
@@ -54,6 +53,9 @@ pub(crate) async fn open_pull_request(State(app): State<App>, Writer(caller): Wr
         Published::NothingChanged => {
             Err(conflict("nothing_changed", "The job has changed nothing, so there is nothing to open."))
         }
+        Published::Overtaken => {
+            Err(conflict("job_changed", "The job was archived or sent a message meanwhile; look at it again."))
+        }
         Published::Busy => Err(conflict("being_opened", "The pull request is being opened; try again in a moment.")),
         Published::NotNow(why) => Err(Problem::unavailable(why)),
         Published::Failed(why) => Err(conflict("cannot_be_opened", why)),
@@ -62,11 +64,4 @@ pub(crate) async fn open_pull_request(State(app): State<App>, Writer(caller): Wr
 
 fn conflict(code: &'static str, error: impl Into<String>) -> Problem {
     Problem::new(StatusCode::CONFLICT, code, error)
-}
-
-fn failed(failure: Failure) -> Problem {
-    match failure {
-        Failure::Retry(why) | Failure::Fatal(why) => Problem::unavailable(why),
-        Failure::Lost(lost) => Problem::unavailable(lost.to_string()),
-    }
 }

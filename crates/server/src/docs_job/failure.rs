@@ -2,6 +2,14 @@ use copydesk_forge::{ForgeError, Trouble};
 
 use crate::runner::Failure;
 
+/// Runs something that reads and writes files where it holds nobody up: heartbeats must go on meanwhile.
+pub(super) async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(Failure::Retry("the work on the repository broke down".to_owned())))
+}
+
 impl From<ForgeError> for Failure {
     fn from(error: ForgeError) -> Self {
         match error.trouble {

@@ -57,5 +57,6 @@ impl CodeHost for LocalHost<'_> {
 }
 
 fn unreachable_store(error: StoreError) -> ForgeError {
-    ForgeError::passing(error.to_string())
+    tracing::warn!(%error, "the database failed in the middle of a job");
+    ForgeError::passing("the database could not be used")
 }

@@ -90,8 +90,12 @@ impl Bench<'_> {
             checks: edit.checks.clone(),
             ..Finish::new(outcome, message, edit.taken_through)
         };
+        // Something that was committed before and has not gone out, perhaps because the push failed then.
+        let waiting = rounds.iter().rev().find(|round| round.commit.is_some());
+        let waits = waiting.is_some_and(|round| !round.pushed || self.task.job.pr_link.is_none());
         match edit.verdict {
-            Verdict::Unchanged => return Ok(finish(Outcome::NoChanges, edit.summary.clone())),
+            Verdict::Unchanged if !waits => return Ok(finish(Outcome::NoChanges, edit.summary.clone())),
+            Verdict::Unchanged => {}
             Verdict::Refused => return Ok(finish(Outcome::ChecksFailed, review::sentence(edit))),
             Verdict::Good | Verdict::Draft => {}
         }
@@ -100,7 +104,7 @@ impl Bench<'_> {
         }
         let link = self.open(rounds).await?;
         Ok(Finish {
-            branch: round.branch.clone(),
+            branch: waiting.or(Some(round)).and_then(|round| round.branch.clone()),
             pr_link: Some(link),
             ..finish(Outcome::PrCreated, edit.summary.clone())
         })

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use copydesk_domain::{Job, Project, Status};
 use copydesk_forge::{CodeHost, CommitId, Mirror, NewPullRequest, Trouble, text};
-use copydesk_store::{Edit, Permit, Publishing, Round, Step, Store, Verdict};
+use copydesk_store::{Edit, Permit, Publishing, Round, Step, Store, StoreError, Verdict};
 
+use super::failure::aside;
 use super::local_host::LocalHost;
 use super::round::{commit_id, restore};
 use super::{Bench, Workshop, review};
-use crate::runner::Failure;
+use crate::runner::{Failure, as_sentence};
 
 /// How long somebody who opens the pull request of an ended job may take before another may try.
 const TIME: Duration = Duration::from_secs(120);
@@ -26,6 +27,8 @@ pub enum Published {
     NothingChanged,
     /// Somebody else is about to open it.
     Busy,
+    /// Somebody has archived the job or sent it a message meanwhile.
+    Overtaken,
     /// It may work later; why, as one sentence.
     NotNow(String),
     /// It will not work until somebody changes something; why, as one sentence.
@@ -44,9 +47,9 @@ impl Bench<'_> {
             mirror: self.mirror,
             permit: &permit,
         };
-        publication.push(rounds).await?;
+        let commit = publication.push(rounds).await?;
         let prompts: Vec<&str> = self.task.messages.iter().map(|message| message.prompt.as_str()).collect();
-        let link = publication.open(rounds, &prompts).await?;
+        let link = publication.open(rounds, commit, &prompts).await?;
         self.task.advance(Step::Opened { link: link.clone() }, Vec::new()).await?;
         Ok(link)
     }
@@ -58,7 +61,7 @@ pub async fn publish(
     store: &Store,
     project: &Project,
     job_id: &str,
-) -> Result<Published, Failure> {
+) -> Result<Published, StoreError> {
     let (permit, job) = match store.begin_publishing(&project.id, job_id, TIME).await? {
         Some(Publishing::Begun(permit, job)) => (permit, job),
         Some(Publishing::Done(job)) => return Ok(Published::Open(job)),
@@ -69,14 +72,13 @@ pub async fn publish(
     };
     let opened = open_ended(workshop, store, project, &job, &permit).await;
     let link = opened.as_ref().ok().cloned();
-    let job = store.end_publishing(&permit, link).await?;
-    match (opened, job) {
-        (Ok(_), Ok(job)) => Ok(Published::Open(Box::new(job))),
-        (Ok(_), Err(_)) => Ok(Published::Busy),
-        (Err(Failure::Retry(why)), _) => Ok(Published::NotNow(why)),
-        (Err(Failure::Fatal(why)), _) => Ok(Published::Failed(why)),
-        (Err(lost), _) => Err(lost),
-    }
+    let Ok(job) = store.end_publishing(&permit, link).await? else { return Ok(Published::Overtaken) };
+    Ok(match opened {
+        Ok(_) => Published::Open(Box::new(job)),
+        Err(Failure::Retry(why)) => Published::NotNow(as_sentence(&why)),
+        Err(Failure::Fatal(why)) => Published::Failed(as_sentence(&why)),
+        Err(Failure::Lost(_)) => Published::Overtaken,
+    })
 }
 
 async fn open_ended(
@@ -89,10 +91,10 @@ async fn open_ended(
     let mirror = &workshop.mirror(project).await?;
     let publication = Publication { workshop, store, project, job, mirror, permit };
     let rounds = store.rounds(&job.id).await?;
-    publication.push(&rounds).await?;
+    let commit = publication.push(&rounds).await?;
     let messages = store.messages(&job.id).await?;
     let prompts: Vec<&str> = messages.iter().map(|message| message.prompt.as_str()).collect();
-    publication.open(&rounds, &prompts).await
+    publication.open(&rounds, commit, &prompts).await
 }
 
 /// A commit on its way out, with leave to go.
@@ -107,34 +109,41 @@ struct Publication<'a> {
 
 impl Publication<'_> {
     /// Brings the last commit of the job to the code host, unless it is there.
-    async fn push(&self, rounds: &[Round]) -> Result<(), Failure> {
+    async fn push(&self, rounds: &[Round]) -> Result<CommitId, Failure> {
         let (round, branch) = self.last(rounds)?;
         // Also for a commit that is pushed: the text of the pull request is made from it.
         let commit = restore(self.mirror, self.job, rounds, round).await?;
         if round.pushed {
-            return Ok(());
+            return Ok(commit);
         }
         let is_first = rounds.iter().filter(|one| one.number < round.number).all(|one| !one.pushed);
         let expect = (!is_first).then(|| commit_id(&round.parent_commit)).transpose()?;
         self.leave().await?;
         match self.mirror.push(&commit, branch, expect.as_ref()).await {
             Ok(()) => {}
-            Err(error) if error.trouble == Trouble::Moved => self.push_over(&commit, branch).await?,
+            Err(error) if error.trouble == Trouble::Moved => self.push_over(rounds, &commit, branch).await?,
             Err(error) => return Err(error.into()),
         }
-        self.record_pushed(round.number).await
+        self.record_pushed(round.number).await?;
+        Ok(commit)
     }
 
-    /// The branch is not where it should be. If what is there is an earlier try of this job's, it is replaced.
-    async fn push_over(&self, commit: &CommitId, branch: &str) -> Result<(), Failure> {
+    /// The branch is not where it should be. If it is gone, as after a merge, or if what is there is this job's own,
+    /// from a push that was not recorded, it is made to be where it should; what somebody else has left is not touched.
+    async fn push_over(&self, rounds: &[Round], commit: &CommitId, branch: &str) -> Result<(), Failure> {
         let moved = || {
             Failure::Fatal(format!(
                 "Somebody else has pushed to {branch} while the job was running; send a message to go on from there."
             ))
         };
-        let Some(tip) = self.mirror.find_branch(branch).await? else { return Err(moved()) };
+        let Some(tip) = self.mirror.find_branch(branch).await? else {
+            return Ok(self.mirror.push(commit, branch, None).await?);
+        };
         if tip == *commit {
             return Ok(());
+        }
+        if rounds.iter().any(|round| round.commit.as_deref() == Some(&tip.to_string())) {
+            return Ok(self.mirror.push(commit, branch, Some(&tip)).await?);
         }
         let (there, ours) = (self.mirror.commit_info(&tip)?, self.mirror.commit_info(commit)?);
         let trailer = format!("Copydesk-Job: {}", self.job.id);
@@ -145,14 +154,14 @@ impl Publication<'_> {
     }
 
     /// Opens the pull request, or brings the one that is there up to date, and gives its link.
-    async fn open(&self, rounds: &[Round], prompts: &[&str]) -> Result<String, Failure> {
+    async fn open(&self, rounds: &[Round], commit: CommitId, prompts: &[&str]) -> Result<String, Failure> {
         let (round, branch) = self.last(rounds)?;
         let edit = round.edit.as_ref().ok_or_else(nothing)?;
         let new = NewPullRequest {
             head: branch.to_owned(),
             base: self.job.base_ref.clone(),
             title: text::title(&edit.title),
-            body: self.body(round, edit, prompts)?,
+            body: self.body(round, edit, commit, prompts).await?,
             draft: self.job.draft || edit.verdict == Verdict::Draft,
         };
         self.leave().await?;
@@ -169,16 +178,18 @@ impl Publication<'_> {
         Ok(pull.url)
     }
 
-    fn body(&self, round: &Round, edit: &Edit, prompts: &[&str]) -> Result<String, Failure> {
-        let base = commit_id(&round.base_commit)?;
-        let commit = commit_id(round.commit.as_deref().unwrap_or_default())?;
-        let tree = self.mirror.tree(&base)?;
-        let template = text::find_template(&*tree)?;
+    async fn body(&self, round: &Round, edit: &Edit, commit: CommitId, prompts: &[&str]) -> Result<String, Failure> {
+        let (mirror, base) = (self.mirror.clone(), commit_id(&round.base_commit)?);
+        let (template, files) = aside(move || {
+            let template = text::find_template(&*mirror.tree(&base)?)?;
+            Ok((template, mirror.diff(&base, &commit)?.files))
+        })
+        .await?;
         let lines = review::lines(edit);
         let link = format!("{}/v2/agent/{}/job/{}", self.workshop.public_url, self.project.id, self.job.id);
         Ok(text::body(&text::PullRequestText {
             summary: &edit.summary,
-            files: &self.mirror.diff(&base, &commit)?.files,
+            files: &files,
             checks: text::CheckLines { new: &lines.new, repaired: &lines.repaired, passed: &lines.passed },
             job_link: Some(&link),
             job_id: &self.job.id,
@@ -196,8 +207,9 @@ impl Publication<'_> {
 
     /// Asks once more whether the job is to go on, before an act outside.
     async fn leave(&self) -> Result<(), Failure> {
-        if let Permit::Lease(lease) = self.permit {
-            self.store.pulse(lease).await??;
+        match self.permit {
+            Permit::Lease(lease) => self.store.pulse(lease).await?.map(drop)?,
+            Permit::Publisher { .. } => self.store.check_permit(self.permit).await??,
         }
         Ok(())
     }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use copydesk_agent::{Assignment, EditFailure, Edited, Editor};
 use copydesk_checks::Scope;
 use copydesk_domain::Job;
-use copydesk_forge::{CommitId, FileChange, Workspace, branch_name, commit_message};
+use copydesk_forge::{CommitId, FileChange, Mirror, Workspace, branch_name, commit_message};
 use copydesk_store::{Edit, Round, Step, Verdict};
 
+use super::failure::aside;
 use super::notebook::JobNotebook;
 use super::{Bench, changes, review};
 use crate::runner::Failure;
@@ -45,22 +46,23 @@ impl Bench<'_> {
     async fn prepare(&self, before: &[Round]) -> Result<Round, Failure> {
         let task = self.task;
         let last_commit = before.iter().rev().find(|round| round.commit.is_some());
-        let (base, parent) = match last_commit {
+        let (base, start) = match last_commit {
             Some(last) => (last.base_commit.clone(), self.tip(before, last).await?),
             None => {
                 let base = self.mirror.fetch(&task.job.base_ref).await?.to_string();
-                (base.clone(), base)
+                (base.clone(), Start { parent: base, again: None })
             }
         };
-        let taken = before.iter().map(|round| round.edit.as_ref().map_or(round.first_message, |it| it.taken_through));
+        let taken = before.iter().filter_map(|round| Some(round.edit.as_ref()?.taken_through));
         let seen = task.store().answers(&task.job.id).await?.into_iter().map(|answer| answer.seen_through);
-        let first_message = (taken.chain(seen).max().unwrap_or(0) + 1).min(task.last_message().max(1));
+        let next = (taken.chain(seen).max().unwrap_or(0) + 1).max(task.job.turn_message);
+        let first_message = start.again.unwrap_or(next).min(task.last_message().max(1));
         let round = Round {
             number: before.last().map_or(0, |round| round.number) + 1,
             turn: task.job.turn,
             first_message,
             base_commit: base,
-            parent_commit: parent,
+            parent_commit: start.parent,
             edit: None,
             branch: last_commit.and_then(|round| round.branch.clone()),
             commit: None,
@@ -70,15 +72,24 @@ impl Bench<'_> {
         Ok(round)
     }
 
-    /// The commit to go on from: where the branch is on the code host, should somebody have added to it, else the last
-    /// commit of the job.
-    async fn tip(&self, before: &[Round], last: &Round) -> Result<String, Failure> {
-        if let Some(branch) = last.branch.as_deref().filter(|_| before.iter().any(|round| round.pushed))
-            && let Some(tip) = self.mirror.find_branch(branch).await?
-        {
-            return Ok(tip.to_string());
+    /// Where to go on from: the last commit of the job, also if that has not gone out yet. If somebody else has added to
+    /// the branch, what they left; what has not gone out by then has to be done again.
+    async fn tip(&self, before: &[Round], last: &Round) -> Result<Start, Failure> {
+        let there = match &last.branch {
+            Some(branch) => self.mirror.find_branch(branch).await?,
+            None => None,
+        };
+        let ours = |tip: &CommitId| before.iter().any(|round| round.commit.as_deref() == Some(&tip.to_string()));
+        match there.filter(|tip| !ours(tip)) {
+            None => {
+                let parent = restore(self.mirror, self.task.job, before, last).await?.to_string();
+                Ok(Start { parent, again: None })
+            }
+            Some(tip) => {
+                let waiting = before.iter().filter(|round| round.commit.is_some() && !round.pushed);
+                Ok(Start { parent: tip.to_string(), again: waiting.map(|round| round.first_message).min() })
+            }
         }
-        Ok(restore(self.mirror, self.task.job, before, last).await?.to_string())
     }
 
     async fn edit(&self, editor: &dyn Editor, round: Round, before: &[Round]) -> Result<Round, Failure> {
@@ -97,6 +108,7 @@ impl Bench<'_> {
             workspace,
             base: self.mirror.tree(&commit_id(&round.base_commit)?)?,
             docs_paths: &self.project.docs_paths,
+            max_files: self.workshop.limits.files as usize,
             notebook: &notebook,
         };
         let edited = tokio::select! {
@@ -162,9 +174,18 @@ impl Bench<'_> {
             }
             edit.verdict = reviewed.verdict;
             edit.checks = reviewed.checks;
-            edit.changes = changes::to_bytes(&changed)?;
-            let id = write_commit(self.mirror, &self.task.job.id, &round.parent_commit, &edit, &changed)?;
-            edit.diff = self.mirror.diff(&commit_id(&round.base_commit)?, &id)?.text;
+            if edit.verdict != Verdict::Refused {
+                edit.changes = changes::to_bytes(&changed)?;
+            }
+            let (mirror, job_id, base) =
+                (self.mirror.clone(), self.task.job.id.clone(), commit_id(&round.base_commit)?);
+            let (parent, unfinished) = (round.parent_commit.clone(), edit.clone());
+            let (id, diff) = aside(move || {
+                let id = write_commit(&mirror, &job_id, &parent, &unfinished, &changed)?;
+                Ok((id, mirror.diff(&base, &id)?.text))
+            })
+            .await?;
+            edit.diff = diff;
             let branch = round.branch.clone().unwrap_or_else(|| branch_name(&self.task.job.id, &edit.title));
             commit = (edit.verdict != Verdict::Refused).then(|| (branch, id.to_string()));
         }
@@ -178,6 +199,14 @@ impl Bench<'_> {
     }
 }
 
+/// Where a round goes on from.
+struct Start {
+    /// The commit.
+    parent: String,
+    /// The first prompt to do again, because what was made of it cannot be used.
+    again: Option<u32>,
+}
+
 /// The scope guard as the workspace wants it.
 fn guard(scope: &Arc<Scope>) -> copydesk_forge::Guard {
     let scope = scope.clone();
@@ -189,7 +218,7 @@ pub(super) fn commit_id(text: &str) -> Result<CommitId, Failure> {
 }
 
 fn write_commit(
-    mirror: &copydesk_forge::Mirror,
+    mirror: &Mirror,
     job_id: &str,
     parent: &str,
     edit: &Edit,
@@ -201,12 +230,7 @@ fn write_commit(
 
 /// Makes sure that the commit of `round` is in `mirror`, and with it all that it builds upon. This machine may never have
 /// seen any of it: then it is fetched, or made again from what the store has kept.
-pub(super) async fn restore(
-    mirror: &copydesk_forge::Mirror,
-    job: &Job,
-    rounds: &[Round],
-    round: &Round,
-) -> Result<CommitId, Failure> {
+pub(super) async fn restore(mirror: &Mirror, job: &Job, rounds: &[Round], round: &Round) -> Result<CommitId, Failure> {
     let base = commit_id(&round.base_commit)?;
     let made = round.commit.as_deref().and_then(|commit| commit.parse().ok());
     if made.is_none_or(|commit| !mirror.has_commit(&commit))
@@ -218,25 +242,23 @@ pub(super) async fn restore(
     if !mirror.has_commit(&base) {
         mirror.fetch(&job.base_ref).await?;
     }
-    make_again(mirror, &job.id, rounds, round)
+    let (mirror, job_id, rounds, round) = (mirror.clone(), job.id.clone(), rounds.to_vec(), round.clone());
+    aside(move || make_again(&mirror, &job_id, &rounds, &round)).await
 }
 
-/// Makes the commit of `round` from what the store has kept of it and those before, unless it is there.
-fn make_again(
-    mirror: &copydesk_forge::Mirror,
-    job_id: &str,
-    rounds: &[Round],
-    round: &Round,
-) -> Result<CommitId, Failure> {
+/// Makes the commit of `round` from what the store has kept of it and those before, unless it is there. One that has not
+/// gone out yet may get another id than it had: another author may be configured by now.
+fn make_again(mirror: &Mirror, job_id: &str, rounds: &[Round], round: &Round) -> Result<CommitId, Failure> {
     let gone = || Failure::Fatal("The commit of the job is gone and cannot be made again.".to_owned());
     let id = commit_id(round.commit.as_deref().ok_or_else(gone)?)?;
     if mirror.has_commit(&id) {
         return Ok(id);
     }
-    if let Some(parent) = rounds.iter().find(|one| one.commit.as_ref() == Some(&round.parent_commit)) {
-        make_again(mirror, job_id, rounds, parent)?;
-    }
+    let parent = match rounds.iter().find(|one| one.commit.as_ref() == Some(&round.parent_commit)) {
+        Some(parent) => make_again(mirror, job_id, rounds, parent)?.to_string(),
+        None => round.parent_commit.clone(),
+    };
     let edit = round.edit.as_ref().ok_or_else(gone)?;
-    let again = write_commit(mirror, job_id, &round.parent_commit, edit, &changes::from_bytes(&edit.changes)?)?;
-    if again == id { Ok(id) } else { Err(gone()) }
+    let again = write_commit(mirror, job_id, &parent, edit, &changes::from_bytes(&edit.changes)?)?;
+    if again == id || !round.pushed { Ok(again) } else { Err(gone()) }
 }

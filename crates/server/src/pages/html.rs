@@ -1,10 +1,11 @@
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY};
 use axum::response::{IntoResponse, Response};
+use copydesk_domain::visible;
 
 /// Text that comes from elsewhere, safe inside an element and inside a quoted attribute.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
+    for c in visible(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -42,7 +43,8 @@ body{font:16px/1.5 system-ui,sans-serif;margin:0}main{max-width:60rem;margin:2re
 h1{font-size:1.5rem;margin:0 0 .25rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}\
 .meta{color:var(--dim);margin:0 0 1.5rem}.state{border:1px solid var(--line);border-radius:1rem;padding:.1rem .6rem}\
 pre{border:1px solid var(--line);border-radius:.4rem;padding:.75rem;overflow-x:auto;font:13px/1.45 ui-monospace,monospace}\
-pre.text{white-space:pre-wrap;overflow-wrap:anywhere}pre.diff span{display:block;min-width:max-content}\
+.text{border:1px solid var(--line);border-radius:.4rem;padding:0 1rem;overflow-wrap:anywhere}\
+blockquote{margin:1rem 0;padding-left:1rem;border-left:3px solid var(--line)}code{font:.9em ui-monospace,monospace}pre.diff span{display:block;min-width:max-content}\
 .a{background:var(--add)}.d{background:var(--del)}.h{background:var(--hunk)}.f{font-weight:600}";
 
 #[cfg(test)]
@@ -51,6 +53,7 @@ mod tests {
 
     #[test]
     fn nothing_gets_out_of_its_place() {
+        assert_eq!(escape("a\u{202e}b"), "a&lt;U+202E&gt;b");
         assert_eq!(escape("<a href=\"x\" b='y'>&"), "&lt;a href=&quot;x&quot; b=&#39;y&#39;&gt;&amp;");
     }
 }

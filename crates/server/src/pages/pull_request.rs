@@ -5,7 +5,9 @@ use std::fmt::Write;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use copydesk_domain::visible;
 use copydesk_store::LocalPull;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::html::{escape, page};
 use crate::App;
@@ -27,7 +29,7 @@ pub(crate) async fn pull_request(
     let well_formed = token.len() == 32 && token.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
     let found = if well_formed { app.store().local_pull_at(&token).await? } else { None };
     let pull = found.ok_or_else(Problem::route_not_found)?;
-    let diff = app.store().diff(&pull.job_id).await?.unwrap_or_default();
+    let diff = app.store().published_diff(&pull.job_id).await?.unwrap_or_default();
     let body = body(&pull, &String::from_utf8_lossy(&diff));
     Ok(page(&format!("{} · pull request #{}", pull.title, pull.number), &body))
 }
@@ -43,7 +45,7 @@ fn body(pull: &LocalPull, diff: &str) -> String {
         escape(&pull.project_id),
         escape(&pull.created_at.to_string()),
     );
-    let _ = writeln!(out, "<pre class=\"text\">{}</pre>", escape(&pull.body));
+    let _ = writeln!(out, "<div class=\"text\">{}</div>", markdown(&pull.body));
     let _ = writeln!(
         out,
         "<h2>Merge</h2>\n<p>In the repository:</p>\n<pre>git checkout {base}\ngit merge --no-ff {head}</pre>"
@@ -59,6 +61,26 @@ fn body(pull: &LocalPull, diff: &str) -> String {
     out
 }
 
+/// Markdown as HTML, of which nothing but text, code, lists and links to web pages is left.
+fn markdown(text: &str) -> String {
+    let (mut link, text) = (false, visible(text));
+    let events =
+        Parser::new_ext(&text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH).map(|event| match event {
+            Event::Html(raw) | Event::InlineHtml(raw) => Event::Text(raw),
+            Event::Start(Tag::Link { dest_url, link_type, title, id }) => {
+                link = ["https://", "http://"].iter().any(|scheme| dest_url.starts_with(scheme));
+                if link { Event::Start(Tag::Link { dest_url, link_type, title, id }) } else { Event::Text("".into()) }
+            }
+            Event::End(TagEnd::Link) if !link => Event::Text("".into()),
+            Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => Event::Text("".into()),
+            Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock) => Event::Text("".into()),
+            event => event,
+        });
+    let mut html = String::new();
+    pulldown_cmark::html::push_html(&mut html, events);
+    html
+}
+
 fn class(line: &str) -> &'static str {
     match line.as_bytes() {
         [b'd', b'i', b'f', b'f', b' ', ..] | [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] => "f",
@@ -66,5 +88,23 @@ fn class(line: &str) -> &'static str {
         [b'+', ..] => "a",
         [b'-', ..] => "d",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markdown_cannot_do_anything() {
+        let html = markdown(
+            "<script>x</script>\n\na <img src=x onerror=y> ![i](http://x/i.png) [j](javascript:x) [d](data:x) <b>c</b>\n",
+        );
+        for bad in ["<script", "<img", "javascript:", "data:x", "<b>", "<a"] {
+            assert!(!html.contains(bad), "{html}");
+        }
+        let good = markdown("[a](https://example.com/?a=\"b) and `c`");
+        assert!(good.contains("<a href=\"https://example.com/?a=%22b\">a</a>"), "{good}");
+        assert!(good.contains("<code>c</code>"), "{good}");
     }
 }

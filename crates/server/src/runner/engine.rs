@@ -75,6 +75,18 @@ pub enum Failure {
     Lost(LeaseLost),
 }
 
+/// A reason as a sentence: users read it.
+pub(crate) fn as_sentence(reason: &str) -> String {
+    let reason = reason.trim();
+    let mut letters = reason.chars();
+    let mut out: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    out.push_str(letters.as_str());
+    if !out.ends_with(['.', '!', '?']) {
+        out.push('.');
+    }
+    out
+}
+
 impl From<LeaseLost> for Failure {
     fn from(lost: LeaseLost) -> Self {
         Self::Lost(lost)
@@ -83,6 +95,8 @@ impl From<LeaseLost> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self::Retry(error.to_string())
+        // What the database says is for the operator.
+        tracing::warn!(%error, "the database failed in the middle of a job");
+        Self::Retry("the database could not be used".to_owned())
     }
 }

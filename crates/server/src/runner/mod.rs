@@ -14,6 +14,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use crate::{App, Metrics};
 
+pub(crate) use engine::as_sentence;
 pub use engine::{Engine, Failure, Task};
 pub use noop::Noop;
 

@@ -7,7 +7,7 @@ use copydesk_domain::{Job, Message, Outcome, random_fraction};
 use copydesk_store::{Claimed, Finish, Finished, Lease, LeaseLost, StoreError};
 use futures_util::FutureExt;
 
-use super::{Engine, Failure, Runner, STORE_PAUSE, Task, hold};
+use super::{Engine, Failure, Runner, STORE_PAUSE, Task, as_sentence, hold};
 
 /// Why the work on a job stopped.
 enum Stop {
@@ -80,7 +80,7 @@ enum Settled {
 async fn settle(runner: &Runner, lease: &Lease, stop: Stop, last_message: u32) -> Settled {
     let finish = match stop {
         Stop::Done(finish) => finish,
-        Stop::Failed(Failure::Fatal(message)) => Finish::new(Outcome::Error, message, last_message),
+        Stop::Failed(Failure::Fatal(message)) => Finish::new(Outcome::Error, as_sentence(&message), last_message),
         Stop::OutOfTime => Finish::new(Outcome::TimedOut, "The job took longer than the project allows.", last_message),
         // The store turns this into the end of a cancelled job.
         Stop::Failed(Failure::Lost(LeaseLost::Cancelled)) => {

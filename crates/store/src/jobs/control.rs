@@ -56,7 +56,8 @@ async fn archive(c: &mut dyn Conn, project_id: String, job_id: String, now: Time
         end(c, &job, Ending::new(Outcome::Cancelled, CANCELLED), now).await?;
     }
     c.run(
-        "UPDATE jobs SET status = 'archived', archived_at = $1, updated_at = $1 WHERE id = $2",
+        "UPDATE jobs SET status = 'archived', archived_at = $1, updated_at = $1, publisher = NULL, publisher_until = NULL \
+         WHERE id = $2",
         values![now, &job.id],
     )
     .await?;

@@ -82,6 +82,7 @@ async fn create(
         checks: Vec::new(),
         cancel_requested: false,
         turn: 1,
+        turn_message: 1,
         created_at: now,
         updated_at: now,
         archived_at: None,
@@ -158,7 +159,7 @@ async fn message(
     let number = next_number(c, &old.id).await?;
     add_message(c, &old, number, &prompt, now).await?;
     if old.status != Status::Active {
-        reopen(c, &old, now).await?;
+        reopen(c, &old, number, now).await?;
     }
     c.run("UPDATE jobs SET updated_at = $1 WHERE id = $2", values![now, &old.id]).await?;
     events::append(c, &old.id, "message", json!({ "message": number }), now).await?;
@@ -176,11 +177,12 @@ async fn next_number(c: &mut dyn Conn, job_id: &str) -> Result<u32> {
 }
 
 /// A finished job starts a new turn: same branch, same pull request, a fresh place in the queue.
-async fn reopen(c: &mut dyn Conn, job: &Job, now: Timestamp) -> Result<()> {
+async fn reopen(c: &mut dyn Conn, job: &Job, message: u32, now: Timestamp) -> Result<()> {
     c.run(
         "UPDATE jobs SET status = 'active', outcome = NULL, message = NULL, turn = turn + 1, queued_at = $1, \
-         not_before = $1, tries = 0, deadline_at = NULL, cancel_requested_at = NULL WHERE id = $2",
-        values![now, &job.id],
+         not_before = $1, tries = 0, deadline_at = NULL, cancel_requested_at = NULL, publisher = NULL, \
+         publisher_until = NULL, turn_message = $2 WHERE id = $3",
+        values![now, message, &job.id],
     )
     .await?;
     c.announce(Change::Ready).await

@@ -5,7 +5,7 @@ use crate::conn::{Result, Row};
 
 pub(crate) const COLUMNS: &str = "id, project_id, status, repository, base_ref, branch, model, draft, open_pull_request, \
      client_reference, pr_link, outcome, message, title, usage, checks, cancel_requested_at, turn, created_at, updated_at, \
-     archived_at";
+     archived_at, turn_message";
 
 pub(crate) fn read(row: &Row) -> Result<Job> {
     let unreadable = |what: &str| StoreError::Unreadable(format!("a job's {what}"));
@@ -34,5 +34,6 @@ pub(crate) fn read(row: &Row) -> Result<Job> {
         created_at: row.time(18)?,
         updated_at: row.time(19)?,
         archived_at: row.opt_time(20)?,
+        turn_message: row.u32(21)?,
     })
 }

@@ -1,5 +1,6 @@
 //! Many jobs, and processes that are killed at any moment while they work on them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use tempfile::TempDir;
 
 use super::super::fleet::{Fleet, Start};
 use super::seen::{Seen, check_repository, look};
+use super::steps::STEPS;
 use super::story::{BASE, Story, base};
 use super::verify::{attempts, verify, wasted_calls};
 use super::worker::{Errand, open_later, workshop};
@@ -120,8 +122,8 @@ impl Batch {
             self.forget_tries().await;
             tokio::time::sleep(Duration::from_secs_f64(BETWEEN.0 + (BETWEEN.1 - BETWEEN.0) * random_fraction())).await;
             fleet.mind();
-            let busy = self.busy().await;
-            // Any process, in turn with one that is in the middle of a job if there is one.
+            // Any process, in turn with one that is in the middle of a job.
+            let busy = if round % 2 == 0 { Vec::new() } else { self.somebody_busy().await };
             fleet.kill_one(|pid| round % 2 == 0 || busy.contains(&pid));
         }
         while self.jobs.len() < self.options.jobs {
@@ -141,7 +143,7 @@ impl Batch {
             6 => Story::idle_model(&tag),
             _ => Story::model(&tag).opened_later(),
         };
-        let story = story.slowly(Duration::from_millis(20 + number as u64 % 5 * 20));
+        let story = story.slowly(Duration::from_millis(number as u64 % 5 * 25));
         let place = number % self.places.len();
         let (repo, project) = &self.places[place];
         let id = create_job(&self.store, project, repo, &story, &self.model).await;
@@ -165,10 +167,24 @@ impl Batch {
         self.database.execute("UPDATE jobs SET tries = 1 WHERE status = 'active' AND tries > 1").await;
     }
 
+    /// The processes that are in the middle of a job, once there are some; none if that takes too long.
+    async fn somebody_busy(&self) -> Vec<u32> {
+        let give_up = Instant::now() + self.options.lease;
+        loop {
+            let busy = self.busy().await;
+            if !busy.is_empty() || Instant::now() >= give_up {
+                return busy;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
     /// The processes that are in the middle of a job. A worker's name begins with its process.
     async fn busy(&self) -> Vec<u32> {
-        let sql = "SELECT worker FROM jobs WHERE status = 'active' AND worker IS NOT NULL";
-        let rows = self.database.query(sql).await;
+        // A lease is at its end when its process is dead.
+        let alive = self.store.now().plus(self.options.lease / 2).as_millis();
+        let sql = format!("SELECT worker FROM jobs WHERE status = 'active' AND lease_expires_at > {alive}");
+        let rows = self.database.query(&sql).await;
         rows.iter().filter_map(|row| row[0].split('-').next()?.parse().ok()).collect()
     }
 
@@ -239,6 +255,8 @@ struct Figures {
     attempts: usize,
     most: usize,
     cut_short: usize,
+    /// Behind which steps.
+    behind: BTreeMap<String, usize>,
     /// Tries that failed though nobody was killed, and the last reason.
     failed: usize,
     reason: String,
@@ -252,13 +270,21 @@ impl Figures {
         let attempts = attempts(seen);
         self.attempts += attempts;
         self.most = self.most.max(attempts);
-        for event in seen.events.iter().filter(|event| event.kind == "retrying") {
+        let mut last = "nothing";
+        for event in &seen.events {
             match event.data["reason"].as_str().unwrap_or_default() {
-                DEAD => self.cut_short += 1,
-                reason => {
+                DEAD => {
+                    self.cut_short += 1;
+                    *self.behind.entry(last.to_owned()).or_default() += 1;
+                }
+                reason if event.kind == "retrying" => {
                     self.failed += 1;
                     reason.clone_into(&mut self.reason);
                 }
+                // Whoever takes a job over is as far as the one before.
+                _ if event.kind == "claimed" && !matches!(last, "created" | "message") => {}
+                _ if STEPS.contains(&event.kind.as_str()) => last = &event.kind,
+                _ => {}
             }
         }
         self.rounds += seen.rounds.len();
@@ -271,14 +297,16 @@ fn report(batch: &Batch, figures: &Figures, kills: usize, violations: &[String],
     for violation in violations.iter().take(50) {
         eprintln!("VIOLATION {violation}");
     }
-    let Figures { attempts, most, cut_short, failed, reason, rounds, answers, wasted } = figures;
+    let Figures { attempts, most, cut_short, behind, failed, reason, rounds, answers, wasted } = figures;
+    let behind: Vec<String> = behind.iter().map(|(step, count)| format!("{count} {step}")).collect();
     let reason = if *failed == 0 { String::new() } else { format!(" (the last: {reason})") };
     println!(
-        "jobs on {}: {} jobs, {kills} kills, {attempts} attempts (at most {most} a job), {cut_short} cut short, \
-         {failed} failed by themselves{reason}, {rounds} rounds, {answers} answers of the model recorded, {wasted} lost \
+        "jobs on {}: {} jobs, {kills} kills, {attempts} attempts (at most {most} a job), {cut_short} cut short \
+         (behind: {}), {failed} failed by themselves{reason}, {rounds} rounds, {answers} answers of the model recorded, {wasted} lost \
          before, {} violations, {:.1} s",
         batch.options.backend,
         batch.jobs.len(),
+        behind.join(", "),
         violations.len(),
         took.as_secs_f64(),
     );

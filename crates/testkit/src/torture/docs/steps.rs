@@ -28,6 +28,10 @@ const MOST_STEPS: u64 = 500;
 const BOUNDARIES: [&str; 8] =
     ["created", "claimed", "prepared", "answered", "committed", "pushed", "opened", "completed"];
 
+/// The events that tell of a step.
+pub(super) const STEPS: [&str; 9] =
+    ["created", "claimed", "prepared", "edited", "committed", "pushed", "opened", "completed", "message"];
+
 type Plot = (&'static str, fn(&str) -> Story);
 
 /// What jobs are killed at.
@@ -147,9 +151,8 @@ pub(super) async fn live(mut command: tokio::process::Command) -> Result<bool, S
 
 /// The last step that was recorded.
 fn last_step(seen: &Seen) -> String {
-    const STEPS: [&str; 7] = ["created", "claimed", "prepared", "committed", "pushed", "opened", "completed"];
-    let steps = seen.events.iter().map(|event| event.kind.as_str());
-    let last = steps.filter(|kind| STEPS.contains(kind) || *kind == "message").next_back().unwrap_or("nothing");
+    let mut steps = seen.events.iter().map(|event| event.kind.as_str());
+    let last = steps.rfind(|kind| STEPS.contains(kind)).unwrap_or("nothing");
     // Answers are no events. The first round has its first at once, the others more than those before.
     let before = if seen.rounds.len() > 1 { 4 } else { 0 };
     if last == "prepared" && seen.answers.len() > before { "answered".to_owned() } else { last.to_owned() }

@@ -27,6 +27,7 @@ fn job(id: &str, status: Status) -> Job {
         checks: Vec::new(),
         cancel_requested: false,
         turn: 1,
+        turn_message: 1,
         created_at: now,
         updated_at: now,
         archived_at: None,

@@ -208,7 +208,7 @@ impl<B: Files + ?Sized, N: Files + ?Sized> Change<'_, B, N> {
             report(first, format!("{lines} lines are changed; at most {} may be.", scope.max_lines));
         }
         if bytes > scope.max_bytes {
-            report(first, format!("The changed files have {bytes} bytes; at most {} may be.", scope.max_bytes));
+            report(first, format!("The changed files have {bytes} bytes; at most {} are allowed.", scope.max_bytes));
         }
         Ok(findings)
     }

@@ -116,7 +116,9 @@ fn a_change_may_have_only_so_many_bytes() {
     let settings = SiteSettings::new(&["docs".to_owned()]);
     let now =
         base.clone().with("docs/x.md", &"x".repeat(60)).with("docs/y.json", &"y".repeat(40)).without("docs/large.md");
-    for (max_bytes, expected) in [(100, vec![]), (99, vec!["The changed files have 100 bytes; at most 99 may be."])] {
+    for (max_bytes, expected) in
+        [(100, vec![]), (99, vec!["The changed files have 100 bytes; at most 99 are allowed."])]
+    {
         let scope = Scope { max_bytes, ..Scope::new(&settings.docs_paths) };
         let comparison = check_change(&base, &now, &changed(&base, &now), &settings, &scope).unwrap();
         let new: Vec<&str> = comparison.new_findings().map(|finding| finding.message.as_str()).collect();

@@ -150,6 +150,7 @@ pub(super) async fn open_later(store: &Store, workshop: &Workshop, errand: &Erra
         Ok(Published::NotCompleted(status)) => Err(format!("the job to open is {}", status.as_str())),
         Ok(Published::NothingChanged) => Err("the job to open has changed nothing".to_owned()),
         Ok(Published::Busy) => Err("somebody else is opening the job".to_owned()),
+        Ok(Published::Overtaken) => Err("the job was taken away while it was opened".to_owned()),
         Ok(Published::NotNow(why) | Published::Failed(why)) => Err(format!("the job cannot be opened: {why}")),
         Err(failure) => Err(format!("the job cannot be opened: {failure:?}")),
     }

@@ -30,8 +30,8 @@ pub(crate) fn run(flags: &CheckFlags) -> Result<ExitCode, Failure> {
     } else {
         report.findings.iter().for_each(print);
         let count = report.findings.len();
-        let noun = if count == 1 { "finding" } else { "findings" };
-        output::line(&format!("{} pages, {count} {noun}", report.pages));
+        let counted = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+        output::line(&format!("{}, {}", counted(report.pages, "page"), counted(count, "finding")));
     }
     Ok(if report.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

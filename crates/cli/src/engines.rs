@@ -61,8 +61,8 @@ fn wire(provider: Provider) -> copydesk_agent::Provider {
     }
 }
 
-/// A project's own key if there is a file of it, else the one for all. Files are read anew for every call, so that a key
-/// can be changed while the server runs.
+/// A project's own key if there is a file of it, else the one for all. Files are read anew for every turn of a job, so
+/// that a key can be changed while the server runs.
 fn keys(config: &Config) -> KeySource {
     let everybody = config.model.api_key.as_ref().map(|key| Secret::new(key.reveal()));
     let Some(folder) = config.model.project_keys.clone() else {

@@ -3,6 +3,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
+
 use crate::flights::Flights;
 use crate::home::Home;
 use crate::mirror::Shared;
@@ -12,6 +14,8 @@ use crate::{ForgeError, Mirror, Remote, Signature};
 
 /// How many mirrors stay open while nobody uses them.
 const KEPT_OPEN: usize = 16;
+/// How many pushes to one repository run at once.
+const PUSHES: usize = 4;
 
 /// How to work with repositories.
 #[derive(Debug, Clone)]
@@ -62,7 +66,8 @@ impl Forge {
         }
         let objects = Arc::new(Objects::open(&home.folder).map_err(ForgeError::from_io)?);
         let settings = Arc::clone(&self.settings);
-        let shared = Shared { settings, address, home, objects, flights: Flights::default() };
+        let (flights, pushes) = (Flights::default(), Semaphore::new(PUSHES));
+        let shared = Shared { settings, address, home, objects, flights, pushes };
         let shared = lock(&self.mirrors).add(&remote.address, Arc::new(shared));
         Ok(Mirror { shared, credential })
     }

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use copydesk_domain::{Timestamp, git_ref};
 use gix_object::{CommitRef, Kind as ObjectKind};
+use tokio::sync::Semaphore;
 
 use crate::complaint;
 use crate::flights::Flights;
@@ -30,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) home: Home,
     pub(crate) objects: Arc<Objects>,
     pub(crate) flights: Flights,
+    /// Leave to push: many jobs that end at once would start thousands of processes that stand in each other's way.
+    pub(crate) pushes: Semaphore,
 }
 
 impl Mirror {
@@ -147,6 +150,8 @@ impl Mirror {
     }
 
     async fn push_now(&self, commit: &str, branch: &str, expected: &str) -> Result<Output, ForgeError> {
+        // It is never closed, so there is always leave in the end.
+        let _leave = self.shared.pushes.acquire().await;
         let lease = format!("--force-with-lease=refs/heads/{branch}:{expected}");
         let what = format!("{commit}:refs/heads/{branch}");
         let to = self.shared.address.url.as_str();

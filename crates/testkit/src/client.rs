@@ -24,6 +24,8 @@ pub struct Client {
 impl Client {
     pub(crate) fn new(base: String, description: Description) -> Self {
         let builder = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
+        // Bodies as they come: some crate in the workspace may have switched decoding on.
+        let builder = builder.no_gzip().no_brotli().no_deflate().no_zstd();
         // No certificates, because reading those of the machine takes longer than many a test.
         let http = builder.tls_certs_only([]).timeout(PATIENCE * 2).build().unwrap();
         Self { http, base, key: None, description: Arc::new(description) }

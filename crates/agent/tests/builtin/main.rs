@@ -341,3 +341,14 @@ async fn a_section_that_is_there_twice_or_empty_is_not_guessed() {
     assert!(desk.fail("Add a page \"X\" under \"A\"").await.contains("several sections `A`"));
     assert!(desk.fail("Add a page \"X\" under \"Empty\"").await.contains("lists no page"));
 }
+
+#[tokio::test]
+async fn only_so_many_files_are_changed_and_each_counts_once() {
+    let desk = Desk::of(&[("docs/a.md", "# A\n\nred\n"), ("docs/b.md", "# B\n\nred\n")]).at_most(2);
+    let outcome = desk.edit_from(1, &["Replace \"red\" with \"blue\"", "Replace \"blue\" with \"green\""]).await;
+    assert_eq!(outcome.changed(), ["docs/a.md", "docs/b.md"]);
+    assert_eq!(outcome.file("docs/b.md"), "# B\n\ngreen\n");
+    let add = "Add a page \"C\" at docs/c.md";
+    assert!(desk.fail(&format!("Replace \"red\" with \"blue\"\n{add}")).await.contains("more than 2 files"));
+    assert_eq!(Desk::of(&[]).at_most(1).edit(add).await.changed(), ["docs/c.md"]);
+}

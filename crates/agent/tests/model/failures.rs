@@ -199,36 +199,3 @@ async fn a_key_is_read_once_a_turn_where_it_may_block() {
     assert!(project == "p" && *thread != std::thread::current().id());
     assert!(stub.asked().iter().all(|asked| asked.headers.contains(KEY)));
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore]
-async fn measure_floods() {
-    let rss = || {
-        std::fs::read_to_string("/proc/self/status")
-            .unwrap()
-            .lines()
-            .filter(|l| l.starts_with("VmHWM") || l.starts_with("VmRSS"))
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
-    for (status, start, size) in [
-        (500u16, "", 64usize << 20),
-        (500, "", 256 << 20),
-        (200, "data: ", 4 << 20),
-        (200, "data: ", 8 << 20),
-        (200, "data: ", 16 << 20),
-    ] {
-        let stub = Stub::new([Reply::Flood(status, start, size), Reply::Status(401, "", String::new())]).await;
-        let editor = editor(&stub, Provider::OpenAi);
-        let before = std::time::Instant::now();
-        let pages = Pages::with_prompt("Go.");
-        let out = tokio::time::timeout(Duration::from_secs(40), edit(&editor, &pages)).await;
-        println!(
-            "{status} {size} took {:?} flooded {} timeout {} {}",
-            before.elapsed(),
-            stub.flooded.load(std::sync::atomic::Ordering::SeqCst),
-            out.is_err(),
-            rss()
-        );
-    }
-}

@@ -1,5 +1,4 @@
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -20,8 +19,6 @@ pub enum Reply {
     Silence,
     /// Headers and the beginning of a stream, then nothing.
     Stall(String),
-    /// A status and the beginning of a body, then so many bytes without a line break, or until the other side hangs up.
-    Flood(u16, &'static str, usize),
 }
 
 /// What was asked.
@@ -38,8 +35,6 @@ pub struct Stub {
     script: Arc<Mutex<VecDeque<Reply>>>,
     asked: Arc<Mutex<Vec<Asked>>>,
     pub hung_up: Arc<Notify>,
-    /// How many bytes a flood has come to.
-    pub flooded: Arc<AtomicUsize>,
 }
 
 impl Stub {
@@ -49,17 +44,10 @@ impl Stub {
         let script = Arc::new(Mutex::new(script.into_iter().collect::<VecDeque<_>>()));
         let asked = Arc::new(Mutex::new(Vec::new()));
         let hung_up = Arc::new(Notify::new());
-        let flooded = Arc::new(AtomicUsize::new(0));
-        let stub = Self {
-            url,
-            script: script.clone(),
-            asked: asked.clone(),
-            hung_up: hung_up.clone(),
-            flooded: flooded.clone(),
-        };
+        let stub = Self { url, script: script.clone(), asked: asked.clone(), hung_up: hung_up.clone() };
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, script.clone(), asked.clone(), hung_up.clone(), flooded.clone()));
+                tokio::spawn(serve(stream, script.clone(), asked.clone(), hung_up.clone()));
             }
         });
         stub
@@ -81,7 +69,6 @@ async fn serve(
     script: Arc<Mutex<VecDeque<Reply>>>,
     asked: Arc<Mutex<Vec<Asked>>>,
     hung_up: Arc<Notify>,
-    flooded: Arc<AtomicUsize>,
 ) {
     let Some(request) = read(&mut stream).await else { return };
     asked.lock().unwrap().push(request);
@@ -94,7 +81,6 @@ async fn serve(
         Reply::Cut(body) => format!("{head}content-length: {}\r\n\r\n{body}", body.len() + 999),
         Reply::Stall(body) => format!("{head}content-length: {}\r\n\r\n{body}", body.len() + 999),
         Reply::Silence => String::new(),
-        Reply::Flood(status, start, _) => format!("HTTP/1.1 {status} x\r\nconnection: close\r\n\r\n{start}"),
         Reply::Status(status, headers, body) => format!(
             "HTTP/1.1 {status} x\r\ncontent-type: application/json\r\nconnection: close\r\n{headers}content-length: {}\r\n\r\n{body}",
             body.len()
@@ -102,12 +88,6 @@ async fn serve(
     };
     let _ = stream.write_all(bytes.as_bytes()).await;
     let _ = stream.flush().await;
-    if let Reply::Flood(_, _, most) = reply {
-        let piece = [b'x'; 65_536];
-        while flooded.load(Ordering::SeqCst) < most && stream.write_all(&piece).await.is_ok() {
-            flooded.fetch_add(piece.len(), Ordering::SeqCst);
-        }
-    }
     if matches!(reply, Reply::Silence | Reply::Stall(_)) {
         let mut rest = [0; 16];
         while stream.read(&mut rest).await.is_ok_and(|count| count > 0) {}

@@ -130,18 +130,20 @@ impl Setting {
             Kind::LogFormat(field) => *(field.put)(config) = self.text(given, choice)?,
             Kind::Model(field) => *(field.put)(config) = self.text(given, model)?,
             Kind::Models(field) => *(field.put)(config) = self.models(given)?,
-            Kind::Provider(field) => *(field.put)(config) = Some(self.text(given, choice)?),
-            Kind::ModelName(field) => *(field.put)(config) = Some(self.text(given, model)?),
-            Kind::Address(field) => *(field.put)(config) = Some(self.text(given, public_url::parse)?),
-            Kind::Secret(field) => *(field.put)(config) = Some(self.text(given, Secret::parse)?),
-            Kind::Folder(field) => *(field.put)(config) = Some(self.text(given, path)?),
+            Kind::Provider(field) => *(field.put)(config) = self.text(given, |text| optional(text, choice))?,
+            Kind::ModelName(field) => *(field.put)(config) = self.text(given, |text| optional(text, model))?,
+            Kind::Address(field) => {
+                *(field.put)(config) = self.text(given, |text| optional(text, public_url::parse))?
+            }
+            Kind::Secret(field) => *(field.put)(config) = self.text(given, |text| optional(text, Secret::parse))?,
+            Kind::Folder(field) => *(field.put)(config) = self.text(given, |text| optional(text, path))?,
             Kind::Dollars(field) => {
                 let written = match given {
                     Given::Number { written, .. } | Given::Other(written) => Some(written.as_str()),
                     other => other.text(),
                 };
-                let read = written.ok_or(None).and_then(Dollars::parse);
-                *(field.put)(config) = Some(read.map_err(|hint| vec![self.problem(given, hint)])?);
+                let read = written.ok_or(None).and_then(|text| optional(text, Dollars::parse));
+                *(field.put)(config) = read.map_err(|hint| vec![self.problem(given, hint)])?;
             }
             Kind::Line(field) => *(field.put)(config) = self.text(given, line)?,
         }
@@ -152,7 +154,7 @@ impl Setting {
     pub(super) fn show(&self, config: &Config) -> String {
         match &self.kind {
             Kind::Database(_) => config.database().masked(),
-            Kind::Secret(field) if (field.get)(config).is_none() => String::new(),
+            Kind::Secret(field) if (field.get)(config).is_none() => UNSET.to_owned(),
             _ if self.secret => MASK.to_owned(),
             Kind::Path(field) => (field.get)(config).display().to_string(),
             Kind::Listen(field) => (field.get)(config).to_string(),
@@ -218,9 +220,16 @@ impl Setting {
     }
 }
 
-/// A value that may be left out.
+/// What stands for a value that is left out.
+const UNSET: &str = "none";
+
+/// A value that may be left out. An empty variable of the environment is as good as none.
+fn optional<T>(text: &str, read: impl Fn(&str) -> Reading<T>) -> Reading<Option<T>> {
+    if text.is_empty() || text == UNSET { Ok(None) } else { read(text).map(Some) }
+}
+
 fn shown(value: Option<impl std::fmt::Display>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
+    value.map_or_else(|| UNSET.to_owned(), |value| value.to_string())
 }
 
 fn line(text: &str) -> Reading<String> {

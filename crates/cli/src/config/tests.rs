@@ -107,6 +107,11 @@ fn without_sources_the_documented_defaults_hold() {
         jobs_per_hour: 100,
         analytics_per_minute: 100,
         running_per_project: 4,
+        job_turns: 60,
+        job_tokens: 2_000_000,
+        job_cost: None,
+        changed_files: 100,
+        changed_lines: 10_000,
         job_time: minutes(30),
         queue_time: minutes(24 * 60),
         request_time: Duration::from_secs(30),
@@ -120,6 +125,45 @@ fn without_sources_the_documented_defaults_hold() {
     assert_eq!(config.jobs.models, ["builtin", "noop"]);
     for entry in config.entries() {
         assert_eq!(entry.origin, Origin::Default, "{}", entry.key);
+    }
+}
+
+#[test]
+fn a_model_that_is_configured_runs_the_jobs() {
+    let dir = Dir::with(
+        "copydesk.toml",
+        "[model]\nprovider = \"openai\"\nname = \"qwen2.5-coder:7b\"\nbase_url = \"http://localhost:8000/v1/\"\n\
+         input_price = 0.25\noutput_price = 3\n",
+    );
+    let environment = pairs(&[("COPYDESK_MODEL__API_KEY", "sk-hunter2")]);
+    let config = Config::load(Sources { environment, ..sources(&dir) }).unwrap();
+    assert_eq!(config.jobs.default_model, "qwen2.5-coder:7b");
+    assert_eq!(config.jobs.models, ["builtin", "noop", "qwen2.5-coder:7b"]);
+    assert_eq!(config.model.base_url.as_deref(), Some("http://localhost:8000/v1"));
+    assert_eq!(config.model.api_key.as_ref().unwrap().reveal(), "sk-hunter2");
+    assert_eq!(
+        (entry(&config, "model.input_price").0, entry(&config, "model.output_price").0),
+        ("0.25".into(), "3".into())
+    );
+    for text in [config.to_text(), format!("{config:?}"), format!("{:?}", config.entries())] {
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+    let asked = vec![flag("jobs.default_model", "builtin")];
+    let environment = pairs(&[("COPYDESK_MODEL__API_KEY", "sk-hunter2")]);
+    let config = Config::load(Sources { environment, flags: asked, ..sources(&dir) }).unwrap();
+    assert_eq!(config.jobs.default_model, "builtin", "what was asked for is stronger");
+}
+
+#[test]
+fn half_a_model_is_an_error() {
+    for (key, value, missing) in [
+        ("model.provider", "anthropic", "model.name"),
+        ("model.name", "claude", "model.provider"),
+        ("model.api_key", "sk-hunter2", "model.provider"),
+        ("model.base_url", "http://localhost:1", "model.provider"),
+    ] {
+        let found = error(load_flag(key, value));
+        assert!(found.starts_with(&format!("{missing}: is missing")) && !found.contains("hunter2"), "{found}");
     }
 }
 
@@ -157,7 +201,7 @@ fn all_errors_of_all_sources_are_reported_in_order() {
     let dir = Dir::with("copydesk.toml", "log = \"loud\"\nlisten = 4400\n[limits]\nnonsense = true\n");
     let found = lines(Config::load(Sources {
         environment: pairs(&[("COPYDESK_LISTEN", "here"), ("COPYDESK_FOO__BAR", "1")]),
-        flags: vec![flag("runner.workers", "257"), flag("log", "info")],
+        flags: vec![flag("runner.workers", "10001"), flag("log", "info")],
         ..sources(&dir)
     }));
     let starts = [
@@ -166,7 +210,7 @@ fn all_errors_of_all_sources_are_reported_in_order() {
         "limits.nonsense: there is no such setting",
         "foo.bar: there is no such setting",
         "listen: \"here\" is not an address",
-        "runner.workers: \"257\" is not a whole number from 0 to 256 (flag --flag)",
+        "runner.workers: \"10001\" is not a whole number from 0 to 10000 (flag --flag)",
     ];
     assert_eq!(found.len(), starts.len(), "{found:#?}");
     for (line, start) in found.iter().zip(starts) {

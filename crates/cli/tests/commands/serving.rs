@@ -90,9 +90,44 @@ fn a_worker_beside_an_api_server_runs_its_jobs() {
 #[test]
 fn the_demonstration_runs_a_job_to_its_end() {
     let desk = Desk::new();
-    let ran = desk.run(&["demo"]).ok();
-    assert!(ran.out.contains("\"status\": \"completed\""), "{}", ran.out);
+    let ran = desk.run(&["demo", "--exit"]).ok();
+    for part in ["status   completed", "outcome  pr_created", "+Acme Sky prints the address", "`recieve` → `receive`"]
+    {
+        assert!(ran.out.contains(part), "{part} is not in {}", ran.out);
+    }
     assert_eq!(std::fs::read_dir(desk.path()).unwrap().count(), 0, "it leaves nothing behind");
+}
+
+#[test]
+fn the_demonstration_can_be_kept() {
+    let desk = Desk::new();
+    desk.run(&["demo", "--exit", "--folder", "kept"]).ok();
+    let repository = desk.path().join("kept/docs-repository");
+    let branches =
+        Command::new("git").arg("-C").arg(&repository).args(["branch", "--list", "copydesk/*"]).output().unwrap();
+    assert_eq!(String::from_utf8(branches.stdout).unwrap().lines().count(), 1, "the branch is in the repository");
+    let again = desk.run(&["demo", "--exit", "--folder", "kept"]);
+    assert_eq!(again.code, 2, "what is there is not touched: {}", again.err);
+}
+
+#[test]
+fn a_folder_is_checked() {
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path().join("docs")).unwrap();
+    let page = desk.path().join("docs/index.md");
+    std::fs::write(&page, "# Welcome\n\nSee [there](nowhere.md).\n").unwrap();
+    let ran = desk.run(&["check", "."]);
+    assert_eq!(ran.code, 1, "{}", ran.out);
+    assert!(ran.out.starts_with("docs/index.md:3:"), "{}", ran.out);
+    assert!(ran.out.contains("[links]") && ran.out.contains("1 finding"), "{}", ran.out);
+    let found = desk.run(&["check", "--json"]);
+    assert_eq!(found.code, 1);
+    let found: serde_json::Value = serde_json::from_str(&found.out).unwrap();
+    assert_eq!(found["findings"][0]["check"], "links");
+    std::fs::write(&page, "# Welcome\n").unwrap();
+    assert_eq!(desk.run(&["check", ".", "--docs-path", "docs"]).ok().out.trim(), "1 page, 0 findings");
+    assert_eq!(desk.run(&["check", "missing"]).code, 2);
+    assert_eq!(desk.run(&["check", ".", "--docs-path", "missing"]).code, 2);
 }
 
 #[test]

@@ -61,6 +61,7 @@ async fn a_new_job_reads_back_as_it_was_asked_for(desk: Desk) {
             checks: Vec::new(),
             cancel_requested: false,
             turn: 1,
+            turn_message: 1,
             created_at: desk.now(),
             updated_at: desk.now(),
             archived_at: None,

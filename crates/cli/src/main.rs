@@ -27,6 +27,9 @@ use failure::Failure;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// How many jobs work on their repositories at the same moment; the others wait for their turn.
+const BLOCKING_THREADS: usize = 64;
+
 fn main() -> ExitCode {
     let args = Args::parse();
     let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
@@ -74,6 +77,8 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
 
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()
+        // Work on repositories is done on these. Hundreds of them would hold gigabytes and be no faster.
+        .max_blocking_threads(BLOCKING_THREADS)
         .enable_all()
         .build()
         .map_err(|error| Failure::error(format!("cannot start: {error}")))

@@ -21,7 +21,8 @@ fn client<'a>(desk: &'a Desk, server: &'a Serving, project: &'a str, key: &'a st
 async fn story(backend: Backend) {
     let desk = Desk::on(backend).await;
     let (project, key) = desk.project_and_key("Docs");
-    let server = desk.serve(&[]);
+    // Nobody runs the jobs of `later`, so that they wait.
+    let server = desk.serve(&[("COPYDESK_JOBS__MODELS", "builtin,noop,later")]);
     let client = client(&desk, &server, &project, &key);
 
     let done = client.run(&["create", "Fix it", "--model", "noop", "--wait"]).ok();
@@ -30,8 +31,8 @@ async fn story(backend: Backend) {
     let told: Vec<_> = done.err.lines().skip(1).filter_map(|line| line.split(' ').nth(1)).collect();
     assert_eq!(told, ["created", "claimed", "read", "completed"], "one line a change when piped");
 
-    let waiting = client.run(&["create", "Fix it", "--json", "--client-reference", "mine"]).json();
-    assert_eq!((&waiting["status"], &waiting["model"]), (&"active".into(), &"builtin".into()));
+    let waiting = client.run(&["create", "Fix it", "--json", "--client-reference", "mine", "--model", "later"]).json();
+    assert_eq!((&waiting["status"], &waiting["model"]), (&"active".into(), &"later".into()));
     assert_eq!(waiting["clientReference"], "mine");
     let id = waiting["id"].as_str().unwrap();
     assert_eq!(client.run(&["get", id, "--json"]).json()["id"], id);

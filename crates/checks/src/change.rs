@@ -198,6 +198,9 @@ impl<B: Files + ?Sized, N: Files + ?Sized> Change<'_, B, N> {
             if let Err(message) = scope.may_write(path).and_then(|()| scope.may_replace(path, content)) {
                 report(path, message);
             }
+            if scope::brings_code(path, before.as_deref().unwrap_or_default(), now.as_deref().unwrap_or_default()) {
+                report(path, format!("{path} would run code of its own when the documentation is built."));
+            }
         }
         let first = self.changed.first().copied().unwrap_or_default();
         if self.changed.len() > scope.max_files {

@@ -104,6 +104,23 @@ impl Scope {
     }
 }
 
+/// Whether a change brings something into a YAML file that runs when the documentation is built: MkDocs loads its
+/// settings with tags that call Python, runs the programs named under `hooks`, and takes in other files by `INHERIT`.
+pub(crate) fn brings_code(path: &str, before: &[u8], now: &[u8]) -> bool {
+    if !["yml", "yaml"].contains(&paths::extension(path).as_str()) {
+        return false;
+    }
+    let (before, now) = (String::from_utf8_lossy(before), String::from_utf8_lossy(now));
+    let runs = |line: &&str| {
+        let line = line.trim();
+        line.contains("!!python")
+            || line.contains("tag:yaml.org,2002:python")
+            || line.starts_with("%TAG")
+            || ["hooks", "INHERIT"].iter().any(|key| line.trim_start_matches(['"', '\'']).starts_with(key))
+    };
+    now.lines().filter(runs).any(|line| !before.lines().any(|there| there == line))
+}
+
 /// Whether a part of a path means the same on every file system: some drop dots and spaces at the end, and take some
 /// characters for separators.
 fn is_plain(part: &str) -> bool {

@@ -262,3 +262,15 @@ fn lines_that_differ_are_counted() {
     assert_eq!(changed_lines(b"a\nb\n", b"b\na\n"), 0);
     assert_eq!(changed_lines(b"", b"a\nb\n"), 2);
 }
+
+#[test]
+fn settings_cannot_be_made_to_run_code() {
+    let brings = |before: &str, now: &str| brings_code("mkdocs.yml", before.as_bytes(), now.as_bytes());
+    assert!(brings("nav: []\n", "nav: []\nx: !!python/object/apply:os.system [\"id\"]\n"));
+    assert!(brings("nav: []\n", "nav: []\nhooks:\n  - docs/evil.py\n"));
+    assert!(brings("nav: []\n", "INHERIT: ../other.yml\nnav: []\n"));
+    assert!(brings("", "%TAG !p! tag:yaml.org,2002:python/\n"));
+    let emoji = "emoji: !!python/name:material.extensions.emoji.twemoji\n";
+    assert!(!brings(emoji, &format!("{emoji}nav:\n  - index.md\n")), "what was there stays");
+    assert!(!brings_code("docs/a.md", b"", b"!!python"));
+}

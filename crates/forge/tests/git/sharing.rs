@@ -64,3 +64,39 @@ async fn many_jobs_commit_and_push_at_once() {
     assert_eq!(sandbox.remote(&["branch", "--list", "copydesk/*"]).lines().count(), 6);
     sandbox.remote(&["fsck", "--strict"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pushes_to_one_repository_do_not_crowd_it() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let sandbox = Sandbox::with(&[("a.md", "1\n")]);
+    let (running, seen) = (sandbox.path("running"), sandbox.path("seen"));
+    std::fs::create_dir(&running).unwrap();
+    // Says how many pushes are at it at the same moment; slow, so that they would meet.
+    let hook = sandbox.path("remote.git/hooks/pre-receive");
+    let script = format!(
+        "#!/bin/sh\ntouch '{0}'/$$\nls '{0}' | wc -l >> '{1}'\nsleep 0.2\nrm '{0}'/$$\n",
+        running.display(),
+        seen.display()
+    );
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, script).unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mirror = sandbox.mirror().await;
+    let base = mirror.fetch("main").await.unwrap();
+    let pushes: Vec<_> = (0..12)
+        .map(|number| {
+            let mirror = mirror.clone();
+            tokio::spawn(async move {
+                let commit = mirror.commit(&base, &[put(&format!("d/{number}.md"), "x\n")], "m", NOW).unwrap();
+                mirror.push(&commit, &format!("copydesk/{number}"), None).await.unwrap();
+            })
+        })
+        .collect();
+    for push in pushes {
+        push.await.unwrap();
+    }
+    let counts = std::fs::read_to_string(&seen).unwrap();
+    let most = counts.lines().map(|line| line.trim().parse::<usize>().unwrap()).max().unwrap();
+    assert!((2..=4).contains(&most), "{most} at once: {counts:?}");
+}

@@ -33,7 +33,8 @@ pub(crate) struct EventView {
     /// Counts up from 1 in each job.
     id: u32,
     /// What happened: `created`, `message`, `claimed`, `cancelling`, `retrying`, `released`, `completed`, `failed`,
-    /// `archived`, or the name of a step.
+    /// `archived`; the steps of a documentation job `prepared`, `edited`, `committed`, `pushed`, `opened`; and on the way
+    /// `model_call`, `tool_call`, `plan`, `repairing`, `chore`. There may be more.
     r#type: String,
     /// When.
     #[schema(value_type = String, format = DateTime)]

@@ -37,8 +37,8 @@ pub(crate) struct JobView<'a> {
     #[schema(required)]
     title: Option<&'a str>,
     usage: UsageView,
-    /// The docs checks of the job.
-    #[schema(value_type = Vec<Object>)]
+    /// The docs checks of the job, each compared with the base: what was broken before does not count.
+    #[schema(value_type = Vec<JobCheck>)]
     checks: &'a [serde_json::Value],
     /// The branch that the job starts from.
     base_ref: &'a str,
@@ -76,6 +76,39 @@ pub(crate) struct UsageView {
     /// Cost in US dollars, where the model's prices are known.
     #[schema(required)]
     cost_usd: Option<f64>,
+}
+
+/// What a docs check says of the job's change
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[allow(dead_code, reason = "describes what `docs_job::review` writes")]
+pub(crate) struct JobCheck {
+    /// Its name.
+    #[schema(example = "links")]
+    check: String,
+    /// Whether there was anything for it to look at.
+    ran: bool,
+    /// How many findings are there now that were not before.
+    new_findings: u64,
+    /// How many findings of before are gone.
+    repaired: u64,
+    /// The first of the new findings.
+    #[schema(required = false)]
+    findings: Vec<JobFinding>,
+}
+
+/// A place where something is wrong
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "describes what `docs_job::review` writes")]
+pub(crate) struct JobFinding {
+    /// The file.
+    path: String,
+    /// The line, from 1.
+    line: u32,
+    /// The column in characters, from 1.
+    column: u32,
+    /// What is wrong.
+    message: String,
 }
 
 /// Where a job stands. Poll until it is `completed`, `archived` or `failed`

@@ -99,6 +99,10 @@ async fn secrets_show_nowhere(stage: &Stage) {
         .reply(Reply::of_call("finish", finish()));
     let server = ModelServer::builder().script("good", script).start().await;
     let (repo, other) = (site(), GitRepo::new([("docs/index.md", "# Planted: the other project's secret\n")]));
+    // In the middle of a push: what every user of the machine can see, and what git's children are given.
+    let processes = repo.path().join("processes");
+    let look = format!("#!/bin/sh\ncat /proc/[0-9]*/cmdline > '{0}' 2>/dev/null\nenv >> '{0}'\n", processes.display());
+    repo.hook("pre-receive", &look);
     let app = app(stage, settings(&server)).await;
     let project = app.project_with("Docs", |new| new.repository = of(&repo)).await;
     app.project_with("Other", |new| new.repository = of(&other)).await;
@@ -122,6 +126,9 @@ async fn secrets_show_nowhere(stage: &Stage) {
     seen.extend(read_all(&other_project, &failed_id).await);
     seen.push(repo.message(job["branch"].as_str().unwrap()));
     seen.push(log.text());
+    let processes = String::from_utf8_lossy(&std::fs::read(&processes).unwrap()).into_owned();
+    assert!(processes.contains("--force-with-lease"), "the push was looked at: {processes}");
+    seen.push(processes);
     seen.push(repo.git(&["config", "--list"]));
     for planted in [KEY, "sk-planted-wrong-key", "the other project's secret", project.key.secret.as_str()] {
         let found = seen.iter().find(|text| text.contains(planted));

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 use crate::stage::Stage;
 
+mod later;
+
 behaviours! {
     a_job_becomes_a_pull_request,
     a_change_that_changes_nothing_leaves_no_branch,
@@ -33,15 +35,6 @@ behaviours! {
     too_large_a_change_is_refused,
     many_jobs_at_once_keep_apart,
     a_failed_job_can_be_tried_again,
-    what_could_not_be_pushed_goes_out_with_the_next_message,
-    what_could_not_be_pushed_goes_out_even_if_nothing_is_added,
-    a_later_round_that_could_not_be_pushed_is_not_lost,
-    a_push_that_was_applied_but_not_recorded_is_taken_up,
-    a_branch_that_was_deleted_is_made_again,
-    what_somebody_else_pushed_is_kept,
-    a_failed_prompt_is_not_tried_again_with_the_next,
-    a_refused_change_is_not_on_the_page,
-    nothing_is_opened_for_a_job_that_was_archived,
     an_editor_that_fails_for_now_is_tried_again,
     the_page_of_a_pull_request_shows_only_text,
     a_prompt_in_a_pull_request_calls_nobody,
@@ -514,164 +507,4 @@ async fn a_prompt_in_a_pull_request_calls_nobody(stage: &Stage) {
     assert!(!message.contains("@maintainer") && !message.contains("Fixes #12"), "{message}");
     let page = page(&project, &job).await;
     assert!(!page.contains("Fixes #12"), "{page}");
-}
-
-/// A repository that takes no pushes until `open_repository`.
-fn close_repository(repo: &GitRepo) {
-    repo.hook("pre-receive", "#!/bin/sh\necho closed >&2\nexit 1\n");
-}
-
-fn open_repository(repo: &GitRepo) {
-    std::fs::remove_file(repo.path().join("hooks/pre-receive")).unwrap();
-}
-
-async fn what_could_not_be_pushed_goes_out_with_the_next_message(stage: &Stage) {
-    let repo = site();
-    close_repository(&repo);
-    let project = project_on(stage, &repo, TestEditor::writing()).await;
-    let failed = ended(&project, "docs/one.md = # One\\n", "failed").await;
-    open_repository(&repo);
-    project.message(id(&failed), "docs/two.md = # Two\\n").await.expect(200);
-    let job = project.until(id(&failed), "completed").await;
-    assert_eq!(job["outcome"], "pr_created");
-    let branch = branch(&repo);
-    assert!(repo.text(&branch, "docs/one.md").is_some() && repo.text(&branch, "docs/two.md").is_some());
-}
-
-async fn what_could_not_be_pushed_goes_out_even_if_nothing_is_added(stage: &Stage) {
-    let repo = site();
-    close_repository(&repo);
-    let project = project_on(stage, &repo, TestEditor::writing()).await;
-    let failed = ended(&project, "docs/one.md = # One\\n", "failed").await;
-    open_repository(&repo);
-    project.message(id(&failed), "try again").await.expect(200);
-    let job = project.until(id(&failed), "completed").await;
-    assert_eq!((&job["outcome"], &job["branch"]), (&json!("pr_created"), &json!(branch(&repo))));
-    assert!(job["prLink"].is_string());
-}
-
-async fn a_later_round_that_could_not_be_pushed_is_not_lost(stage: &Stage) {
-    let repo = site();
-    let project = project_on(stage, &repo, TestEditor::writing()).await;
-    let first = ended(&project, "docs/one.md = # One\\n", "completed").await;
-    close_repository(&repo);
-    project.message(id(&first), "docs/two.md = # Two\\n").await.expect(200);
-    project.until(id(&first), "failed").await;
-    open_repository(&repo);
-    project.message(id(&first), "docs/three.md = # Three\\n").await.expect(200);
-    let job = project.until(id(&first), "completed").await;
-    assert_eq!(job["prLink"], first["prLink"]);
-    let branch = branch(&repo);
-    for path in ["docs/one.md", "docs/two.md", "docs/three.md"] {
-        assert!(repo.text(&branch, path).is_some(), "{path} is lost");
-    }
-    assert_eq!(repo.commits(&branch, "main").len(), 3);
-}
-
-async fn a_push_that_was_applied_but_not_recorded_is_taken_up(stage: &Stage) {
-    let repo = site();
-    let mark = repo.path().join("applied");
-    // By then the branch is there; git waits for the hook.
-    let script =
-        format!("#!/bin/sh\ntouch '{}'\nn=0\nwhile [ $n -lt 300 ]; do sleep 0.1; n=$((n+1)); done\n", mark.display());
-    repo.hook("post-receive", &script);
-    let project = project_on(stage, &repo, TestEditor::writing()).await;
-    let id = project.create("docs/one.md = # One\\n").await["id"].as_str().unwrap().to_owned();
-    eventually("the push is applied", async || mark.exists().then_some(())).await;
-    project.cancel(&id).await.expect(200);
-    let job = project.until(&id, "failed").await;
-    assert_eq!((&job["outcome"], &job["prLink"]), (&json!("cancelled"), &Value::Null));
-    std::fs::remove_file(repo.path().join("hooks/post-receive")).unwrap();
-    project.message(&id, "docs/two.md = # Two\\n").await.expect(200);
-    let job = project.until(&id, "completed").await;
-    let branch = branch(&repo);
-    assert_eq!((&job["outcome"], &job["branch"]), (&json!("pr_created"), &json!(branch)));
-    assert_eq!(repo.text(&branch, "docs/two.md").unwrap(), "# Two\n");
-}
-
-async fn a_branch_that_was_deleted_is_made_again(stage: &Stage) {
-    let repo = site();
-    let project = project_on(stage, &repo, TestEditor::writing()).await;
-    let first = ended(&project, "docs/one.md = # One\\n", "completed").await;
-    let branch = branch(&repo);
-    repo.git(&["branch", "-D", &branch]);
-    project.message(id(&first), "docs/two.md = # Two\\n").await.expect(200);
-    let job = project.until(id(&first), "completed").await;
-    assert_eq!((&job["branch"], &job["prLink"]), (&json!(branch), &first["prLink"]));
-    assert_eq!(repo.text(&branch, "docs/two.md").unwrap(), "# Two\n");
-}
-
-async fn what_somebody_else_pushed_is_kept(stage: &Stage) {
-    let repo = site();
-    let project = project_on(stage, &repo, TestEditor::writing()).await;
-    let first = ended(&project, "docs/one.md = # One\\n", "completed").await;
-    let branch = branch(&repo);
-    let theirs = [("docs/theirs.md".to_owned(), copydesk_testkit::GitEntry::File(b"# Theirs\n".to_vec()))];
-    repo.commit(&branch, "Add a page by hand", theirs);
-    project.message(id(&first), "docs/two.md = # Two\\n").await.expect(200);
-    project.until(id(&first), "completed").await;
-    for path in ["docs/one.md", "docs/theirs.md", "docs/two.md"] {
-        assert!(repo.text(&branch, path).is_some(), "{path} is lost");
-    }
-    assert_eq!(repo.commits(&branch, "main").len(), 3);
-}
-
-async fn a_failed_prompt_is_not_tried_again_with_the_next(stage: &Stage) {
-    let repo = site();
-    let (editor, mut gate) = TestEditor::writing().gated();
-    let project = project_on(stage, &repo, editor).await;
-    let id = project.create("src/a.rs = x").await["id"].as_str().unwrap().to_owned();
-    gate.arrived().await;
-    project.message(&id, "src/b.rs = x").await.expect(200);
-    project.cancel(&id).await.expect(200);
-    project.until(&id, "failed").await;
-    project.message(&id, "docs/new.md = # New\\n").await.expect(200);
-    gate.arrived().await;
-    gate.open();
-    let job = project.until(&id, "completed").await;
-    assert_eq!(job["outcome"], "pr_created");
-    assert_eq!(repo.text(&branch(&repo), "docs/new.md").unwrap(), "# New\n");
-}
-
-async fn a_refused_change_is_not_on_the_page(stage: &Stage) {
-    let repo = site();
-    let app = app_with(stage, TestEditor::writing()).await;
-    let project = app
-        .project_with("Docs", |new| {
-            new.repository = of(&repo);
-            new.on_findings = OnFindings::Fail;
-        })
-        .await;
-    let first = ended(&project, "docs/new.md = # New\\n", "completed").await;
-    project.message(id(&first), "docs/new.md = # New\\n\\n[Broken](planted-and-refused.md)\\n").await.expect(200);
-    let job = project.until(id(&first), "failed").await;
-    assert_eq!(job["outcome"], "checks_failed");
-    assert!(diff(&project, id(&first)).await.contains("planted-and-refused"));
-    let page = page(&project, &first).await;
-    assert!(page.contains("+# New") && !page.contains("planted-and-refused"), "{page}");
-}
-
-async fn nothing_is_opened_for_a_job_that_was_archived(stage: &Stage) {
-    let repo = site();
-    let mark = repo.path().join("pushing");
-    let project = project_on(stage, &repo, TestEditor::writing()).await;
-    let body = json!({ "prompt": "docs/new.md = # New\\n", "openPullRequest": false });
-    let id = project.try_create(body).await.expect(201)["id"].as_str().unwrap().to_owned();
-    project.until(&id, "completed").await;
-    let script = format!(
-        "#!/bin/sh\ntouch '{0}'\nn=0\nwhile [ ! -e '{0}.go' ] && [ $n -lt 300 ]; do sleep 0.1; n=$((n+1)); done\n",
-        mark.display()
-    );
-    repo.hook("pre-receive", &script);
-    let opening = async { open(&project, &id).await };
-    let archiving = async {
-        eventually("the push has begun", async || mark.exists().then_some(())).await;
-        project.archive(&id).await.expect(200);
-        std::fs::write(mark.with_extension("go"), "").unwrap();
-    };
-    let (answer, ()) = tokio::join!(opening, archiving);
-    assert_ne!(answer.status, 200, "{}", answer.text());
-    let job = project.get(&id).await.expect(200);
-    assert_eq!((&job["status"], &job["prLink"]), (&json!("archived"), &Value::Null));
-    assert_eq!(project.event_types(&id).await.last().unwrap(), "archived");
 }

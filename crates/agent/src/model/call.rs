@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use genai::chat::ChatRequest;
@@ -23,7 +24,7 @@ pub(super) enum NoAnswer {
 
 /// Asks until there is an answer or no hope for one.
 pub(super) async fn ask(
-    line: &Line,
+    line: &Arc<Line>,
     request: ChatRequest,
     key: Option<&Secret>,
     pause: Duration,

@@ -10,6 +10,8 @@ mod request;
 mod settings;
 mod trouble;
 
+use std::sync::Arc;
+
 use futures_util::future::{BoxFuture, FutureExt};
 
 use crate::machine::Limits;
@@ -26,7 +28,7 @@ const LEAST_ROOM: usize = 2_000;
 /// Edits by asking a language model.
 pub struct ModelEditor {
     settings: ModelSettings,
-    line: Line,
+    line: Arc<Line>,
     reviewer: Reviewer,
     random: fn() -> f64,
     /// What rules and tools take in every request.
@@ -36,7 +38,7 @@ pub struct ModelEditor {
 impl ModelEditor {
     /// An editor with these settings, or what is wrong with them.
     pub fn new(settings: ModelSettings) -> Result<Self, String> {
-        let line = Line::new(&settings)?;
+        let line = Arc::new(Line::new(&settings)?);
         let tools = tools::definitions();
         let tool_bytes: usize = tools
             .iter()

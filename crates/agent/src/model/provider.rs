@@ -1,4 +1,6 @@
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -34,6 +36,23 @@ pub(super) struct Heard {
     pub(super) usage: Option<(u64, u64)>,
 }
 
+/// A task that ends with whoever waits for it.
+struct OwnTask(tokio::task::JoinHandle<Result<Heard, Trouble>>);
+
+impl Future for OwnTask {
+    type Output = Result<Heard, Trouble>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(context).map(|ended| ended.unwrap_or(Err(Trouble::Garbled)))
+    }
+}
+
+impl Drop for OwnTask {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 impl Line {
     pub(super) fn new(settings: &ModelSettings) -> Result<Self, String> {
         if settings.name.trim().is_empty() || settings.name.contains("::") {
@@ -65,10 +84,14 @@ impl Line {
     }
 
     /// Asks once. Dropping the future closes the connection.
-    pub(super) async fn ask(&self, request: ChatRequest, key: Option<&Secret>) -> Result<Heard, Trouble> {
-        // The library logs what providers say, which could hold the key.
-        let asking = self.ask_aloud(request, key).with_subscriber(tracing::Dispatch::none());
-        tokio::time::timeout(LONGEST_CALL, asking).await.unwrap_or_else(|_| Err(trouble::unreachable_provider()))
+    pub(super) async fn ask(self: &Arc<Self>, request: ChatRequest, key: Option<&Secret>) -> Result<Heard, Trouble> {
+        let (line, key) = (Arc::clone(self), key.cloned());
+        let asking = async move { line.ask_aloud(request, key.as_ref()).await };
+        // The library logs what providers say, which could hold the key. And it may be busy for minutes without a pause
+        // with an answer that has no end of line, so it has a task of its own: the job, its lease and its cancelling
+        // must not wait for it.
+        let task = OwnTask(tokio::spawn(asking.with_subscriber(tracing::Dispatch::none())));
+        tokio::time::timeout(LONGEST_CALL, task).await.unwrap_or_else(|_| Err(trouble::unreachable_provider()))
     }
 
     async fn ask_aloud(&self, request: ChatRequest, key: Option<&Secret>) -> Result<Heard, Trouble> {

@@ -199,3 +199,21 @@ async fn a_key_is_read_once_a_turn_where_it_may_block() {
     assert!(project == "p" && *thread != std::thread::current().id());
     assert!(stub.asked().iter().all(|asked| asked.headers.contains(KEY)));
 }
+
+#[test]
+fn an_endless_line_holds_up_only_its_own_call() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(3).enable_all().build().unwrap();
+    let took = runtime.block_on(async {
+        // The library goes over all of it again with every piece that comes, without a pause.
+        let stub = Stub::new([Reply::Flood(4000)]).await;
+        let before = std::time::Instant::now();
+        let pages = Pages::with_prompt("Go.");
+        let ended =
+            tokio::time::timeout(Duration::from_millis(500), edit(&editor(&stub, Provider::OpenAi), &pages)).await;
+        assert!(ended.is_err(), "it is still at it");
+        before.elapsed()
+    });
+    // What is still at it is not waited for.
+    runtime.shutdown_background();
+    assert!(took < Duration::from_secs(4), "the time limit came after {took:?}");
+}

@@ -19,6 +19,8 @@ pub enum Reply {
     Silence,
     /// Headers and the beginning of a stream, then nothing.
     Stall(String),
+    /// A stream with one line that does not end, in small pieces: so many of 8,192 bytes.
+    Flood(usize),
 }
 
 /// What was asked.
@@ -81,6 +83,7 @@ async fn serve(
         Reply::Cut(body) => format!("{head}content-length: {}\r\n\r\n{body}", body.len() + 999),
         Reply::Stall(body) => format!("{head}content-length: {}\r\n\r\n{body}", body.len() + 999),
         Reply::Silence => String::new(),
+        Reply::Flood(_) => format!("{head}\r\ndata: "),
         Reply::Status(status, headers, body) => format!(
             "HTTP/1.1 {status} x\r\ncontent-type: application/json\r\nconnection: close\r\n{headers}content-length: {}\r\n\r\n{body}",
             body.len()
@@ -88,6 +91,15 @@ async fn serve(
     };
     let _ = stream.write_all(bytes.as_bytes()).await;
     let _ = stream.flush().await;
+    if let Reply::Flood(pieces) = reply {
+        for _ in 0..pieces {
+            if stream.write_all(&[b'x'; 8192]).await.is_err() {
+                break;
+            }
+            // Lets the other side read what there is, so that it comes in pieces.
+            tokio::task::yield_now().await;
+        }
+    }
     if matches!(reply, Reply::Silence | Reply::Stall(_)) {
         let mut rest = [0; 16];
         while stream.read(&mut rest).await.is_ok_and(|count| count > 0) {}

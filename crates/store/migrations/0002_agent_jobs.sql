@@ -33,6 +33,8 @@ CREATE TABLE rounds (
     branch        TEXT,
     commit_id     TEXT,
     pushed_at     {int},
+    -- Its commit is not to go out any more: the job was cancelled, or its prompts were done again.
+    dropped_at    {int},
     PRIMARY KEY (job_id, number)
 ) {strict};
 

@@ -132,6 +132,12 @@ impl Store {
         self.write(move |c| Box::pin(async move { Ok(hold(c, &permit).await?.map(drop)) })).await
     }
 
+    /// Records that the commit of a round has another id than it had: it was made again, with other settings.
+    pub async fn record_remade(&self, permit: &Permit, round: u32, commit: &str) -> Result<Result<(), LeaseLost>> {
+        let (permit, commit) = (permit.clone(), commit.to_owned());
+        self.write(move |c| Box::pin(remade(c, permit, round, commit))).await
+    }
+
     /// Records that the branch of a round is on the code host.
     pub async fn record_published(&self, permit: &Permit, round: u32) -> Result<Result<(), LeaseLost>> {
         let (permit, now) = (permit.clone(), self.now());
@@ -232,7 +238,8 @@ async fn begin(
     if job.status != Status::Completed {
         return Ok(Some(Publishing::NotCompleted(job.status)));
     }
-    let sql = "SELECT pushed_at FROM rounds WHERE job_id = $1 AND commit_id IS NOT NULL ORDER BY number DESC LIMIT 1";
+    let sql = "SELECT pushed_at FROM rounds WHERE job_id = $1 AND commit_id IS NOT NULL \
+               AND dropped_at IS NULL ORDER BY number DESC LIMIT 1";
     let Some(row) = c.row(sql, values![&job.id]).await? else { return Ok(Some(Publishing::NothingChanged)) };
     if row.opt_int(0)?.is_some() && job.pr_link.is_some() {
         return Ok(Some(Publishing::Done(Box::new(job))));
@@ -249,6 +256,16 @@ async fn begin(
     .await?;
     let permit = Permit::Publisher { job_id: job.id.clone(), token };
     Ok(Some(Publishing::Begun(permit, Box::new(job))))
+}
+
+async fn remade(c: &mut dyn Conn, permit: Permit, round: u32, commit: String) -> Result<Result<(), LeaseLost>> {
+    let job = match hold(c, &permit).await? {
+        Ok(job) => job,
+        Err(lost) => return Ok(Err(lost)),
+    };
+    let sql = "UPDATE rounds SET commit_id = $1 WHERE job_id = $2 AND number = $3";
+    c.run(sql, values![commit, &job.id, round]).await?;
+    Ok(Ok(()))
 }
 
 async fn published(c: &mut dyn Conn, permit: Permit, round: u32, now: Timestamp) -> Result<Result<(), LeaseLost>> {

@@ -29,6 +29,15 @@ pub struct Round {
     pub commit: Option<String>,
     /// Whether the branch is on the code host.
     pub pushed: bool,
+    /// Whether the commit is not to go out any more: the job was cancelled, or its prompts were done again.
+    pub dropped: bool,
+}
+
+impl Round {
+    /// Whether it has a commit that is, or is to go, on the code host.
+    pub fn is_kept(&self) -> bool {
+        self.commit.is_some() && !self.dropped
+    }
 }
 
 /// What came out of a round.
@@ -103,6 +112,8 @@ impl NewEvent {
 pub enum Step {
     /// A round begins, on these commits.
     Prepared(Round),
+    /// A round begins that does again what has not gone out; that is dropped.
+    PreparedAgain(Round),
     /// The editor is done, and the change, if there is one, is committed.
     Edited {
         /// The round.
@@ -158,7 +169,8 @@ impl Store {
 async fn list(c: &mut dyn Conn, job_id: String) -> Result<Vec<Round>> {
     let rows = c
         .rows(
-            "SELECT number, turn, first_message, base_commit, parent_commit, branch, commit_id, pushed_at FROM rounds \
+            "SELECT number, turn, first_message, base_commit, parent_commit, branch, commit_id, pushed_at, dropped_at \
+             FROM rounds \
              WHERE job_id = $1 ORDER BY number",
             values![&job_id],
         )
@@ -192,6 +204,7 @@ fn read_round(row: &Row) -> Result<Round> {
         branch: row.opt_string(5)?,
         commit: row.opt_string(6)?,
         pushed: row.opt_int(7)?.is_some(),
+        dropped: row.opt_int(8)?.is_some(),
     })
 }
 
@@ -210,7 +223,11 @@ fn read_edit(row: &Row) -> Result<Edit> {
 }
 
 async fn diff(c: &mut dyn Conn, job_id: String) -> Result<Option<Vec<u8>>> {
-    let sql = "SELECT diff FROM edits WHERE job_id = $1 AND verdict <> 'unchanged' ORDER BY round DESC LIMIT 1";
+    // One that was refused is shown as long as nothing came after it.
+    let sql = "SELECT e.diff FROM edits e JOIN rounds r ON r.job_id = e.job_id AND r.number = e.round \
+               WHERE e.job_id = $1 AND ((r.commit_id IS NOT NULL AND r.dropped_at IS NULL) OR (e.verdict = 'refused' \
+               AND NOT EXISTS (SELECT 1 FROM edits n WHERE n.job_id = e.job_id AND n.round > e.round))) \
+               ORDER BY e.round DESC LIMIT 1";
     match c.row(sql, values![job_id]).await? {
         Some(row) => Ok(Some(row.bytes(0)?.to_vec())),
         None => Ok(None),
@@ -251,6 +268,10 @@ async fn advance(
 /// Writes a step down and says what is told of it.
 async fn take(c: &mut dyn Conn, job_id: &str, step: Step, now: Timestamp) -> Result<Vec<NewEvent>> {
     match step {
+        Step::PreparedAgain(round) => {
+            drop_unpushed(c, job_id, None, now).await?;
+            Box::pin(take(c, job_id, Step::Prepared(round), now)).await
+        }
         Step::Prepared(round) => {
             insert_round(c, job_id, &round).await?;
             let data = json!({ "round": round.number, "base": round.base_commit, "parent": round.parent_commit });
@@ -326,9 +347,25 @@ async fn pushed(c: &mut dyn Conn, job_id: &str, round: u32, now: Timestamp) -> R
     Ok(vec![NewEvent::new("pushed", json!({ "round": round, "branch": branch }))])
 }
 
-/// The branch exists from now on, and the job shows it.
+/// What was committed and has not gone out is not to go out any more; of one turn of the job, or of all.
+pub(crate) async fn drop_unpushed(c: &mut dyn Conn, job_id: &str, turn: Option<u32>, now: Timestamp) -> Result<()> {
+    c.run(
+        "UPDATE rounds SET dropped_at = $1 WHERE job_id = $2 AND pushed_at IS NULL AND commit_id IS NOT NULL \
+         AND turn = COALESCE($3, turn)",
+        values![now, job_id, turn],
+    )
+    .await
+    .map(drop)
+}
+
+/// The branch exists from now on, and the job shows it. What the round builds upon has gone out with it.
 pub(crate) async fn mark_pushed(c: &mut dyn Conn, job_id: &str, round: u32, now: Timestamp) -> Result<()> {
-    c.run("UPDATE rounds SET pushed_at = $1 WHERE job_id = $2 AND number = $3", values![now, job_id, round]).await?;
+    c.run(
+        "UPDATE rounds SET pushed_at = $1 WHERE job_id = $2 AND number <= $3 AND pushed_at IS NULL \
+         AND commit_id IS NOT NULL AND dropped_at IS NULL",
+        values![now, job_id, round],
+    )
+    .await?;
     c.run(
         "UPDATE jobs SET branch = (SELECT r.branch FROM rounds r WHERE r.job_id = $1 AND r.number = $2) WHERE id = $1",
         values![job_id, round],

@@ -48,17 +48,21 @@ impl History {
                 history.earlier(answer.seen_through, said, &mut ids, number);
             }
         }
-        history.close_earlier(first);
+        history.close_earlier(first, messages);
         history
     }
 
-    /// Says that what was asked before is over.
-    fn close_earlier(&mut self, first: u32) {
+    /// Says that what was asked before is over. What is to be done again, because it came to nothing, is asked again.
+    fn close_earlier(&mut self, first: u32, messages: &[Message]) {
         for prompt in self.prompts.through(first.saturating_sub(1)) {
             self.talk.user(&prompt);
         }
         if self.prompts.shown > 0 {
             self.talk.user(OVER);
+        }
+        let again = messages.iter().filter(|message| (first..=self.prompts.shown).contains(&message.number));
+        for prompt in again.map(as_asked).collect::<Vec<_>>() {
+            self.talk.user(&prompt);
         }
     }
 
@@ -81,6 +85,11 @@ impl History {
             self.talk.results(results);
         }
     }
+}
+
+/// A prompt as the model is to see it.
+fn as_asked(message: &Message) -> String {
+    format!("Request from the user:\n{}", message.prompt)
 }
 
 /// Tokens in and out.
@@ -121,7 +130,7 @@ impl Prompts {
         let mut taken = Vec::new();
         while let Some(message) = self.waiting.pop_front_if(|message| message.number <= number) {
             self.shown = message.number;
-            taken.push(format!("Request from the user:\n{}", message.prompt));
+            taken.push(as_asked(&message));
         }
         taken
     }

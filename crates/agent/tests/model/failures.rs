@@ -217,3 +217,16 @@ fn an_endless_line_holds_up_only_its_own_call() {
     runtime.shutdown_background();
     assert!(took < Duration::from_secs(4), "the time limit came after {took:?}");
 }
+
+#[tokio::test]
+async fn what_came_to_nothing_is_asked_again() {
+    let stub = Stub::new([openai("", &[finish("T")]), openai("", &[finish("T")])]).await;
+    let pages = Pages::with_prompt("Use the new word.");
+    let editor = editor(&stub, Provider::OpenAi);
+    edit(&editor, &pages).await.unwrap();
+    // Another turn that begins with the same prompt: what was made of it could not be used.
+    crate::desk::turn(&editor, &pages, 2, 1).await.unwrap();
+    let asked = stub.asked().pop().unwrap().body.to_string();
+    let (over, again) = (asked.find("is over").unwrap(), asked.rfind("Use the new word.").unwrap());
+    assert!(over < again, "{asked}");
+}

@@ -85,18 +85,25 @@ impl Bench<'_> {
         let Some((round, edit)) = rounds.last().and_then(|round| Some((round, round.edit.as_ref()?))) else {
             return Err(Failure::Retry("the round that was just edited is gone".to_owned()));
         };
+        // Something that was committed before and has not gone out, perhaps because the push failed then.
+        let kept = rounds.iter().rev().find(|round| round.is_kept());
+        let waits = kept.is_some_and(|round| !round.pushed || self.task.job.pr_link.is_none());
+        // A prompt that changed nothing more does not take away what this turn has done.
+        let of_this_turn = kept.is_some_and(|round| round.turn == self.task.job.turn);
+        let goes_on = edit.verdict == Verdict::Unchanged && (waits || of_this_turn);
+        let shown = kept.filter(|_| goes_on).and_then(|round| round.edit.as_ref()).unwrap_or(edit);
         let finish = |outcome, message: String| Finish {
-            title: (!edit.title.is_empty()).then(|| edit.title.clone()),
-            checks: edit.checks.clone(),
+            title: (!shown.title.is_empty()).then(|| shown.title.clone()),
+            checks: shown.checks.clone(),
             ..Finish::new(outcome, message, edit.taken_through)
         };
-        // Something that was committed before and has not gone out, perhaps because the push failed then.
-        let waiting = rounds.iter().rev().find(|round| round.commit.is_some());
-        let waits = waiting.is_some_and(|round| !round.pushed || self.task.job.pr_link.is_none());
         match edit.verdict {
-            Verdict::Unchanged if !waits => return Ok(finish(Outcome::NoChanges, edit.summary.clone())),
+            Verdict::Unchanged if !goes_on => return Ok(finish(Outcome::NoChanges, edit.summary.clone())),
             Verdict::Unchanged => {}
-            Verdict::Refused => return Ok(finish(Outcome::ChecksFailed, review::sentence(edit))),
+            Verdict::Refused => {
+                let is_open = self.task.job.pr_link.is_some();
+                return Ok(finish(Outcome::ChecksFailed, review::sentence(edit, is_open)));
+            }
             Verdict::Good | Verdict::Draft => {}
         }
         if !self.task.job.open_pull_request {
@@ -104,7 +111,7 @@ impl Bench<'_> {
         }
         let link = self.open(rounds).await?;
         Ok(Finish {
-            branch: waiting.or(Some(round)).and_then(|round| round.branch.clone()),
+            branch: kept.or(Some(round)).and_then(|round| round.branch.clone()),
             pr_link: Some(link),
             ..finish(Outcome::PrCreated, edit.summary.clone())
         })

@@ -116,6 +116,9 @@ impl Publication<'_> {
         if round.pushed {
             return Ok(commit);
         }
+        if round.commit.as_deref() != Some(&commit.to_string()) {
+            self.store.record_remade(self.permit, round.number, &commit.to_string()).await??;
+        }
         let is_first = rounds.iter().filter(|one| one.number < round.number).all(|one| !one.pushed);
         let expect = (!is_first).then(|| commit_id(&round.parent_commit)).transpose()?;
         self.leave().await?;
@@ -136,7 +139,10 @@ impl Publication<'_> {
                 "Somebody else has pushed to {branch} while the job was running; send a message to go on from there."
             ))
         };
-        let Some(tip) = self.mirror.find_branch(branch).await? else {
+        let tip = self.mirror.find_branch(branch).await?;
+        // That took a while.
+        self.leave().await?;
+        let Some(tip) = tip else {
             return Ok(self.mirror.push(commit, branch, None).await?);
         };
         if tip == *commit {
@@ -147,7 +153,8 @@ impl Publication<'_> {
         }
         let (there, ours) = (self.mirror.commit_info(&tip)?, self.mirror.commit_info(commit)?);
         let trailer = format!("Copydesk-Job: {}", self.job.id);
-        if there.parents != ours.parents || !there.message.contains(&trailer) {
+        let same = there.parents == ours.parents && there.tree == ours.tree;
+        if !same || !there.message.contains(&trailer) {
             return Err(moved());
         }
         Ok(self.mirror.push(commit, branch, Some(&tip)).await?)
@@ -201,7 +208,7 @@ impl Publication<'_> {
 
     /// The last round with a commit, and its branch.
     fn last<'r>(&self, rounds: &'r [Round]) -> Result<(&'r Round, &'r str), Failure> {
-        let last = rounds.iter().rev().find(|round| round.commit.is_some()).ok_or_else(nothing)?;
+        let last = rounds.iter().rev().find(|round| round.is_kept()).ok_or_else(nothing)?;
         Ok((last, last.branch.as_deref().ok_or_else(nothing)?))
     }
 

@@ -128,15 +128,16 @@ fn place_and_message(finding: &Value) -> String {
 }
 
 /// What is said of a change that the project does not accept.
-pub(super) fn sentence(edit: &Edit) -> String {
+pub(super) fn sentence(edit: &Edit, is_open: bool) -> String {
+    let what = if is_open { "The change was not added to the pull request" } else { "No pull request was opened" };
     let count: u64 = edit.checks.iter().filter_map(|check| check["newFindings"].as_u64()).sum();
     let mut findings = edit.checks.iter().filter_map(|check| check["findings"].as_array()).flatten();
     let noun = if count == 1 { "finding" } else { "findings" };
     match findings.next() {
         Some(first) => {
             let first = place_and_message(first);
-            format!("No pull request was opened: the docs checks have {count} new {noun}; the first is {first}")
+            format!("{what}: the docs checks have {count} new {noun}; the first is {first}")
         }
-        None => "No pull request was opened, because the change did not pass the docs checks.".to_owned(),
+        None => format!("{what}, because the change did not pass the docs checks."),
     }
 }

@@ -6,7 +6,7 @@ use copydesk_agent::{Assignment, EditFailure, Edited, Editor};
 use copydesk_checks::Scope;
 use copydesk_domain::Job;
 use copydesk_forge::{CommitId, FileChange, Mirror, Workspace, branch_name, commit_message};
-use copydesk_store::{Edit, Round, Step, Verdict};
+use copydesk_store::{Edit, Permit, Round, Step, Verdict};
 
 use super::failure::aside;
 use super::notebook::JobNotebook;
@@ -45,7 +45,7 @@ impl Bench<'_> {
     /// Begins a round after those `before`.
     async fn prepare(&self, before: &[Round]) -> Result<Round, Failure> {
         let task = self.task;
-        let last_commit = before.iter().rev().find(|round| round.commit.is_some());
+        let last_commit = before.iter().rev().find(|round| round.is_kept());
         let (base, start) = match last_commit {
             Some(last) => (last.base_commit.clone(), self.tip(before, last).await?),
             None => {
@@ -62,13 +62,16 @@ impl Bench<'_> {
             turn: task.job.turn,
             first_message,
             base_commit: base,
-            parent_commit: start.parent,
+            parent_commit: start.parent.clone(),
             edit: None,
-            branch: last_commit.and_then(|round| round.branch.clone()),
+            // Also that of a round whose commit was dropped: a job has one branch.
+            branch: before.iter().rev().find_map(|round| round.branch.clone()),
             commit: None,
             pushed: false,
+            dropped: false,
         };
-        task.advance(Step::Prepared(round.clone()), Vec::new()).await?;
+        let begin = if start.again.is_some() { Step::PreparedAgain } else { Step::Prepared };
+        task.advance(begin(round.clone()), Vec::new()).await?;
         Ok(round)
     }
 
@@ -83,10 +86,14 @@ impl Bench<'_> {
         match there.filter(|tip| !ours(tip)) {
             None => {
                 let parent = restore(self.mirror, self.task.job, before, last).await?.to_string();
+                if last.commit.as_ref() != Some(&parent) {
+                    let permit = Permit::Lease(self.task.lease().clone());
+                    self.task.store().record_remade(&permit, last.number, &parent).await??;
+                }
                 Ok(Start { parent, again: None })
             }
             Some(tip) => {
-                let waiting = before.iter().filter(|round| round.commit.is_some() && !round.pushed);
+                let waiting = before.iter().filter(|round| round.is_kept() && !round.pushed);
                 Ok(Start { parent: tip.to_string(), again: waiting.map(|round| round.first_message).min() })
             }
         }
@@ -135,8 +142,12 @@ impl Bench<'_> {
     async fn fetch_again(&self, round: &Round, before: &[Round]) -> Result<(), Failure> {
         if round.number == 1 || round.parent_commit == round.base_commit {
             self.mirror.fetch(&self.task.job.base_ref).await?;
-        } else if let Some(last) = before.iter().rev().find(|round| round.commit.is_some()) {
-            self.tip(before, last).await?;
+        } else if let Some(last) = before.iter().rev().find(|round| round.is_kept()) {
+            if let Some(branch) = &last.branch {
+                // Whether it is still there does not matter.
+                self.mirror.find_branch(branch).await?;
+            }
+            restore(self.mirror, self.task.job, before, last).await?;
         }
         if self.mirror.has_commit(&commit_id(&round.parent_commit)?) {
             return Ok(());

@@ -2,7 +2,7 @@ use copydesk_domain::{Command, Job, Outcome, Refusal, Status, Timestamp};
 use serde_json::json;
 
 use crate::conn::{Conn, Result, values};
-use crate::{Change, Store, events, outbox};
+use crate::{Change, Store, events, outbox, rounds};
 
 impl Store {
     /// Cancels an active job. One that nobody runs ends at once; one that is running ends when its worker, which is
@@ -97,6 +97,10 @@ pub(crate) async fn end(c: &mut dyn Conn, job: &Job, ending: Ending, now: Timest
         values![status.as_str(), ending.outcome.as_str(), message.clone(), now, &job.id],
     )
     .await?;
+    if ending.outcome == Outcome::Cancelled {
+        // Nothing of a cancelled turn goes out later.
+        rounds::drop_unpushed(c, &job.id, Some(job.turn), now).await?;
+    }
     let data = json!({ "outcome": ending.outcome, "message": message });
     events::append(c, &job.id, status.as_str(), data, now).await?;
     let kind = if status == Status::Completed { "job.completed" } else { "job.failed" };

@@ -50,6 +50,7 @@ async fn ready(desk: &Desk, project: &str) -> String {
         branch: None,
         commit: None,
         pushed: false,
+        dropped: false,
     };
     let edit = Edit {
         title: "Fix".to_owned(),

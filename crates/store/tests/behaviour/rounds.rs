@@ -12,6 +12,8 @@ behaviours! {
     the_branch_shows_once_it_is_pushed,
     the_link_is_kept_but_not_shown_while_the_job_runs,
     the_diff_is_that_of_the_last_change,
+    a_push_takes_along_what_it_builds_upon,
+    a_cancellation_drops_what_has_not_gone_out,
     an_answer_is_kept_and_paid_once,
     a_cost_is_known_only_if_all_of_it_is,
     an_archived_job_needs_its_answers_no_more,
@@ -32,6 +34,7 @@ fn round(number: u32) -> Round {
         branch: None,
         commit: None,
         pushed: false,
+        dropped: false,
     }
 }
 
@@ -122,18 +125,52 @@ async fn the_link_is_kept_but_not_shown_while_the_job_runs(desk: Desk) {
 async fn the_diff_is_that_of_the_last_change(desk: Desk) {
     let (_, claimed) = begun(&desk).await;
     let id = &claimed.job.id;
-    for (number, verdict, diff) in [
-        (1, Verdict::Good, Some("one")),
-        (2, Verdict::Refused, Some("two")),
-        (3, Verdict::Unchanged, Some("two")),
-        (4, Verdict::Draft, Some("four")),
+    for (number, verdict, made, shown) in [
+        (1, Verdict::Good, "one", "one"),
+        (2, Verdict::Refused, "two", "two"),
+        (3, Verdict::Unchanged, "", "one"),
+        (4, Verdict::Draft, "four", "four"),
     ] {
         advance(&desk, &claimed, Step::Prepared(round(number))).await.unwrap();
-        let edit = Edit { verdict, diff: diff.unwrap().as_bytes().to_vec(), ..edit(&desk) };
-        let step = Step::Edited { round: number, edit: Box::new(edit), commit: None };
-        advance(&desk, &claimed, step).await.unwrap();
-        assert_eq!(desk.store.diff(id).await.unwrap().as_deref(), diff.map(str::as_bytes), "after round {number}");
+        let edit = Edit { verdict, diff: made.as_bytes().to_vec(), ..edit(&desk) };
+        let has_commit = matches!(verdict, Verdict::Good | Verdict::Draft);
+        let commit = has_commit.then(|| ("copydesk/x".to_owned(), format!("c{number}")));
+        advance(&desk, &claimed, Step::Edited { round: number, edit: Box::new(edit), commit }).await.unwrap();
+        let diff = desk.store.diff(id).await.unwrap().unwrap();
+        assert_eq!(String::from_utf8(diff).unwrap(), shown, "after round {number}");
     }
+}
+
+async fn a_push_takes_along_what_it_builds_upon(desk: Desk) {
+    let (_, claimed) = begun(&desk).await;
+    let id = &claimed.job.id;
+    for number in 1..=3 {
+        advance(&desk, &claimed, Step::Prepared(round(number))).await.unwrap();
+        let commit = Some(("copydesk/x".to_owned(), format!("c{number}")));
+        let step = Step::Edited { round: number, edit: Box::new(edit(&desk)), commit };
+        advance(&desk, &claimed, step).await.unwrap();
+    }
+    advance(&desk, &claimed, Step::Pushed { round: 2 }).await.unwrap();
+    let pushed: Vec<_> = desk.store.rounds(id).await.unwrap().iter().map(|round| round.pushed).collect();
+    assert_eq!(pushed, [true, true, false]);
+    advance(&desk, &claimed, Step::PreparedAgain(round(4))).await.unwrap();
+    let dropped: Vec<_> = desk.store.rounds(id).await.unwrap().iter().map(|round| round.dropped).collect();
+    assert_eq!(dropped, [false, false, true, false], "what has gone out stays");
+}
+
+async fn a_cancellation_drops_what_has_not_gone_out(desk: Desk) {
+    let (project, claimed) = begun(&desk).await;
+    let id = &claimed.job.id;
+    advance(&desk, &claimed, Step::Prepared(round(1))).await.unwrap();
+    advance(&desk, &claimed, edited(edit(&desk), Some(("copydesk/x", "c1")))).await.unwrap();
+    desk.store.cancel_job(&project, id).await.unwrap().unwrap().unwrap();
+    assert_eq!(
+        desk.store.finish(&claimed.lease, crate::desk::done(&claimed)).await.unwrap(),
+        Err(LeaseLost::Cancelled)
+    );
+    let rounds = desk.store.rounds(id).await.unwrap();
+    assert!(rounds[0].dropped && !rounds[0].is_kept());
+    assert_eq!(desk.store.diff(id).await.unwrap(), None);
 }
 
 fn answer(said: &[u8], cost_usd: Option<f64>) -> Answer {

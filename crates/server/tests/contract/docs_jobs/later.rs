@@ -8,6 +8,10 @@ use super::{app_with, branch, diff, ended, id, of, open, page, project_on, site}
 use crate::stage::Stage;
 
 behaviours! {
+    what_was_cancelled_does_not_go_out_later,
+    work_that_met_somebody_elses_is_done_again,
+    a_word_of_thanks_does_not_take_the_pull_request_away,
+    a_refused_change_is_shown_until_something_follows,
     what_could_not_be_pushed_goes_out_with_the_next_message,
     what_could_not_be_pushed_goes_out_even_if_nothing_is_added,
     a_later_round_that_could_not_be_pushed_is_not_lost,
@@ -177,4 +181,84 @@ async fn nothing_is_opened_for_a_job_that_was_archived(stage: &Stage) {
     let job = project.get(&id).await.expect(200);
     assert_eq!((&job["status"], &job["prLink"]), (&json!("archived"), &Value::Null));
     assert_eq!(project.event_types(&id).await.last().unwrap(), "archived");
+}
+
+async fn what_was_cancelled_does_not_go_out_later(stage: &Stage) {
+    let repo = site();
+    let mark = repo.path().join("pushing");
+    let script =
+        format!("#!/bin/sh\ntouch '{}'\nn=0\nwhile [ $n -lt 300 ]; do sleep 0.1; n=$((n+1)); done\n", mark.display());
+    repo.hook("pre-receive", &script);
+    let project = project_on(stage, &repo, TestEditor::writing()).await;
+    let id = project.create("docs/one.md = # One\\n").await["id"].as_str().unwrap().to_owned();
+    eventually("the push has begun", async || mark.exists().then_some(())).await;
+    project.cancel(&id).await.expect(200);
+    project.until(&id, "failed").await;
+    open_repository(&repo);
+    project.message(&id, "what would you have changed?").await.expect(200);
+    let job = project.until(&id, "completed").await;
+    assert_eq!((&job["outcome"], &job["prLink"]), (&json!("no_changes"), &Value::Null));
+    assert_eq!(repo.branches(), ["main"]);
+    project.message(&id, "docs/two.md = # Two\\n").await.expect(200);
+    project.until(&id, "completed").await;
+    let branch = branch(&repo);
+    assert_eq!(repo.text(&branch, "docs/one.md"), None, "what was cancelled stays so");
+    assert_eq!(repo.text(&branch, "docs/two.md").unwrap(), "# Two\n");
+}
+
+async fn work_that_met_somebody_elses_is_done_again(stage: &Stage) {
+    let repo = site();
+    let project = project_on(stage, &repo, TestEditor::writing()).await;
+    let first = ended(&project, "docs/one.md = # One\\n", "completed").await;
+    close_repository(&repo);
+    project.message(id(&first), "docs/two.md = # Two\\n").await.expect(200);
+    project.until(id(&first), "failed").await;
+    open_repository(&repo);
+    let branch = branch(&repo);
+    let theirs = [("docs/theirs.md".to_owned(), copydesk_testkit::GitEntry::File(b"# Theirs\n".to_vec()))];
+    repo.commit(&branch, "Add a page by hand", theirs);
+    project.message(id(&first), "go on").await.expect(200);
+    let job = project.until(id(&first), "completed").await;
+    assert_eq!((&job["outcome"], &job["prLink"]), (&json!("pr_created"), &first["prLink"]));
+    for path in ["docs/one.md", "docs/theirs.md", "docs/two.md"] {
+        assert!(repo.text(&branch, path).is_some(), "{path} is lost");
+    }
+    project.message(id(&first), "nothing more").await.expect(200);
+    let job = project.until(id(&first), "completed").await;
+    assert_eq!(job["outcome"], "no_changes", "what was done again does not wait any more: {}", job["message"]);
+}
+
+async fn a_word_of_thanks_does_not_take_the_pull_request_away(stage: &Stage) {
+    let repo = site();
+    let (editor, mut gate) = TestEditor::writing().gated();
+    let project = project_on(stage, &repo, editor).await;
+    let id = project.create("docs/one.md = # One\\n").await["id"].as_str().unwrap().to_owned();
+    gate.arrived().await;
+    project.message(&id, "thanks").await.expect(200);
+    gate.open();
+    gate.arrived().await;
+    gate.open();
+    let job = project.until(&id, "completed").await;
+    assert_eq!((&job["outcome"], &job["title"]), (&json!("pr_created"), &json!("Write what was said")));
+    assert!(job["prLink"].is_string() && !job["checks"].as_array().unwrap().is_empty());
+}
+
+async fn a_refused_change_is_shown_until_something_follows(stage: &Stage) {
+    let repo = site();
+    let app = app_with(stage, TestEditor::writing()).await;
+    let project = app
+        .project_with("Docs", |new| {
+            new.repository = of(&repo);
+            new.on_findings = OnFindings::Fail;
+        })
+        .await;
+    let first = ended(&project, "docs/new.md = # New\\n", "completed").await;
+    project.message(id(&first), "docs/new.md = # New\\n\\n[Broken](refused.md)\\n").await.expect(200);
+    let job = project.until(id(&first), "failed").await;
+    assert!(job["message"].as_str().unwrap().contains("not added to the pull request"), "{}", job["message"]);
+    assert!(diff(&project, id(&first)).await.contains("refused.md"));
+    project.message(id(&first), "never mind").await.expect(200);
+    project.until(id(&first), "completed").await;
+    let diff = diff(&project, id(&first)).await;
+    assert!(diff.contains("+# New") && !diff.contains("refused.md"), "{diff}");
 }

@@ -72,6 +72,7 @@ fn round(number: u32, commit: &str) -> Round {
         branch: Some(branch_name()),
         commit: Some(commit.to_owned()),
         pushed: true,
+        dropped: false,
     }
 }
 

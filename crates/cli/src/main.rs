@@ -17,6 +17,7 @@ mod store;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 
@@ -29,6 +30,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// How many jobs work on their repositories at the same moment; the others wait for their turn.
 const BLOCKING_THREADS: usize = 64;
+
+/// How long the end of the process waits for threads that nobody needs any more.
+const LAST_WAIT: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -51,7 +55,7 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
     };
     let base = args.base_flags();
     let runtime = runtime()?;
-    match args.command {
+    let ended = match args.command {
         Command::Serve(flags) => {
             let config = load([base, flags.values()].concat())?;
             runtime.block_on(serve::serve(config))
@@ -72,7 +76,10 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Command::Job(command) => runtime.block_on(job::run(command, &environment)),
         Command::Check(flags) => check::run(&flags),
         Command::Demo(options) => runtime.block_on(demo::run(options)),
-    }
+    };
+    // What is left of jobs that were cancelled or handed back may be busy for long, and nobody waits for it.
+    runtime.shutdown_timeout(LAST_WAIT);
+    ended
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {

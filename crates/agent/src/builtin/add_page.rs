@@ -39,7 +39,9 @@ pub(crate) fn run(chore: &AddPage, desk: &mut Desk) -> Result<Report, Trouble> {
     let text = content(chore, &path, &title, &pages, desk)?;
     match desk.workspace.write(&path, text) {
         Ok(()) => desk.count_change()?,
-        Err(Refusal::Refused(why)) => return Err(refused(&format!("The page cannot be added: {why}."))),
+        Err(Refusal::Refused(why)) => {
+            return Err(refused(&format!("The page cannot be added: {}.", why.trim_end_matches('.'))));
+        }
         Err(Refusal::Unreadable(error)) => return Err(error.into()),
     }
     report.change(&path, 1, "new");

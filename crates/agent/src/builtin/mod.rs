@@ -31,7 +31,7 @@ use copydesk_domain::Message;
 use copydesk_forge::Workspace;
 use futures_util::future::BoxFuture;
 
-use crate::{Assignment, EditFailure, Edited, Editor, Notebook};
+use crate::{Assignment, EditFailure, Edited, Editor, Notebook, seated};
 use chore::Chore;
 use desk::{Desk, Trouble};
 use report::Report;
@@ -109,8 +109,7 @@ impl Turn<'_> {
     async fn run(&self, chore: &Chore, workspace: Workspace) -> Result<(Workspace, Report), EditFailure> {
         let mut desk = Desk::new(workspace, self.docs_paths, self.max_files, Arc::clone(&self.dropped.0));
         let chore = chore.clone();
-        let work =
-            tokio::task::spawn_blocking(move || do_chore(&chore, &mut desk).map(|report| (desk.workspace, report)));
+        let work = seated(move || do_chore(&chore, &mut desk).map(|report| (desk.workspace, report)));
         match work.await {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(Trouble::Refused(sentence))) => Err(EditFailure::Fatal(sentence)),

@@ -12,7 +12,7 @@ use super::provider::Heard;
 use super::settings::Secret;
 use super::{ModelEditor, events, request};
 use crate::machine::{Call, Effect, Event, Finish, Machine, Ran};
-use crate::{Answer, Assignment, EditFailure, Edited, Notebook, prompt, tools};
+use crate::{Answer, Assignment, EditFailure, Edited, Notebook, prompt, seated, tools};
 
 /// Does what the machine says until it says that it is over.
 pub(super) async fn edit(editor: &ModelEditor, assignment: Assignment<'_>) -> Result<Edited, EditFailure> {
@@ -187,7 +187,7 @@ impl<'a> Desk<'a> {
         let lost = || EditFailure::Fatal("A tool broke down.".to_owned());
         let mut workspace = self.workspace.take().ok_or_else(lost)?;
         let scope = self.scope.clone();
-        let done = tokio::task::spawn_blocking(move || {
+        let done = seated(move || {
             let done = work(&mut workspace, &scope);
             (workspace, done)
         });

@@ -1,3 +1,4 @@
+use copydesk_agent::seated;
 use copydesk_forge::{ForgeError, Trouble};
 
 use crate::runner::Failure;
@@ -6,7 +7,7 @@ use crate::runner::Failure;
 pub(super) async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
-    let done = tokio::task::spawn_blocking(work).await;
+    let done = seated(work).await;
     done.unwrap_or_else(|_| Err(Failure::Retry("the work on the repository broke down".to_owned())))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use copydesk_agent::WorkspaceFiles;
+use copydesk_agent::{WorkspaceFiles, seated};
 use copydesk_checks::{Check, CheckResult, Comparison, Finding, Scope, SiteSettings, check_change};
 use copydesk_domain::OnFindings;
 use copydesk_forge::Workspace;
@@ -53,7 +53,7 @@ pub(super) async fn review(
     let base = bench.mirror.tree(&commit_id(&round.base_commit)?)?;
     let settings = SiteSettings { docs_paths: bench.project.docs_paths.clone() };
     let scope = scope.clone();
-    let checked = tokio::task::spawn_blocking(move || {
+    let checked = seated(move || {
         let (before, now) = (WorkspaceFiles::Base(&*base), WorkspaceFiles::Edited(&workspace));
         check_change(&before, &now, &paths, &settings, &scope)
     });

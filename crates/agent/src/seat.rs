@@ -1,0 +1,48 @@
+use std::sync::{Arc, LazyLock};
+
+use tokio::sync::Semaphore;
+use tokio::task::JoinError;
+
+/// Enough for every processor, and a few more for those who wait for the disk.
+static SEATS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
+    let processors = std::thread::available_parallelism().map_or(2, usize::from);
+    Arc::new(Semaphore::new((2 * processors).max(8)))
+});
+
+/// Runs work that keeps a processor busy on a thread of its own. There are only so many seats, and one is given back when
+/// the work has really ended, also if nobody waits for it any more: what is left of cancelled jobs cannot pile up.
+pub async fn seated<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, JoinError> {
+    // It is never closed, so there is always a seat in the end.
+    let seat = Arc::clone(&SEATS).acquire_owned().await;
+    let working = tokio::task::spawn_blocking(move || {
+        let _seat = seat;
+        work()
+    });
+    working.await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn work_that_nobody_waits_for_keeps_its_seat() {
+        static RUNNING: AtomicUsize = AtomicUsize::new(0);
+        static MOST: AtomicUsize = AtomicUsize::new(0);
+        let seats = SEATS.available_permits();
+        let work = || {
+            let now = RUNNING.fetch_add(1, Ordering::SeqCst) + 1;
+            MOST.fetch_max(now, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(30));
+            RUNNING.fetch_sub(1, Ordering::SeqCst);
+        };
+        for _ in 0..seats * 4 {
+            // Dropped at once, as by a cancellation.
+            let _ = tokio::time::timeout(Duration::from_millis(1), seated(work)).await;
+        }
+        assert!((1..=seats).contains(&MOST.load(Ordering::SeqCst)), "{MOST:?} at once with {seats} seats");
+    }
+}

@@ -273,9 +273,10 @@ async fn published(c: &mut dyn Conn, permit: Permit, round: u32, now: Timestamp)
         Ok(job) => job,
         Err(lost) => return Ok(Err(lost)),
     };
-    rounds::mark_pushed(c, &job.id, round, now).await?;
     c.run("UPDATE jobs SET updated_at = $1 WHERE id = $2", values![now, &job.id]).await?;
-    events::append(c, &job.id, "pushed", json!({ "round": round }), now).await?;
+    for event in rounds::pushed(c, &job.id, round, now).await? {
+        events::append(c, &job.id, event.kind, event.data, now).await?;
+    }
     Ok(Ok(()))
 }
 

@@ -340,7 +340,7 @@ async fn insert_edit(c: &mut dyn Conn, job_id: &str, round: u32, edit: &Edit) ->
     .map(drop)
 }
 
-async fn pushed(c: &mut dyn Conn, job_id: &str, round: u32, now: Timestamp) -> Result<Vec<NewEvent>> {
+pub(crate) async fn pushed(c: &mut dyn Conn, job_id: &str, round: u32, now: Timestamp) -> Result<Vec<NewEvent>> {
     mark_pushed(c, job_id, round, now).await?;
     let row = c.row("SELECT branch FROM jobs WHERE id = $1", values![job_id]).await?;
     let branch = row.map_or(Ok(None), |row| row.opt_string(0))?;
@@ -359,7 +359,7 @@ pub(crate) async fn drop_unpushed(c: &mut dyn Conn, job_id: &str, turn: Option<u
 }
 
 /// The branch exists from now on, and the job shows it. What the round builds upon has gone out with it.
-pub(crate) async fn mark_pushed(c: &mut dyn Conn, job_id: &str, round: u32, now: Timestamp) -> Result<()> {
+async fn mark_pushed(c: &mut dyn Conn, job_id: &str, round: u32, now: Timestamp) -> Result<()> {
     c.run(
         "UPDATE rounds SET pushed_at = $1 WHERE job_id = $2 AND number <= $3 AND pushed_at IS NULL \
          AND commit_id IS NOT NULL AND dropped_at IS NULL",

@@ -122,20 +122,15 @@ impl Bench<'_> {
             edited = editor.edit(assignment) => edited,
             stopped = notebook.keep_writing() => return Err(stopped),
         };
-        let edited = match edited {
-            Ok(edited) => edited,
+        let failure = match edited {
+            Ok(edited) => return self.keep(edited, round, before, &scope, &notebook).await,
             Err(EditFailure::Stopped(_)) => return Err(notebook.why_stopped()),
-            Err(failure) => {
-                // What was told so far is worth keeping, also of work that came to nothing.
-                self.task.tell(notebook.take_told()).await?;
-                return Err(match failure {
-                    EditFailure::Retry(why) => Failure::Retry(why),
-                    EditFailure::Fatal(why) => Failure::Fatal(why),
-                    EditFailure::Stopped(_) => notebook.why_stopped(),
-                });
-            }
+            Err(EditFailure::Retry(why)) => Failure::Retry(why),
+            Err(EditFailure::Fatal(why)) => Failure::Fatal(why),
         };
-        self.keep(edited, round, before, &scope, &notebook).await
+        // What was told so far is worth keeping, also of work that came to nothing.
+        self.task.tell(notebook.take_told()).await?;
+        Err(failure)
     }
 
     /// The commit to work on is not in this machine's mirror: gets it from the code host, or makes it again.

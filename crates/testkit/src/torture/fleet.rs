@@ -21,6 +21,9 @@ pub(super) struct Life {
     pub(super) stops: Vec<(u64, u64)>,
 }
 
+/// How long a process may need until it listens for signals, in nanoseconds.
+const SETTLING: u64 = 2_000_000_000;
+
 /// How worker processes are started.
 #[derive(Clone)]
 pub(super) struct Start {
@@ -100,12 +103,15 @@ impl Fleet {
     /// Asks all to stop, waits for them, and gives the lives of all there were.
     pub(super) async fn finish(mut self, patience: Duration) -> Ended {
         self.resume(true);
+        let asked = monotonic();
         self.running.iter().for_each(|worker| worker.send(Signal::TERM));
         let give_up = Instant::now() + patience;
         for mut worker in std::mem::take(&mut self.running) {
             let pid = worker.life.pid;
             match worker.ended_by(give_up).await {
                 Some(ended) if ended.success() => {}
+                // One that was only just started in place of a killed one does not listen for it yet.
+                Some(ended) if ended.signal() == Some(15) && asked < worker.life.born + SETTLING => {}
                 Some(ended) => self.complaints.push(format!("worker {pid}, asked to stop, ended with {ended}")),
                 None => self.complaints.push(format!("worker {pid} did not stop within {patience:?} of SIGTERM")),
             }

@@ -4,7 +4,7 @@ use copydesk_domain::OnFindings;
 use copydesk_testkit::{GitRepo, TestEditor, eventually};
 use serde_json::{Value, json};
 
-use super::{app_with, branch, diff, ended, id, of, open, page, project_on, site};
+use super::{app_with, branch, diff, ended, hold_pushes, id, of, open, page, project_on, site};
 use crate::stage::Stage;
 
 behaviours! {
@@ -77,11 +77,8 @@ async fn a_later_round_that_could_not_be_pushed_is_not_lost(stage: &Stage) {
 
 async fn a_push_that_was_applied_but_not_recorded_is_taken_up(stage: &Stage) {
     let repo = site();
-    let mark = repo.path().join("applied");
     // By then the branch is there; git waits for the hook.
-    let script =
-        format!("#!/bin/sh\ntouch '{}'\nn=0\nwhile [ $n -lt 300 ]; do sleep 0.1; n=$((n+1)); done\n", mark.display());
-    repo.hook("post-receive", &script);
+    let mark = hold_pushes(&repo, "post-receive");
     let project = project_on(stage, &repo, TestEditor::writing()).await;
     let id = project.create("docs/one.md = # One\\n").await["id"].as_str().unwrap().to_owned();
     eventually("the push is applied", async || mark.exists().then_some(())).await;
@@ -160,16 +157,11 @@ async fn a_refused_change_is_not_on_the_page(stage: &Stage) {
 
 async fn nothing_is_opened_for_a_job_that_was_archived(stage: &Stage) {
     let repo = site();
-    let mark = repo.path().join("pushing");
     let project = project_on(stage, &repo, TestEditor::writing()).await;
     let body = json!({ "prompt": "docs/new.md = # New\\n", "openPullRequest": false });
     let id = project.try_create(body).await.expect(201)["id"].as_str().unwrap().to_owned();
     project.until(&id, "completed").await;
-    let script = format!(
-        "#!/bin/sh\ntouch '{0}'\nn=0\nwhile [ ! -e '{0}.go' ] && [ $n -lt 300 ]; do sleep 0.1; n=$((n+1)); done\n",
-        mark.display()
-    );
-    repo.hook("pre-receive", &script);
+    let mark = hold_pushes(&repo, "pre-receive");
     let opening = async { open(&project, &id).await };
     let archiving = async {
         eventually("the push has begun", async || mark.exists().then_some(())).await;
@@ -185,10 +177,7 @@ async fn nothing_is_opened_for_a_job_that_was_archived(stage: &Stage) {
 
 async fn what_was_cancelled_does_not_go_out_later(stage: &Stage) {
     let repo = site();
-    let mark = repo.path().join("pushing");
-    let script =
-        format!("#!/bin/sh\ntouch '{}'\nn=0\nwhile [ $n -lt 300 ]; do sleep 0.1; n=$((n+1)); done\n", mark.display());
-    repo.hook("pre-receive", &script);
+    let mark = hold_pushes(&repo, "pre-receive");
     let project = project_on(stage, &repo, TestEditor::writing()).await;
     let id = project.create("docs/one.md = # One\\n").await["id"].as_str().unwrap().to_owned();
     eventually("the push has begun", async || mark.exists().then_some(())).await;

@@ -1,15 +1,17 @@
 //! From a prompt to a pull request, on a real repository.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use copydesk_agent::{EditFailure, Editor};
-use copydesk_domain::{OnFindings, Repository};
+use copydesk_domain::Repository;
 use copydesk_testkit::{GitRepo, ProjectClient, TestApp, TestEditor, eventually};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
 
+mod checks;
 mod later;
 
 behaviours! {
@@ -27,12 +29,6 @@ behaviours! {
     a_repository_that_refuses_the_push_is_quoted,
     a_cancelled_job_leaves_nothing_behind,
     a_job_cancelled_in_the_middle_of_a_push_opens_nothing,
-    new_breakage_makes_a_draft,
-    new_breakage_fails_the_job_if_the_project_says_so,
-    old_breakage_does_not_count,
-    a_draft_can_be_asked_for,
-    what_the_scope_forbids_is_refused,
-    too_large_a_change_is_refused,
     many_jobs_at_once_keep_apart,
     a_failed_job_can_be_tried_again,
     an_editor_that_fails_for_now_is_tried_again,
@@ -89,6 +85,15 @@ async fn diff(project: &ProjectClient, id: &str) -> String {
 
 async fn open(project: &ProjectClient, id: &str) -> copydesk_testkit::Answer {
     project.client().post(&project.job_path(id, "/pull-request")).send().await
+}
+
+/// Lets the repository's hook of that name hold every push up until the file with `.go` behind its name is there, or for
+/// half a minute; the file that is given says that a push has come to it.
+fn hold_pushes(repo: &GitRepo, hook: &str) -> PathBuf {
+    let mark = repo.path().join("held");
+    let wait = "n=0\nwhile [ ! -e \"$mark.go\" ] && [ $n -lt 300 ]; do sleep 0.1; n=$((n+1)); done\n";
+    repo.hook(hook, &format!("#!/bin/sh\nmark='{}'\ntouch \"$mark\"\n{wait}", mark.display()));
+    mark
 }
 
 /// The page of a pull request, fetched as a browser would.
@@ -325,13 +330,7 @@ async fn a_cancelled_job_leaves_nothing_behind(stage: &Stage) {
 
 async fn a_job_cancelled_in_the_middle_of_a_push_opens_nothing(stage: &Stage) {
     let repo = site();
-    let mark = repo.path().join("pushing");
-    // The push waits for a file that never comes.
-    let script = format!(
-        "#!/bin/sh\ntouch '{0}'\nn=0\nwhile [ ! -e '{0}.go' ] && [ $n -lt 600 ]; do sleep 0.1; n=$((n+1)); done\n",
-        mark.display()
-    );
-    repo.hook("pre-receive", &script);
+    let mark = hold_pushes(&repo, "pre-receive");
     let project = project_on(stage, &repo, TestEditor::writing()).await;
     let id = project.create("docs/new.md = # New\\n").await["id"].as_str().unwrap().to_owned();
     eventually("the push has begun", async || mark.exists().then_some(())).await;
@@ -341,80 +340,6 @@ async fn a_job_cancelled_in_the_middle_of_a_push_opens_nothing(stage: &Stage) {
     let types = project.event_types(&id).await;
     assert!(!types.contains(&"pushed".to_owned()) && !types.contains(&"opened".to_owned()), "{types:?}");
     std::fs::write(mark.with_extension("go"), "").unwrap();
-}
-
-async fn new_breakage_makes_a_draft(stage: &Stage) {
-    let repo = site();
-    let project = project_on(stage, &repo, TestEditor::writing()).await;
-    let job = ended(&project, "docs/index.md = # Welcome\\n\\nSee the [guide](gide.md).\\n", "completed").await;
-    assert_eq!(job["outcome"], "pr_created");
-    let links = job["checks"].as_array().unwrap().iter().find(|check| check["check"] == "links").unwrap().clone();
-    assert_eq!((&links["newFindings"], links["findings"].as_array().unwrap().len()), (&json!(1), 1), "{links}");
-    let page = page(&project, &job).await;
-    assert!(page.contains("draft") && page.contains("gide.md"), "{page}");
-}
-
-async fn new_breakage_fails_the_job_if_the_project_says_so(stage: &Stage) {
-    let repo = site();
-    let app = app_with(stage, TestEditor::writing()).await;
-    let project = app
-        .project_with("Docs", |new| {
-            new.repository = of(&repo);
-            new.on_findings = OnFindings::Fail;
-        })
-        .await;
-    let job = ended(&project, "docs/index.md = # Welcome\\n\\nSee the [guide](gide.md).\\n", "failed").await;
-    assert_eq!((&job["outcome"], &job["prLink"]), (&json!("checks_failed"), &Value::Null));
-    assert!(job["message"].as_str().unwrap().contains("gide.md"), "{}", job["message"]);
-    assert!(diff(&project, id(&job)).await.contains("gide.md"), "what was made can be looked at");
-    no_branch(&repo);
-    let good = ended(&project, "docs/new.md = # New\\n", "completed").await;
-    assert_eq!(good["outcome"], "pr_created");
-}
-
-async fn old_breakage_does_not_count(stage: &Stage) {
-    let repo = GitRepo::new([("docs/index.md", "# Welcome\n\nSee the [guide](gide.md) and [more](x.md).\n")]);
-    let project = project_on(stage, &repo, TestEditor::writing()).await;
-    let text = "docs/index.md = # Welcome\\n\\nPlease see the [guide](gide.md).\\n";
-    let job = ended(&project, text, "completed").await;
-    for check in job["checks"].as_array().unwrap() {
-        assert_eq!((&check["newFindings"], &check["findings"]), (&json!(0), &json!([])), "{check}");
-    }
-    assert!(!page(&project, &job).await.contains("draft"));
-}
-
-async fn a_draft_can_be_asked_for(stage: &Stage) {
-    let repo = site();
-    let project = project_on(stage, &repo, TestEditor::writing()).await;
-    let body = json!({ "prompt": "docs/new.md = # New\\n", "draft": true });
-    let id = project.try_create(body).await.expect(201)["id"].as_str().unwrap().to_owned();
-    let job = project.until(&id, "completed").await;
-    assert!(page(&project, job.json()).await.contains("<span class=\"state\">draft</span>"));
-}
-
-async fn what_the_scope_forbids_is_refused(stage: &Stage) {
-    let repo = site();
-    let project = project_on(stage, &repo, TestEditor::writing()).await;
-    for path in ["src/main.rs", "../x", ".git/config", "docs/../../x", ".github/workflows/ci.yml", "docs/.git/x"] {
-        let job = ended(&project, &format!("{path} = x"), "failed").await;
-        assert!(job["message"].as_str().unwrap().starts_with("Refused: "), "{path}: {}", job["message"]);
-    }
-    no_branch(&repo);
-}
-
-async fn too_large_a_change_is_refused(stage: &Stage) {
-    let repo = site();
-    let app = stage
-        .app_with(|setup| {
-            let setup = setup.limits(|limits| limits.files = 2);
-            setup.editors(1, vec![Arc::new(TestEditor::writing())])
-        })
-        .await;
-    let project = app.project_with("Docs", |new| new.repository = of(&repo)).await;
-    let three = "docs/a.md = # A\\n\ndocs/b.md = # B\\n\ndocs/c.md = # C\\n";
-    let job = ended(&project, three, "failed").await;
-    assert_eq!(job["outcome"], "checks_failed");
-    no_branch(&repo);
 }
 
 async fn many_jobs_at_once_keep_apart(stage: &Stage) {

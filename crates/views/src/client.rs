@@ -1,0 +1,54 @@
+use serde::{Deserialize, Serialize};
+
+use crate::Verdict;
+
+/// Where a view was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Channel {
+    /// In the reader's browser: the script or the pixel.
+    Script,
+    /// On the server side: its events, its log, its log drain.
+    Server,
+}
+
+/// What the address of the request said, once it is gone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Network {
+    /// There was no address, or no list of addresses to hold it against.
+    #[default]
+    Unknown,
+    /// It is on the operator's list of this name.
+    Inside(String),
+    /// The agent that it claims to be has a list of this name, and it is not on it.
+    Outside(String),
+}
+
+/// All that is kept of who asked: enough to judge again when the list improves, too little to tell one reader from
+/// another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Facts {
+    /// The user agent without versions, devices and platforms; see [`crate::classify::reduce`].
+    pub user_agent: String,
+    /// Whether the Markdown form was asked for, by the path or by `Accept`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub markdown: bool,
+    /// What the address said.
+    #[serde(default)]
+    pub network: Network,
+    /// Whose valid signature the request carried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed_by: Option<String>,
+    /// Where it was seen.
+    pub channel: Channel,
+}
+
+/// A kind of reader as the store keeps it: what is known, and what was made of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Client {
+    /// What is known.
+    pub facts: Facts,
+    /// What was made of it.
+    pub verdict: Verdict,
+}

@@ -1,0 +1,154 @@
+//! Where views are kept and added up.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+
+use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
+
+/// An answer that is on its way.
+pub type Answer<'a, T> = BoxFuture<'a, Result<T, ViewsError>>;
+
+/// Why the store could not do it.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ViewsError {
+    /// Nothing was kept; it may work later: the disk is full, the store is closing or cannot keep up.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The store's files are not as they should be.
+    #[error("{0}")]
+    Damaged(String),
+}
+
+/// A place for views. One is in this crate; others may be servers.
+pub trait ViewStore: Send + Sync + 'static {
+    /// Keeps a batch. When it answers, the batch is on disk.
+    fn append(&self, batch: Batch) -> Answer<'_, Appended>;
+    /// Pages by their views.
+    fn ranking(&self, project: &str, question: Question) -> Answer<'_, Arc<Ranking>>;
+    /// Views between each two neighbouring edges, of the site or of one page.
+    fn series(
+        &self,
+        project: &str,
+        path: Option<&str>,
+        edges: Vec<Bucket>,
+        sources: Sources,
+    ) -> Answer<'_, Vec<Counts>>;
+    /// The machines that read, most views first, each with the pages it read most.
+    fn agents(&self, project: &str, question: Question, pages_each: usize) -> Answer<'_, Vec<AgentViews>>;
+    /// The marks of logs that begin like this one.
+    fn marks(&self, project: &str, log: &str) -> Answer<'_, Vec<Mark>>;
+    /// Every kind of reader with its views, all time.
+    fn clients(&self, project: &str) -> Answer<'_, Vec<(Arc<Client>, u64)>>;
+    /// Gives readers another verdict, in all of the history. All or nothing.
+    fn relabel(&self, project: &str, changes: Vec<(Arc<Client>, Verdict)>) -> Answer<'_, ()>;
+    /// Forgets everything before `floor`, and takes nothing older from now on. It never moves back.
+    fn retain(&self, project: &str, floor: Bucket) -> Answer<'_, ()>;
+    /// Forgets a project.
+    fn remove(&self, project: &str) -> Answer<'_, ()>;
+    /// What there is of a project.
+    fn status(&self, project: &str) -> Answer<'_, Status>;
+    /// The projects that have views.
+    fn projects(&self) -> Answer<'_, Vec<String>>;
+}
+
+/// Which views are asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Question {
+    /// From this on.
+    pub from: Bucket,
+    /// Before this.
+    pub to: Bucket,
+    /// Which channels count.
+    pub sources: Sources,
+}
+
+/// Which channel people and machines are counted from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Sources {
+    /// For people.
+    pub people: Source,
+    /// For machines.
+    pub machines: Source,
+}
+
+/// A channel to count from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// People: the server side until the first view by script, then the script alone. Machines: the script until the
+    /// first view from the server side, then the server side alone.
+    #[default]
+    Auto,
+    /// The script alone.
+    Script,
+    /// The server side alone.
+    Server,
+    /// Both, added.
+    Both,
+}
+
+/// Human and AI views.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Counts {
+    /// By people.
+    pub human: u64,
+    /// By AI agents.
+    pub ai: u64,
+}
+
+impl Counts {
+    /// Both.
+    pub fn total(self) -> u64 {
+        self.human + self.ai
+    }
+}
+
+/// A page and its views.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageViews {
+    /// The page.
+    pub path: Arc<str>,
+    /// Its views.
+    pub counts: Counts,
+}
+
+/// What a kind of machine read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentViews {
+    /// Who it is, and why we think so.
+    pub verdict: Verdict,
+    /// All its views.
+    pub views: u64,
+    /// How many pages it read.
+    pub pages: u64,
+    /// Those it read most, most views first, then by path.
+    pub most_read: Vec<(Arc<str>, u64)>,
+}
+
+/// What there is of a project.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// Views, of whatever kind.
+    pub views: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// Pages.
+    pub pages: u64,
+    /// The first quarter hour with a view.
+    pub first: Option<Bucket>,
+    /// The last one.
+    pub last: Option<Bucket>,
+    /// Since when the script sends.
+    pub script_since: Option<Bucket>,
+    /// Since when the server side sends.
+    pub server_since: Option<Bucket>,
+    /// Everything before this was forgotten.
+    pub floor: Option<Bucket>,
+}
+
+/// Stands in until it is written.
+#[derive(Debug)]
+pub struct Ranking;

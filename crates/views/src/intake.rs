@@ -1,1 +1,217 @@
-//! To be written.
+//! From a request to a view: what counts, for which page, by whom.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use copydesk_domain::Timestamp;
+
+use crate::classify::{Classifier, Probe};
+use crate::page::{self, PathError, Target};
+use crate::{Bucket, Client, Facts, Hit, View, id_digest};
+
+/// How far a clock may run ahead of ours before its events are from the future.
+pub const AHEAD: std::time::Duration = std::time::Duration::from_secs(5 * 60);
+/// 2000-01-01T00:00:00Z: nothing is older.
+pub const OLDEST: i64 = 946_684_800;
+/// The longest id of an event, in bytes.
+pub const MAX_ID: usize = 255;
+/// What is looked at of a user agent; the rest is left out.
+pub const MAX_USER_AGENT: usize = 1024;
+
+/// What became of a hit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// A view.
+    View(View),
+    /// Nothing is wrong with it, but it is no view.
+    Left(Left),
+    /// It cannot be right.
+    Refused(Refusal),
+}
+
+/// Why a hit is no view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Left {
+    /// Not a page.
+    Asset,
+    /// The answer was neither 200 nor 304.
+    Status,
+    /// Not a GET.
+    Method,
+    /// Fetched ahead, perhaps never seen.
+    Prefetch,
+}
+
+impl Left {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Asset => "asset",
+            Self::Status => "status",
+            Self::Method => "method",
+            Self::Prefetch => "prefetch",
+        }
+    }
+}
+
+/// Why a hit cannot be right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
+pub enum Refusal {
+    /// See [`PathError`].
+    #[error("{0}")]
+    Path(PathError),
+    /// From the future.
+    #[error("the timestamp is in the future")]
+    Future,
+    /// Before 2000.
+    #[error("the timestamp is before the year 2000")]
+    TooOld,
+    /// The id is empty or too long.
+    #[error("the id must have 1 to 255 bytes")]
+    Id,
+}
+
+impl Refusal {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Path(PathError::NotAPath) => "invalid_path",
+            Self::Path(PathError::TooLong) => "path_too_long",
+            Self::Future => "future",
+            Self::TooOld => "too_old",
+            Self::Id => "invalid_id",
+        }
+    }
+}
+
+/// Pages and readers that one judge remembers at most, each.
+const REMEMBERED: usize = 50_000;
+
+/// Judges hits. Each thread has its own, because it remembers what it saw: logs repeat themselves.
+pub struct Judge {
+    classifier: Arc<Classifier>,
+    readers: HashMap<Box<str>, Reader>,
+    clients: HashMap<Facts, Arc<Client>>,
+    pages: HashMap<Box<str>, Remembered>,
+}
+
+/// What is remembered of a user agent, for each channel and with and without a wish for Markdown.
+#[derive(Default)]
+struct Reader([Option<Arc<Client>>; 4]);
+
+#[derive(Clone)]
+enum Remembered {
+    Page { path: Arc<str>, markdown: bool },
+    Asset,
+}
+
+impl Judge {
+    /// A judge by this list.
+    pub fn new(classifier: Arc<Classifier>) -> Self {
+        Self { classifier, readers: HashMap::new(), clients: HashMap::new(), pages: HashMap::new() }
+    }
+
+    /// What `hit` is, seen from `now`.
+    pub fn judge(&mut self, hit: &Hit<'_>, now: Timestamp) -> Outcome {
+        match self.view(hit, now) {
+            Ok(view) => Outcome::View(view),
+            Err(outcome) => outcome,
+        }
+    }
+
+    fn view(&mut self, hit: &Hit<'_>, now: Timestamp) -> Result<View, Outcome> {
+        if hit.at < OLDEST {
+            return Err(Outcome::Refused(Refusal::TooOld));
+        }
+        if hit.at.saturating_mul(1000) > now.plus(AHEAD).as_millis() {
+            return Err(Outcome::Refused(Refusal::Future));
+        }
+        if hit.id.is_some_and(|id| id.is_empty() || id.len() > MAX_ID) {
+            return Err(Outcome::Refused(Refusal::Id));
+        }
+        let page = self.page(hit.target).map_err(|error| Outcome::Refused(Refusal::Path(error)))?;
+        if hit.method.is_some_and(|method| !method.eq_ignore_ascii_case("GET")) {
+            return Err(Outcome::Left(Left::Method));
+        }
+        if hit.status.is_some_and(|status| status != 200 && status != 304) {
+            return Err(Outcome::Left(Left::Status));
+        }
+        let Remembered::Page { path, markdown } = page else { return Err(Outcome::Left(Left::Asset)) };
+        if hit.prefetch {
+            return Err(Outcome::Left(Left::Prefetch));
+        }
+        let client = self.client(hit, markdown);
+        Ok(View { bucket: Bucket::of_seconds(hit.at), path, client, count: 1, id: hit.id.map(id_digest) })
+    }
+
+    fn page(&mut self, target: &str) -> Result<Remembered, PathError> {
+        // Queries rarely repeat, and the page is the same without them.
+        let target = &target[..target.find(['?', '#']).unwrap_or(target.len())];
+        if let Some(known) = self.pages.get(target) {
+            return Ok(known.clone());
+        }
+        let page = match page::target(target)? {
+            Target::Page { path, markdown } => Remembered::Page { path: path.into(), markdown },
+            Target::Asset => Remembered::Asset,
+        };
+        make_room(&mut self.pages);
+        self.pages.insert(target.into(), page.clone());
+        Ok(page)
+    }
+
+    fn client(&mut self, hit: &Hit<'_>, markdown_path: bool) -> Arc<Client> {
+        let probe = Probe {
+            user_agent: cut(hit.user_agent),
+            accept: hit.accept,
+            markdown_path,
+            ip: hit.ip,
+            signature: hit.signature,
+            channel: hit.channel,
+            now: hit.at,
+        };
+        // Only what depends on nothing but the user agent can be remembered by it.
+        let wants_markdown = markdown_path || hit.accept.is_some_and(|accept| self.classifier.prefers_markdown(accept));
+        let plain =
+            hit.signature.is_none() && (hit.ip.is_none() || !self.classifier.asks_for_address(probe.user_agent));
+        let place = usize::from(wants_markdown) * 2 + usize::from(hit.channel == crate::Channel::Script);
+        if plain && let Some(Some(known)) = self.readers.get(probe.user_agent).and_then(|reader| reader.0.get(place)) {
+            return Arc::clone(known);
+        }
+        let client = self.interned(self.classifier.facts(&probe));
+        if plain {
+            make_room(&mut self.readers);
+            let reader = self.readers.entry(probe.user_agent.into()).or_default();
+            if let Some(slot) = reader.0.get_mut(place) {
+                *slot = Some(Arc::clone(&client));
+            }
+        }
+        client
+    }
+
+    fn interned(&mut self, facts: Facts) -> Arc<Client> {
+        if let Some(known) = self.clients.get(&facts) {
+            return Arc::clone(known);
+        }
+        make_room(&mut self.clients);
+        let verdict = self.classifier.verdict(&facts);
+        let client = Arc::new(Client { facts: facts.clone(), verdict });
+        self.clients.insert(facts, Arc::clone(&client));
+        client
+    }
+}
+
+/// Starts over when too much is remembered: simple, and what repeats is soon back.
+fn make_room<K, V>(map: &mut HashMap<K, V>) {
+    if map.len() >= REMEMBERED {
+        map.clear();
+    }
+}
+
+fn cut(user_agent: &str) -> &str {
+    let mut end = user_agent.len().min(MAX_USER_AGENT);
+    while !user_agent.is_char_boundary(end) {
+        end -= 1;
+    }
+    &user_agent[..end]
+}

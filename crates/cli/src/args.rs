@@ -212,6 +212,19 @@ pub(crate) struct ProjectSettings {
     /// What becomes of a change that brings new findings of the docs checks [default: draft]
     #[arg(long, value_name = "WHAT", value_enum)]
     pub(crate) on_findings: Option<OnFindingsArg>,
+    /// A host of the documentation site whose page views are counted, such as docs.example.com; can be given several
+    /// times, `none` for no host
+    #[arg(long, value_name = "HOST")]
+    pub(crate) domain: Vec<String>,
+    /// Where people are counted [default: auto: by the script once there is one, so that nobody is counted twice]
+    #[arg(long, value_name = "CHANNEL", value_enum)]
+    pub(crate) people_from: Option<SourceArg>,
+    /// Where machines are counted [default: auto: on the server side once it sends]
+    #[arg(long, value_name = "CHANNEL", value_enum)]
+    pub(crate) machines_from: Option<SourceArg>,
+    /// Days that page views are kept; 0 for ever, `default` for the server's
+    #[arg(long, value_name = "DAYS")]
+    pub(crate) keep_views: Option<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -227,6 +240,30 @@ impl From<OnFindingsArg> for copydesk_domain::OnFindings {
         match arg {
             OnFindingsArg::Draft => Self::Draft,
             OnFindingsArg::Fail => Self::Fail,
+        }
+    }
+}
+
+/// A channel that page views are counted from.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum SourceArg {
+    /// As far as there is one, the better of the two
+    Auto,
+    /// The script in the readers' browsers
+    Script,
+    /// Servers: their events, logs and log drains
+    Server,
+    /// Both, added
+    Both,
+}
+
+impl From<SourceArg> for copydesk_domain::Source {
+    fn from(arg: SourceArg) -> Self {
+        match arg {
+            SourceArg::Auto => Self::Auto,
+            SourceArg::Script => Self::Script,
+            SourceArg::Server => Self::Server,
+            SourceArg::Both => Self::Both,
         }
     }
 }

@@ -2,7 +2,9 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use copydesk_domain::{OnFindings, Project, ProjectId, Repository, docs_path, git_ref, time_zone};
+use copydesk_domain::{
+    MAX_DOMAINS, OnFindings, Project, ProjectId, Repository, ViewSettings, docs_path, domain, git_ref, time_zone,
+};
 use copydesk_store::{NewProject, ProjectChange};
 use serde_json::{Value, json};
 
@@ -14,7 +16,7 @@ use crate::{output, store};
 pub(crate) async fn run(command: ProjectCommand, config: &Config, working_dir: &Path) -> Result<ExitCode, Failure> {
     match command {
         ProjectCommand::Create { name, repository, id, settings, json } => {
-            let change = read(Some(name), Some(repository), settings, working_dir)?;
+            let change = read(Some(name), Some(repository), settings, &ViewSettings::default(), working_dir)?;
             create(change, id, config, json).await
         }
         ProjectCommand::List { json } => list(config, json).await,
@@ -23,8 +25,9 @@ pub(crate) async fn run(command: ProjectCommand, config: &Config, working_dir: &
             show(&project, json)
         }
         ProjectCommand::Update { id, name, repository, settings, json } => {
-            let change = read(name, repository, settings, working_dir)?;
             let store = store::open_ready(config).await?;
+            let old = store.project(&id).await?.ok_or_else(|| unknown(&id))?;
+            let change = read(name, repository, settings, &old.views, working_dir)?;
             let project = store.update_project(&id, change).await?.ok_or_else(|| unknown(&id))?;
             show(&project, json)
         }
@@ -46,6 +49,7 @@ async fn create(change: ProjectChange, id: Option<String>, config: &Config, json
         max_running: change.max_running.flatten(),
         time_limit_seconds: change.time_limit_seconds.flatten(),
         on_findings: change.on_findings.unwrap_or_default(),
+        views: change.views.unwrap_or_default(),
     };
     let taken = || {
         let id = id.as_ref().map_or("", ProjectId::as_str);
@@ -100,8 +104,10 @@ fn read(
     name: Option<String>,
     repository: Option<String>,
     settings: ProjectSettings,
+    views: &ViewSettings,
     working_dir: &Path,
 ) -> Result<ProjectChange, Failure> {
+    let views = read_views(&settings, views.clone())?;
     let docs_paths = settings.docs_path.iter().map(|path| docs_path(path)).collect::<Result<Vec<_>, _>>()?;
     Ok(ProjectChange {
         name: name.map(check_name).transpose()?,
@@ -113,7 +119,34 @@ fn read(
         max_running: settings.max_running.map(|text| limit("--max-running", &text)).transpose()?,
         time_limit_seconds: settings.time_limit.map(|text| time_limit(&text)).transpose()?,
         on_findings: settings.on_findings.map(OnFindings::from),
+        views: Some(views),
     })
+}
+
+/// What is to be of the page views, from what is.
+fn read_views(settings: &ProjectSettings, mut views: ViewSettings) -> Result<ViewSettings, Failure> {
+    match settings.domain.as_slice() {
+        [] => {}
+        [none] if none == "none" => views.domains.clear(),
+        domains if domains.len() > MAX_DOMAINS => {
+            return Err(Failure::usage(format!("a project has at most {MAX_DOMAINS} domains")));
+        }
+        domains => {
+            views.domains = domains.iter().map(|it| domain(it)).collect::<Result<_, _>>()?;
+            views.domains.sort();
+            views.domains.dedup();
+        }
+    }
+    if let Some(people) = settings.people_from {
+        views.sources.people = people.into();
+    }
+    if let Some(machines) = settings.machines_from {
+        views.sources.machines = machines.into();
+    }
+    if let Some(days) = &settings.keep_views {
+        views.keep_days = limit("--keep-views", days)?;
+    }
+    Ok(views)
 }
 
 fn check_name(name: String) -> Result<String, Failure> {
@@ -171,9 +204,18 @@ fn view(project: &Project) -> Value {
         "maxRunning": project.max_running,
         "timeLimitSeconds": project.time_limit_seconds,
         "onFindings": project.on_findings,
+        "views": project.views,
         "createdAt": project.created_at,
         "updatedAt": project.updated_at,
     })
+}
+
+fn days(keep: Option<u32>) -> String {
+    match keep {
+        None => "default".to_owned(),
+        Some(0) => "for ever".to_owned(),
+        Some(days) => format!("{days} days"),
+    }
 }
 
 fn show(project: &Project, json: bool) -> Result<ExitCode, Failure> {
@@ -197,6 +239,10 @@ fn show(project: &Project, json: bool) -> Result<ExitCode, Failure> {
         ("jobs at a time", number(project.max_running)),
         ("time limit", time.unwrap_or_else(|| "default".to_owned())),
         ("new findings", project.on_findings.as_str().to_owned()),
+        ("domains", project.views.domains.join(", ")),
+        ("people from", project.views.sources.people.as_str().to_owned()),
+        ("machines from", project.views.sources.machines.as_str().to_owned()),
+        ("views kept", days(project.views.keep_days)),
         ("created", project.created_at.to_string()),
     ] {
         output::line(&format!("{label:<15} {value}"));

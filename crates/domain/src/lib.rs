@@ -9,6 +9,7 @@ mod key;
 mod project;
 mod prompt;
 mod repository;
+mod views;
 mod visible;
 mod window;
 
@@ -19,5 +20,6 @@ pub use key::{ApiKey, KeyRecord, MalformedKey, Scope};
 pub use project::{Invalid, OnFindings, Project, ProjectId, docs_path, git_ref, model_name, time_zone};
 pub use prompt::{MAX_PROMPT_BYTES, Prompt, PromptError};
 pub use repository::Repository;
+pub use views::{MAX_DOMAINS, Source, Sources, ViewSettings, domain};
 pub use visible::visible;
 pub use window::{Standing, Window};

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use crate::{Repository, Timestamp};
+use crate::{Repository, Timestamp, ViewSettings};
 
 /// A value that breaks a rule, with the field it was given for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -84,6 +84,8 @@ pub struct Project {
     pub time_limit_seconds: Option<u32>,
     /// What becomes of a change that brings new findings of the docs checks.
     pub on_findings: OnFindings,
+    /// How its page views are collected, counted and kept.
+    pub views: ViewSettings,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last changed.

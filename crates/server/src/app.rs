@@ -8,6 +8,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use crate::Metrics;
 use crate::auth::KeyUse;
 use crate::docs_job::Workshop;
+use crate::problem::Problem;
+use crate::views::Views;
 
 /// What every request may need. Cheap to clone.
 #[derive(Clone)]
@@ -21,6 +23,7 @@ struct Inner {
     streams: Arc<Semaphore>,
     stopping: watch::Sender<bool>,
     workshop: OnceLock<Arc<Workshop>>,
+    views: OnceLock<Arc<Views>>,
 }
 
 /// How the server behaves.
@@ -53,8 +56,8 @@ impl App {
         let (stopping, _) = watch::channel(false);
         // Streams last, so they may not take up the connections that everybody else needs.
         let streams = Arc::new(Semaphore::new(settings.limits.connections.div_ceil(2)));
-        let (key_use, workshop) = (KeyUse::default(), OnceLock::new());
-        Self(Arc::new(Inner { store, settings, metrics, key_use, streams, stopping, workshop }))
+        let (key_use, workshop, views) = (KeyUse::default(), OnceLock::new(), OnceLock::new());
+        Self(Arc::new(Inner { store, settings, metrics, key_use, streams, stopping, workshop, views }))
     }
 
     /// Gives it a workshop, with which pull requests can be opened. Once.
@@ -68,6 +71,18 @@ impl App {
     /// The workshop, if it has one.
     pub(crate) fn workshop(&self) -> Option<&Arc<Workshop>> {
         self.0.workshop.get()
+    }
+
+    /// Gives it a place for page views. Once.
+    #[must_use]
+    pub fn with_views(self, views: Arc<Views>) -> Self {
+        let _ = self.0.views.set(views);
+        self
+    }
+
+    /// The page views, if this process has them.
+    pub(crate) fn views(&self) -> Result<&Arc<Views>, Problem> {
+        self.0.views.get().ok_or_else(|| Problem::unavailable("This server keeps no page views."))
     }
 
     /// The store.

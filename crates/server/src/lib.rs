@@ -15,6 +15,7 @@ mod problem;
 pub mod runner;
 mod serve;
 mod upkeep;
+pub mod views;
 
 pub use app::{App, Limits, Settings};
 pub use metrics::Metrics;

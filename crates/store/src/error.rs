@@ -25,6 +25,9 @@ pub enum StoreError {
         /// The version this program needs.
         known: i64,
     },
+    /// A documentation site that is another project's.
+    #[error("the domain {0} belongs to another project")]
+    DomainTaken(String),
     /// The address names no kind of database that Copydesk knows.
     #[error("{0}")]
     BadAddress(String),

@@ -7,6 +7,7 @@ use crate::conn::{Conn, Dialect, Result, values};
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "foundation", include_str!("../migrations/0001_foundation.sql")),
     (2, "agent jobs", include_str!("../migrations/0002_agent_jobs.sql")),
+    (3, "page views", include_str!("../migrations/0003_page_views.sql")),
 ];
 
 /// The newest schema version this program knows.

@@ -1,10 +1,10 @@
-use copydesk_domain::{OnFindings, Project, ProjectId, Repository, Timestamp, random_suffix};
+use copydesk_domain::{OnFindings, Project, ProjectId, Repository, Timestamp, ViewSettings, random_suffix};
 
 use crate::conn::{Conn, Dialect, Result, Row, values};
 use crate::{Change, Store, StoreError};
 
 pub(crate) const COLUMNS: &str = "p.id, p.name, p.repository, p.base_ref, p.docs_paths, p.time_zone, p.jobs_per_hour, \
-     p.max_running, p.time_limit_seconds, p.on_findings, p.created_at, p.updated_at";
+     p.max_running, p.time_limit_seconds, p.on_findings, p.views, p.created_at, p.updated_at";
 
 /// A project to make.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ pub struct NewProject {
     pub time_limit_seconds: Option<u32>,
     /// See [`Project::on_findings`].
     pub on_findings: OnFindings,
+    /// See [`Project::views`].
+    pub views: ViewSettings,
 }
 
 /// What to change of a project; what is none stays as it is. A limit is `Some(None)` to go back to the default.
@@ -44,6 +46,7 @@ pub struct ProjectChange {
     pub max_running: Option<Option<u32>>,
     pub time_limit_seconds: Option<Option<u32>>,
     pub on_findings: Option<OnFindings>,
+    pub views: Option<ViewSettings>,
 }
 
 impl Store {
@@ -57,6 +60,18 @@ impl Store {
     pub async fn project(&self, id: &str) -> Result<Option<Project>> {
         let id = id.to_owned();
         self.read(move |c| Box::pin(get(c, id))).await
+    }
+
+    /// The project of that documentation site.
+    pub async fn project_of_domain(&self, domain: &str) -> Result<Option<Project>> {
+        let domain = domain.to_owned();
+        let sql = format!(
+            "SELECT {COLUMNS} FROM projects p JOIN project_domains d ON d.project_id = p.id WHERE d.domain = $1"
+        );
+        self.read(move |c| {
+            Box::pin(async move { c.row(sql, values![domain]).await?.map(|row| read(&row, 0)).transpose() })
+        })
+        .await
     }
 
     /// Every project, by id.
@@ -98,6 +113,7 @@ async fn create(c: &mut dyn Conn, new: NewProject, now: Timestamp) -> Result<Opt
         max_running: new.max_running,
         time_limit_seconds: new.time_limit_seconds,
         on_findings: new.on_findings,
+        views: new.views,
         created_at: now,
         updated_at: now,
     };
@@ -115,8 +131,8 @@ async fn insert(c: &mut dyn Conn, project: &Project) -> Result<bool> {
     let inserted = c
         .run(
             "INSERT INTO projects (id, name, repository, base_ref, docs_paths, time_zone, jobs_per_hour, max_running, \
-             time_limit_seconds, on_findings, created_at, updated_at) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
+             time_limit_seconds, on_findings, views, created_at, updated_at) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
              ON CONFLICT (id) DO NOTHING",
             values![
                 &project.id,
@@ -129,12 +145,28 @@ async fn insert(c: &mut dyn Conn, project: &Project) -> Result<bool> {
                 project.max_running,
                 project.time_limit_seconds,
                 project.on_findings.as_str(),
+                settings_json(&project.views),
                 project.created_at,
                 project.updated_at,
             ],
         )
         .await?;
+    if inserted > 0 {
+        set_domains(c, project).await?;
+    }
     Ok(inserted > 0)
+}
+
+/// Makes the project be found by its domains, and by no others.
+async fn set_domains(c: &mut dyn Conn, project: &Project) -> Result<()> {
+    c.run("DELETE FROM project_domains WHERE project_id = $1", values![&project.id]).await?;
+    for domain in &project.views.domains {
+        let sql = "INSERT INTO project_domains (domain, project_id) VALUES ($1, $2) ON CONFLICT (domain) DO NOTHING";
+        if c.run(sql, values![domain, &project.id]).await? == 0 {
+            return Err(StoreError::DomainTaken(domain.clone()));
+        }
+    }
+    Ok(())
 }
 
 async fn update(c: &mut dyn Conn, id: String, change: ProjectChange, now: Timestamp) -> Result<Option<Project>> {
@@ -143,6 +175,7 @@ async fn update(c: &mut dyn Conn, id: String, change: ProjectChange, now: Timest
     }
     let Some(old) = get(c, id).await? else { return Ok(None) };
     let limit_changed = change.max_running.is_some_and(|limit| limit != old.max_running);
+    let domains_changed = change.views.as_ref().is_some_and(|views| views.domains != old.views.domains);
     let project = Project {
         name: change.name.unwrap_or(old.name),
         repository: change.repository.unwrap_or(old.repository),
@@ -153,12 +186,14 @@ async fn update(c: &mut dyn Conn, id: String, change: ProjectChange, now: Timest
         max_running: change.max_running.unwrap_or(old.max_running),
         time_limit_seconds: change.time_limit_seconds.unwrap_or(old.time_limit_seconds),
         on_findings: change.on_findings.unwrap_or(old.on_findings),
+        views: change.views.unwrap_or(old.views),
         updated_at: now,
         ..old
     };
     c.run(
         "UPDATE projects SET name = $1, repository = $2, base_ref = $3, docs_paths = $4, time_zone = $5, \
-         jobs_per_hour = $6, max_running = $7, time_limit_seconds = $8, on_findings = $9, updated_at = $10 WHERE id = $11",
+         jobs_per_hour = $6, max_running = $7, time_limit_seconds = $8, on_findings = $9, views = $10, updated_at = $11 \
+         WHERE id = $12",
         values![
             &project.name,
             project.repository.clone_address(),
@@ -169,11 +204,15 @@ async fn update(c: &mut dyn Conn, id: String, change: ProjectChange, now: Timest
             project.max_running,
             project.time_limit_seconds,
             project.on_findings.as_str(),
+            settings_json(&project.views),
             project.updated_at,
             &project.id,
         ],
     )
     .await?;
+    if domains_changed {
+        set_domains(c, &project).await?;
+    }
     if limit_changed {
         // There may be room for more now.
         c.announce(Change::Ready).await?;
@@ -213,9 +252,15 @@ pub(crate) fn read(row: &Row, from: usize) -> Result<Project> {
         time_limit_seconds: row.opt_u32(from + 8)?,
         on_findings: OnFindings::parse(row.text(from + 9)?)
             .ok_or_else(|| StoreError::Unreadable("what a project does on findings".to_owned()))?,
-        created_at: row.time(from + 10)?,
-        updated_at: row.time(from + 11)?,
+        views: serde_json::from_str(row.text(from + 10)?)
+            .map_err(|error| StoreError::Unreadable(format!("a project's page view settings: {error}")))?,
+        created_at: row.time(from + 11)?,
+        updated_at: row.time(from + 12)?,
     })
+}
+
+fn settings_json(settings: &ViewSettings) -> String {
+    serde_json::to_string(settings).unwrap_or_else(|_| "{}".to_owned())
 }
 
 fn to_json(paths: &[String]) -> String {

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use copydesk_agent::Editor;
-use copydesk_domain::{Clock, OnFindings, Repository, Scope, Timestamp};
+use copydesk_domain::{Clock, OnFindings, Repository, Scope, Timestamp, ViewSettings};
 use copydesk_forge::{Forge, ForgeSettings, Signature};
 use copydesk_server::docs_job::{ChangeLimits, DocsEngine, Workshop};
 use copydesk_server::runner::{Engine, Runner};
@@ -181,6 +181,7 @@ impl TestApp {
             max_running: None,
             time_limit_seconds: None,
             on_findings: OnFindings::default(),
+            views: ViewSettings::default(),
         };
         change(&mut new);
         let project = self.store().create_project(new).await.unwrap().unwrap();

@@ -112,6 +112,11 @@ impl Judge {
         Self { classifier, readers: HashMap::new(), clients: HashMap::new(), pages: HashMap::new() }
     }
 
+    /// The list it judges by.
+    pub fn classifier(&self) -> &Arc<Classifier> {
+        &self.classifier
+    }
+
     /// What `hit` is, seen from `now`.
     pub fn judge(&mut self, hit: &Hit<'_>, now: Timestamp) -> Outcome {
         match self.view(hit, now) {

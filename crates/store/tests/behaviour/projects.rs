@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use copydesk_domain::{OnFindings, Outcome, Project, ProjectId, Repository, Scope, Window};
-use copydesk_store::{Admission, NewKey, NewProject, ProjectChange};
+use copydesk_domain::{OnFindings, Outcome, Project, ProjectId, Repository, Scope, ViewSettings, Window};
+use copydesk_store::{Admission, NewKey, NewProject, ProjectChange, StoreError};
 use futures_util::future::join_all;
 
 use crate::desk::{Desk, LEASE, OFF, SECOND, key, new_job, new_project, render};
@@ -12,6 +12,7 @@ use crate::raw;
 
 behaviours! {
     a_project_reads_back_as_it_was_made,
+    a_domain_belongs_to_one_project,
     an_id_comes_from_the_name,
     an_id_that_was_asked_for_and_is_taken_is_refused,
     a_taken_id_that_was_derived_gets_a_suffix,
@@ -39,6 +40,11 @@ async fn a_project_reads_back_as_it_was_made(desk: Desk) {
         max_running: Some(7),
         time_limit_seconds: Some(u32::MAX),
         on_findings: OnFindings::Fail,
+        views: ViewSettings {
+            domains: vec!["docs.example.com".to_owned()],
+            keep_days: Some(400),
+            ..ViewSettings::default()
+        },
     };
     let wanted = Project {
         id: "handbook".to_owned(),
@@ -51,11 +57,33 @@ async fn a_project_reads_back_as_it_was_made(desk: Desk) {
         max_running: Some(7),
         time_limit_seconds: Some(u32::MAX),
         on_findings: OnFindings::Fail,
+        views: new.views.clone(),
         created_at: desk.now(),
         updated_at: desk.now(),
     };
     assert_eq!(desk.store.create_project(new).await.unwrap(), Some(wanted.clone()));
     assert_eq!(desk.store.project("handbook").await.unwrap(), Some(wanted));
+}
+
+async fn a_domain_belongs_to_one_project(desk: Desk) {
+    let views = |domains: &[&str]| ViewSettings {
+        domains: domains.iter().map(|it| (*it).to_owned()).collect(),
+        ..ViewSettings::default()
+    };
+    let asked = |name: &str, domains| NewProject { views: views(domains), ..new_project(name) };
+    let first = desk.store.create_project(asked("First", &["a.example", "b.example"])).await.unwrap().unwrap();
+    let error = desk.store.create_project(asked("Second", &["c.example", "b.example"])).await.unwrap_err();
+    assert!(matches!(&error, StoreError::DomainTaken(domain) if domain == "b.example"), "{error}");
+    assert_eq!(desk.store.project("second").await.unwrap(), None, "all or nothing");
+
+    assert_eq!(desk.store.project_of_domain("b.example").await.unwrap().map(|it| it.id), Some(first.id.clone()));
+    let change = ProjectChange { views: Some(views(&["b.example"])), ..ProjectChange::default() };
+    desk.store.update_project(&first.id, change).await.unwrap().unwrap();
+    assert_eq!(desk.store.project_of_domain("a.example").await.unwrap(), None);
+    let second = desk.store.create_project(asked("Second", &["a.example"])).await.unwrap().unwrap();
+    assert_eq!(desk.store.project_of_domain("a.example").await.unwrap(), Some(second));
+    desk.store.delete_project(&first.id).await.unwrap();
+    assert_eq!(desk.store.project_of_domain("b.example").await.unwrap(), None);
 }
 
 async fn an_id_comes_from_the_name(desk: Desk) {

@@ -1,0 +1,69 @@
+//! The rate limit of analytics, by key. In memory: it protects this process, and forgets when it restarts.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+use copydesk_domain::{Standing, Timestamp, Window};
+
+/// Keys that are remembered before those that have been quiet are thrown out.
+const KEYS: usize = 10_000;
+
+/// Counts requests of keys in a sliding window.
+pub(crate) struct Limiter {
+    window: Window,
+    seen: Mutex<HashMap<String, VecDeque<Timestamp>>>,
+}
+
+impl Limiter {
+    pub(crate) fn new(window: Window) -> Self {
+        Self { window, seen: Mutex::default() }
+    }
+
+    /// Lets a request through, or says when the next one may come. None if there is no limit.
+    pub(crate) fn admit(&self, key: &str, now: Timestamp) -> Option<Result<Standing, Standing>> {
+        if self.window.is_off() {
+            return None;
+        }
+        let opens = self.window.opens_at(now);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.len() >= KEYS && !seen.contains_key(key) {
+            seen.retain(|_, times| times.back().is_some_and(|last| *last > opens));
+        }
+        let times = seen.entry(key.to_owned()).or_default();
+        while times.front().is_some_and(|first| *first <= opens) {
+            times.pop_front();
+        }
+        let counted = u32::try_from(times.len()).unwrap_or(u32::MAX);
+        if counted >= self.window.limit {
+            return Some(Err(self.window.standing(counted, times.front().copied(), now)));
+        }
+        times.push_back(now);
+        Some(Ok(self.window.standing(counted + 1, times.front().copied(), now)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_window_slides() {
+        let limiter = Limiter::new(Window { limit: 2, period: Duration::from_secs(60) });
+        let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
+        assert_eq!(limiter.admit("k", at(0)).unwrap().unwrap().remaining, 1);
+        assert_eq!(limiter.admit("k", at(30)).unwrap().unwrap().remaining, 0);
+        let refused = limiter.admit("k", at(45)).unwrap().unwrap_err();
+        assert_eq!((refused.remaining, refused.reset_seconds), (0, 15));
+        assert!(limiter.admit("other", at(45)).unwrap().is_ok());
+        assert!(limiter.admit("k", at(60)).unwrap().is_ok());
+        assert!(limiter.admit("k", at(61)).unwrap().is_err());
+    }
+
+    #[test]
+    fn nought_is_no_limit() {
+        let limiter = Limiter::new(Window { limit: 0, period: Duration::from_secs(60) });
+        assert!(limiter.admit("k", Timestamp::from_millis(0)).is_none());
+    }
+}

@@ -1,0 +1,145 @@
+//! Page views as the server has them: where they are kept, by which list readers are judged, and what is remembered
+//! between requests.
+
+mod doubles;
+mod frozen;
+mod limiter;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use copydesk_domain::{Clock, Window};
+use copydesk_views::classify::Classifier;
+use copydesk_views::intake::{Judge, Left, Outcome, Refusal};
+use copydesk_views::store::{ViewStore, ViewsError};
+use copydesk_views::{Batch, Hit};
+
+pub(crate) use doubles::Doubles;
+pub(crate) use frozen::{Frozen, FrozenKey};
+pub(crate) use limiter::Limiter;
+
+/// Judges that wait for the next request at most; each remembers what it saw.
+const JUDGES: usize = 16;
+
+/// Page views.
+pub struct Views {
+    store: Arc<dyn ViewStore>,
+    clock: Arc<dyn Clock>,
+    lists: RwLock<Arc<Classifier>>,
+    judges: Mutex<Vec<Judge>>,
+    pub(crate) frozen: Frozen,
+    pub(crate) limiter: Limiter,
+    pub(crate) doubles: Doubles,
+    settings: ViewsSettings,
+}
+
+/// How page views are treated.
+#[derive(Debug, Clone)]
+pub struct ViewsSettings {
+    /// Analytics requests of a key in a minute; 0 is off.
+    pub per_minute: u32,
+    /// A reader whose browser tells of the same page twice within this time has seen it once; zero is off.
+    pub duplicate_window: Duration,
+    /// Days that views are kept, unless the project says otherwise; 0: for ever.
+    pub keep_days: u32,
+}
+
+/// What became of hits.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    /// Views that are on disk now.
+    pub(crate) counted: u64,
+    /// Places of those that were there before, by their id.
+    pub(crate) duplicates: Vec<usize>,
+    /// How many are no views, by the reason.
+    pub(crate) left: BTreeMap<Left, u64>,
+    /// Places of those that cannot be right.
+    pub(crate) refused: Vec<(usize, Refusal)>,
+}
+
+impl Views {
+    /// Page views kept in `store`, judged by `lists`.
+    pub fn new(
+        store: Arc<dyn ViewStore>,
+        clock: Arc<dyn Clock>,
+        lists: Arc<Classifier>,
+        settings: ViewsSettings,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            lists: RwLock::new(lists),
+            judges: Mutex::default(),
+            frozen: Frozen::default(),
+            limiter: Limiter::new(Window { limit: settings.per_minute, period: Duration::from_secs(60) }),
+            doubles: Doubles::new(settings.duplicate_window),
+            settings,
+        }
+    }
+
+    /// Where they are kept.
+    pub fn store(&self) -> &Arc<dyn ViewStore> {
+        &self.store
+    }
+
+    /// How they are treated.
+    pub fn settings(&self) -> &ViewsSettings {
+        &self.settings
+    }
+
+    /// The list that readers are judged by.
+    pub fn lists(&self) -> Arc<Classifier> {
+        self.lists.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Judges by another list from now on.
+    pub fn set_lists(&self, lists: Arc<Classifier>) {
+        *self.lists.write().unwrap_or_else(PoisonError::into_inner) = lists;
+    }
+
+    /// Judges hits and keeps those that are views. When it answers, they are on disk.
+    pub(crate) async fn take(&self, project: &str, hits: &[Hit<'_>]) -> Result<Taken, ViewsError> {
+        let mut taken = Taken::default();
+        let (mut views, mut places) = (Vec::with_capacity(hits.len()), Vec::with_capacity(hits.len()));
+        let now = self.clock.now();
+        let mut judge = self.judge();
+        for (place, hit) in hits.iter().enumerate() {
+            match judge.judge(hit, now) {
+                Outcome::View(view) => {
+                    views.push(view);
+                    places.push(place);
+                }
+                Outcome::Left(left) => *taken.left.entry(left).or_default() += 1,
+                Outcome::Refused(refusal) => taken.refused.push((place, refusal)),
+            }
+        }
+        self.hand_back(judge);
+        if views.is_empty() {
+            return Ok(taken);
+        }
+        let appended = self.store.append(Batch { project: project.to_owned(), views, mark: None }).await?;
+        taken.counted = appended.counted;
+        let place = |at: &u32| places.get(*at as usize).copied();
+        taken.duplicates = appended.duplicates.iter().filter_map(place).collect();
+        Ok(taken)
+    }
+
+    fn judge(&self) -> Judge {
+        let lists = self.lists();
+        let mut judges = self.judges.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(judge) = judges.pop() {
+            if Arc::ptr_eq(judge.classifier(), &lists) {
+                return judge;
+            }
+        }
+        Judge::new(lists)
+    }
+
+    fn hand_back(&self, judge: Judge) {
+        let mut judges = self.judges.lock().unwrap_or_else(PoisonError::into_inner);
+        if judges.len() < JUDGES {
+            judges.push(judge);
+        }
+    }
+}

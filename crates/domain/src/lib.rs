@@ -3,6 +3,7 @@
 //! Nothing here does I/O. Everything above imports from here; this imports from nobody.
 
 mod clock;
+pub mod dates;
 mod id;
 mod job;
 mod key;

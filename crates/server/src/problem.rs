@@ -75,6 +75,12 @@ impl Problem {
         self
     }
 
+    /// What to say in the log, and nowhere else.
+    pub(crate) fn with_cause(mut self, cause: impl Into<String>) -> Self {
+        self.0.cause = Some(cause.into());
+        self
+    }
+
     /// One field is wrong.
     pub(crate) fn invalid(field: &str, message: impl Into<String>) -> Self {
         Self::invalid_all(vec![Detail::new(field, message)])
@@ -116,10 +122,13 @@ impl Problem {
     }
 
     pub(crate) fn limited(standing: Standing) -> Self {
-        let error = format!(
-            "The project's {} job creations and messages an hour are used up; try again in {} seconds.",
-            standing.limit, standing.reset_seconds
-        );
+        let what = format!("The project's {} job creations and messages an hour are used up", standing.limit);
+        Self::too_many(&what, standing)
+    }
+
+    /// `what` is the sentence without its end.
+    pub(crate) fn too_many(what: &str, standing: Standing) -> Self {
+        let error = format!("{what}; try again in {} seconds.", standing.reset_seconds);
         let mut problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", error)
             .with_header(RETRY_AFTER, HeaderValue::from(standing.reset_seconds.max(1)));
         problem.0.headers.extend(standing_headers(standing));

@@ -10,7 +10,8 @@ use super::given::Given;
 use super::settings::{Fallback, SETTINGS, position};
 use super::suggest::{Candidate, nearest};
 use super::{
-    Config, FlagValue, GitConfig, JobsConfig, Limits, LogFormat, LogLevel, ModelConfig, RunnerConfig, Sources, file,
+    Config, FlagValue, GitConfig, JobsConfig, Limits, LogFormat, LogLevel, ModelConfig, RunnerConfig, Sources,
+    ViewsConfig, file,
 };
 
 /// Loads a configuration.
@@ -216,6 +217,8 @@ fn blank() -> Config {
             output_price: None,
             silence: Duration::ZERO,
         },
+        views: ViewsConfig { keep_days: 0, duplicate_window: Duration::ZERO, memory: 0, lists: None },
+        secret_file: None,
         git: GitConfig { name: String::new(), email: String::new(), time: Duration::ZERO },
         public_url: None,
         database_url: None,

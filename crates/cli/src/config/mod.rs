@@ -55,8 +55,12 @@ pub struct Config {
     pub jobs: JobsConfig,
     /// The model that runs jobs.
     pub model: ModelConfig,
+    /// Page views.
+    pub views: ViewsConfig,
     /// What commits are made with.
     pub git: GitConfig,
+    /// The file with the secret of this installation, if not where it is by default.
+    pub secret_file: Option<PathBuf>,
     // Private because the value in force is the one `public_url()` and
     // `database()` derive when nothing is set.
     public_url: Option<String>,
@@ -142,6 +146,19 @@ pub struct ModelConfig {
     pub silence: Duration,
 }
 
+/// Settings of the section `views`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewsConfig {
+    /// Days that views are kept, 0 for ever.
+    pub keep_days: u32,
+    /// Time in which the same page by the same reader is one view.
+    pub duplicate_window: Duration,
+    /// Megabytes that counters may take up in memory.
+    pub memory: u32,
+    /// Folder of lists, if not where it is by default.
+    pub lists: Option<PathBuf>,
+}
+
 /// Settings of the section `git`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitConfig {
@@ -221,6 +238,24 @@ impl Config {
             Some(url) => url.clone(),
             None => DatabaseUrl::Sqlite(self.data_dir.join("copydesk.db")),
         }
+    }
+
+    /// The folder of the page views.
+    #[must_use]
+    pub fn views_folder(&self) -> PathBuf {
+        self.data_dir.join("views")
+    }
+
+    /// The folder of newer lists of agents.
+    #[must_use]
+    pub fn lists_folder(&self) -> PathBuf {
+        self.views.lists.clone().unwrap_or_else(|| self.data_dir.join("lists"))
+    }
+
+    /// The file with the secret of this installation.
+    #[must_use]
+    pub fn secret_path(&self) -> PathBuf {
+        self.secret_file.clone().unwrap_or_else(|| self.data_dir.join("secret.key"))
     }
 
     /// Where the value of a setting comes from; `None` for an unknown key.

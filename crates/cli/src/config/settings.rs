@@ -96,6 +96,12 @@ pub static SETTINGS: &[Setting] = &[
         // One is taken by the wake-ups.
         Kind::Whole { from: 2, to: 500, field: field!(database_connections) },
     ),
+    open(
+        "secret_file",
+        "File with the secret of this installation, made if it is missing; secret.key in data_dir by default",
+        Fallback::Unset,
+        Kind::Folder(field!(secret_file)),
+    ),
     open("log", "Least severe level that is logged", Fallback::Value("info"), Kind::LogLevel(field!(log))),
     open("log_format", "How log lines are written", Fallback::Value("json"), Kind::LogFormat(field!(log_format))),
     open(
@@ -106,7 +112,7 @@ pub static SETTINGS: &[Setting] = &[
     ),
     open(
         "limits.analytics_per_minute",
-        "Analytics requests of a key in a minute, once there are analytics; 0 for no limit",
+        "Analytics requests of a key in a minute; 0 for no limit",
         Fallback::Value("100"),
         Kind::Whole { from: 0, to: 1_000_000, field: field!(limits.analytics_per_minute) },
     ),
@@ -261,6 +267,30 @@ pub static SETTINGS: &[Setting] = &[
         "Time without a word from the model after which a call is tried again",
         Fallback::Value("2m"),
         Kind::Duration { from: secs(1), to: secs(60 * MINUTE), field: field!(model.silence) },
+    ),
+    open(
+        "views.keep_days",
+        "Days that page views are kept, unless the project says otherwise; 0 for ever",
+        Fallback::Value("0"),
+        Kind::Whole { from: 0, to: 36_500, field: field!(views.keep_days) },
+    ),
+    open(
+        "views.duplicate_window",
+        "Time in which a browser that tells of the same page twice has seen it once; 0s to count both",
+        Fallback::Value("1s"),
+        Kind::Duration { from: secs(0), to: secs(10 * MINUTE), field: field!(views.duplicate_window) },
+    ),
+    open(
+        "views.memory",
+        "Megabytes that the counters of projects may take up in memory",
+        Fallback::Value("256"),
+        Kind::Whole { from: 16, to: 1_000_000, field: field!(views.memory) },
+    ),
+    open(
+        "views.lists",
+        "Folder with newer lists of agents and of their addresses than those built in; lists in data_dir by default",
+        Fallback::Unset,
+        Kind::Folder(field!(views.lists)),
     ),
     open("git.name", "Author and committer of commits", Fallback::Value("Copydesk"), Kind::Line(field!(git.name))),
     open("git.email", "Their e-mail address", Fallback::Value("copydesk@localhost"), Kind::Line(field!(git.email))),

@@ -1,5 +1,6 @@
 //! The routes, one file a resource, and the description of them all.
 
+mod analytics;
 mod change;
 mod docs;
 mod events;
@@ -51,6 +52,9 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(events::job_events))
         .routes(routes!(change::job_diff))
         .routes(routes!(change::open_pull_request))
+        .routes(routes!(analytics::page_views))
+        .routes(routes!(analytics::view_series))
+        .routes(routes!(analytics::view_agents))
         .routes(routes!(pages::pull_request))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))

@@ -55,11 +55,6 @@ impl Frozen {
         kept.insert(key, Kept { ranking, bytes, used: Instant::now() });
     }
 
-    /// Forgets the order: the caller has seen its end, or begins anew.
-    pub(crate) fn forget(&self, key: &FrozenKey) {
-        self.lock().remove(key);
-    }
-
     fn lock(&self) -> MutexGuard<'_, HashMap<FrozenKey, Kept>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

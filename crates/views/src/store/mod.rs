@@ -37,8 +37,14 @@ pub trait ViewStore: Send + Sync + 'static {
         edges: Vec<Bucket>,
         sources: Sources,
     ) -> Answer<'_, Vec<Counts>>;
-    /// The machines that read, most views first, each with the pages it read most.
-    fn agents(&self, project: &str, question: Question, pages_each: usize) -> Answer<'_, Vec<AgentViews>>;
+    /// The machines that read, most views first, each with the pages it read most; of one page if it is named.
+    fn agents(
+        &self,
+        project: &str,
+        question: Question,
+        path: Option<&str>,
+        pages_each: usize,
+    ) -> Answer<'_, Vec<AgentViews>>;
     /// The marks of logs that begin like this one.
     fn marks(&self, project: &str, log: &str) -> Answer<'_, Vec<Mark>>;
     /// Every kind of reader with its views, all time.

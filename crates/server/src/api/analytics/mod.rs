@@ -1,0 +1,60 @@
+//! Page views: totals and pages, their course over time, and who read them.
+
+mod agents;
+mod csv;
+mod query;
+mod series;
+mod views;
+
+pub(crate) use agents::{__path_view_agents, view_agents};
+pub(crate) use series::{__path_view_series, view_series};
+pub(crate) use views::{__path_page_views, page_views};
+
+use axum::http::HeaderMap;
+use copydesk_views::store::{Counts, ViewsError};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::App;
+use crate::auth::Caller;
+use crate::problem::{Problem, standing_headers};
+
+/// Views by people and by AI agents.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub(crate) struct Totals {
+    /// Views by people.
+    human: u64,
+    /// Views by AI agents that read for a person, and fetches of the Markdown form of a page.
+    ai: u64,
+    /// Both together.
+    total: u64,
+}
+
+impl From<Counts> for Totals {
+    fn from(counts: Counts) -> Self {
+        Self { human: counts.human, ai: counts.ai, total: counts.total() }
+    }
+}
+
+/// Lets a request through if its key has not had too many, and says where it stands.
+fn admitted(app: &App, caller: &Caller) -> Result<HeaderMap, Problem> {
+    match app.views()?.limiter.admit(&caller.digest, app.store().now()) {
+        None => Ok(HeaderMap::new()),
+        Some(Ok(standing)) => Ok(standing_headers(standing)),
+        Some(Err(standing)) => {
+            let what = format!("The key's {} analytics requests a minute are used up", standing.limit);
+            Err(Problem::too_many(&what, standing))
+        }
+    }
+}
+
+impl From<ViewsError> for Problem {
+    fn from(error: ViewsError) -> Self {
+        match error {
+            ViewsError::Unavailable(cause) => {
+                Problem::unavailable("The page views cannot be reached at the moment; try again.").with_cause(cause)
+            }
+            ViewsError::Damaged(cause) => Problem::internal("", cause),
+        }
+    }
+}

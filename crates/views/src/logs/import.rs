@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use copydesk_domain::Clock;
 
-use super::format::Format;
+use super::format::{Format, Parser};
 use super::open::Source;
 use super::order::oldest_first;
 use super::report::{FileReport, Progress, Report};
@@ -39,6 +39,16 @@ impl Options {
     pub fn new(project: impl Into<String>, clock: Arc<dyn Clock>) -> Self {
         let project = project.into();
         Self { project, format: None, hosts: Vec::new(), dry_run: false, batch: 128 * 1024, clock }
+    }
+
+    /// What reads a log that begins with `head`, or why nothing does.
+    pub(super) fn parser(&self, head: &[u8]) -> Result<Parser, String> {
+        let detected = || Format::detect(head).ok_or("none of the formats that are known fits its first lines");
+        let format = self.format.clone().map_or_else(detected, Ok)?;
+        if !self.hosts.is_empty() && !format.tells_host() {
+            return Err(format!("its format ({format}) does not name the host, so lines cannot be chosen by it"));
+        }
+        Ok(Parser::new(&format))
     }
 }
 
@@ -86,7 +96,8 @@ pub async fn import(
             let bytes = before + size.map_or(read, |size| read.min(size));
             progress(&Progress { name: &name, file, files, bytes, of_bytes, lines: lines + of_file });
         };
-        let done = run.file(source, &mut told).await;
+        let (mut done, ended) = run.file(source, &mut told).await;
+        done.error = ended.err().map(|why| why.to_string());
         before += size.unwrap_or(0);
         report.total.add(&done.tally);
         report.files.push(done);

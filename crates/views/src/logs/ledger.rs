@@ -23,14 +23,13 @@ pub(super) struct Ledger<'a> {
     /// The mark that this import wrote last. Only those are replaced: where an earlier one stopped, the same log or
     /// a copy of it may be met again.
     written: Option<String>,
-    /// What is durable.
+    /// What this import made durable.
     tally: Tally,
     samples: Vec<Sample>,
 }
 
 impl<'a> Ledger<'a> {
     pub(super) fn new(store: &'a dyn ViewStore, options: &'a Options, log: String, position: Position) -> Self {
-        let duplicates = Tally { lines: position.lines, duplicates: position.lines, ..Tally::default() };
         Self {
             store,
             options,
@@ -39,24 +38,24 @@ impl<'a> Ledger<'a> {
             views: Vec::new(),
             pending: Tally::default(),
             written: None,
-            tally: duplicates,
+            tally: Tally::default(),
             samples: Vec::new(),
         }
     }
 
-    /// The figures of what is durable, and the first unparsable lines.
+    /// The figures of what was made durable, and the first unparsable lines.
     pub(super) fn into_figures(self) -> (Tally, Vec<Sample>) {
         (self.tally, self.samples)
+    }
+
+    /// The figures of what was made durable since they were taken last.
+    pub(super) fn take_figures(&mut self) -> (Tally, Vec<Sample>) {
+        (std::mem::take(&mut self.tally), std::mem::take(&mut self.samples))
     }
 
     /// Where the next lines begin.
     pub(super) fn position(&self) -> &Position {
         &self.position
-    }
-
-    /// The figures of what is durable.
-    pub(super) fn tally(&self) -> &Tally {
-        &self.tally
     }
 
     /// Lines counted so far, durable or not.

@@ -5,6 +5,7 @@ mod cloudfront;
 mod common;
 mod counter;
 mod entry;
+mod follow;
 mod format;
 mod import;
 mod json;
@@ -15,6 +16,7 @@ mod reader;
 mod report;
 mod resume;
 mod run;
+mod tail;
 mod tally;
 mod template;
 #[cfg(test)]
@@ -26,6 +28,7 @@ mod time;
 mod workers;
 
 pub use entry::{Entry, Line};
+pub use follow::{Follow, Polled, Trouble};
 pub use format::{Format, Parser};
 pub use import::{Cancel, Options, import};
 pub use open::Source;

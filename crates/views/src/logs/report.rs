@@ -33,6 +33,8 @@ pub struct FileReport {
     /// Why it could not be read to its end. What is in the tally has been counted all the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Lines that an earlier import had read; they are among the duplicates.
+    pub known: u64,
     /// What became of its lines.
     pub tally: Tally,
     /// The first lines that could not be read.
@@ -68,7 +70,7 @@ impl State {
 impl FileReport {
     pub(super) fn new(name: String) -> Self {
         let (tally, unparsable) = (Tally::default(), Vec::new());
-        Self { name, format: None, state: State::Stopped, error: None, tally, unparsable }
+        Self { name, format: None, state: State::Stopped, error: None, known: 0, tally, unparsable }
     }
 
     pub(super) fn failed(name: String, error: String) -> Self {

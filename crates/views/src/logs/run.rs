@@ -11,16 +11,17 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::blocks::{Position, log_name};
 use super::counter::{Counted, Terms};
-use super::format::{Format, Parser};
+use super::format::Parser;
 use super::import::{Cancel, Options};
 use super::ledger::Ledger;
 use super::open::Source;
 use super::reader::{End, Message, Opened, Reader};
 use super::report::{FileReport, State};
+use super::tally::Tally;
 use super::workers::Workers;
 use crate::Mark;
 use crate::classify::Classifier;
-use crate::store::ViewStore;
+use crate::store::{ViewStore, ViewsError};
 
 /// Blocks that are on their way at most, so that memory is bounded.
 const ON_THEIR_WAY: usize = 48;
@@ -42,8 +43,22 @@ pub(super) struct Run<'a> {
     pub(super) only_known: bool,
 }
 
-/// Why a log could not be read, in words.
-type Why = String;
+/// Why a log could not be read to its end.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Why {
+    /// It is the log's fault.
+    #[error("{0}")]
+    Log(String),
+    /// It is the store's.
+    #[error("{0}")]
+    Store(#[from] ViewsError),
+}
+
+impl From<io::Error> for Why {
+    fn from(error: io::Error) -> Self {
+        Self::Log(error.to_string())
+    }
+}
 
 impl<'a> Run<'a> {
     pub(super) fn new(
@@ -57,45 +72,34 @@ impl<'a> Run<'a> {
     }
 
     /// Reads one log.
-    pub(super) async fn file(&mut self, source: Source, told: &mut Told<'_>) -> FileReport {
+    pub(super) async fn file(&mut self, source: Source, told: &mut Told<'_>) -> (FileReport, Result<(), Why>) {
         self.read = Arc::default();
         let mut report = FileReport::new(source.name());
-        if let Err(error) = self.try_file(source, &mut report, told).await {
-            report.error = Some(error);
-        }
-        report
+        let ended = self.try_file(source, &mut report, told).await;
+        (report, ended)
     }
 
     async fn try_file(&self, source: Source, report: &mut FileReport, told: &mut Told<'_>) -> Result<(), Why> {
         let read = Arc::clone(&self.read);
         let opened = tokio::task::spawn_blocking(move || Opened::new(source, read)).await;
-        let opened = opened.map_err(in_words)?.map_err(in_words)?;
+        let opened = opened.map_err(io::Error::from)??;
         let Some(log) = log_name(&opened.head) else {
             report.state = State::Imported;
             report.tally.lines = memchr::memchr_iter(b'\n', &opened.head).count() as u64;
             report.tally.blank = report.tally.lines;
             return Ok(());
         };
-        let marks = self.store.marks(&self.options.project, &log).await.map_err(in_words)?;
+        let marks = self.store.marks(&self.options.project, &log).await?;
         if self.only_known && marks.is_empty() {
             report.state = State::AlreadyImported;
             return Ok(());
         }
-        let parser = self.parser(&opened.head)?;
+        let parser = self.options.parser(&opened.head).map_err(Why::Log)?;
         report.format = Some(parser.format().clone());
-        let floor = self.store.status(&self.options.project).await.map_err(in_words)?.floor;
+        let floor = self.store.status(&self.options.project).await?.floor;
         let terms = Arc::new(Terms { floor, hosts: self.options.hosts.clone() });
         let listener = self.start(opened, marks, parser, terms)?;
         self.keep(listener, log, report, told).await
-    }
-
-    fn parser(&self, head: &[u8]) -> Result<Parser, Why> {
-        let detected = || Format::detect(head).ok_or("none of the formats that are known fits its first lines");
-        let format = self.options.format.clone().map_or_else(detected, Ok)?;
-        if !self.options.hosts.is_empty() && !format.tells_host() {
-            return Err(format!("its format ({format}) does not name the host, so lines cannot be chosen by it"));
-        }
-        Ok(Parser::new(&format))
     }
 
     /// Starts the thread that reads.
@@ -117,7 +121,7 @@ impl<'a> Run<'a> {
             messages,
             permits,
         };
-        thread::Builder::new().name("import-read".to_owned()).spawn(move || reader.run(opened)).map_err(in_words)?;
+        thread::Builder::new().name("import-read".to_owned()).spawn(move || reader.run(opened))?;
         Ok(Listener { heard, permit, next: 0, early: BTreeMap::new(), ended: None })
     }
 
@@ -139,17 +143,19 @@ impl<'a> Run<'a> {
                     if ledger.is_full()
                         && let Err(error) = ledger.commit().await
                     {
-                        break Err(error.to_string());
+                        break Err(error.into());
                     }
                     told(self.read.load(Ordering::Relaxed), ledger.lines());
                 }
-                Ok(Next::End(end)) => break ledger.commit().await.map(|()| end).map_err(in_words),
+                Ok(Next::End(end)) => break ledger.commit().await.map(|()| end).map_err(Why::from),
                 // What was read before the trouble is good.
-                Err(error) => break ledger.commit().await.map_err(in_words).and(Err(error)),
+                Err(error) => break ledger.commit().await.map_err(Why::from).and(Err(error)),
             }
         };
         let fresh = ledger.lines() > known;
         (report.tally, report.unparsable) = ledger.into_figures();
+        report.known = known;
+        report.tally.add(&Tally { lines: known, duplicates: known, ..Tally::default() });
         report.state = match (ended?, known > 0, fresh) {
             (End::Cancelled, ..) => State::Stopped,
             (End::OfLog, false, _) => State::Imported,
@@ -167,10 +173,6 @@ impl<'a> Run<'a> {
             if whole { ledger.add(counted, end) } else { ledger.add_unfinished(&counted) }
         }
     }
-}
-
-fn in_words(error: impl std::fmt::Display) -> Why {
-    error.to_string()
 }
 
 /// Hears of counted blocks in whatever order, and tells of them in the order of the log.
@@ -192,8 +194,8 @@ impl Listener {
     async fn from(&mut self) -> Result<Position, Why> {
         match self.heard.recv().await {
             Some(Message::From(position)) => Ok(position),
-            Some(Message::Ended { why: Err(error), .. }) => Err(error.to_string()),
-            _ => Err(BROKEN.to_owned()),
+            Some(Message::Ended { why: Err(error), .. }) => Err(error.into()),
+            _ => Err(Why::Log(BROKEN.to_owned())),
         }
     }
 
@@ -206,14 +208,14 @@ impl Listener {
                 return Ok(Next::Block(counted, end, open));
             }
             if let Some((_, why)) = self.ended.take_if(|(blocks, _)| *blocks == self.next) {
-                return why.map(Next::End).map_err(in_words);
+                return why.map(Next::End).map_err(Why::from);
             }
             match self.heard.recv().await {
                 Some(Message::Counted { number, counted, end, open }) => {
                     self.early.insert(number, (*counted, end, open));
                 }
                 Some(Message::Ended { blocks, why }) => self.ended = Some((blocks, why)),
-                Some(Message::From(_)) | None => return Err(BROKEN.to_owned()),
+                Some(Message::From(_)) | None => return Err(Why::Log(BROKEN.to_owned())),
             }
         }
     }

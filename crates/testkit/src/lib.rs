@@ -18,6 +18,7 @@ mod product;
 mod project;
 mod sql;
 pub mod torture;
+mod views;
 mod wire;
 
 pub use app::{Setup, TestApp, TestKey};
@@ -30,6 +31,7 @@ pub use gate::{GateEngine, Held};
 pub use git::{GitEntry, GitRepo};
 pub use project::ProjectClient;
 pub use sql::Lock;
+pub use views::TestViews;
 pub use wire::Wire;
 
 /// How long a test waits for something that must happen before it fails.

@@ -1,9 +1,11 @@
 // Run by scripts/browser-test, with a server to talk to: loads pages in Chromium and looks at what was counted.
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import http from 'node:http'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 const { COPYDESK_URL: copydesk, COPYDESK_PROJECT: project, COPYDESK_API_KEY: key, NODE_FOLDER: modules } = process.env
@@ -12,6 +14,16 @@ const { chromium } = createRequire(path.join(modules, 'x.js'))('playwright-core'
 // Chromium finds *.localhost on this machine and trusts it, and no tracker takes it for a developer's machine.
 const HOST = 'docs.localhost'
 const CHROME = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
+const executable = process.env.CHROMIUM ?? '/usr/bin/chromium'
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
 
 const ours = `<script defer data-project="${project}" src="${copydesk}/js/view.js"></script>`
 const asPlausible = `<script defer data-domain="${HOST}" src="${copydesk}/js/script.js"></script>`
@@ -38,12 +50,19 @@ const heads = {
   'as-plausible': asPlausible,
   'npm-new': npm.new,
   'npm-old': npm.old,
-  prerenders: ours + speculate('prerender', '/plain/prerendered'),
+  prerenders: ours + speculate('prerender', '/plain/prerendered') + `<script>fetch('/go').then(() => go.click())</script>`,
   prefetches: ours + speculate('prefetch', '/plain/prefetched'),
 }
 
+const RAN = `<script>fetch('/ran?' + location.pathname)</script>`
+
 /** Requests for pages, by path: how often, and with which purposes. */
 const asked = new Map()
+/** Pages whose scripts have run. */
+const ran = new Set()
+let letGo
+/** The page that waits for it goes on. */
+const gone = new Promise((resolve) => (letGo = resolve))
 
 const site = http.createServer(async (request, response) => {
   const url = new URL(request.url, 'http://x')
@@ -51,6 +70,16 @@ const site = http.createServer(async (request, response) => {
     const file = path.join(modules, path.normalize(url.pathname).slice('/npm/'.length))
     const text = await readFile(file).catch(() => readFile(file + '.js')).catch(() => null)
     response.writeHead(text ? 200 : 404, { 'content-type': 'text/javascript' }).end(text)
+    return
+  }
+  if (url.pathname === '/go') {
+    await gone
+    response.end()
+    return
+  }
+  if (url.pathname === '/ran') {
+    ran.add(url.search.slice(1))
+    response.end()
     return
   }
   const head = heads[url.pathname.split('/')[1]]
@@ -62,7 +91,7 @@ const site = http.createServer(async (request, response) => {
   asked.set(url.pathname, [...purposes, request.headers['sec-purpose'] ?? ''])
   // Asked for anew each time, unless the browser has the page itself.
   response.writeHead(200, { 'content-type': 'text/html', 'cache-control': 'no-cache' })
-  response.end(`<!doctype html><title>${url.pathname}</title>${head}<a id="go" href="${url.searchParams.get('to')}">go</a>`)
+  response.end(`<!doctype html><title>${url.pathname}</title>${head}${RAN}<a id="go" href="${url.searchParams.get('to')}">go</a>`)
 })
 site.listen(0, '127.0.0.1')
 await once(site, 'listening')
@@ -95,6 +124,13 @@ async function nothingMore(context) {
   await visit(context, pathname, async () => counted(pathname, 1))
 }
 
+/** The events that pages of a context send, from now on. */
+function told(context) {
+  const sent = []
+  context.on('request', (request) => request.url().endsWith('/api/event') && sent.push(request.postDataJSON()))
+  return sent
+}
+
 async function visit(context, pathname, look) {
   const page = await context.newPage()
   await page.goto(at(pathname))
@@ -108,6 +144,7 @@ const checks = {
   },
 
   async 'a page is counted when it is come to without a load'(context) {
+    const sent = told(context)
     await visit(context, '/spa/one', async (page) => {
       await counted('/spa/one', 1)
       await page.evaluate(() => history.pushState(null, '', '/spa/two'))
@@ -119,7 +156,8 @@ const checks = {
       await counted('/spa/one', 2)
       await page.evaluate(() => history.pushState(null, '', '/spa/three'))
       await counted('/spa/three', 1)
-      assert.equal((await views())['/spa/two'], 1)
+      const pages = sent.map(({ u }) => new URL(u).pathname)
+      assert.deepEqual(pages, ['/spa/one', '/spa/two', '/spa/one', '/spa/three'])
     })
   },
 
@@ -140,17 +178,25 @@ const checks = {
     assert.equal((await views())['/twice/x'], 1)
   },
 
+  // What drives a browser holds back pages that are rendered ahead, so here nobody does: the page goes on by itself.
   async 'a page that is rendered ahead is counted when it is shown'(context) {
-    await visit(context, '/prerenders/x?to=/plain/prerendered', async (page) => {
-      await until('the page is rendered ahead', () => asked.has('/plain/prerendered'))
+    const profile = await mkdtemp(path.join(tmpdir(), 'copydesk-chromium-'))
+    const start = [...FLAGS, `--user-agent=${CHROME}`, `--user-data-dir=${profile}`, at('/prerenders/x?to=/plain/prerendered')]
+    const alone = spawn(executable, start, { stdio: 'ignore' })
+    try {
+      await counted('/prerenders/x', 1)
+      await until('the page is rendered ahead', () => ran.has('/plain/prerendered'))
       assert.deepEqual(asked.get('/plain/prerendered'), ['prefetch;prerender'])
       await nothingMore(context)
       assert.equal((await views())['/plain/prerendered'], undefined)
-      await page.bringToFront()
-      await page.click('#go', { noWaitAfter: true })
+      letGo()
       await counted('/plain/prerendered', 1)
       assert.equal(asked.get('/plain/prerendered').length, 1, 'it was not loaded again')
-    })
+    } finally {
+      alone.kill()
+      await once(alone, 'exit')
+      await rm(profile, { recursive: true, force: true, maxRetries: 5 })
+    }
   },
 
   async 'a page that is fetched ahead is counted when it is shown'(context) {
@@ -193,21 +239,19 @@ const checks = {
   },
 
   async 'the machine of a developer is not counted unless it is asked for'(context) {
-    const sent = []
-    context.on('request', (request) => request.url().endsWith('/api/event') && sent.push(request.postDataJSON().u))
+    const sent = told(context)
     const local = (pathname) => at(pathname).replace(HOST, 'localhost')
     const page = await context.newPage()
     for (const pathname of ['/plain/not', '/local/sent']) {
       await page.goto(local(pathname), { waitUntil: 'load' })
     }
     await until('the page that asks for it is told of', () => sent.length > 0)
-    assert.deepEqual(sent, [local('/local/sent')])
+    assert.deepEqual(sent.map(({ u }) => u), [local('/local/sent')])
     await page.close()
   },
 
   async 'nothing but the address of the page is sent'(context) {
-    const sent = []
-    context.on('request', (request) => request.url().endsWith('/api/event') && sent.push(request.postDataJSON()))
+    const sent = told(context)
     await visit(context, '/plain/little?secret=1#part', () => counted('/plain/little', 1))
     assert.deepEqual(sent, [{ n: 'pageview', u: at('/plain/little'), d: project }])
   },
@@ -229,19 +273,10 @@ const checks = {
 }
 
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  executablePath: executable,
   // Trackers leave out browsers that say they are driven, and drivers do without the back-forward cache.
   ignoreDefaultArgs: ['--enable-automation', '--disable-back-forward-cache'],
-  args: [
-    '--headless',
-    '--no-sandbox',
-    '--disable-gpu',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-    '--disable-blink-features=AutomationControlled',
-  ],
+  args: [...FLAGS, '--disable-blink-features=AutomationControlled'],
 })
 let failed = 0
 try {

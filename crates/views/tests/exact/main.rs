@@ -56,8 +56,14 @@ fn memories() -> impl Strategy<Value = Memory> {
     ]
 }
 
+/// A few, unless more are asked for.
+fn config() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(40);
+    ProptestConfig { cases, max_shrink_iters: 300, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 300, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn every_answer_is_that_of_the_list(memory in memories(), steps in strategy::steps()) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use copydesk_domain::{Clock, Timestamp};
-use copydesk_views::store::{PageViews, Question, Ranking, Sources, Source, ViewStore};
+use copydesk_views::store::{PageViews, Question, Ranking, Source, Sources, ViewStore};
 use copydesk_views::{Batch, Bucket, Client, Mark, Verdict, View, id_digest};
 use tempfile::TempDir;
 
@@ -232,7 +232,7 @@ impl<'a, K: Keeper> Stage<'a, K> {
         }
         for source in [Source::Auto, Source::Script, Source::Server, Source::Both] {
             let sources = Sources { people: source, machines: source };
-            let edges = (0..=SECONDS / 3600).map(|hour| FIRST + hour * 3600).collect();
+            let edges = (0..=SECONDS / 50_400).map(|step| FIRST + step * 50_400 + 900).collect();
             let (range, page) = (Range(0, i64::MAX), (0, 50));
             self.ask(&Ask { project, range, sources, path: None, edges, page }).await;
         }

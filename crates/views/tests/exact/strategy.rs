@@ -20,20 +20,35 @@ const ZONES: [&str; 5] = ["Asia/Kathmandu", "Australia/Lord_Howe", "America/St_J
 
 #[derive(Debug, Clone)]
 pub enum Step {
-    Append { project: usize, views: Vec<Seen>, mark: Option<(u8, bool)> },
+    Append {
+        project: usize,
+        views: Vec<Seen>,
+        mark: Option<(u8, bool)>,
+    },
     Ask(Ask),
     /// Asks for an order of pages and keeps it, to be looked at when more has happened.
     Freeze(Ask),
-    Relabel { project: usize, changes: Vec<(usize, usize, usize)> },
-    Retain { project: usize, day: i64, quarter: i64 },
-    Remove { project: usize },
+    Relabel {
+        project: usize,
+        changes: Vec<(usize, usize, usize)>,
+    },
+    Retain {
+        project: usize,
+        day: i64,
+        quarter: i64,
+    },
+    Remove {
+        project: usize,
+    },
     /// Closes the store and opens it again.
     Restart,
     /// Opens a copy that was made while the store ran, and goes on with it.
     MoveToACopy,
     /// Everything goes to segments, and these to fewer.
     Settle,
-    Wait { hours: i64 },
+    Wait {
+        hours: i64,
+    },
 }
 
 /// A view.
@@ -107,9 +122,8 @@ pub fn ask() -> impl Strategy<Value = Ask> {
     let source = || prop_oneof![Just(Source::Auto), Just(Source::Script), Just(Source::Server), Just(Source::Both)];
     let sources = (source(), source()).prop_map(|(people, machines)| Sources { people, machines });
     let page = (prop_oneof![Just(0_usize), 0..40_usize], prop_oneof![1..8_usize, Just(50_usize)]);
-    (0..3_usize, range(), sources, prop::option::of(0..PATHS + 1), edges(), page).prop_map(
-        |(project, range, sources, path, edges, page)| Ask { project, range, sources, path, edges, page },
-    )
+    (0..3_usize, range(), sources, prop::option::of(0..PATHS + 1), edges(), page)
+        .prop_map(|(project, range, sources, path, edges, page)| Ask { project, range, sources, path, edges, page })
 }
 
 /// Anything, all, or days of a zone.
@@ -118,9 +132,8 @@ fn range() -> impl Strategy<Value = Range> {
     prop_oneof![
         (quarters.clone(), quarters).prop_map(|(from, to)| Range(FIRST + from * 900, FIRST + to * 900)),
         Just(Range(0, i64::MAX)),
-        (0..ZONES.len(), 0..37_i64, 0..37_i64).prop_map(|(zone, from, days)| {
-            Range(midnight(ZONES[zone], from), midnight(ZONES[zone], from + days))
-        }),
+        (0..ZONES.len(), 0..37_i64, 0..37_i64)
+            .prop_map(|(zone, from, days)| { Range(midnight(ZONES[zone], from), midnight(ZONES[zone], from + days)) }),
         (0..ZONES.len(), 0..37_i64).prop_map(|(zone, from)| Range(midnight(ZONES[zone], from), i64::MAX)),
     ]
 }
@@ -134,8 +147,9 @@ fn edges() -> impl Strategy<Value = Vec<i64>> {
                 (from..from + days).step_by(step).map(|day| midnight(ZONES[zone], day)).collect()
             }
         ),
-        (0..ZONES.len(), 0..35_i64, 0..60_i64)
-            .prop_map(|(zone, day, hours)| { (0..hours).map(|hour| midnight(ZONES[zone], day) + hour * 3600).collect() }),
+        (0..ZONES.len(), 0..35_i64, 0..60_i64).prop_map(|(zone, day, hours)| {
+            (0..hours).map(|hour| midnight(ZONES[zone], day) + hour * 3600).collect()
+        }),
         quarters.prop_map(|mut quarters| {
             quarters.sort_unstable();
             quarters.into_iter().map(|quarter| FIRST + quarter * 900).collect()

@@ -149,7 +149,8 @@ impl Classifier {
     }
 
     fn named(&self, reduced: &str) -> Option<&Agent> {
-        self.tokens.find(reduced).and_then(|at| self.list.agents.get(at))
+        let agent = self.tokens.find(reduced).and_then(|at| self.list.agents.get(at));
+        agent.filter(|agent| !agent.app || !naming::may_be_browser(reduced))
     }
 
     /// What the address says about who `reduced` claims to be.

@@ -49,7 +49,7 @@ const SIGNS: &[(Sign, &[&str])] = &[
             "gpt", "llm", "claude", "anthropic", "openai", "perplexity", "mistral", "deepseek", "gemini", "copilot", "cohere",
             "qwen", "kimi", "moonshot", "chatglm", "zhipu", "grok", "huggingface", "laion", "llama", "langchain", "genai",
             "chatbot", "neural", "intelligent", "aibot", "ai-bot", "aicrawl", "ai-crawl", "aisearch", "aiagent",
-            "ai-agent", "agentic", "4ai", "forai", "machinelearning", "deeplearn",
+            "ai-agent", "agentic", "4ai", "forai", "machinelearning", "coding-agent", "ai_agent", "deeplearn",
         ],
     ),
     (
@@ -69,14 +69,14 @@ const SIGNS: &[(Sign, &[&str])] = &[
             "siphon", "sucker", "worm", "leech",
         ],
     ),
-    (Sign::Strong(Class::Preview), &["preview", "unfurl", "linkexpan", "externalhit", "opengraph", "embedly", "snippet"]),
+    (Sign::Strong(Class::Preview), &["preview", "unfurl", "linkexpan", "externalhit", "opengraph", "embedly", "snippet", "imageproxy"]),
     (
         Sign::Strong(Class::Monitor),
         &[
             "monitor", "uptime", "pingdom", "lighthouse", "pagespeed", "gtmetrix", "validator", "scanner", "synthetic",
             "nuclei", "sqlmap", "nikto", "zgrab", "masscan", "nmap", "wpscan", "vuln", "securityscan", "statuscake", "loadtest",
             "siteaudit", "site-audit", "linkcheck", "link-check", "watchdog", "seobility", "-seo", "seo-", "seobot",
-            "speedcurve", "inspectiontool", "screaming",
+            "speedcurve", "inspect", "screaming", "checker", "watcher", "securityheaders",
         ],
     ),
     (
@@ -125,6 +125,8 @@ static STEMS: LazyLock<Signs> = LazyLock::new(|| {
 #[derive(Debug, Default)]
 struct Seen<'a> {
     browser: bool,
+    /// Internet Explorer: what was added to it says where it came from.
+    old: bool,
     /// Words that only bots put beside the name of an engine: `compatible`, or `Mozilla` and no engine.
     posing: bool,
     contact: Option<&'a str>,
@@ -142,6 +144,11 @@ pub(super) fn as_ai(reduced: &str) -> Option<Named> {
     see(reduced).as_ai()
 }
 
+/// Whether a reduced user agent could be that of an app that shows pages: a browser, and nothing that only bots say.
+pub(super) fn may_be_browser(reduced: &str) -> bool {
+    see(reduced).may_be_browser()
+}
+
 /// What kind of machine a reduced user agent names; none if it is a browser's.
 pub(super) fn as_machine(reduced: &str) -> Option<Named> {
     see(reduced).as_machine()
@@ -153,7 +160,10 @@ fn see(reduced: &str) -> Seen<'_> {
     for word in reduced.split([';', ' ']).filter(|word| !word.is_empty()) {
         match words::word(word) {
             Some(Word::Browser(Browser::Mozilla)) => only_mozilla = true,
-            Some(Word::Browser(_)) => seen.browser = true,
+            Some(Word::Browser(browser)) => {
+                seen.browser = true;
+                seen.old |= browser == Browser::InternetExplorer;
+            }
             Some(Word::Compatible) => seen.posing = true,
             Some(_) => {}
             None => seen.word(word),
@@ -163,11 +173,20 @@ fn see(reduced: &str) -> Seen<'_> {
     seen
 }
 
+/// A name that is an address: `PrintFriendly.com`. Browsers have none.
+fn is_domain(word: &str) -> bool {
+    word.rsplit_once('.').is_some_and(|(name, end)| {
+        name.len() >= 2
+            && (2..=6).contains(&end.len())
+            && end.bytes().all(|byte| byte.is_ascii_lowercase())
+            && !matches!(end, "js" | "rb" | "py" | "net" | "app" | "framework")
+    })
+}
+
 impl<'a> Seen<'a> {
     fn word(&mut self, word: &'a str) {
         if let Some(host) = word.strip_prefix('+') {
-            // Embedded in old browsers, and never a bot.
-            if host != "bsalsa.com" {
+            if !(self.old && host == "bsalsa.com") {
                 self.contact.get_or_insert(word);
             }
             if host.ends_with(".ai") {
@@ -187,6 +206,9 @@ impl<'a> Seen<'a> {
             if !self.signs.iter().any(|(known, ..)| *known == sign) {
                 self.signs.push((sign, word, stem));
             }
+        }
+        if is_domain(word) && !self.old {
+            self.contact.get_or_insert(word);
         }
         if words::says_ai(word) || word.ends_with(".ai") {
             self.ai.get_or_insert(word);
@@ -254,6 +276,9 @@ impl<'a> Seen<'a> {
         let crawls = self.sign(Sign::Crawls);
         if let Some((class, word, stem)) = strong {
             return named(class, word, stem);
+        }
+        if let Some(word) = self.agent {
+            return named(Class::OtherBot, word, "agent");
         }
         if let Some((word, stem)) = self.sign(Sign::Driven) {
             return named(Class::OtherBot, word, stem);

@@ -55,8 +55,7 @@ impl<'a> Segments<'a> {
             return Place::Open;
         }
         let first = text.split_ascii_whitespace().next().unwrap_or_default();
-        let name = first.split(['/', ':']).next().unwrap_or_default();
-        let place = match (self.comment, words::word(name)) {
+        let place = match (self.comment, words::word(split_version(first).0)) {
             (_, Some(Word::Compatible)) => Place::Named,
             (Some(place), _) => place,
             (None, Some(_)) => Place::Platform,
@@ -103,6 +102,8 @@ struct Kept {
     browsers: u16,
     mobile: bool,
     compatible: bool,
+    /// A browser said that it is compatible, as old ones do; said by others it is a sign of a bot.
+    vouched: bool,
     text: String,
     /// Where a segment begins in `text`, and whether a machine might call itself so.
     segments: Vec<(usize, bool)>,
@@ -129,36 +130,38 @@ impl Kept {
             self.push(&contact, start);
             return true;
         }
-        let (name, detail) = match raw.find(['/', ':', '=']) {
-            Some(at) => (&raw[..at], &raw[at + 1..]),
-            None => (raw, ""),
-        };
-        match words::word(name) {
-            Some(Word::Browser(browser)) => {
-                self.browsers |= browser.bit();
-                return false;
-            }
-            Some(Word::Mobile) => {
-                self.mobile = true;
-                return false;
-            }
-            Some(Word::Compatible) => {
-                self.compatible = true;
-                return false;
-            }
-            Some(Word::Noise) => return false,
-            None => {}
+        let (name, detail) = split_version(raw);
+        if self.says(name, place) {
+            return false;
         }
+        let is_product = detail.starts_with(|first: char| first.is_ascii_digit());
+        let place = if place == Place::Comment && is_product { Place::Named } else { place };
         let telling = self.name(name, place, start);
         // `Coding-Agent/claude-code`: what stands for a version can be a name.
         let detail = detail.split('/').next().unwrap_or_default();
         let named = detail.len() >= 3 && detail.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
-        telling | (named && words::word(detail).is_none() && self.name(detail, place, start))
+        telling | (named && !self.says(detail, place) && self.name(detail, place, start))
+    }
+
+    /// Takes note of a word of browsers.
+    fn says(&mut self, name: &str, place: Place) -> bool {
+        match words::word(name) {
+            Some(Word::Browser(browser)) => {
+                self.browsers |= browser.bit();
+                let is_engine = matches!(browser, Browser::WebKit | Browser::Gecko | Browser::Mozilla);
+                self.vouched |= place == Place::Named && !is_engine;
+            }
+            Some(Word::Mobile) => self.mobile = true,
+            Some(Word::Compatible) => self.compatible = true,
+            Some(Word::Noise) => {}
+            None => return false,
+        }
+        true
     }
 
     fn name(&mut self, name: &str, place: Place, start: usize) -> bool {
         let Some(name) = clean(name) else { return false };
-        if words::word(&name).is_some() {
+        if self.says(&name, place) {
             return false;
         }
         let telling = words::names_a_machine(&name) || words::says_ai(&name);
@@ -218,19 +221,29 @@ impl Kept {
         if self.mobile {
             text.push_str(" mobile");
         }
-        // Old browsers call themselves compatible; said by others it is a sign of a bot.
-        if self.compatible && browser != Browser::InternetExplorer {
+        if self.compatible && !self.vouched {
             text.push_str(" compatible");
         }
         text
     }
 }
 
+/// `GPTBot/1.2` in two. Two colons are part of a name, as Perl writes it.
+fn split_version(word: &str) -> (&str, &str) {
+    let bytes = word.as_bytes();
+    let end = (0..bytes.len()).find(|&at| match bytes[at] {
+        b'/' | b'=' | b'@' => true,
+        b':' => bytes.get(at + 1) != Some(&b':') && (at == 0 || bytes[at - 1] != b':'),
+        _ => false,
+    });
+    end.map_or((word, ""), |at| (&word[..at], &word[at + 1..]))
+}
+
 /// The address at which the operator of a bot can be reached: only its host, and of an e-mail address nothing.
 fn contact(raw: &str) -> Option<String> {
     let bare = raw.trim_matches(|char: char| "+-<>'`*|\\".contains(char));
-    if bare.contains('@') || bare.to_ascii_lowercase().starts_with("mailto:") || raw == "+mail" {
-        return (bare.len() > 1).then(|| "+mail".to_owned());
+    if is_mail(bare) || raw == "+mail" {
+        return Some("+mail".to_owned());
     }
     let lower = bare.to_ascii_lowercase();
     let host = match lower.split_once("://") {
@@ -245,6 +258,12 @@ fn contact(raw: &str) -> Option<String> {
     let digits = host.bytes().filter(u8::is_ascii_digit).count();
     let named = host.contains('.') && digits < 5 && host.bytes().any(|byte| byte.is_ascii_alphabetic());
     Some(if named { format!("+{}", host.trim_matches(['.', '-'])) } else { "+link".to_owned() })
+}
+
+/// `bots@example.com`; not `android@150.0`, which is a version.
+fn is_mail(word: &str) -> bool {
+    word.split_once('@').is_some_and(|(_, host)| host.ends_with(|last: char| last.is_alphabetic()) || !host.contains('.'))
+        || word.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("mailto:"))
 }
 
 fn is_host(char: char) -> bool {
@@ -271,7 +290,8 @@ fn clean(name: &str) -> Option<String> {
     let name = name.trim_start_matches(['-', '_', '.', '*', '&', '!']);
     let letters = name.bytes().filter(u8::is_ascii_alphabetic).count();
     let digits = name.bytes().filter(u8::is_ascii_digit).count();
-    let is_version = letters == 0 || matches!(name, "v" | "V" | "rv");
+    let counts = name.strip_prefix(['v', 'V']).unwrap_or(name).starts_with(|first: char| first.is_ascii_digit());
+    let is_version = letters == 0 || matches!(name, "v" | "V") || (counts && name.contains('.'));
     let is_id = digits >= 5 || (name.len() >= 12 && digits > 0 && name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-'));
     if is_version || is_id || (name.len() >= 20 && digits >= 3) {
         return None;
@@ -281,9 +301,11 @@ fn clean(name: &str) -> Option<String> {
     if cut.len() < name.len() { clean(cut) } else { Some(cut.to_owned()) }
 }
 
-/// Names of products are composed (`claude-code`, `HTTPClient`); names of people and words of a sentence are not.
+/// Names of products are composed (`claude-code`, `HTTPClient`); names of people, of devices (`SM-S926U`), of languages
+/// (`en_US`) and the words of a sentence are not.
 fn is_composed(name: &str) -> bool {
     let bytes = name.as_bytes();
-    bytes.iter().any(|byte| matches!(byte, b'-' | b'_' | b'.'))
-        || bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
+    let is_plain = bytes.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_' | b'.'));
+    let is_joined = bytes.iter().any(|byte| matches!(byte, b'-' | b'_' | b'.')) && bytes.len() > 5;
+    is_plain && (is_joined || bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()))
 }

@@ -83,16 +83,27 @@ const WORDS: &[(Word, &[&str])] = &[
     (Word::Browser(Browser::Firefox), &["Firefox", "FxiOS", "Iceweasel", "SeaMonkey", "PaleMoon", "Waterfox"]),
     (Word::Browser(Browser::Chrome), &["Chrome", "CriOS", "Chromium"]),
     (Word::Browser(Browser::InternetExplorer), &["MSIE", "Trident", "IEMobile"]),
-    (Word::Browser(Browser::Text), &["Lynx", "Links", "ELinks", "w3m", "Dillo", "NetSurf", "Emacs-W3", "Emacs-w3m"]),
+    (
+        Word::Browser(Browser::Text),
+        &[
+            "Lynx", "Links", "ELinks", "w3m", "Dillo", "NetSurf", "Emacs-W3", "Emacs-w3m", "IBrowse", "AmigaVoyager",
+            "Amiga-AWeb", "NetPositive", "Webpositive", "ABrowse", "OmniWeb", "iCab", "WebPositive", "Arachne", "Charon", "Konqueror",
+        ],
+    ),
     (
         Word::Browser(Browser::Phone),
-        &["Phone", "DoCoMo", "KDDI", "UP.Browser", "UP.Link", "Obigo", "NetFront", "Teleca", "MIDP", "Maui", "BREW", "J2ME"],
+        &[
+            "Phone", "DoCoMo", "KDDI", "UP.Browser", "UP.Link", "Obigo", "NetFront", "Teleca", "MIDP", "Maui", "BREW", "J2ME",
+            "BlackBerry", "Nokia", "SonyEricsson", "SAMSUNG", "Samsung", "LG", "MOT", "ZTE", "ALCATEL", "Alcatel", "Sharp",
+            "Profile", "Configuration", "CLDC", "SymbianOS", "Symbian", "Series", "UCBrowser", "UC", "UCPro", "Browser", "J-PHONE",
+            "SoftBank", "Vodafone", "Nintendo", "PlayStation", "PLAYSTATION", "PSP", "Novarra-Vision", "FBIOS",
+        ],
     ),
     (Word::Browser(Browser::Safari), &["Safari"]),
-    (Word::Browser(Browser::WebKit), &["AppleWebKit", "WebKit", "Konqueror", "KHTML", "QtWebEngine"]),
+    (Word::Browser(Browser::WebKit), &["AppleWebKit", "WebKit", "KHTML", "QtWebEngine"]),
     (Word::Browser(Browser::Gecko), &["Gecko"]),
     (Word::Browser(Browser::Mozilla), &["Mozilla"]),
-    (Word::Mobile, &["Mobile", "mobile", "Android", "iPhone", "iPad", "iPod", "Tablet"]),
+    (Word::Mobile, &["Mobile", "mobile", "Android", "android", "iPhone", "iPad", "iPod", "Tablet"]),
     (Word::Compatible, &["compatible"]),
     (
         Word::Noise,
@@ -101,7 +112,7 @@ const WORDS: &[(Word, &[&str])] = &[
             "Win", "Win32", "Win64", "WOW64", "x64", "x86", "x86_64", "amd64", "AMD64", "arm", "ARM", "arm64", "aarch64",
             "armv7l", "armv8l", "i386", "i586", "i686", "Linux", "linux", "X11", "Wayland", "CrOS", "Ubuntu", "Fedora",
             "Debian", "FreeBSD", "OpenBSD", "NetBSD", "SunOS", "Darwin", "darwin", "iOS", "webOS", "Web0S", "Tizen", "KAIOS",
-            "Touch", "Profile", "Configuration", "CLDC", "CLDC-1.1", "Presto", "wv", "Locale", "NetType", "Language",
+            "Touch", "Presto", "User-Agent", "VendorID", "wv", "Locale", "NetType", "Language",
         ],
     ),
 ];
@@ -123,6 +134,10 @@ fn slot(word: &str) -> usize {
 
 /// What `word` says, if browsers use it.
 pub(super) fn word(word: &str) -> Option<Word> {
+    // Facebook's apps say much about themselves under such keys.
+    if word.len() == 4 && word.starts_with("FB") {
+        return Some(Word::Browser(Browser::Phone));
+    }
     TABLE[slot(word)].iter().find(|(known, _)| *known == word).map(|(_, said)| *said)
 }
 

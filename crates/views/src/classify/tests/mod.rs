@@ -1,1 +1,2 @@
 mod first;
+mod speed;

@@ -273,7 +273,8 @@ fn tells_any(segment: &str) -> bool {
 
 /// The address at which the operator of a bot can be reached: only its host, and of an e-mail address nothing.
 fn contact(raw: &str) -> Option<String> {
-    let may_be = raw.bytes().any(|byte| matches!(byte, b'@' | b':' | b'+')) || raw.len() > 4 && raw[..].starts_with(['w', 'W']);
+    let may_be =
+        raw.bytes().any(|byte| matches!(byte, b'@' | b':' | b'+')) || raw.len() > 4 && raw[..].starts_with(['w', 'W']);
     if !may_be {
         return None;
     }
@@ -290,10 +291,11 @@ fn contact(raw: &str) -> Option<String> {
         None => return None,
     };
     let host = host.split(['/', ':', '?', '#']).next().unwrap_or_default();
-    let host: String = host.trim_start_matches("www.").chars().filter(|char| is_host(*char)).take(MAX_WORD).collect();
+    let host: String = host.chars().filter(|char| is_host(*char)).take(MAX_WORD).collect();
+    let host = host.trim_start_matches("www.").trim_matches(['.', '-']);
     let digits = host.bytes().filter(u8::is_ascii_digit).count();
     let named = host.contains('.') && digits < 5 && host.bytes().any(|byte| byte.is_ascii_alphabetic());
-    Some(if named { format!("+{}", host.trim_matches(['.', '-'])) } else { "+link".to_owned() })
+    Some(if named { format!("+{host}") } else { "+link".to_owned() })
 }
 
 /// `bots@example.com`; not `android@150.0`, which is a version.
@@ -337,7 +339,8 @@ fn trimmed(mut name: &str) -> Option<&str> {
 }
 
 fn without_version(name: &str) -> &str {
-    let end = name.trim_end_matches(|char: char| char.is_ascii_digit() || matches!(char, '-' | '_' | '.' | '*' | '&')).len();
+    let end =
+        name.trim_end_matches(|char: char| char.is_ascii_digit() || matches!(char, '-' | '_' | '.' | '*' | '&')).len();
     match name.as_bytes().get(..end) {
         // `Bot-v2`: the letter belongs to the version.
         Some([.., b'-' | b'_' | b'.', b'v' | b'V']) if end < name.len() => &name[..end - 2],

@@ -1,5 +1,9 @@
 //! Where views are kept and added up.
 
+mod embedded;
+mod ranking;
+mod segment;
+
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -7,7 +11,15 @@ use serde::Serialize;
 
 pub use copydesk_domain::{Source, Sources};
 
+pub use embedded::{Embedded, OpenError, Options, folder_bytes};
+pub use ranking::Ranking;
+
 use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
+
+/// Makes files of the store straight from cells, for very large amounts.
+pub mod bulk {
+    pub use super::segment::{Builder, Info};
+}
 
 /// An answer that is on its way.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, ViewsError>>;
@@ -130,21 +142,4 @@ pub struct Status {
     pub server_since: Option<Bucket>,
     /// Everything before this was forgotten.
     pub floor: Option<Bucket>,
-}
-
-/// Stands in until it is written.
-#[derive(Debug)]
-pub struct Ranking;
-
-#[allow(missing_docs, reason = "stands in")]
-impl Ranking {
-    pub fn totals(&self) -> Counts {
-        Counts::default()
-    }
-    pub fn page(&self, _offset: usize, _limit: usize) -> (Vec<PageViews>, bool) {
-        (Vec::new(), false)
-    }
-    pub fn bytes(&self) -> usize {
-        0
-    }
 }

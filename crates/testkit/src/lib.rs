@@ -16,6 +16,7 @@ pub mod load;
 pub mod model;
 mod product;
 mod project;
+mod seeded;
 mod sql;
 pub mod torture;
 mod wire;

@@ -9,8 +9,9 @@ mod jobs;
 mod jobs_git;
 mod jobs_peers;
 mod jobs_sample;
-mod process;
+pub(crate) mod process;
 mod start;
+mod views;
 mod waiting;
 
 pub use api::{ApiOptions, bench_api};

@@ -1,0 +1,2 @@
+mod alias;
+mod sample;

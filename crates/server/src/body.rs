@@ -22,9 +22,15 @@ const SHOWN: usize = 200;
 /// Reads the whole body of a JSON request.
 pub(crate) async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
     check_type(headers)?;
+    bounded(headers, body, MAX_BODY, "1 MiB").await
+}
+
+/// Reads the whole body of a request, of whatever type; `words` say how much `limit` is.
+pub(crate) async fn bounded(headers: &HeaderMap, body: Body, limit: usize, words: &str) -> Result<Bytes, Problem> {
+    let drained = DRAINED.max(limit.saturating_mul(2));
     let announced = headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|bytes| bytes > DRAINED as u64) {
-        return Err(too_large());
+    if announced.is_some_and(|bytes| bytes > drained as u64) {
+        return Err(too_large(words));
     }
     let mut body = body;
     let mut collected = BytesMut::new();
@@ -33,33 +39,38 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Probl
         let broken = |_| Problem::new(StatusCode::BAD_REQUEST, "incomplete_body", "The request body broke off.");
         let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
         seen += data.len();
-        if seen <= MAX_BODY {
+        if seen <= limit {
             collected.extend_from_slice(&data);
-        } else if seen > DRAINED {
+        } else if seen > drained {
             break;
         }
     }
-    if seen > MAX_BODY { Err(too_large()) } else { Ok(collected.freeze()) }
+    if seen > limit { Err(too_large(words)) } else { Ok(collected.freeze()) }
 }
 
-fn too_large() -> Problem {
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "The request body has more than 1 MiB.")
+pub(crate) fn too_large(words: &str) -> Problem {
+    let error = format!("The request body has more than {words}.");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", error)
+}
+
+/// The type of a body in small letters, without its parameters.
+pub(crate) fn essence(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(CONTENT_TYPE)?.to_str().ok()?.split(';').next()?;
+    Some(value.trim().to_ascii_lowercase())
+}
+
+pub(crate) fn unsupported(error: impl Into<String>) -> Problem {
+    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", error)
 }
 
 fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
-    let unsupported = |error| Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", error));
-    let essence = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.split(';').next())
-        .map(|value| value.trim().to_ascii_lowercase());
-    if essence.as_deref() != Some("application/json") {
-        return unsupported("The request body must be sent as `Content-Type: application/json`.");
+    if essence(headers).as_deref() != Some("application/json") {
+        return Err(unsupported("The request body must be sent as `Content-Type: application/json`."));
     }
     match headers.get(CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase()) {
         None => Ok(()),
         Some(encoding) if encoding == b"identity" => Ok(()),
-        Some(_) => unsupported("The request body must be sent without a Content-Encoding."),
+        Some(_) => Err(unsupported("The request body must be sent without a Content-Encoding.")),
     }
 }
 

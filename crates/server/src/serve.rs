@@ -1,4 +1,5 @@
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +17,10 @@ use crate::App;
 
 /// How long a client may take to send the head of a request, and a connection may be idle.
 const HEAD_TIME: Duration = Duration::from_secs(60);
+
+/// Whom a request came from: the other end of its connection, as an extension of the request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) IpAddr);
 
 /// How a server came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +41,8 @@ pub async fn serve(app: App, router: Router, listener: TcpListener) -> Served {
             () = app.stopped() => break,
         };
         match accepted {
-            Ok((stream, slot)) => {
-                let connection = connection(stream, router.clone());
+            Ok((stream, peer, slot)) => {
+                let connection = connection(stream, peer, router.clone());
                 let watched = graceful.watch(connection);
                 tokio::spawn(async move {
                     let _slot = slot;
@@ -57,20 +62,24 @@ pub async fn serve(app: App, router: Router, listener: TcpListener) -> Served {
 }
 
 /// The next client. No slot, no accept: more clients than that wait in the listen queue.
-async fn accept(slots: &Arc<Semaphore>, listener: &TcpListener) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+async fn accept(slots: &Arc<Semaphore>, listener: &TcpListener) -> io::Result<(TcpStream, Peer, OwnedSemaphorePermit)> {
     let slot = slots.clone().acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, slot))
+    let (stream, peer) = listener.accept().await?;
+    Ok((stream, Peer(peer.ip().to_canonical()), slot))
 }
 
 fn connection(
     stream: TcpStream,
+    peer: Peer,
     router: Router,
 ) -> impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> + Send {
     // Answers are small and written whole, so waiting for more would only delay them.
     let _ = stream.set_nodelay(true);
-    let service =
-        service_fn(move |request: Request<Incoming>| router.clone().oneshot(request.map(axum::body::Body::new)));
+    let service = service_fn(move |request: Request<Incoming>| {
+        let mut request = request.map(axum::body::Body::new);
+        request.extensions_mut().insert(peer);
+        router.clone().oneshot(request)
+    });
     hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)

@@ -2,6 +2,7 @@
 
 mod analytics;
 mod change;
+mod collect;
 mod docs;
 mod events;
 mod health;
@@ -55,6 +56,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(analytics::page_views))
         .routes(routes!(analytics::view_series))
         .routes(routes!(analytics::view_agents))
+        .merge(collect::routes())
         .routes(routes!(pages::pull_request))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))

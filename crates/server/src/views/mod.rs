@@ -4,11 +4,15 @@
 mod doubles;
 mod frozen;
 mod limiter;
+mod proxies;
+mod sites;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use aws_lc_rs::hmac;
 use copydesk_domain::{Clock, Window};
 use copydesk_views::classify::Classifier;
 use copydesk_views::intake::{Judge, Left, Outcome, Refusal};
@@ -18,6 +22,8 @@ use copydesk_views::{Batch, Hit};
 pub(crate) use doubles::Doubles;
 pub(crate) use frozen::{Frozen, FrozenKey};
 pub(crate) use limiter::Limiter;
+pub use proxies::{Network, Proxies};
+pub(crate) use sites::{Site, Sites};
 
 /// Judges that wait for the next request at most; each remembers what it saw.
 const JUDGES: usize = 16;
@@ -31,11 +37,12 @@ pub struct Views {
     pub(crate) frozen: Frozen,
     pub(crate) limiter: Limiter,
     pub(crate) doubles: Doubles,
+    pub(crate) sites: Sites,
     settings: ViewsSettings,
 }
 
 /// How page views are treated.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ViewsSettings {
     /// Analytics requests of a key in a minute; 0 is off.
     pub per_minute: u32,
@@ -43,6 +50,31 @@ pub struct ViewsSettings {
     pub duplicate_window: Duration,
     /// Days that views are kept, unless the project says otherwise; 0: for ever.
     pub keep_days: u32,
+    /// What the secrets of log drains are made from; see [`Self::drain_secret`].
+    pub secret: [u8; 32],
+    /// Who may say whom a request came from.
+    pub proxies: Proxies,
+}
+
+impl ViewsSettings {
+    /// The secret of a project's log drains: hex(HMAC-SHA256(secret, "drain:" + project)).
+    pub fn drain_secret(&self, project: &str) -> String {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &self.secret);
+        let tag = hmac::sign(&key, format!("drain:{project}").as_bytes());
+        tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl fmt::Debug for ViewsSettings {
+    /// Without the secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ViewsSettings")
+            .field("per_minute", &self.per_minute)
+            .field("duplicate_window", &self.duplicate_window)
+            .field("keep_days", &self.keep_days)
+            .field("proxies", &self.proxies)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What became of hits.
@@ -74,6 +106,7 @@ impl Views {
             frozen: Frozen::default(),
             limiter: Limiter::new(Window { limit: settings.per_minute, period: Duration::from_secs(60) }),
             doubles: Doubles::new(settings.duplicate_window),
+            sites: Sites::default(),
             settings,
         }
     }

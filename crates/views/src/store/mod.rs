@@ -1,5 +1,8 @@
 //! Where views are kept and added up.
 
+#[allow(dead_code, unused_imports, reason = "the store on top of it is being written")]
+mod segment;
+
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -8,6 +11,11 @@ use serde::Serialize;
 pub use copydesk_domain::{Source, Sources};
 
 use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
+
+/// Makes files of the store straight from cells, for very large amounts.
+pub mod bulk {
+    pub use super::segment::{Builder, Info};
+}
 
 /// An answer that is on its way.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, ViewsError>>;

@@ -1,0 +1,148 @@
+//! Items of a body on their way to the store, and what is said of each.
+
+use std::collections::BTreeMap;
+
+use copydesk_views::Hit;
+use copydesk_views::collect::{BodyError, Item, Told};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::App;
+use crate::problem::{Detail, Problem};
+use crate::views::Site;
+
+/// After so many items others get their turn: reading ten thousand takes longer than anybody should have to wait.
+const TURN: usize = 256;
+/// Refused events that an error names at most.
+const NAMED: usize = 100;
+
+/// What became of events
+#[derive(Debug, Default, Serialize, ToSchema)]
+pub(crate) struct EventsTaken {
+    /// Views that are counted and on disk now.
+    accepted: u64,
+    /// Events that were there before, by their `id`.
+    duplicates: u64,
+    /// Events that are no views, by the reason: `asset`, `status`, `method`, `prefetch`, `other_host`, `not_a_request`,
+    /// `expired` (older than the project keeps views).
+    ignored: BTreeMap<&'static str, u64>,
+    /// Events that cannot be right.
+    rejected: Vec<RejectedEvent>,
+}
+
+/// An event that cannot be right
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RejectedEvent {
+    /// Its place in the body, from 0.
+    index: usize,
+    /// Why, for programs: `invalid_json`, `invalid_event`, `invalid_path`, `path_too_long`, `future`, `too_old`,
+    /// `invalid_id`.
+    #[schema(pattern = "^[a-z][a-z0-9_]*$")]
+    code: &'static str,
+    /// The same for people.
+    error: String,
+}
+
+/// Items that were read.
+#[derive(Default)]
+pub(super) struct Batch<'a> {
+    items: usize,
+    requests: Vec<(usize, Told<'a>)>,
+    ignored: BTreeMap<&'static str, u64>,
+    rejected: Vec<RejectedEvent>,
+}
+
+impl<'a> Batch<'a> {
+    /// Reads items, each by itself.
+    pub(super) async fn read(items: Vec<&'a [u8]>, read: impl Fn(&'a [u8]) -> Item<'a>) -> Self {
+        let mut batch = Self { items: items.len(), ..Self::default() };
+        for (index, item) in items.into_iter().enumerate() {
+            match read(item) {
+                Item::Request(told) => batch.requests.push((index, told)),
+                Item::Other => batch.ignore("not_a_request"),
+                Item::Wrong(wrong) => {
+                    batch.rejected.push(RejectedEvent { index, code: wrong.code, error: wrong.error });
+                }
+            }
+            if index % TURN == TURN - 1 {
+                tokio::task::yield_now().await;
+            }
+        }
+        batch
+    }
+
+    /// Leaves out what is for other sites: the log of a whole account has them all.
+    pub(super) fn only(mut self, site: &Site) -> Self {
+        let before = self.requests.len();
+        self.requests.retain(|(_, told)| told.host.as_deref().is_none_or(|host| site.takes(host)));
+        let others = before - self.requests.len();
+        if others > 0 {
+            self.ignored.insert("other_host", others as u64);
+        }
+        self
+    }
+
+    /// Keeps the views among them. When it answers they are on disk.
+    pub(super) async fn keep(mut self, app: &App, project: &str) -> Result<EventsTaken, Problem> {
+        let hits: Vec<Hit<'_>> = self.requests.iter().map(|(_, told)| told.hit()).collect();
+        let taken = app.views()?.take(project, &hits).await?;
+        let duplicates = taken.duplicates.len() as u64;
+        let left: u64 = taken.left.values().sum();
+        let told = taken.counted + duplicates + left + taken.refused.len() as u64;
+        for (reason, count) in taken.left {
+            self.ignored.insert(reason.as_str(), count);
+        }
+        // What the store does not speak of is older than it keeps.
+        let expired = (hits.len() as u64).saturating_sub(told);
+        if expired > 0 {
+            self.ignored.insert("expired", expired);
+        }
+        for (place, refusal) in taken.refused {
+            let Some((index, _)) = self.requests.get(place) else { continue };
+            self.rejected.push(RejectedEvent { index: *index, code: refusal.as_str(), error: refusal.to_string() });
+        }
+        self.rejected.sort_by_key(|event| event.index);
+        Ok(EventsTaken { accepted: taken.counted, duplicates, ignored: self.ignored, rejected: self.rejected })
+    }
+
+    fn ignore(&mut self, reason: &'static str) {
+        *self.ignored.entry(reason).or_default() += 1;
+    }
+
+    /// How many items there were.
+    pub(super) fn len(&self) -> usize {
+        self.items
+    }
+}
+
+impl EventsTaken {
+    /// The same, or an error if out of so many events not one was right.
+    pub(super) fn unless_all_wrong(self, events: usize) -> Result<Self, Problem> {
+        if events == 0 || self.rejected.len() < events {
+            return Ok(self);
+        }
+        let error = match self.rejected.as_slice() {
+            [only] => format!("The event is wrong: {}.", only.error),
+            all => format!("All {} events are wrong; nothing was kept.", all.len()),
+        };
+        let named = self.rejected.iter().take(NAMED);
+        let details =
+            named.map(|event| Detail::new(format!("[{}]", event.index), format!("{}: {}", event.code, event.error)));
+        let status = axum::http::StatusCode::BAD_REQUEST;
+        Err(Problem::new(status, "invalid_events", error).with_details(details.collect()))
+    }
+}
+
+/// A body that has no items.
+pub(super) fn no_items(error: BodyError) -> Problem {
+    let status = axum::http::StatusCode::BAD_REQUEST;
+    match error {
+        BodyError::Empty => Problem::new(status, "invalid_json", "The request body is empty."),
+        BodyError::NotJson(why) => {
+            Problem::new(status, "invalid_json", format!("The request body is not valid JSON: {why}."))
+        }
+        BodyError::TooMany(most) => {
+            Problem::new(status, "too_many_events", format!("The request body has more than {most} events."))
+        }
+    }
+}

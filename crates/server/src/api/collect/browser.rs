@@ -1,0 +1,123 @@
+//! What a browser's request says about its reader, and keeping a view that it tells of.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+
+use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
+use axum::http::header::{HOST, USER_AGENT};
+use axum::http::request::Parts;
+use copydesk_views::intake::Refusal;
+use copydesk_views::page::{self, Target};
+use copydesk_views::{BotSignature, Channel, Hit};
+
+use crate::App;
+use crate::problem::Problem;
+use crate::serve::Peer;
+use crate::views::Site;
+
+/// The reader at the other end. Nothing of it is kept but what the verdict needs; see the page about privacy.
+pub(super) struct Browser {
+    ip: Option<IpAddr>,
+    user_agent: String,
+    prefetch: bool,
+    signature: Option<Signature>,
+}
+
+struct Signature {
+    signature: String,
+    input: String,
+    agent: Option<String>,
+    authority: String,
+}
+
+/// What became of a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// It is counted and on disk.
+    Counted,
+    /// It is none.
+    Dropped,
+    /// It cannot be right.
+    Refused(Refusal),
+}
+
+impl FromRequestParts<App> for Browser {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
+        let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
+        let forwarded = || parts.headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok());
+        let ip = match (peer, app.views()) {
+            (Some(peer), Ok(views)) => Some(views.settings().proxies.reader(peer, forwarded())),
+            (peer, _) => peer,
+        };
+        let text =
+            |name: &str| parts.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        let user_agent = text(USER_AGENT.as_str()).unwrap_or_default();
+        Ok(Self { ip, user_agent, prefetch: is_prefetch(&parts.headers), signature: signature(text) })
+    }
+}
+
+/// Whether the browser only fetches ahead: the standard's header and those that came before it.
+fn is_prefetch(headers: &HeaderMap) -> bool {
+    ["sec-purpose", "purpose", "x-purpose", "x-moz"].iter().any(|name| {
+        let value = headers.get(*name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        ["prefetch", "prerender", "preview"].iter().any(|word| value.to_ascii_lowercase().contains(word))
+    })
+}
+
+/// A Web Bot Auth signature, if the request carries one.
+fn signature(text: impl Fn(&str) -> Option<String>) -> Option<Signature> {
+    Some(Signature {
+        signature: text("signature")?,
+        input: text("signature-input")?,
+        agent: text("signature-agent"),
+        authority: text(HOST.as_str())?,
+    })
+}
+
+impl Browser {
+    /// Keeps a view of `target` for a site, unless it is none or the browser has told of it a moment ago.
+    pub(super) async fn tell(&self, app: &App, site: &Site, target: &str) -> Result<Told, Problem> {
+        let page = match page::target(target) {
+            Ok(Target::Page { path, .. }) if !self.prefetch => path,
+            Ok(_) => return Ok(Told::Dropped),
+            Err(error) => return Ok(Told::Refused(Refusal::Path(error))),
+        };
+        let (views, now) = (app.views()?, app.store().now());
+        let place = format!("{} {page}", site.project);
+        if views.doubles.seen(self.ip, &self.user_agent, &place, now) {
+            return Ok(Told::Dropped);
+        }
+        let mut hit = Hit::new(Channel::Script, target, &self.user_agent, now.as_millis().div_euclid(1000));
+        hit.ip = self.ip;
+        hit.signature = self.signature.as_ref().map(|it| BotSignature {
+            signature: &it.signature,
+            input: &it.input,
+            agent: it.agent.as_deref(),
+            authority: &it.authority,
+        });
+        let taken = views.take(&site.project, &[hit]).await?;
+        Ok(match taken.refused.first() {
+            Some((_, refusal)) => Told::Refused(*refusal),
+            None if taken.counted > 0 => Told::Counted,
+            None => Told::Dropped,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fetching_ahead_is_told_by_many_headers() {
+        let given = |name: &'static str, value: &'static str| {
+            is_prefetch(&HeaderMap::from_iter([(axum::http::HeaderName::from_static(name), value.parse().unwrap())]))
+        };
+        assert!(given("sec-purpose", "prefetch") && given("sec-purpose", "prefetch;prerender"));
+        assert!(given("purpose", "prefetch") && given("x-moz", "Prefetch") && given("x-purpose", "preview"));
+        assert!(!given("sec-purpose", "") && !given("accept", "prefetch"));
+    }
+}

@@ -1,0 +1,68 @@
+//! Who may drain a log to us: whoever knows the project's secret, proved in the way that the sender has.
+
+use aws_lc_rs::{constant_time, hmac};
+use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderMap, StatusCode};
+
+use crate::problem::Problem;
+
+/// The header for senders that can set one.
+pub(super) const SECRET_HEADER: &str = "x-copydesk-secret";
+
+/// Whether Vercel signed this body with the secret: HMAC-SHA1 in hexadecimal.
+pub(super) fn is_signed_by_vercel(headers: &HeaderMap, body: &[u8], secret: &str) -> bool {
+    let Some(signature) = headers.get("x-vercel-signature") else { return false };
+    let Some(tag) = unhex(signature.as_bytes()) else { return false };
+    let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, secret.as_bytes());
+    hmac::verify(&key, body, &tag).is_ok()
+}
+
+/// Whether the request names the secret: in a header of ours, as a bearer token, or, for senders that know nothing but an
+/// address, in the query. The log of requests has no queries.
+pub(super) fn names_secret(headers: &HeaderMap, query: Option<&str>, secret: &str) -> bool {
+    let own = headers.get(SECRET_HEADER).map(|value| value.as_bytes().to_vec());
+    let bearer = headers.get(AUTHORIZATION).and_then(|value| {
+        let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().as_bytes().to_vec())
+    });
+    let asked = form_urlencoded::parse(query.unwrap_or_default().as_bytes())
+        .find_map(|(name, value)| (name == "secret").then(|| value.into_owned().into_bytes()));
+    let same = |given: &Vec<u8>| constant_time::verify_slices_are_equal(given, secret.as_bytes()).is_ok();
+    [own, bearer, asked].iter().flatten().any(same)
+}
+
+/// The answer to everybody else, whatever was wrong.
+pub(super) fn forbidden() -> Problem {
+    Problem::new(
+        StatusCode::FORBIDDEN,
+        "invalid_signature",
+        "The signature or the secret of the log drain is not that of this project.",
+    )
+}
+
+fn unhex(text: &[u8]) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    if text.len() % 2 != 0 {
+        return None;
+    }
+    text.chunks_exact(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signatures_are_those_of_openssl() {
+        // printf '[]' | openssl dgst -sha1 -hmac secret
+        let signed = |signature: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("x-vercel-signature", signature.parse().unwrap());
+            is_signed_by_vercel(&headers, b"[]", "secret")
+        };
+        assert!(signed("4d97c147a717c250c293a992fc31296b98e56060"));
+        assert!(!signed("0000000000000000000000000000000000000000"));
+        assert!(!signed("") && !signed("xyz") && !signed("ab"));
+        assert!(!is_signed_by_vercel(&HeaderMap::new(), b"[]", "secret"));
+    }
+}

@@ -1,0 +1,202 @@
+//! Logs that those who host sites send by themselves.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use copydesk_views::collect::cloudflare::{cloudflare_line, is_trial};
+use copydesk_views::collect::{BodyError, Item, items, netlify_line, vercel_line};
+
+use super::batch::{Batch, EventsTaken, no_items};
+use super::drain_key::{forbidden, is_signed_by_vercel, names_secret};
+use super::packed::{self, Bound};
+use crate::problem::{ErrorBody, Problem};
+use crate::views::Site;
+use crate::{App, body};
+
+const BOUND: Bound = Bound(16 * 1024 * 1024, "16 MiB");
+/// Lines that a body may have at most.
+const MOST: usize = 200_000;
+static VERIFY: HeaderName = HeaderName::from_static("x-vercel-verify");
+
+type Named = Result<Path<String>, PathRejection>;
+
+/// Drain a Vercel log
+///
+/// Vercel's log drains, as JSON or NDJSON, signed with the project's drain secret. A request counts once, however many
+/// lines its function prints. Where the project names its domains, other hosts (previews) are left out.
+#[utoipa::path(post, path = "/drains/{projectId}/vercel", tag = "Page views", operation_id = "drainVercel", security(()),
+    params(("projectId" = String, Path, description = "The project"),
+        ("verify" = Option<String>, Query, description = "The value of `x-vercel-verify` that Vercel shows; it is sent back"),
+        ("x-vercel-signature" = Option<String>, Header, description = "HMAC-SHA1 of the body with the drain secret, in hexadecimal")),
+    request_body(content((Vec<Object> = "application/json"), (String = "application/x-ndjson"))),
+    responses((status = 200, description = "What became of the lines", body = EventsTaken),
+        (status = 400, description = "The body cannot be read", body = ErrorBody),
+        (status = 403, description = "The signature is wrong", body = ErrorBody),
+        (status = 404, description = "There is no such project", body = ErrorBody),
+        (status = 413, description = "The body has more than 16 MiB, unpacked", body = ErrorBody),
+        (status = 415, description = "The body is packed in a way that is not known", body = ErrorBody)))]
+pub(crate) async fn vercel(
+    State(app): State<App>,
+    project: Named,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let id = named(project)?;
+    let bytes = packed::raw(&headers, body, BOUND).await?;
+    let verify = verification(&headers, query.as_deref());
+    // Vercel tries the address before there is a secret to sign with. Such a body is not looked at.
+    if verify.is_some() && !headers.contains_key("x-vercel-signature") {
+        return Ok(verified(verify, Json(EventsTaken::default()).into_response()));
+    }
+    if !is_signed_by_vercel(&headers, &bytes, &secret(&app, &id)?) {
+        return Err(forbidden());
+    }
+    let taken = keep(&app, &id, &headers, bytes, vercel_line).await?;
+    Ok(verified(verify, Json(taken).into_response()))
+}
+
+/// Try the address of a Vercel log drain
+///
+/// Answers with the `x-vercel-verify` that the address or the request names, as Vercel wants it.
+#[utoipa::path(get, path = "/drains/{projectId}/vercel", tag = "Page views", operation_id = "tryVercelDrain", security(()),
+    params(("projectId" = String, Path, description = "The project"),
+        ("verify" = Option<String>, Query, description = "The value of `x-vercel-verify` that Vercel shows; it is sent back")),
+    responses((status = 200, description = "It is here", body = String, content_type = "text/plain", headers(
+        ("x-vercel-verify" = String, description = "What was named"))),
+        (status = 404, description = "There is nothing here", body = ErrorBody)))]
+pub(crate) async fn try_vercel(
+    project: Named,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    named(project)?;
+    let text = (CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    Ok(verified(verification(&headers, query.as_deref()), ([text], "ok").into_response()))
+}
+
+/// Drain a Netlify log
+///
+/// Netlify's log drains to a general HTTP endpoint, as JSON or NDJSON. The project's drain secret is the bearer token, the
+/// header `x-copydesk-secret`, or `secret` in the address. Only the traffic log counts.
+#[utoipa::path(post, path = "/drains/{projectId}/netlify", tag = "Page views", operation_id = "drainNetlify", security(()),
+    params(("projectId" = String, Path, description = "The project"),
+        ("secret" = Option<String>, Query, description = "The drain secret"),
+        ("x-copydesk-secret" = Option<String>, Header, description = "The drain secret")),
+    request_body(content((Vec<Object> = "application/json"), (String = "application/x-ndjson"))),
+    responses((status = 200, description = "What became of the lines", body = EventsTaken),
+        (status = 400, description = "The body cannot be read", body = ErrorBody),
+        (status = 403, description = "The secret is wrong", body = ErrorBody),
+        (status = 404, description = "There is no such project", body = ErrorBody),
+        (status = 413, description = "The body has more than 16 MiB, unpacked", body = ErrorBody),
+        (status = 415, description = "The body is packed in a way that is not known", body = ErrorBody)))]
+pub(crate) async fn netlify(
+    State(app): State<App>,
+    project: Named,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<EventsTaken>, Problem> {
+    let (id, bytes) = with_secret(&app, project, query.as_deref(), &headers, body).await?;
+    keep(&app, &id, &headers, bytes, netlify_line).await.map(Json)
+}
+
+/// Drain a Cloudflare log
+///
+/// Cloudflare's Logpush of HTTP requests, as gzipped lines. The project's drain secret is the bearer token, the header
+/// `x-copydesk-secret` (`header_X-Copydesk-Secret=…` in Logpush), or `secret` in the address. The file with which Logpush
+/// tries out a destination is taken.
+#[utoipa::path(post, path = "/drains/{projectId}/cloudflare", tag = "Page views", operation_id = "drainCloudflare", security(()),
+    params(("projectId" = String, Path, description = "The project"),
+        ("secret" = Option<String>, Query, description = "The drain secret"),
+        ("x-copydesk-secret" = Option<String>, Header, description = "The drain secret")),
+    request_body(content((String = "application/x-ndjson"), (Vec<u8> = "application/gzip"))),
+    responses((status = 200, description = "What became of the lines", body = EventsTaken),
+        (status = 400, description = "The body cannot be read", body = ErrorBody),
+        (status = 403, description = "The secret is wrong", body = ErrorBody),
+        (status = 404, description = "There is no such project", body = ErrorBody),
+        (status = 413, description = "The body has more than 16 MiB, unpacked", body = ErrorBody),
+        (status = 415, description = "The body is packed in a way that is not known", body = ErrorBody)))]
+pub(crate) async fn cloudflare(
+    State(app): State<App>,
+    project: Named,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<EventsTaken>, Problem> {
+    let (id, bytes) = with_secret(&app, project, query.as_deref(), &headers, body).await?;
+    let bytes = packed::plain(&headers, bytes, BOUND)?;
+    if is_trial(&bytes) {
+        return Ok(Json(EventsTaken::default()));
+    }
+    keep(&app, &id, &HeaderMap::new(), bytes, cloudflare_line).await.map(Json)
+}
+
+fn named(project: Named) -> Result<String, Problem> {
+    project.map(|Path(id)| id).map_err(|_| Problem::project_not_found())
+}
+
+fn secret(app: &App, id: &str) -> Result<String, Problem> {
+    Ok(app.views()?.settings().drain_secret(id))
+}
+
+/// The project and the body of a request that names the secret. Without it not even the body is read.
+async fn with_secret(
+    app: &App,
+    project: Named,
+    query: Option<&str>,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<(String, Bytes), Problem> {
+    let id = named(project)?;
+    if !names_secret(headers, query, &secret(app, &id)?) {
+        return Err(forbidden());
+    }
+    Ok((id, packed::raw(headers, body, BOUND).await?))
+}
+
+/// Keeps the views among the lines. Bad lines are named and cost no good one; the sender could not repair them anyway.
+async fn keep(
+    app: &App,
+    id: &str,
+    headers: &HeaderMap,
+    bytes: Bytes,
+    read: impl for<'a> Fn(&'a [u8]) -> Item<'a>,
+) -> Result<EventsTaken, Problem> {
+    let project = app.store().project(id).await?.ok_or_else(Problem::project_not_found)?;
+    let site = Site::new(project.id, project.views.domains);
+    let bytes = packed::plain(headers, bytes, BOUND)?;
+    let lines = match items(&bytes, MOST) {
+        Ok(lines) => lines,
+        Err(BodyError::Empty) => Vec::new(),
+        Err(BodyError::TooMany(most)) => return Err(body::too_large(&format!("{most} lines"))),
+        Err(error) => return Err(no_items(error)),
+    };
+    Batch::read(lines, read).await.only(&site).keep(app, &site.project).await
+}
+
+/// The verification code that Vercel shows to whoever makes the drain: in the address of the drain, or in a header of the
+/// request, which it lets one add.
+fn verification(headers: &HeaderMap, query: Option<&str>) -> Option<HeaderValue> {
+    let plain =
+        |code: &str| (1..=128).contains(&code.len()) && code.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    let in_query = form_urlencoded::parse(query.unwrap_or_default().as_bytes())
+        .find_map(|(name, value)| (name == "verify").then(|| value.into_owned()));
+    let in_header = || headers.get(&VERIFY)?.to_str().ok().map(str::to_owned);
+    let code = in_query.or_else(in_header).filter(|code| plain(code))?;
+    HeaderValue::from_str(&code).ok()
+}
+
+fn verified(code: Option<HeaderValue>, mut response: Response) -> Response {
+    if let Some(code) = code
+        && response.status() == StatusCode::OK
+    {
+        response.headers_mut().insert(VERIFY.clone(), code);
+    }
+    response
+}

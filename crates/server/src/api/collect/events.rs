@@ -1,0 +1,102 @@
+//! Events that servers send.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use copydesk_views::collect::{items, server_event};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::batch::{Batch, EventsTaken, no_items};
+use super::packed::{self, Bound};
+use crate::auth::Writer;
+use crate::problem::{ErrorBody, Problem};
+use crate::{App, body};
+
+const BOUND: Bound = Bound(8 * 1024 * 1024, "8 MiB");
+const MOST: usize = 10_000;
+const TYPES: [&str; 4] = ["application/json", "application/x-ndjson", "application/ndjson", "application/jsonl"];
+
+/// A request that the site's server has answered
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[allow(dead_code, reason = "describes what copydesk_views reads")]
+pub(crate) struct ServerEvent {
+    /// What was asked for: a path, with or without a query. This or `url` is needed.
+    #[schema(example = "/guides/install?utm_source=x")]
+    path: Option<String>,
+    /// The whole address instead of a path.
+    url: Option<String>,
+    /// The `User-Agent` header; none counts as an HTTP library.
+    user_agent: Option<String>,
+    /// When: RFC 3339, or seconds or milliseconds since 1970; now, if not given. The future and what is before the year
+    /// 2000 is refused.
+    #[schema(value_type = Option<Instant>)]
+    timestamp: Option<String>,
+    /// An id of your own, 1 to 255 bytes: an event that comes again with the same id within 48 hours is not counted again.
+    id: Option<String>,
+    /// The `Accept` header, which tells whether Markdown was asked for.
+    accept: Option<String>,
+    /// The reader's address. It is held against the addresses that operators of agents publish, and never kept.
+    ip: Option<String>,
+    /// The status of the answer; 200, if not given. Only 200 and 304 count.
+    status: Option<u16>,
+    /// The method; GET, if not given. Only GET counts.
+    method: Option<String>,
+    /// The `Referer` header. Taken, not kept.
+    referrer: Option<String>,
+}
+
+/// RFC 3339, or seconds or milliseconds since 1970
+#[derive(Deserialize, ToSchema)]
+#[schema(as = EventInstant)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "describes what copydesk_views reads")]
+pub(crate) enum Instant {
+    Text(String),
+    Number(f64),
+}
+
+/// One event or a list of them
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "describes what copydesk_views reads")]
+pub(crate) enum ServerEvents {
+    One(ServerEvent),
+    List(Vec<ServerEvent>),
+}
+
+/// Send page views from a server
+///
+/// One event, a list, or lines with one event each (NDJSON); 10,000 events and 8 MiB at the most, packed with gzip or zstd
+/// if you like. Every event is judged by itself: the good ones of a batch are kept, the bad ones are named. When the
+/// answer comes, they are on disk. A batch that is sent again is not counted again if its events have an `id`.
+///
+/// These requests do not count towards the limit of analytics requests.
+#[utoipa::path(post, path = "/v1/analytics/{projectId}/events", tag = "Page views", operation_id = "sendEvents",
+    params(("projectId" = String, Path, description = "The project"),
+        ("Content-Encoding" = Option<String>, Header, description = "`gzip`, `zstd` or `identity`")),
+    request_body(content((ServerEvents = "application/json"),
+        (String = "application/x-ndjson", example = "{\"path\":\"/\",\"userAgent\":\"Mozilla/5.0\",\"id\":\"1\"}\n"))),
+    responses((status = 200, description = "What became of the events", body = EventsTaken),
+        (status = 400, description = "The body cannot be read, has too many events, or not one of its events is right", body = ErrorBody),
+        (status = 413, description = "The body has more than 8 MiB", body = ErrorBody),
+        (status = 415, description = "The body is neither JSON nor lines of JSON, or packed in another way", body = ErrorBody),
+        (status = 503, description = "Nothing was kept; send it again after `Retry-After` seconds", body = ErrorBody)))]
+pub(crate) async fn send_events(
+    State(app): State<App>,
+    Writer(caller): Writer,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<EventsTaken>, Problem> {
+    if !body::essence(&headers).is_some_and(|essence| TYPES.contains(&essence.as_str())) {
+        let error = "The request body must be sent as `Content-Type: application/json` or `application/x-ndjson`.";
+        return Err(body::unsupported(error));
+    }
+    let bytes = packed::plain(&headers, packed::raw(&headers, body, BOUND).await?, BOUND)?;
+    let now = app.store().now();
+    let batch = Batch::read(items(&bytes, MOST).map_err(no_items)?, |item| server_event(item, now)).await;
+    let events = batch.len();
+    batch.keep(&app, &caller.project.id).await?.unless_all_wrong(events).map(Json)
+}

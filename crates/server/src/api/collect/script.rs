@@ -1,0 +1,70 @@
+//! The script for browsers.
+
+use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH,
+};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+use crate::problem::{ErrorBody, Problem};
+
+/// What is served.
+const SCRIPT: &str = include_str!("../../../assets/view.js");
+/// Changes with the program, of which the script is a part.
+const TAG: &str = concat!("\"view-", env!("CARGO_PKG_VERSION"), "\"");
+
+/// The script that tells of page views
+///
+/// `view.js`; under the names of Plausible's scripts too (`script.js`, `script.local.js`, `script.manual.js`,
+/// `plausible.js`, …), so that a page need only change the address.
+#[utoipa::path(get, path = "/js/{script}", tag = "Page views", operation_id = "viewScript", security(()),
+    params(("script" = String, Path, description = "The name of the script", example = "view.js")),
+    responses((status = 200, description = "The script", body = String, content_type = "text/javascript"),
+        (status = 304, description = "It is still what `If-None-Match` says"),
+        (status = 404, description = "There is no such script", body = ErrorBody)))]
+pub(crate) async fn script(path: Result<Path<String>, PathRejection>, headers: HeaderMap) -> Result<Response, Problem> {
+    let known = path.is_ok_and(|Path(name)| is_ours(&name));
+    if !known {
+        return Err(Problem::route_not_found());
+    }
+    let common = [
+        (CACHE_CONTROL, HeaderValue::from_static("public, max-age=86400")),
+        (ETAG, HeaderValue::from_static(TAG)),
+        (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),
+        (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("cross-origin")),
+    ];
+    let known = headers.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == TAG) {
+        return Ok((StatusCode::NOT_MODIFIED, common).into_response());
+    }
+    let text = [(CONTENT_TYPE, HeaderValue::from_static("text/javascript; charset=utf-8"))];
+    Ok((common, text, SCRIPT).into_response())
+}
+
+/// Our own name, or `script.js` and `plausible.js` with words in between, as Plausible calls its variants.
+fn is_ours(name: &str) -> bool {
+    let variant = |name: &str| {
+        let words = name.strip_suffix(".js").unwrap_or_default();
+        let mut words = words.split('.');
+        matches!(words.next(), Some("script" | "plausible"))
+            && words.all(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
+    };
+    name.len() <= 200 && (name == "view.js" || variant(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plausibles_names_are_known_and_no_others() {
+        for name in ["view.js", "script.js", "plausible.js", "script.hash.outbound-links.js", "script.local.js"] {
+            assert!(is_ours(name), "{name}");
+        }
+        for name in ["", ".js", "view", "script", "script..js", "scripts.js", "script.js.map", "../script.js", "x.js"] {
+            assert!(!is_ours(name), "{name}");
+        }
+    }
+}

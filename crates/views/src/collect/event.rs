@@ -1,0 +1,126 @@
+//! Events that servers send.
+
+use copydesk_domain::Timestamp;
+use serde::Deserialize;
+
+use super::text::{Address, Moment, Text};
+use super::told::{Item, Mistake, Told};
+
+/// An event of `POST /v1/analytics/{projectId}/events`. A field that is not known is refused: it is a misspelt one, and
+/// without a word about it the views would be counted for the wrong kind of reader.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Event<'a> {
+    #[serde(borrow)]
+    path: Option<Text<'a>>,
+    #[serde(borrow)]
+    url: Option<Text<'a>>,
+    #[serde(borrow)]
+    user_agent: Option<Text<'a>>,
+    timestamp: Option<Moment>,
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    #[serde(borrow)]
+    accept: Option<Text<'a>>,
+    ip: Option<Address>,
+    status: Option<u16>,
+    #[serde(borrow)]
+    method: Option<Text<'a>>,
+    /// Taken, because logs have it, and not kept.
+    #[serde(borrow)]
+    #[allow(dead_code, reason = "not kept")]
+    referrer: Option<Text<'a>>,
+}
+
+/// Reads one event of a server; without a timestamp it is of `now`.
+pub fn server_event(item: &[u8], now: Timestamp) -> Item<'_> {
+    match read(item, now) {
+        Ok(told) => Item::Request(told),
+        Err(mistake) => Item::Wrong(mistake),
+    }
+}
+
+fn read(item: &[u8], now: Timestamp) -> Result<Told<'_>, Mistake> {
+    // serde would also take a list of the fields' values for a struct.
+    if item.first() != Some(&b'{') {
+        return Err(match serde_json::from_slice::<serde::de::IgnoredAny>(item) {
+            Ok(_) => Mistake::event("an event is a JSON object"),
+            Err(error) => Mistake::json(&error),
+        });
+    }
+    let event: Event<'_> = serde_json::from_slice(item).map_err(|error| Mistake::json(&error))?;
+    let target = event.path.or(event.url).ok_or_else(|| Mistake::event("an event needs a path or a url"))?;
+    Ok(Told {
+        target: target.0,
+        host: None,
+        at: event.timestamp.map_or_else(|| now.as_millis().div_euclid(1000), |moment| moment.0),
+        user_agent: event.user_agent.unwrap_or_default().0,
+        method: event.method.map(|it| it.0),
+        status: event.status,
+        accept: event.accept.map(|it| it.0),
+        ip: event.ip.map(|it| it.0),
+        id: event.id.map(|it| it.0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_773_576_000_500);
+
+    fn read(json: &str) -> Told<'_> {
+        match server_event(json.as_bytes(), NOW) {
+            Item::Request(told) => told,
+            other => panic!("{json}: {other:?}"),
+        }
+    }
+
+    fn wrong(json: &str) -> Mistake {
+        match server_event(json.as_bytes(), NOW) {
+            Item::Wrong(mistake) => mistake,
+            other => panic!("{json}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_field_is_read() {
+        let told = read(
+            r#"{"path":"/x","url":"https://a/y","userAgent":"U","timestamp":"2026-03-15T11:00:00Z","id":"1",
+                "accept":"text/markdown","ip":"2001:db8::1","status":304,"method":"GET","referrer":"https://b/"}"#,
+        );
+        assert_eq!((told.target.as_ref(), told.user_agent.as_ref(), told.at), ("/x", "U", 1_773_572_400));
+        assert_eq!((told.id.as_deref(), told.accept.as_deref()), (Some("1"), Some("text/markdown")));
+        assert_eq!((told.status, told.method.as_deref()), (Some(304), Some("GET")));
+        assert_eq!(told.ip, Some("2001:db8::1".parse().unwrap()));
+        let least = read(r#"{"url":"https://a/y?b"}"#);
+        assert_eq!((least.target.as_ref(), least.user_agent.as_ref(), least.at), ("https://a/y?b", "", 1_773_576_000));
+        assert_eq!(read(r#"{"path":"/x","id":null,"ip":null,"timestamp":null}"#).id, None);
+    }
+
+    #[test]
+    fn every_mistake_is_named() {
+        for (json, code, words) in [
+            ("", "invalid_json", "EOF"),
+            ("{", "invalid_json", "EOF"),
+            ("[]", "invalid_event", "object"),
+            (r#"["/x"]"#, "invalid_event", "object"),
+            ("12", "invalid_event", "object"),
+            ("{}", "invalid_event", "path or a url"),
+            (r#"{"path":null}"#, "invalid_event", "path or a url"),
+            (r#"{"path":1}"#, "invalid_event", "expected a string"),
+            (r#"{"path":"/","useragent":"x"}"#, "invalid_event", "unknown field `useragent`"),
+            (r#"{"path":"/","path":"/"}"#, "invalid_event", "duplicate field"),
+            (r#"{"path":"/","ip":"x"}"#, "invalid_event", "no IP address"),
+            (r#"{"path":"/","status":"x"}"#, "invalid_event", "u16"),
+            (r#"{"path":"/","timestamp":"soon"}"#, "invalid_event", "RFC 3339"),
+            (r#"{"path":"\ud800"}"#, "invalid_json", "hex escape"),
+        ] {
+            let mistake = wrong(json);
+            assert_eq!(mistake.code, code, "{json}: {mistake}");
+            assert!(mistake.error.contains(words), "{json}: {mistake}");
+            assert!(!mistake.error.contains("at line"), "{mistake}");
+        }
+        assert!(wrong(&format!(r#"{{"{}":1}}"#, "x".repeat(10_000))).error.len() <= 200);
+    }
+}

@@ -1,0 +1,115 @@
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use crate::{Channel, Hit};
+
+/// A request as a collector tells of it, with what it borrows from the body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told<'a> {
+    /// See [`Hit::target`].
+    pub target: Cow<'a, str>,
+    /// The host that was asked, in small letters and without a port, where the sender says so.
+    pub host: Option<String>,
+    /// See [`Hit::at`].
+    pub at: i64,
+    /// See [`Hit::user_agent`].
+    pub user_agent: Cow<'a, str>,
+    /// See [`Hit::method`].
+    pub method: Option<Cow<'a, str>>,
+    /// See [`Hit::status`].
+    pub status: Option<u16>,
+    /// See [`Hit::accept`].
+    pub accept: Option<Cow<'a, str>>,
+    /// See [`Hit::ip`].
+    pub ip: Option<IpAddr>,
+    /// See [`Hit::id`].
+    pub id: Option<Cow<'a, str>>,
+}
+
+impl Told<'_> {
+    /// As a hit from the server side.
+    pub fn hit(&self) -> Hit<'_> {
+        Hit {
+            target: &self.target,
+            at: self.at,
+            user_agent: &self.user_agent,
+            channel: Channel::Server,
+            method: self.method.as_deref(),
+            status: self.status,
+            accept: self.accept.as_deref(),
+            ip: self.ip,
+            prefetch: is_app_data(&self.target),
+            id: self.id.as_deref(),
+            signature: None,
+        }
+    }
+}
+
+/// What an item of a body turned out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item<'a> {
+    /// A request.
+    Request(Told<'a>),
+    /// Something else that such a log also has: a line of a build, of a function's output.
+    Other,
+    /// Nothing that can be read.
+    Wrong(Mistake),
+}
+
+/// What is wrong with an item.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{error}")]
+pub struct Mistake {
+    /// For programs: `invalid_json`, `invalid_event`.
+    pub code: &'static str,
+    /// For people, without a full stop.
+    pub error: String,
+}
+
+/// How much of what a client sent is repeated to it.
+const SHOWN: usize = 200;
+
+impl Mistake {
+    /// An event whose fields are not right.
+    pub(super) fn event(error: impl Into<String>) -> Self {
+        Self { code: "invalid_event", error: error.into() }
+    }
+
+    /// What serde says, bounded and without its line numbers, which count within the item.
+    pub(super) fn json(error: &serde_json::Error) -> Self {
+        let code = if error.is_data() { "invalid_event" } else { "invalid_json" };
+        let plain = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+        let text = error.to_string();
+        let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
+        Self { code, error: text.chars().take(SHOWN).map(plain).collect() }
+    }
+}
+
+/// A `Host` header in small letters and without its port.
+pub(super) fn plain_host(host: &str) -> String {
+    let plain = match host.rsplit_once(':') {
+        Some((plain, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => plain,
+        _ => host,
+    };
+    plain.trim_end_matches('.').to_ascii_lowercase()
+}
+
+/// Whether it is the data with which a Next.js application shows a page, and not the page: mostly it is fetched ahead, for
+/// every link in sight, and what it was fetched for cannot be told from the address.
+fn is_app_data(target: &str) -> bool {
+    let query = target.split_once('?').map_or("", |(_, query)| query);
+    query.split('&').any(|pair| pair.starts_with("_rsc="))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_of_an_application_is_no_page() {
+        assert!(is_app_data("/x?_rsc=1"));
+        assert!(is_app_data("/x?a=1&_rsc=abc"));
+        assert!(!is_app_data("/x?a_rsc=1"));
+        assert!(!is_app_data("/_rsc="));
+    }
+}

@@ -1,0 +1,138 @@
+//! The common and the combined log format of nginx and Apache, with or without the virtual host in front.
+
+use std::borrow::Cow;
+
+use memchr::memchr;
+
+use super::entry::{Entry, Line};
+use super::text;
+use super::time;
+
+/// What a line of this family has beside what all have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// The host comes first.
+    pub(super) vhost: bool,
+    /// Referrer and user agent come last. A line that was cut before them is not mistaken for one without.
+    pub(super) agent: bool,
+}
+
+/// `[host ]address ident user [time] "request" status bytes[ "referrer" "user agent"][ whatever else]`
+pub(super) fn parse(line: &[u8], shape: Shape) -> Line<'_> {
+    entry(line, shape).map_or(Line::Unparsable, Line::Request)
+}
+
+fn entry(line: &[u8], shape: Shape) -> Option<Entry<'_>> {
+    let (host, rest) =
+        if shape.vhost { split(line, b' ').map(|(host, rest)| (Some(host), rest))? } else { (None, line) };
+    let (ip, rest) = split(rest, b' ')?;
+    // The user may be called anything; the time is known by its bracket.
+    let (_, rest) = split(rest, b'[')?;
+    let (at, rest) = split(rest, b']')?;
+    let rest = rest.strip_prefix(b" \"")?;
+    let end = text::closing_quote(rest)?;
+    let (request, rest) = (&rest[..end], rest[end + 1..].strip_prefix(b" ")?);
+    let (status, rest) = split(rest, b' ')?;
+    let mut entry = Entry {
+        at: time::common(at)?,
+        status: Some(text::status(status)?),
+        ip: text::address(ip),
+        host: host.map(|host| text::lossy(Cow::Borrowed(host))),
+        ..Entry::default()
+    };
+    entry.asked_for(request);
+    let bytes = memchr(b' ', rest).unwrap_or(rest.len());
+    if !is_size(&rest[..bytes]) {
+        return None;
+    }
+    if shape.agent {
+        let rest = rest[bytes..].strip_prefix(b" \"")?;
+        let referrer = text::closing_quote(rest)?;
+        let rest = rest[referrer + 1..].strip_prefix(b" \"")?;
+        let user_agent = &rest[..text::closing_quote(rest)?];
+        entry.user_agent = text::given(user_agent).map_or(Cow::Borrowed(""), |raw| text::lossy(text::unescaped(raw)));
+    }
+    Some(entry)
+}
+
+impl<'a> Entry<'a> {
+    /// Takes method and target from `GET /path HTTP/1.1`, as it stands in the log. What is no request (a greeting in
+    /// another protocol, an idle connection) leaves the target empty.
+    pub(super) fn asked_for(&mut self, raw: &'a [u8]) {
+        match text::request(raw) {
+            Some((b"GET", target)) => self.target = text::target(text::unescaped(target)),
+            Some((method, target)) => {
+                self.method = Some(text::lossy(Cow::Borrowed(method)));
+                self.target = text::target(text::unescaped(target));
+            }
+            None => {}
+        }
+    }
+}
+
+fn is_size(text: &[u8]) -> bool {
+    text == b"-" || (!text.is_empty() && text.iter().all(u8::is_ascii_digit))
+}
+
+fn split(text: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
+    let place = memchr(at, text)?;
+    Some((&text[..place], &text[place + 1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMBINED: Shape = Shape { vhost: false, agent: true };
+
+    fn request(line: &str, shape: Shape) -> Entry<'_> {
+        match parse(line.as_bytes(), shape) {
+            Line::Request(entry) => entry,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn combined_lines_are_read() {
+        let line = r#"203.0.113.9 - jo hn [10/Oct/2024:13:55:36 +0000] "GET /a?b=\x22c HTTP/2.0" 304 0 "https://x/\"" "Mozilla/5.0 \"q\" \\x" "extra" rt=0.1"#;
+        let entry = request(line, COMBINED);
+        assert_eq!((entry.target.as_ref(), entry.at, entry.status), ("/a?b=\"c", 1_728_568_536, Some(304)));
+        assert_eq!(entry.user_agent, "Mozilla/5.0 \"q\" \\x");
+        assert_eq!((entry.ip, entry.method), ("203.0.113.9".parse().ok(), None));
+    }
+
+    #[test]
+    fn common_lines_have_no_user_agent() {
+        let line = r#"host.example - - [10/Oct/2024:13:55:36 +0000] "POST /a HTTP/1.0" 200 -"#;
+        let entry = request(line, Shape { vhost: false, agent: false });
+        assert_eq!((entry.user_agent.as_ref(), entry.ip, entry.method.as_deref()), ("", None, Some("POST")));
+        assert_eq!(parse(line.as_bytes(), COMBINED), Line::Unparsable);
+    }
+
+    #[test]
+    fn the_host_may_stand_in_front() {
+        let line = r#"docs.example.com:443 ::1 - - [10/Oct/2024:13:55:36 +0000] "GET / HTTP/1.1" 200 5 "-" "-""#;
+        let entry = request(line, Shape { vhost: true, agent: true });
+        assert_eq!((entry.host.as_deref(), entry.ip), (Some("docs.example.com:443"), "::1".parse().ok()));
+        assert_eq!(entry.user_agent, "");
+    }
+
+    #[test]
+    fn what_was_no_request_has_no_target() {
+        for raw in [r"\x16\x03\x01", "", "-"] {
+            let line = format!(r#"::1 - - [10/Oct/2024:13:55:36 +0000] "{raw}" 400 0 "-" "-""#);
+            let entry = request(&line, COMBINED);
+            assert_eq!((entry.target.as_ref(), entry.status), ("", Some(400)), "{raw}");
+        }
+    }
+
+    #[test]
+    fn cut_and_strange_lines_are_unparsable() {
+        let whole = r#"::1 - - [10/Oct/2024:13:55:36 +0000] "GET / HTTP/1.1" 200 5 "-" "x""#;
+        for end in 0..whole.len() {
+            assert_eq!(parse(&whole.as_bytes()[..end], COMBINED), Line::Unparsable, "{}", &whole[..end]);
+        }
+        assert_eq!(parse(whole.replace("200 5", "2x0 5").as_bytes(), COMBINED), Line::Unparsable);
+        assert_eq!(parse(whole.replace("200 5", "200 5x").as_bytes(), COMBINED), Line::Unparsable);
+    }
+}

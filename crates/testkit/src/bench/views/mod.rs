@@ -5,7 +5,7 @@ mod figures;
 mod ours;
 mod peers;
 mod questions;
-mod sample;
+pub(super) mod sample;
 mod write;
 
 use std::fs::File;
@@ -13,6 +13,9 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 pub use peers::ViewPeers;
+
+pub(super) use self::ours::settings;
+pub(super) use self::write::append;
 
 use self::ours::measure;
 use self::peers::{Data, Peer};
@@ -47,7 +50,7 @@ pub async fn bench_views(options: &ViewsOptions) {
     );
     let sample = Sample::new(options.views, options.paths);
     let installation =
-        Installation { binary: &options.binary, folder: folder.path(), settings: ours::settings() };
+        Installation { binary: &options.binary, folder: folder.path(), settings: settings() };
     let project = installation.project_id("views", "https://example.com/docs");
     let views = folder.path().join("data/views");
     let data = folder.path().join("data.csv");
@@ -56,7 +59,7 @@ pub async fn bench_views(options: &ViewsOptions) {
         let took = write::build(&sample, &views, &project, file).unwrap();
         (("written straight into its files", took), ask_peers(options, folder.path(), &Data::Rollup(&data)))
     } else {
-        let took = write::append(&sample, &views, &project).await;
+        let took = append(&sample, &views, &project).await;
         if options.peers.is_some() {
             sample.write_views(BufWriter::with_capacity(1 << 20, File::create(&data).unwrap())).unwrap();
         }

@@ -28,7 +28,7 @@ pub(super) struct Ours {
 }
 
 /// Settings without a limit for how often may be asked.
-pub(super) fn settings() -> Vec<(&'static str, String)> {
+pub(in crate::bench) fn settings() -> Vec<(&'static str, String)> {
     vec![("COPYDESK_LIMITS__ANALYTICS_PER_MINUTE", "0".to_owned())]
 }
 

@@ -59,12 +59,12 @@ const TOPICS: [&str; 15] = [
 ];
 
 /// Views: how many, of which pages, by whom.
-pub(super) struct Sample {
+pub(in crate::bench) struct Sample {
     /// All pages, sorted.
-    pub(super) paths: Vec<Arc<str>>,
+    pub(in crate::bench) paths: Vec<Arc<str>>,
     /// All readers, sorted.
-    pub(super) clients: Vec<Arc<Client>>,
-    pub(super) views: u64,
+    pub(in crate::bench) clients: Vec<Arc<Client>>,
+    pub(in crate::bench) views: u64,
     /// Weighs every pair of a page and a reader.
     pairs: Alias,
     /// The number of views before each quarter hour, and of all.
@@ -73,7 +73,7 @@ pub(super) struct Sample {
 
 impl Sample {
     /// So many views of so many pages, by Zipf's law.
-    pub(super) fn new(views: u64, paths: usize) -> Self {
+    pub(in crate::bench) fn new(views: u64, paths: usize) -> Self {
         let clients = clients();
         let mut ranks: Vec<usize> = (1..=paths).collect();
         Seeded::new(SEED).shuffle(&mut ranks);
@@ -85,17 +85,17 @@ impl Sample {
     }
 
     /// How many quarter hours there are.
-    pub(super) fn buckets(&self) -> u32 {
+    pub(in crate::bench) fn buckets(&self) -> u32 {
         DAYS * Bucket::A_DAY
     }
 
     /// Which quarter hour this one is.
-    pub(super) fn bucket(&self, number: u32) -> Bucket {
+    pub(in crate::bench) fn bucket(&self, number: u32) -> Bucket {
         Bucket(FIRST.0 + number)
     }
 
     /// Draws the views of a quarter hour, in the order of time: each is a pair.
-    pub(super) fn draw(&self, number: u32, drawn: &mut Vec<u32>) {
+    pub(in crate::bench) fn draw(&self, number: u32, drawn: &mut Vec<u32>) {
         let count = self.before[number as usize + 1] - self.before[number as usize];
         let mut seeded = Seeded::part(SEED, u64::from(number));
         drawn.clear();
@@ -103,22 +103,22 @@ impl Sample {
     }
 
     /// The page and the reader of a pair, by their places. Pairs are in the order of pages, then of readers.
-    pub(super) fn pair(&self, pair: u32) -> (usize, usize) {
+    pub(in crate::bench) fn pair(&self, pair: u32) -> (usize, usize) {
         (pair as usize / self.clients.len(), pair as usize % self.clients.len())
     }
 
     /// How many pairs there are.
-    pub(super) fn pairs(&self) -> u32 {
+    pub(in crate::bench) fn pairs(&self) -> u32 {
         (self.paths.len() * self.clients.len()) as u32
     }
 
     /// Whether the reader of this place is an AI agent.
-    pub(super) fn is_ai(&self, client: usize) -> bool {
+    pub(in crate::bench) fn is_ai(&self, client: usize) -> bool {
         self.clients[client].verdict.class != Class::Human
     }
 
     /// Writes every view as a line: second, page, 1 for AI.
-    pub(super) fn write_views(&self, mut to: impl Write) -> io::Result<()> {
+    pub(in crate::bench) fn write_views(&self, mut to: impl Write) -> io::Result<()> {
         let ends: Vec<Vec<u8>> = (0..self.pairs())
             .map(|pair| {
                 let (path, client) = self.pair(pair);

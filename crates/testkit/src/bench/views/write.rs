@@ -17,7 +17,7 @@ use super::sample::{DAYS, Sample, counted};
 const AT_ONCE: usize = 32;
 
 /// Writes a sample through ordinary appends, a batch for each quarter hour.
-pub(super) async fn append(sample: &Sample, folder: &Path, project: &str) -> Duration {
+pub(in crate::bench) async fn append(sample: &Sample, folder: &Path, project: &str) -> Duration {
     let started = Instant::now();
     let store = Embedded::open(folder, Options::new(Arc::new(SystemClock))).unwrap();
     let batches = stream::iter(0..sample.buckets()).map(|number| store.append(batch(sample, number, project)));

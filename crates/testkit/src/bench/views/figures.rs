@@ -57,7 +57,10 @@ pub(super) fn report(sample: &Sample, ours: &Ours, peers: &[Peer]) {
     println!("365 days take {:.2} times as long as 7 (aim: at most 1.5)", median(last) / median(0));
     let fastest = peers.iter().map(|peer| peer.ranges[last].seconds).min_by(f64::total_cmp);
     if let Some(fastest) = fastest {
-        println!("the faster of the others takes {:.0} times as long for 365 days (aim: at least 50)", fastest / median(last));
+        println!(
+            "the faster of the others takes {:.0} times as long for 365 days (aim: at least 50)",
+            fastest / median(last)
+        );
         println!("all engines gave the same figures");
     }
 }
@@ -68,7 +71,13 @@ fn table(ours: &Ours, peers: &[Peer]) {
     println!();
     for (range, days) in RANGES.iter().enumerate() {
         let times = &ours.times[range];
-        print!("{:<10}{:>24}{:>24}{:>24}", format!("{days} days"), both(&times.new), both(&times.again), both(&times.anywhere));
+        print!(
+            "{:<10}{:>24}{:>24}{:>24}",
+            format!("{days} days"),
+            both(&times.new),
+            both(&times.again),
+            both(&times.anywhere)
+        );
         peers.iter().for_each(|peer| print!("{:>11.2} ms", peer.ranges[range].seconds * 1000.0));
         println!();
     }

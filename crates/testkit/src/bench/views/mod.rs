@@ -49,8 +49,7 @@ pub async fn bench_views(options: &ViewsOptions) {
         sample::DAYS,
     );
     let sample = Sample::new(options.views, options.paths);
-    let installation =
-        Installation { binary: &options.binary, folder: folder.path(), settings: settings() };
+    let installation = Installation { binary: &options.binary, folder: folder.path(), settings: settings() };
     let project = installation.project_id("views", "https://example.com/docs");
     let views = folder.path().join("data/views");
     let data = folder.path().join("data.csv");

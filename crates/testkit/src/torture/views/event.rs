@@ -18,7 +18,10 @@ const READERS: [(&str, bool); 5] = [
         "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Safari/605.1.15",
         false,
     ),
-    ("Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Claude-User/1.0; +Claude-User@anthropic.com)", true),
+    (
+        "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Claude-User/1.0; +Claude-User@anthropic.com)",
+        true,
+    ),
 ];
 /// What every path begins with; the request's number in seven digits follows.
 pub(super) const PREFIX: &str = "/torture/";

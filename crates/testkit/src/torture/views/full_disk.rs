@@ -36,7 +36,8 @@ pub(super) async fn run(options: &ViewsOptions) -> bool {
     fs::create_dir_all(folder.path().join("data")).unwrap();
     symlink(disk.views(), folder.path().join("data/views")).unwrap();
     let world = World::new(&installation, 1, options.seed);
-    let mut run = Run { installation: &installation, disk: &disk, world, seeded: Seeded::part(options.seed, 2), kills: 0 };
+    let mut run =
+        Run { installation: &installation, disk: &disk, world, seeded: Seeded::part(options.seed, 2), kills: 0 };
     let rounds = run.all(options.full_disks).await;
     let ledger = run.world.ledger();
     super::show(&ledger.violations);

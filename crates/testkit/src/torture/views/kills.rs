@@ -41,7 +41,8 @@ pub(super) async fn run(options: &ViewsOptions) -> bool {
     while tally.kills < options.kills && world.ledger().violations.is_empty() {
         life(&installation, &world, &mut seeded, &mut tally).await;
         if seeded.chance(TORN) {
-            let torn = tear(&folder.path().join("data/views/wal"), &mut seeded, |it| world.ledger().is_acknowledged(it));
+            let torn =
+                tear(&folder.path().join("data/views/wal"), &mut seeded, |it| world.ledger().is_acknowledged(it));
             tally.longer += usize::from(torn == Torn::Longer);
             tally.spoilt += usize::from(torn == Torn::Spoilt);
         }
@@ -55,12 +56,7 @@ pub(super) async fn run(options: &ViewsOptions) -> bool {
 }
 
 /// One life of the server, from its start to its death.
-async fn life(
-    installation: &Installation<'_>,
-    world: &Arc<World>,
-    seeded: &mut Seeded,
-    tally: &mut Tally,
-) {
+async fn life(installation: &Installation<'_>, world: &Arc<World>, seeded: &mut Seeded, tally: &mut Tally) {
     let born = Instant::now();
     let mut server = installation.start();
     tally.kills += 1;

@@ -159,14 +159,17 @@ impl Ledger {
         if right(certain.human, totals.human, most.human) && right(certain.ai, totals.ai, most.ai) {
             return Ok(());
         }
-        Err(format!("project {project} counts {totals:?}; acknowledged are {certain:?}, and {perhaps:?} may be besides"))
+        Err(format!(
+            "project {project} counts {totals:?}; acknowledged are {certain:?}, and {perhaps:?} may be besides"
+        ))
     }
 
     /// What is wrong with these counts of every path of a project.
     pub(super) fn check(&self, project: usize, counted: &HashMap<String, Counts>) -> Vec<String> {
         let mut wrong = Vec::new();
         let mut known = 0;
-        for Entry { request, fate, unanswered } in self.entries.iter().filter(|entry| entry.request.project == project) {
+        for Entry { request, fate, unanswered } in self.entries.iter().filter(|entry| entry.request.project == project)
+        {
             let path = request.path();
             let found = counted.get(&path).copied();
             known += usize::from(found.is_some());

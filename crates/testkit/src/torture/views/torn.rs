@@ -40,7 +40,9 @@ pub(super) fn tear(folder: &Path, seeded: &mut Seeded, is_acknowledged: impl Fn(
         // A file that has grown, but without its content.
         1 => (end, vec![0; garbage.len()]),
         // Bytes of the log that were on the disk before, perhaps a whole record.
-        2 => (end, bytes.get(FILE_HEADER..seeded.within(FILE_HEADER, end.max(FILE_HEADER))).unwrap_or(&garbage).to_vec()),
+        2 => {
+            (end, bytes.get(FILE_HEADER..seeded.within(FILE_HEADER, end.max(FILE_HEADER))).unwrap_or(&garbage).to_vec())
+        }
         // Cut.
         3 => (seeded.within(safe, end), Vec::new()),
         // Cut, and as long as before.

@@ -7,18 +7,22 @@ use copydesk_domain::{Clock, OnFindings, Repository, Scope, Timestamp, ViewSetti
 use copydesk_forge::{Forge, ForgeSettings, Signature};
 use copydesk_server::docs_job::{ChangeLimits, DocsEngine, Workshop};
 use copydesk_server::runner::{Engine, Runner};
+use copydesk_server::views::{Proxies, Views, ViewsSettings};
 use copydesk_server::{App, Limits, Metrics, Served, Settings, api, keep_up, serve};
 use copydesk_store::{NewKey, NewProject, QueueTerms, Store};
+use copydesk_views::classify::Classifier;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::{Client, Description, ManualClock, PATIENCE, ProjectClient, TestDatabase};
+use crate::{Client, Description, ManualClock, PATIENCE, ProjectClient, TestDatabase, TestViews};
 
 /// The real server on a real port, in this process.
 pub struct TestApp {
     app: App,
     client: Client,
+    views: Arc<TestViews>,
+    views_settings: ViewsSettings,
     tasks: Mutex<Option<Tasks>>,
     mirrors: TempDir,
 }
@@ -34,6 +38,7 @@ pub struct Setup {
     database: Arc<TestDatabase>,
     clock: Arc<dyn Clock>,
     settings: Settings,
+    views: ViewsSettings,
     terms: QueueTerms,
     engines: Vec<Arc<dyn Engine>>,
     editors: Vec<Arc<dyn Editor>>,
@@ -54,6 +59,12 @@ impl Setup {
     /// Changes the settings: `builtin`, `noop` and `gate` can be run, `builtin` is the default, nothing is limited.
     pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
         change(&mut self.settings);
+        self
+    }
+
+    /// Changes how page views are treated: nothing is limited, and doubles within a second are dropped.
+    pub fn views(mut self, change: impl FnOnce(&mut ViewsSettings)) -> Self {
+        change(&mut self.views);
         self
     }
 
@@ -103,7 +114,8 @@ impl Setup {
     /// Starts it.
     pub async fn start(self) -> TestApp {
         let mirrors = tempfile::tempdir().unwrap();
-        let store = self.database.store(self.clock).await;
+        let store = self.database.store(self.clock.clone()).await;
+        let views = Arc::new(TestViews::new(crate::views::store()));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let client = Client::new(base, Description::new(&self.settings));
@@ -112,7 +124,10 @@ impl Setup {
             public_url: client.base().to_owned(),
             limits: self.limits,
         });
-        let app = App::new(store, self.settings, Metrics::new()).with_workshop(workshop.clone());
+        let lists = Arc::new(Classifier::builtin());
+        let app = App::new(store, self.settings, Metrics::new())
+            .with_workshop(workshop.clone())
+            .with_views(Arc::new(Views::new(views.clone(), self.clock, lists, self.views.clone())));
         let mut engines = self.engines;
         for editor in self.editors {
             engines.push(Arc::new(DocsEngine::new(workshop.clone(), editor)));
@@ -124,7 +139,7 @@ impl Setup {
             upkeep: tokio::spawn(keep_up(app.clone())),
             runner,
         };
-        TestApp { app, client, tasks: Mutex::new(Some(tasks)), mirrors }
+        TestApp { app, client, views, views_settings: self.views, tasks: Mutex::new(Some(tasks)), mirrors }
     }
 }
 
@@ -135,6 +150,7 @@ impl TestApp {
             database,
             clock: Arc::new(ManualClock::new()),
             settings: settings(),
+            views: views_settings(),
             terms: terms(),
             engines: Vec::new(),
             editors: Vec::new(),
@@ -151,6 +167,16 @@ impl TestApp {
     /// The server's own store.
     pub fn store(&self) -> &Store {
         self.app.store()
+    }
+
+    /// Where it keeps page views.
+    pub fn views(&self) -> &TestViews {
+        &self.views
+    }
+
+    /// The secret of a project's log drains.
+    pub fn drain_secret(&self, project: &str) -> String {
+        self.views_settings.drain_secret(project)
     }
 
     /// Where it keeps its mirrors.
@@ -234,6 +260,17 @@ pub(crate) fn settings() -> Settings {
             connections: 256,
             shutdown_time: Duration::from_secs(5),
         },
+    }
+}
+
+/// No limit, a window of a second, and a secret that is none.
+fn views_settings() -> ViewsSettings {
+    ViewsSettings {
+        per_minute: 0,
+        duplicate_window: Duration::from_secs(1),
+        keep_days: 0,
+        secret: [7; 32],
+        proxies: Proxies::default(),
     }
 }
 

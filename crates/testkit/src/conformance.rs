@@ -74,6 +74,11 @@ impl Description {
         let Some(answer) = operation["responses"].get(&status) else {
             return Err(format!("{method} {template} does not declare the status {status}"));
         };
+        if answer.get("content").is_none() {
+            // An answer without a body has no type either.
+            let empty = seen.body.is_some_and(<[u8]>::is_empty) && essence(seen.headers).is_none();
+            return empty.then_some(()).ok_or(format!("{method} {template} {status} declares no body"));
+        }
         let essence = essence(seen.headers).ok_or("there is no Content-Type")?;
         let Some(content) = answer["content"].get(&essence) else {
             return Err(format!("{method} {template} {status} does not declare the content type {essence}"));

@@ -19,6 +19,7 @@ mod project;
 mod seeded;
 mod sql;
 pub mod torture;
+mod views;
 mod wire;
 
 pub use app::{Setup, TestApp, TestKey};
@@ -31,6 +32,7 @@ pub use gate::{GateEngine, Held};
 pub use git::{GitEntry, GitRepo};
 pub use project::ProjectClient;
 pub use sql::Lock;
+pub use views::TestViews;
 pub use wire::Wire;
 
 /// How long a test waits for something that must happen before it fails.

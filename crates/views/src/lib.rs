@@ -9,6 +9,7 @@ mod class;
 pub mod classify;
 mod client;
 pub mod collect;
+mod hash;
 mod hit;
 pub mod intake;
 pub mod logs;

@@ -21,6 +21,7 @@ macro_rules! behaviours {
 
 mod auth;
 mod cancel_archive;
+mod collect;
 mod create;
 mod docs_jobs;
 mod errors;

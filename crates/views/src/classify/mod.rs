@@ -1,47 +1,221 @@
-//! Stands in until it is written.
+//! Who asked: from what is known of a request to what is kept of it ([`Facts`]), and from that to the [`Verdict`].
+//!
+//! Two steps, because the first sees what must not be kept (the address, the whole user agent) and the second can be
+//! done again when the list improves. The strongest evidence decides: a valid signature, the operator's addresses, a
+//! token of the list, the shape of the request, the name of a library, the shape of a bot, and else a browser.
+
+mod accept;
+mod agents;
+mod keys;
+mod load;
+mod naming;
+mod ranges;
+mod reduce;
+mod signature;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod words;
 
 use std::net::IpAddr;
 
 use crate::{BotSignature, Channel, Class, Evidence, Facts, Network, Verdict};
 
+pub use agents::{Agent, ListError, Published};
+pub use load::{ListSummary, Summary, check_keys, check_ranges};
+pub use reduce::{MAX_REDUCED, reduce};
+
 /// What is known of a request.
 #[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "stands in")]
 pub struct Probe<'a> {
+    /// The user agent, empty if there was none.
     pub user_agent: &'a str,
+    /// The `Accept` header.
     pub accept: Option<&'a str>,
+    /// Whether the path names the Markdown form of a page, or a text for machines such as `llms.txt`.
     pub markdown_path: bool,
+    /// The reader's address.
     pub ip: Option<IpAddr>,
+    /// The headers of a Web Bot Auth signature.
     pub signature: Option<BotSignature<'a>>,
+    /// Where it was seen.
     pub channel: Channel,
+    /// When the request was made, in seconds since 1970; signatures are held against it.
     pub now: i64,
 }
 
-/// Judges.
-#[derive(Debug)]
-pub struct Classifier;
-
-#[allow(missing_docs, reason = "stands in")]
-impl Classifier {
-    pub fn builtin() -> Self {
-        Self
-    }
-    pub fn prefers_markdown(&self, accept: &str) -> bool {
-        accept.starts_with("text/markdown")
-    }
-    pub fn asks_for_address(&self, _user_agent: &str) -> bool {
-        false
-    }
-    pub fn facts(&self, probe: &Probe<'_>) -> Facts {
-        Facts {
-            user_agent: probe.user_agent.to_owned(),
-            markdown: probe.markdown_path,
-            network: Network::Unknown,
-            signed_by: None,
-            channel: probe.channel,
+impl<'a> Probe<'a> {
+    /// A request seen on the server side of which only the user agent is known.
+    pub fn of(user_agent: &'a str) -> Self {
+        Self {
+            user_agent,
+            accept: None,
+            markdown_path: false,
+            ip: None,
+            signature: None,
+            channel: Channel::Server,
+            now: 0,
         }
     }
-    pub fn verdict(&self, _facts: &Facts) -> Verdict {
-        Verdict { class: Class::Human, agent: None, evidence: Evidence::Browser, rule: "browser".to_owned() }
+}
+
+/// Judges who asked, by a list of agents, the addresses and the keys that their operators publish.
+#[derive(Debug)]
+pub struct Classifier {
+    list: agents::List,
+    tokens: tokens::Tokens,
+    ranges: Vec<load::RangeList>,
+    keys: keys::Keys,
+    /// The files they came from, with their sizes.
+    key_files: Vec<(String, usize)>,
+    /// Agents that everything from their addresses is, whatever it calls itself.
+    by_address: Vec<usize>,
+}
+
+impl Classifier {
+    /// Whether an `Accept` header asks for Markdown rather than for HTML.
+    pub fn prefers_markdown(&self, accept: &str) -> bool {
+        accept::prefers_markdown(accept)
     }
+
+    /// Whether the address could change the verdict on this user agent: it names an agent for which a list of addresses
+    /// is loaded, or a list is loaded that identifies by the address alone.
+    pub fn asks_for_address(&self, user_agent: &str) -> bool {
+        if !self.by_address.is_empty() {
+            return true;
+        }
+        // Most installations without lists never look.
+        !self.ranges.is_empty()
+            && self.named(&reduce(user_agent)).and_then(|agent| agent.ranges.as_deref()).is_some_and(|name| {
+                self.ranges.iter().any(|list| list.name == name)
+            })
+    }
+
+    /// What is kept of a request for ever.
+    pub fn facts(&self, probe: &Probe<'_>) -> Facts {
+        let user_agent = reduce(probe.user_agent);
+        let network = probe.ip.map_or(Network::Unknown, |ip| self.network(&user_agent, ip));
+        let signed_by = probe.signature.and_then(|signature| self.keys.signer(&signature, probe.now));
+        let markdown = probe.markdown_path || probe.accept.is_some_and(accept::prefers_markdown);
+        Facts { user_agent, markdown, network, signed_by, channel: probe.channel }
+    }
+
+    /// Who asked, by what was kept. Depends on nothing but the facts and the lists, so that history can be judged again.
+    pub fn verdict(&self, facts: &Facts) -> Verdict {
+        // What was reduced stays as it is; what was not (an older or a foreign store) is judged the same way.
+        let user_agent = reduce(&facts.user_agent);
+        let agent = self.named(&user_agent);
+        if let Some(signer) = &facts.signed_by {
+            return self.signed(signer, agent);
+        }
+        if let Some(verdict) = self.by_network(&facts.network, agent) {
+            return verdict;
+        }
+        if let Some(agent) = agent.filter(|agent| agent.class != Class::Library) {
+            let evidence = if agent.class == Class::Human { Evidence::Browser } else { Evidence::Token };
+            return known(agent, evidence, format!("token:{}", agent.name));
+        }
+        if let Some(named) = naming::as_ai(&user_agent) {
+            return self.by_name(named, Evidence::Token, "name");
+        }
+        // A page that runs a script is not Markdown, whatever its path says.
+        if facts.markdown && facts.channel == Channel::Server {
+            return plain(Class::MarkdownFetch, Evidence::Shape, "shape:markdown");
+        }
+        if let Some(agent) = agent {
+            return known(agent, Evidence::Library, format!("library:{}", agent.name));
+        }
+        if user_agent.is_empty() {
+            return match facts.channel {
+                Channel::Server => plain(Class::Library, Evidence::Library, "library:no-user-agent"),
+                Channel::Script => plain(Class::Human, Evidence::Browser, "browser:no-user-agent"),
+            };
+        }
+        match naming::as_machine(&user_agent) {
+            Some(named) if named.class == Class::Library => self.by_name(named, Evidence::Library, "library"),
+            Some(named) => self.by_name(named, Evidence::BotShape, "bot"),
+            None => plain(Class::Human, Evidence::Browser, "browser"),
+        }
+    }
+
+    /// The agent of the list that has this name.
+    pub fn agent(&self, name: &str) -> Option<&Agent> {
+        self.list.agents.iter().find(|agent| agent.name == name)
+    }
+
+    /// All agents of the list.
+    pub fn agents(&self) -> &[Agent] {
+        &self.list.agents
+    }
+
+    fn named(&self, reduced: &str) -> Option<&Agent> {
+        self.tokens.find(reduced).and_then(|at| self.list.agents.get(at))
+    }
+
+    /// What the address says about who `reduced` claims to be.
+    fn network(&self, reduced: &str, ip: IpAddr) -> Network {
+        let list = |agent: &Agent| {
+            let name = agent.ranges.as_deref()?;
+            self.ranges.iter().find(|list| list.name == name)
+        };
+        let claimed = self.named(reduced);
+        if let Some((agent, list)) = claimed.and_then(|agent| list(agent).map(|list| (agent, list))) {
+            if list.ranges.contains(ip) {
+                return Network::Inside(list.name.clone());
+            }
+            if agent.only_from_ranges {
+                return Network::Outside(list.name.clone());
+            }
+        }
+        let identified = self.by_address.iter().filter_map(|&at| self.list.agents.get(at)).filter_map(list);
+        identified
+            .filter(|list| list.ranges.contains(ip))
+            .map(|list| Network::Inside(list.name.clone()))
+            .next()
+            .unwrap_or_default()
+    }
+
+    fn by_network(&self, network: &Network, agent: Option<&Agent>) -> Option<Verdict> {
+        let its = |agent: &&Agent, name: &String| agent.ranges.as_ref() == Some(name);
+        match network {
+            Network::Unknown => None,
+            Network::Inside(name) => {
+                let identified = || self.list.agents.iter().find(|agent| agent.by_address && its(agent, name));
+                let agent = agent.filter(|agent| its(agent, name)).or_else(identified)?;
+                Some(known(agent, Evidence::Network, format!("network:{name}")))
+            }
+            Network::Outside(name) => {
+                let agent = agent.filter(|agent| its(agent, name))?;
+                Some(known(agent, Evidence::Spoofed, format!("spoofed:{name}")))
+            }
+        }
+    }
+
+    /// A signature proves the operator; which of the operator's agents it is, the user agent says.
+    fn signed(&self, signer: &str, agent: Option<&Agent>) -> Verdict {
+        let rule = format!("signature:{signer}");
+        let its = |agent: &&Agent| agent.keys.as_deref() == Some(signer);
+        match agent.filter(its).or_else(|| self.list.agents.iter().find(its)) {
+            Some(agent) => known(agent, Evidence::Signature, rule),
+            None => Verdict {
+                class: agent.map_or(Class::OtherBot, |agent| agent.class),
+                agent: Some(signer.to_owned()),
+                evidence: Evidence::Signature,
+                rule,
+            },
+        }
+    }
+
+    fn by_name(&self, named: naming::Named, evidence: Evidence, kind: &str) -> Verdict {
+        let agent = (!named.word.is_empty() && !named.word.starts_with('+')).then_some(named.word);
+        Verdict { class: named.class, agent, evidence, rule: format!("{kind}:{}", named.rule) }
+    }
+}
+
+fn known(agent: &Agent, evidence: Evidence, rule: String) -> Verdict {
+    Verdict { class: agent.class, agent: Some(agent.name.clone()), evidence, rule }
+}
+
+fn plain(class: Class, evidence: Evidence, rule: &str) -> Verdict {
+    Verdict { class, agent: None, evidence, rule: rule.to_owned() }
 }

@@ -72,16 +72,12 @@ impl Format {
         }
     }
 
-    /// The format of a log that begins with `head`, whole lines; none if no line is of any.
+    /// The format of a log that begins with `head`; none if no line is of any. Of formats that fit many lines the one
+    /// that asks most of a line: what is combined is also common, but then nobody would know who asked.
     pub fn detect(head: &[u8]) -> Option<Self> {
-        let mut best: Option<(usize, Self)> = None;
-        for format in NAMED {
-            let matching = format.matching(head);
-            if matching > best.as_ref().map_or(0, |(most, _)| *most) {
-                best = Some((matching, format));
-            }
-        }
-        best.map(|(_, format)| format)
+        let matching = NAMED.map(|format| (format.matching(head), format));
+        let most = matching.iter().map(|(lines, _)| *lines).max().filter(|most| *most > 0)?;
+        matching.into_iter().find_map(|(lines, format)| (lines * 2 > most).then_some(format))
     }
 
     /// How many lines of `head` are of this format and no simpler one.

@@ -1,14 +1,37 @@
 //! Logs of web servers: their formats, reading them once, and following them.
 
+mod blocks;
 mod cloudfront;
 mod common;
+mod counter;
 mod entry;
+mod follow;
 mod format;
+mod import;
 mod json;
+mod ledger;
+mod open;
+mod order;
+mod reader;
+mod report;
+mod resume;
+mod run;
+mod tail;
+mod tally;
 mod template;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 mod text;
 mod time;
+mod workers;
 
 pub use entry::{Entry, Line};
+pub use follow::{Follow, Polled, Trouble};
 pub use format::{Format, Parser};
+pub use import::{Cancel, Options, import};
+pub use open::Source;
+pub use report::{FileReport, Progress, Report, Sample, State};
+pub use tally::{NOT_KEPT, Tally};
 pub use template::{Template, TemplateError};

@@ -169,15 +169,15 @@ pub(super) fn is_prefetch(raw: &[u8]) -> bool {
     starts("prefetch") || starts("prerender") || starts("preview")
 }
 
-/// A host without its port, in small letters.
-pub(super) fn host(raw: &str) -> String {
+/// A host without its port.
+pub(super) fn host(raw: &str) -> &str {
     let raw = raw.trim();
     let bare = match (raw.starts_with('['), raw.rfind(':')) {
         (true, _) => raw.split_inclusive(']').next().unwrap_or(raw),
         (false, Some(colon)) => &raw[..colon],
         (false, None) => raw,
     };
-    bare.trim_end_matches('.').to_ascii_lowercase()
+    bare.trim_end_matches('.')
 }
 
 #[cfg(test)]
@@ -229,8 +229,8 @@ mod tests {
     }
 
     #[test]
-    fn hosts_lose_port_and_case() {
-        assert_eq!(host("Docs.Example.com:443"), "docs.example.com");
+    fn hosts_lose_their_port() {
+        assert_eq!(host("docs.example.com:443"), "docs.example.com");
         assert_eq!(host("[::1]:80"), "[::1]");
         assert_eq!(host("docs.example.com."), "docs.example.com");
     }

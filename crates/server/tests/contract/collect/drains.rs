@@ -1,0 +1,208 @@
+//! Log drains of those who host sites.
+
+use aws_lc_rs::hmac;
+use copydesk_testkit::{Answer, Call, TestApp};
+use serde_json::{Value, json};
+
+use super::{CHROME, NOW, gzip, site, summary};
+use crate::stage::Stage;
+
+behaviours! {
+    a_signed_vercel_log_is_taken,
+    a_vercel_log_with_a_wrong_signature_is_not,
+    vercel_may_try_the_address,
+    a_netlify_log_is_taken,
+    a_cloudflare_log_is_taken,
+    a_secret_is_for_one_project,
+    bodies_are_bounded,
+    a_store_that_is_down_keeps_nothing,
+}
+
+fn sign(secret: &str, body: &str) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, secret.as_bytes());
+    hmac::sign(&key, body.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn vercel_line(request: &str, path: &str) -> Value {
+    json!({ "id": format!("line-{request}"), "requestId": request, "deploymentId": "d", "source": "static",
+        "host": "docs-git-main.vercel.app", "timestamp": NOW * 1000, "projectId": "p", "level": "info",
+        "proxy": { "timestamp": NOW * 1000, "method": "GET", "host": "docs.example.com", "path": path,
+            "userAgent": [CHROME], "statusCode": 200, "clientIp": "192.0.2.1", "region": "fra1", "referer": "" } })
+}
+
+async fn vercel(app: &TestApp, project: &str, body: String) -> Answer {
+    let signature = sign(&app.drain_secret(project), &body);
+    let call = app.client().post(&format!("/drains/{project}/vercel")).json_text(body);
+    call.header("x-vercel-signature", signature).send().await
+}
+
+async fn a_signed_vercel_log_is_taken(stage: &Stage) {
+    let (app, project) = site(stage).await;
+    let mut build = vercel_line("0", "/x");
+    build.as_object_mut().unwrap().remove("proxy");
+    let mut preview = vercel_line("1", "/x");
+    preview["proxy"]["host"] = json!("docs-git-main.vercel.app");
+    let lines = [
+        vercel_line("2", "/guide?x"),
+        vercel_line("2", "/guide?x"),
+        vercel_line("3", "/guide"),
+        vercel_line("4", "/logo.svg"),
+        build,
+        preview,
+        json!("nonsense"),
+    ];
+    let answer = vercel(&app, &project.id, json!(lines).to_string()).await.expect(200);
+    let ignored = json!({ "asset": 1, "not_a_request": 1, "other_host": 1 });
+    assert_eq!(summary(&answer), json!([2, 1, ignored, [[6, "invalid_event"]]]), "{}", answer.text());
+    let lines: Vec<_> = lines.iter().map(Value::to_string).collect();
+    let again = vercel(&app, &project.id, lines.join("\n")).await.expect(200);
+    assert_eq!(summary(&again)[1], 3, "delivered again, and as lines");
+    assert_eq!(app.views().of(&project.id, "/guide").await, (2, 0));
+    assert_eq!(app.views().all(&project.id).await, 2);
+}
+
+async fn a_vercel_log_with_a_wrong_signature_is_not(stage: &Stage) {
+    let (app, project) = site(stage).await;
+    let body = json!([vercel_line("1", "/x")]).to_string();
+    let path = format!("/drains/{}/vercel", project.id);
+    let post = || app.client().post(&path).json_text(body.clone());
+    post().send().await.refused(403, "invalid_signature");
+    for wrong in
+        [sign("another secret", &body), sign(&app.drain_secret(&project.id), "[]"), "x".to_owned(), String::new()]
+    {
+        post().header("x-vercel-signature", wrong).send().await.refused(403, "invalid_signature");
+    }
+    let right = sign(&app.drain_secret(&project.id), &body);
+    let nobody =
+        app.client().post("/drains/nobody/vercel").json_text(body.clone()).header("x-vercel-signature", &right);
+    nobody.send().await.refused(403, "invalid_signature");
+    assert_eq!(app.views().all(&project.id).await, 0);
+    vercel(&app, "nobody", body).await.refused(404, "project_not_found");
+}
+
+async fn vercel_may_try_the_address(stage: &Stage) {
+    let (app, project) = site(stage).await;
+    let path = format!("/drains/{}/vercel", project.id);
+    let verified = |answer: Answer| answer.expect(200).header("x-vercel-verify").map(str::to_owned);
+    let named = format!("{path}?verify=0123abcd");
+    assert_eq!(verified(app.client().get(&named).send().await).as_deref(), Some("0123abcd"));
+    assert_eq!(verified(app.client().get(&path).header("x-vercel-verify", "77").send().await).as_deref(), Some("77"));
+    assert_eq!(verified(app.client().get(&path).send().await), None);
+    assert_eq!(verified(app.client().get(&format!("{path}?verify=a%0d%0ab")).send().await), None);
+    // Unsigned, so that nothing of it is looked at.
+    let body = json!([vercel_line("1", "/x")]).to_string();
+    assert_eq!(verified(app.client().post(&named).json_text(body.clone()).send().await).as_deref(), Some("0123abcd"));
+    assert_eq!(app.views().all(&project.id).await, 0);
+    let signature = sign(&app.drain_secret(&project.id), &body);
+    let signed = app.client().post(&named).json_text(body.clone()).header("x-vercel-signature", signature);
+    assert_eq!(verified(signed.send().await).as_deref(), Some("0123abcd"));
+    assert_eq!(app.views().all(&project.id).await, 1);
+    let wrong = app.client().post(&named).json_text(body).header("x-vercel-signature", "00");
+    wrong.send().await.refused(403, "invalid_signature");
+}
+
+fn netlify_line(request: &str, url: &str) -> Value {
+    json!({ "log_type": "traffic", "request_id": request, "url": url, "method": "GET", "status_code": 200,
+        "timestamp": "2026-03-15T12:00:00Z", "user_agent": CHROME, "client_ip": "192.0.2.1", "content_type": "text/html" })
+}
+
+async fn a_netlify_log_is_taken(stage: &Stage) {
+    let (app, project) = site(stage).await;
+    let secret = app.drain_secret(&project.id);
+    let path = format!("/drains/{}/netlify", project.id);
+    let lines = [
+        netlify_line("1", "https://docs.example.com/x"),
+        netlify_line("2", "https://other.example.com/x"),
+        json!({ "log_type": "functions", "message": "x" }),
+    ];
+    let list = json!(lines).to_string();
+    let ways: [fn(Call, &str) -> Call; 2] = [
+        |call, secret| call.header("x-copydesk-secret", secret),
+        |call, secret| call.header("authorization", format!("Bearer {secret}")),
+    ];
+    for way in ways {
+        let call = app.client().without_key().post(&path).json_text(list.clone());
+        way(call, &secret).send().await.expect(200);
+    }
+    let call = app.client().post(&format!("{path}?secret={secret}")).json_text(list.clone());
+    let answer = call.send().await.expect(200);
+    assert_eq!(summary(&answer), json!([0, 1, { "not_a_request": 1, "other_host": 1 }, []]), "for the third time");
+    assert_eq!(app.views().of(&project.id, "/x").await, (1, 0));
+    for wrong in ["", "x", &secret[..63], &secret.to_uppercase()] {
+        let call = app.client().post(&path).json_text(list.clone()).header("x-copydesk-secret", wrong);
+        call.send().await.refused(403, "invalid_signature");
+    }
+    app.client().post(&path).json_text(list).send().await.refused(403, "invalid_signature");
+}
+
+async fn a_cloudflare_log_is_taken(stage: &Stage) {
+    let (app, project) = site(stage).await;
+    let secret = app.drain_secret(&project.id);
+    let path = format!("/drains/{}/cloudflare", project.id);
+    let post = |body: Vec<u8>| app.client().post(&path).header("x-copydesk-secret", &secret).body(body);
+    let trial = gzip(br#"{"content":"tests"}"#);
+    post(trial.clone()).header("content-encoding", "gzip").send().await.expect(200);
+    post(trial.clone()).header("content-type", "application/gzip").send().await.expect(200);
+    app.client().post(&path).body(trial).send().await.refused(403, "invalid_signature");
+    let line = |ray: &str, host: &str, stamp: Value| {
+        json!({ "ClientIP": "192.0.2.1", "ClientRequestHost": host, "ClientRequestMethod": "GET",
+            "ClientRequestURI": "/x?y", "ClientRequestUserAgent": CHROME, "EdgeResponseStatus": 200,
+            "EdgeStartTimestamp": stamp, "RayID": ray })
+        .to_string()
+    };
+    let lines = [
+        line("1", "docs.example.com", json!("2026-03-15T12:00:00Z")),
+        line("2", "docs.example.com", json!(NOW)),
+        line("3", "docs.example.com", json!(NOW * 1_000_000_000)),
+        line("4", "www.example.com", json!(NOW)),
+        "{broken".to_owned(),
+    ];
+    let answer = post(gzip(lines.join("\n").as_bytes())).send().await.expect(200);
+    assert_eq!(summary(&answer), json!([3, 0, { "other_host": 1 }, [[4, "invalid_json"]]]));
+    let again = post(lines.join("\n").into_bytes()).send().await.expect(200);
+    assert_eq!(again["duplicates"], 3, "Logpush sends again what was not answered in time");
+    assert_eq!(app.views().of(&project.id, "/x").await, (3, 0));
+}
+
+async fn a_secret_is_for_one_project(stage: &Stage) {
+    let (app, project) = site(stage).await;
+    let other = app.project("Other").await;
+    assert_ne!(app.drain_secret(&project.id), app.drain_secret(&other.id));
+    let secret = app.drain_secret(&other.id);
+    let path = format!("/drains/{}/netlify", project.id);
+    let body = json!([netlify_line("1", "https://docs.example.com/x")]);
+    app.client()
+        .post(&path)
+        .json(&body)
+        .header("x-copydesk-secret", secret)
+        .send()
+        .await
+        .refused(403, "invalid_signature");
+    let nobody = app.client().post("/drains/nobody/netlify").json(&body);
+    nobody.header("x-copydesk-secret", app.drain_secret("nobody")).send().await.refused(404, "project_not_found");
+}
+
+async fn bodies_are_bounded(stage: &Stage) {
+    let (app, project) = site(stage).await;
+    let secret = app.drain_secret(&project.id);
+    let post = |body: Vec<u8>| {
+        app.client().post(&format!("/drains/{}/cloudflare", project.id)).header("x-copydesk-secret", &secret).body(body)
+    };
+    let limit = 16 * 1024 * 1024;
+    post(vec![b' '; limit + 1]).send().await.refused(413, "body_too_large");
+    post(gzip(&vec![b' '; limit + 1])).send().await.refused(413, "body_too_large");
+    post(gzip(&vec![b' '; limit])).send().await.expect(200);
+    post(b"{}\n".repeat(200_001)).send().await.refused(413, "body_too_large");
+    post(b"[1".to_vec()).send().await.refused(400, "invalid_json");
+    post(gzip(b"x")[..5].to_vec()).send().await.refused(400, "invalid_encoding");
+    post(b"x".to_vec()).header("content-encoding", "br").send().await.refused(415, "unsupported_media_type");
+}
+
+async fn a_store_that_is_down_keeps_nothing(stage: &Stage) {
+    let (app, project) = site(stage).await;
+    let body = json!([vercel_line("1", "/x")]).to_string();
+    app.views().break_down(true);
+    vercel(&app, &project.id, body.clone()).await.refused(503, "unavailable");
+    app.views().break_down(false);
+    assert_eq!(vercel(&app, &project.id, body).await.expect(200)["accepted"], 1);
+}

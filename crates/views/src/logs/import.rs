@@ -1,0 +1,106 @@
+//! Reads logs once and for all: each line is counted by exactly one import, however often its log is given, renamed,
+//! packed or continued.
+//!
+//! A thread reads and cuts into blocks, one thread a core counts them, and one task puts the counted blocks in order and
+//! keeps them: views and the mark up to which the log has been read, together or not at all.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use copydesk_domain::Clock;
+
+use super::format::{Format, Parser};
+use super::open::Source;
+use super::order::oldest_first;
+use super::report::{FileReport, Progress, Report};
+use super::run::Run;
+use crate::classify::Classifier;
+use crate::store::ViewStore;
+
+/// How logs are read.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The project whose views they hold.
+    pub project: String,
+    /// Their format; told by their first lines if there is none.
+    pub format: Option<Format>,
+    /// The hosts whose requests count; all if there are none.
+    pub hosts: Vec<String>,
+    /// Counts without keeping anything.
+    pub dry_run: bool,
+    /// Views that become durable together, more or less.
+    pub batch: usize,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Options {
+    /// All requests in logs of any format, for this project.
+    pub fn new(project: impl Into<String>, clock: Arc<dyn Clock>) -> Self {
+        let project = project.into();
+        Self { project, format: None, hosts: Vec::new(), dry_run: false, batch: 128 * 1024, clock }
+    }
+
+    /// What reads a log that begins with `head`, or why nothing does.
+    pub(super) fn parser(&self, head: &[u8]) -> Result<Parser, String> {
+        let detected = || Format::detect(head).ok_or("none of the formats that are known fits its first lines");
+        let format = self.format.clone().map_or_else(detected, Ok)?;
+        if !self.hosts.is_empty() && !format.tells_host() {
+            return Err(format!("its format ({format}) does not name the host, so lines cannot be chosen by it"));
+        }
+        Ok(Parser::new(&format))
+    }
+}
+
+/// Tells an import to stop. What was read by then is kept.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Stops it soon.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was told to stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Reads `sources`, oldest first, and keeps their views. A log that cannot be read is told of in the report, and the
+/// others are read all the same. Runs within tokio.
+pub async fn import(
+    store: &dyn ViewStore,
+    classifier: &Arc<Classifier>,
+    sources: Vec<Source>,
+    options: &Options,
+    progress: &mut (dyn FnMut(&Progress<'_>) + Send),
+    cancel: &Cancel,
+) -> Report {
+    let mut report = Report::default();
+    let of_bytes = sources.iter().map(Source::size).sum();
+    let sources = oldest_first(sources, options.format.as_ref());
+    let mut run = match Run::new(store, classifier, options, cancel) {
+        Ok(run) => run,
+        Err(error) => {
+            let failed = |source: Source| FileReport::failed(source.name(), error.to_string());
+            report.files = sources.into_iter().map(failed).collect();
+            return report;
+        }
+    };
+    let (files, mut before) = (sources.len(), 0);
+    for (file, source) in sources.into_iter().enumerate() {
+        let (name, size, lines) = (source.name(), source.size(), report.total.lines);
+        let mut told = |read: u64, of_file: u64| {
+            let bytes = before + size.map_or(read, |size| read.min(size));
+            progress(&Progress { name: &name, file, files, bytes, of_bytes, lines: lines + of_file });
+        };
+        let (mut done, ended) = run.file(source, &mut told).await;
+        done.error = ended.err().map(|why| why.to_string());
+        before += size.unwrap_or(0);
+        report.total.add(&done.tally);
+        report.files.push(done);
+    }
+    report
+}

@@ -1,0 +1,148 @@
+//! Keeps what was counted of a log, in the order of its lines.
+
+use super::blocks::Position;
+use super::counter::{Counted, SAMPLES};
+use super::import::Options;
+use super::report::Sample;
+use super::tally::{Place, Tally};
+use crate::store::{ViewStore, ViewsError};
+use crate::{Appended, Batch, Bucket, View};
+
+/// Lines after which what is known of a log becomes durable, however few views they have.
+const MOST_LINES: u64 = 1_000_000;
+
+/// What was counted of one log and is not durable yet, and the figures of what is.
+pub(super) struct Ledger<'a> {
+    store: &'a dyn ViewStore,
+    options: &'a Options,
+    log: String,
+    /// Up to here the log was counted.
+    position: Position,
+    views: Vec<View>,
+    pending: Tally,
+    /// The mark that this import wrote last. Only those are replaced: where an earlier one stopped, the same log or
+    /// a copy of it may be met again.
+    written: Option<String>,
+    /// What this import made durable.
+    tally: Tally,
+    samples: Vec<Sample>,
+}
+
+impl<'a> Ledger<'a> {
+    pub(super) fn new(store: &'a dyn ViewStore, options: &'a Options, log: String, position: Position) -> Self {
+        Self {
+            store,
+            options,
+            log,
+            position,
+            views: Vec::new(),
+            pending: Tally::default(),
+            written: None,
+            tally: Tally::default(),
+            samples: Vec::new(),
+        }
+    }
+
+    /// The figures of what was made durable, and the first unparsable lines.
+    pub(super) fn into_figures(self) -> (Tally, Vec<Sample>) {
+        (self.tally, self.samples)
+    }
+
+    /// The figures of what was made durable since they were taken last.
+    pub(super) fn take_figures(&mut self) -> (Tally, Vec<Sample>) {
+        (std::mem::take(&mut self.tally), std::mem::take(&mut self.samples))
+    }
+
+    /// Where the next lines begin.
+    pub(super) fn position(&self) -> &Position {
+        &self.position
+    }
+
+    /// Lines counted so far, durable or not.
+    pub(super) fn lines(&self) -> u64 {
+        self.position.lines
+    }
+
+    /// Takes the lines that come next; `end` is the place behind them.
+    pub(super) fn add(&mut self, counted: Counted, end: Position) {
+        self.look_at(&counted);
+        let Counted { mut views, tally, .. } = counted;
+        self.position = end.with_lines(self.position.lines + tally.lines);
+        self.views.append(&mut views);
+        self.pending.add(&tally);
+    }
+
+    /// Takes a last line that is not finished: it is told of, and read again when the log has more.
+    pub(super) fn add_unfinished(&mut self, counted: &Counted) {
+        self.look_at(counted);
+        self.tally.add(&counted.tally);
+    }
+
+    fn look_at(&mut self, counted: &Counted) {
+        let room = SAMPLES.saturating_sub(self.samples.len());
+        let before = self.position.lines;
+        let placed = |sample: &Sample| Sample { line: before + sample.line, text: sample.text.clone() };
+        self.samples.extend(counted.samples.iter().take(room).map(placed));
+    }
+
+    /// Whether it is time to make durable what was counted.
+    pub(super) fn is_full(&self) -> bool {
+        self.views.len() >= self.options.batch || self.pending.lines >= MOST_LINES
+    }
+
+    /// Makes durable what was counted, and how far the log has been read with it.
+    pub(super) async fn commit(&mut self) -> Result<(), ViewsError> {
+        if self.pending.lines == 0 {
+            return Ok(());
+        }
+        let views = std::mem::take(&mut self.views);
+        let mut tally = std::mem::take(&mut self.pending);
+        if !self.options.dry_run {
+            let kept: Vec<Kept> = views.iter().map(Kept::of).collect();
+            let mut mark = self.position.mark(&self.log);
+            mark.replaces = self.written.take();
+            let digest = mark.digest.clone();
+            let batch = Batch { project: self.options.project.clone(), views, mark: Some(mark) };
+            let appended = self.store.append(batch).await?;
+            self.written = Some(digest);
+            self.settle(&mut tally, &kept, &appended).await?;
+        }
+        self.tally.add(&tally);
+        Ok(())
+    }
+
+    /// Moves what the store did not count to where it belongs.
+    async fn settle(&self, tally: &mut Tally, kept: &[Kept], appended: &Appended) -> Result<(), ViewsError> {
+        let mut there = appended.duplicates.iter().map(|&place| place as usize).peekable();
+        let mut fresh = Vec::new();
+        for (place, view) in kept.iter().enumerate() {
+            if there.next_if_eq(&place).is_some() {
+                tally.was_there(view.place, view.count);
+            } else {
+                fresh.push(view);
+            }
+        }
+        if fresh.iter().map(|view| view.count).sum::<u64>() == appended.counted {
+            return Ok(());
+        }
+        // The project began to keep less while the log was being read.
+        let floor = self.store.status(&self.options.project).await?.floor.unwrap_or(Bucket::MIN);
+        for view in fresh.iter().filter(|view| view.bucket < floor) {
+            tally.was_too_old(view.place, view.count);
+        }
+        Ok(())
+    }
+}
+
+/// What is remembered of a view while the store keeps it.
+struct Kept {
+    bucket: Bucket,
+    place: Place,
+    count: u64,
+}
+
+impl Kept {
+    fn of(view: &View) -> Self {
+        Self { bucket: view.bucket, place: Place::of(&view.client.verdict), count: u64::from(view.count) }
+    }
+}

@@ -1,0 +1,173 @@
+//! A line is counted once, however often and in whatever form its log comes.
+
+use std::io::Write;
+
+use super::super::testing::{AT, ListStore, line, lines, options, run, run_bytes, stream};
+use super::super::{NOT_KEPT, Source, State};
+use crate::Bucket;
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[tokio::test]
+async fn the_same_log_counts_once() {
+    let (store, log) = (ListStore::default(), lines(0..500));
+    let first = run_bytes(&store, log.as_bytes()).await;
+    assert_eq!((first.state, first.tally.human(), first.tally.duplicates), (State::Imported, 500, 0));
+    let second = run_bytes(&store, log.as_bytes()).await;
+    assert_eq!((second.state, second.tally.human(), second.tally.duplicates), (State::AlreadyImported, 0, 500));
+    let packed = run_bytes(&store, &gzip(log.as_bytes())).await;
+    assert_eq!((packed.state, packed.tally.duplicates), (State::AlreadyImported, 500));
+    let packed = run_bytes(&store, &zstd::encode_all(log.as_bytes(), 1).unwrap()).await;
+    assert_eq!((packed.state, packed.tally.duplicates), (State::AlreadyImported, 500));
+    assert_eq!((store.total(), store.all_marks().len()), (500, 1));
+}
+
+#[tokio::test]
+async fn a_log_that_grew_is_continued() {
+    let (store, log) = (ListStore::default(), lines(0..900));
+    let cut = lines(0..300).len();
+    run_bytes(&store, &log.as_bytes()[..cut]).await;
+    let grown = run_bytes(&store, &gzip(log.as_bytes())).await;
+    assert_eq!((grown.state, grown.tally.human(), grown.tally.duplicates), (State::Continued, 600, 300));
+    // The copy that was made before it grew is known too.
+    let copy = run_bytes(&store, &log.as_bytes()[..cut]).await;
+    assert_eq!((copy.state, copy.tally.duplicates), (State::AlreadyImported, 300));
+    assert_eq!(store.total(), 900);
+}
+
+#[tokio::test]
+async fn a_log_that_only_begins_alike_is_another() {
+    let store = ListStore::default();
+    run_bytes(&store, lines(0..100).as_bytes()).await;
+    let other = lines(0..50) + &lines(200..300);
+    let report = run_bytes(&store, other.as_bytes()).await;
+    assert_eq!((report.state, report.tally.human()), (State::Imported, 150));
+    for log in [lines(0..100), other] {
+        assert_eq!(run_bytes(&store, log.as_bytes()).await.state, State::AlreadyImported);
+    }
+    assert_eq!(store.total(), 250);
+}
+
+#[tokio::test]
+async fn a_line_that_was_cut_is_counted_when_it_is_whole() {
+    let (store, log) = (ListStore::default(), lines(0..3));
+    let cut = log.len() - 20;
+    let first = run_bytes(&store, &log.as_bytes()[..cut]).await;
+    assert_eq!((first.tally.lines, first.tally.human(), first.tally.unparsable), (3, 2, 1));
+    let second = run_bytes(&store, log.as_bytes()).await;
+    assert_eq!((second.tally.lines, second.tally.human(), second.tally.duplicates), (3, 1, 2));
+    assert_eq!(store.total(), 3);
+}
+
+#[tokio::test]
+async fn a_last_line_without_an_end_counts_once() {
+    let (store, log) = (ListStore::default(), lines(0..3));
+    let first = run_bytes(&store, log.trim_end().as_bytes()).await;
+    assert_eq!((first.tally.lines, first.tally.human()), (3, 3));
+    let grown = log + &lines(3..5);
+    let second = run_bytes(&store, grown.as_bytes()).await;
+    assert_eq!((second.tally.lines, second.tally.human(), second.tally.duplicates), (5, 2, 3));
+    assert_eq!(store.total(), 5);
+}
+
+#[tokio::test]
+async fn an_import_that_failed_goes_on_where_it_stopped() {
+    let (store, log) = (ListStore::default(), lines(0..40_000));
+    let options = super::super::Options { batch: 1, ..options() };
+    let mut before = 0;
+    loop {
+        store.fail_after(Some(1));
+        let report = run(&store, vec![stream(log.as_bytes())], &options).await;
+        assert_eq!((report.total.duplicates, report.total.views() + before), (before, store.total()));
+        before = store.total();
+        if !report.has_failed() {
+            break;
+        }
+    }
+    assert_eq!(before, 40_000);
+    assert!(store.appends() > 2, "it was to fail on the way");
+}
+
+#[tokio::test]
+async fn ids_are_counted_once() {
+    let store = ListStore::default();
+    let entry = |id: u32| format!("{{\"path\":\"/a\",\"ts\":{AT},\"id\":\"{id}\"}}\n");
+    let report = run_bytes(&store, (entry(1) + &entry(2) + &entry(1)).as_bytes()).await;
+    assert_eq!((report.tally.views(), report.tally.duplicates), (2, 1));
+    let report = run_bytes(&store, (entry(2) + &entry(3)).as_bytes()).await;
+    assert_eq!((report.tally.views(), report.tally.duplicates), (1, 1));
+}
+
+#[tokio::test]
+async fn what_is_older_than_what_is_kept_is_refused() {
+    let store = ListStore::default();
+    store.keep_from(Bucket::of_seconds(AT + 900));
+    let log = line("/a", 0) + &line("/a", 1) + &line("/a", 1800);
+    let report = run_bytes(&store, log.as_bytes()).await;
+    assert_eq!((report.tally.human(), report.tally.refused[NOT_KEPT]), (1, 2));
+    assert_eq!(store.total(), 1);
+}
+
+#[tokio::test]
+async fn a_dry_run_keeps_nothing() {
+    let store = ListStore::default();
+    let options = super::super::Options { dry_run: true, ..options() };
+    for _ in 0..2 {
+        let report = run(&store, vec![stream(lines(0..10).as_bytes())], &options).await;
+        assert_eq!(report.total.human(), 10);
+    }
+    assert_eq!((store.total(), store.appends(), store.all_marks().len()), (0, 0, 0));
+}
+
+#[tokio::test]
+async fn files_are_read_oldest_first_and_one_that_fails_stops_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("access.log"), lines(2000..2010)).unwrap();
+    std::fs::write(path("access.log.1"), lines(1000..1010)).unwrap();
+    let whole = gzip(lines(0..5000).as_bytes());
+    std::fs::write(path("access.log.2.gz"), &whole[..whole.len() / 2]).unwrap();
+    std::fs::write(path("notes.txt"), "nothing of the kind\n").unwrap();
+    let names = ["access.log", "missing", "access.log.1", "notes.txt", "access.log.2.gz"];
+    let store = ListStore::default();
+    let report = run(&store, names.iter().map(|name| Source::File(path(name))).collect(), &options()).await;
+    let order: Vec<String> = report.files.iter().map(|file| file.name.rsplit('/').next().unwrap().to_owned()).collect();
+    assert_eq!(order, ["access.log.2.gz", "access.log.1", "access.log", "missing", "notes.txt"]);
+    assert!(report.has_failed());
+    let failed: Vec<bool> = report.files.iter().map(|file| file.error.is_some()).collect();
+    assert_eq!(failed, [true, false, false, true, true]);
+    // What could be read of the broken file is counted, and the rest when it is whole.
+    let before = report.files[0].tally.human();
+    assert!(before > 0 && before < 5000, "{before}");
+    std::fs::write(path("access.log.2.gz"), &whole).unwrap();
+    let report = run(&store, vec![Source::File(path("access.log.2.gz"))], &options()).await;
+    assert_eq!((report.total.human(), report.total.duplicates), (5000 - before, before));
+    assert_eq!(store.total(), 5020);
+}
+
+#[tokio::test]
+async fn only_the_hosts_that_were_asked_about_count() {
+    let store = ListStore::default();
+    let log: String =
+        ["docs.example:443", "shop.example", "DOCS.example"].map(|host| format!("{host} {}", line("/a", 0))).concat();
+    let options = super::super::Options { hosts: vec!["docs.example".to_owned()], ..options() };
+    let report = run(&store, vec![stream(log.as_bytes())], &options).await;
+    assert_eq!((report.total.human(), report.total.other_hosts), (2, 1));
+    let report = run(&store, vec![stream(line("/a", 0).as_bytes())], &options).await;
+    assert!(report.has_failed());
+}
+
+#[tokio::test]
+async fn a_report_is_json() {
+    let store = ListStore::default();
+    let report = run(&store, vec![stream((lines(0..2) + "oops\u{1b}\n").as_bytes())], &options()).await;
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["total"]["lines"], 3);
+    assert_eq!(json["files"][0]["state"], "imported");
+    assert_eq!(json["files"][0]["format"], "combined");
+    assert_eq!(json["files"][0]["unparsable"][0], serde_json::json!({ "line": 3, "text": "oops\\u{1b}" }));
+}

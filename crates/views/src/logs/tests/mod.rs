@@ -1,0 +1,6 @@
+//! Imports, seen from outside.
+
+mod again;
+mod mixture;
+mod rotation;
+mod servers;

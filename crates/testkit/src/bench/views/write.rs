@@ -42,10 +42,17 @@ fn batch(sample: &Sample, number: u32, project: &str) -> Batch {
 /// Writes a sample as one finished file of the store, and the daily rollup of it for the others.
 pub(super) fn build(sample: &Sample, folder: &Path, project: &str, rollup: impl Write) -> io::Result<Duration> {
     let started = Instant::now();
-    let pairs = (0..sample.pairs()).map(|pair| sample.pair(pair)).map(|(path, client)| (path as u32, client as u32));
-    let mut place = bulk::Place::new(folder, project)?;
-    let mut builder = place.builder(sample.paths.clone(), sample.clients.clone(), pairs.collect())?;
+    // Both channels send from the first quarter hour on.
+    let since = Some(sample.bucket(0));
     let mut rollup = Rollup { to: rollup, counts: vec![[0; 2]; sample.paths.len()] };
+    bulk::place(folder, project, since, since, |file| fill(sample, file, &mut rollup))?;
+    rollup.to.flush()?;
+    Ok(started.elapsed())
+}
+
+fn fill(sample: &Sample, file: &Path, rollup: &mut Rollup<impl Write>) -> io::Result<bulk::Info> {
+    let pairs = (0..sample.pairs()).map(|pair| sample.pair(pair)).map(|(path, client)| (path as u32, client as u32));
+    let mut builder = bulk::Builder::create(file, sample.paths.clone(), sample.clients.clone(), pairs.collect())?;
     let mut drawn = Vec::new();
     for day in 0..DAYS {
         for number in day * Bucket::A_DAY..(day + 1) * Bucket::A_DAY {
@@ -58,9 +65,7 @@ pub(super) fn build(sample: &Sample, folder: &Path, project: &str, rollup: impl 
         }
         rollup.end_day(sample, day)?;
     }
-    place.finish(builder)?;
-    rollup.to.flush()?;
-    Ok(started.elapsed())
+    builder.finish()
 }
 
 /// Human and AI views of each page in a day.

@@ -1,6 +1,7 @@
 //! Where views are kept and added up.
 
-#[allow(dead_code, unused_imports, reason = "the store on top of it is being written")]
+mod embedded;
+mod ranking;
 mod segment;
 
 use std::sync::Arc;
@@ -9,6 +10,9 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 
 pub use copydesk_domain::{Source, Sources};
+
+pub use embedded::{Embedded, OpenError, Options, folder_bytes};
+pub use ranking::Ranking;
 
 use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
 
@@ -138,21 +142,4 @@ pub struct Status {
     pub server_since: Option<Bucket>,
     /// Everything before this was forgotten.
     pub floor: Option<Bucket>,
-}
-
-/// Stands in until it is written.
-#[derive(Debug)]
-pub struct Ranking;
-
-#[allow(missing_docs, reason = "stands in")]
-impl Ranking {
-    pub fn totals(&self) -> Counts {
-        Counts::default()
-    }
-    pub fn page(&self, _offset: usize, _limit: usize) -> (Vec<PageViews>, bool) {
-        (Vec::new(), false)
-    }
-    pub fn bytes(&self) -> usize {
-        0
-    }
 }

@@ -1,0 +1,71 @@
+//! A copy of the store that can be opened as one, made while it runs.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::manifest::Manifest;
+use super::shared::Shared;
+use super::wal::{self, Closed, Place};
+
+/// Copies the projects, each with the records of the log that its files are made of. Nothing may be removed from the log
+/// meanwhile: what is not in these files is in the log that is copied afterwards.
+pub(super) fn projects(shared: &Shared, target: &Path) -> io::Result<()> {
+    let folder = target.join("projects");
+    fs::create_dir_all(&folder)?;
+    for id in shared.on_disk()? {
+        let Some(project) = shared.project(&id).map_err(io::Error::other)? else { continue };
+        let into = folder.join(project.folder.file_name().unwrap_or_default());
+        // No manifest is replaced while its files are taken.
+        let work = project.work();
+        let manifest = project.state().manifest.clone();
+        copy_project(&manifest, &project.folder, &into)?;
+        drop(work);
+    }
+    sync(&folder)
+}
+
+fn copy_project(manifest: &Manifest, from: &Path, into: &Path) -> io::Result<()> {
+    fs::create_dir_all(into)?;
+    let segments = manifest.segments.iter().map(|entry| (entry.file(from), entry.file(into)));
+    let ids = manifest.ids.iter().map(|entry| (entry.file(from), entry.file(into)));
+    for (from, into) in segments.chain(ids) {
+        link_or_copy(&from, &into)?;
+    }
+    manifest.switch(&super::disk::RealDisk, into).map_err(|error| match error {
+        super::manifest::SwitchError::Not(error) | super::manifest::SwitchError::Unsure(error) => error,
+    })
+}
+
+/// Files of the store never change, so that two names for one are as good as two.
+fn link_or_copy(from: &Path, into: &Path) -> io::Result<()> {
+    if fs::hard_link(from, into).is_ok() {
+        return Ok(());
+    }
+    fs::copy(from, into)?;
+    File::open(into)?.sync_all()
+}
+
+/// Copies the log up to where it ended.
+pub(super) fn log(shared: &Shared, end: Option<Place>, target: &Path) -> io::Result<()> {
+    let folder = target.join("wal");
+    fs::create_dir_all(&folder)?;
+    let mut places: Vec<Place> = shared.log.closed().iter().map(|Closed { place, .. }| *place).collect();
+    // The last one may be open, or have been closed at that place or a later one.
+    if let Some(end) = end {
+        places.retain(|place| place.file < end.file);
+        places.push(end);
+    }
+    for place in places {
+        let source = File::open(wal::path(&shared.wal_folder(), place.file))?;
+        let mut copy = File::create(wal::path(&folder, place.file))?;
+        io::copy(&mut source.take(place.bytes), &mut copy)?;
+        copy.sync_all()?;
+    }
+    sync(&folder)?;
+    sync(target)
+}
+
+fn sync(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}

@@ -1,0 +1,221 @@
+//! Few and large segments out of many and small ones, on a thread of its own; and all of them anew when readers get
+//! another verdict.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::flush::{flush, put_in_place, reopened, switch};
+use super::ids;
+use super::manifest::{self, IdsEntry, Manifest, SegmentEntry};
+use super::project::Project;
+use super::shared::{Shared, unavailable};
+use crate::store::ViewsError;
+use crate::store::segment::{self, Segment, SegmentError};
+use crate::{Bucket, Client, Verdict};
+
+/// Segments of about the same size that are made one.
+const ALIKE: usize = 4;
+/// Segments that a project has at most for long.
+const MOST: usize = 8;
+/// Sizes up to this are all alike.
+const SMALL: u64 = 64 * 1024;
+const QUIET: Duration = Duration::from_secs(60);
+
+/// Readers that become others.
+type Changes = HashMap<Arc<Client>, Arc<Client>>;
+
+/// Merges segments until the store is closed.
+pub(super) fn run(shared: &Shared) {
+    while !shared.is_closing() {
+        for id in shared.noted(&shared.to_merge) {
+            let Ok(Some(project)) = shared.project(&id) else { continue };
+            if let Err(error) = tidy(shared, &project) {
+                if matches!(error, ViewsError::Damaged(_)) {
+                    project.unmergeable.store(true, Ordering::Relaxed);
+                }
+                if !shared.is_closing() {
+                    tracing::warn!(project = %id, %error, "segments could not be merged; they stay as they are");
+                }
+            }
+        }
+        shared.merger.wait(QUIET);
+    }
+}
+
+/// Merges until there is nothing to merge.
+pub(super) fn tidy(shared: &Shared, project: &Project) -> Result<(), ViewsError> {
+    let _merging = project.merging();
+    while !shared.is_closing() && !project.unmergeable.load(Ordering::Relaxed) {
+        let manifest = Arc::clone(&project.state().manifest);
+        let chosen = choose(&manifest);
+        if chosen.is_empty() {
+            break;
+        }
+        rewrite(shared, project, &chosen, &Changes::new())?;
+    }
+    merge_ids(shared, project).map_err(|error| unavailable(&error))
+}
+
+/// The segments that should become one: those that are all forgotten, several of a size, or one that is largely
+/// forgotten.
+fn choose(manifest: &Manifest) -> Vec<SegmentEntry> {
+    let floor = manifest.floor.unwrap_or(Bucket::MIN);
+    let mut by_size: Vec<&SegmentEntry> = manifest.segments.iter().collect();
+    by_size.sort_by_key(|entry| entry.bytes);
+    let forgotten = |entry: &&&SegmentEntry| {
+        let (span, gone) = (entry.last.0 - entry.first.0, floor.0.saturating_sub(entry.first.0));
+        entry.last < floor || u64::from(gone) * 4 > u64::from(span) + 4
+    };
+    if let Some(entry) = by_size.iter().find(forgotten) {
+        return vec![(**entry).clone()];
+    }
+    let size = |entry: &SegmentEntry| (entry.bytes.max(SMALL) / SMALL).ilog2() / 2;
+    let alike = by_size.chunk_by(|one, other| size(one) == size(other)).find(|alike| alike.len() >= ALIKE);
+    let chosen = match alike {
+        // The smaller ones come along: what is merged is read anyway.
+        Some(alike) => by_size.iter().filter(|entry| size(entry) <= size(alike[0])).copied().cloned().collect(),
+        None if by_size.len() > MOST => by_size.iter().take(by_size.len() - MOST + 2).copied().cloned().collect(),
+        None => Vec::new(),
+    };
+    chosen
+}
+
+/// Writes segments as one, with what was forgotten left out and readers changed, and puts it in their place.
+fn rewrite(shared: &Shared, project: &Project, old: &[SegmentEntry], changes: &Changes) -> Result<(), ViewsError> {
+    let removals = project.state().removals;
+    let floor = project.state().floor();
+    // Opened for this alone: what a merge reads is not what questions read.
+    let open = |entry: &SegmentEntry| Segment::open(&entry.file(&project.folder)).map(Arc::new);
+    let inputs = old.iter().filter(|entry| entry.last >= floor).map(open).collect::<Result<Vec<_>, _>>()?;
+    let number = project.work().number();
+    let file = manifest::segment_file(&project.folder, number);
+    let new = file.with_extension("seg.new");
+    let stop = || shared.is_closing() || project.state().removals != removals;
+    let info = segment::merge(&inputs, floor, changes, &new, &stop).inspect_err(|_| drop(shared.disk.remove(&new)))?;
+    drop(inputs);
+    if info.is_some() {
+        put_in_place(shared, &new, &file).map_err(|error| unavailable(&error))?;
+    }
+    let entry = info.map(|info| SegmentEntry::new(number, &info));
+    replace(shared, project, old, entry, removals, !changes.is_empty()).map_err(|error| unavailable(&error))
+}
+
+fn replace(
+    shared: &Shared,
+    project: &Project,
+    old: &[SegmentEntry],
+    new: Option<SegmentEntry>,
+    removals: u64,
+    changed: bool,
+) -> io::Result<()> {
+    let work = project.work();
+    let current = Arc::clone(&project.state().manifest);
+    if project.state().removals != removals {
+        let file = new.map(|entry| entry.file(&project.folder));
+        return file.map_or(Ok(()), |file| shared.disk.remove(&file));
+    }
+    shared.disk.sync_folder(&project.folder)?;
+    let mut manifest = Manifest { next: work.last_number(), ..(*current).clone() };
+    manifest.segments.retain(|entry| !old.contains(entry));
+    manifest.segments.extend(new);
+    switch(shared, project, &manifest)?;
+    let files = reopened(project, &manifest);
+    let mut state = project.state_mut();
+    project.take_over(&mut state, manifest, files);
+    if changed {
+        state.changed();
+    }
+    drop(state);
+    drop(work);
+    old.iter().for_each(|entry| drop(shared.disk.remove(&entry.file(&project.folder))));
+    Ok(())
+}
+
+/// Drops files of ids that are too old, and makes one of those that are many.
+fn merge_ids(shared: &Shared, project: &Project) -> io::Result<()> {
+    let since = shared.now().saturating_sub(shared.limits.id_seconds);
+    let (manifest, removals) = {
+        let state = project.state();
+        (Arc::clone(&state.manifest), state.removals)
+    };
+    let mut old: Vec<IdsEntry> = manifest.ids.iter().filter(|entry| entry.newest < since).cloned().collect();
+    let mut fresh: Vec<&IdsEntry> = manifest.ids.iter().filter(|entry| entry.newest >= since).collect();
+    fresh.sort_by_key(|entry| entry.count);
+    let mut new = None;
+    let mut work = project.work();
+    if fresh.len() >= ALIKE {
+        // The largest joins only when the others together are as large, so that it is not written again each time.
+        let others: u64 = fresh.iter().rev().skip(1).map(|entry| entry.count).sum();
+        let all = fresh.last().is_some_and(|largest| largest.count <= others);
+        let chosen: Vec<IdsEntry> = fresh.iter().take(fresh.len() - usize::from(!all)).copied().cloned().collect();
+        let number = work.number();
+        drop(work);
+        let files = chosen.iter().map(|entry| ids::IdFile::open(&entry.file(&project.folder)));
+        let files = files.collect::<io::Result<Vec<_>>>()?;
+        let file = manifest::ids_file(&project.folder, number);
+        let made = file.with_extension("ids.new");
+        let written = ids::merge(&files.iter().collect::<Vec<_>>(), since, &made);
+        let written = written.inspect_err(|_| drop(shared.disk.remove(&made)))?;
+        put_in_place(shared, &made, &file)?;
+        new = Some(IdsEntry { number, count: written.count, newest: written.newest, bytes: written.bytes });
+        old.extend(chosen);
+        work = project.work();
+    }
+    if old.is_empty() || project.state().removals != removals {
+        return Ok(());
+    }
+    shared.disk.sync_folder(&project.folder)?;
+    let current = Arc::clone(&project.state().manifest);
+    let mut manifest = Manifest { next: work.last_number(), ..(*current).clone() };
+    manifest.ids.retain(|entry| !old.contains(entry));
+    manifest.ids.extend(new);
+    switch(shared, project, &manifest)?;
+    let mut state = project.state_mut();
+    let files = state.files.take();
+    project.take_over(&mut state, manifest, files);
+    drop(state);
+    old.iter().for_each(|entry| drop(shared.disk.remove(&entry.file(&project.folder))));
+    Ok(())
+}
+
+/// Gives readers another verdict in all that there is now. It happens at the switch of one manifest: after an error, or a
+/// crash, either all of it or nothing has.
+pub(super) fn relabel(
+    shared: &Shared,
+    project: &Arc<Project>,
+    changes: Vec<(Arc<Client>, Verdict)>,
+) -> Result<(), ViewsError> {
+    let changed = |(client, verdict): (Arc<Client>, Verdict)| {
+        let other = Arc::new(Client { facts: client.facts.clone(), verdict });
+        (client, other)
+    };
+    let changes: Changes = changes.into_iter().map(changed).filter(|(old, new)| old != new).collect();
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let _merging = project.merging();
+    // What was acknowledged until now is in segments then; what comes later has been judged by who sends it.
+    flush(shared, project).map_err(|error| unavailable(&error))?;
+    let old = project.state().manifest.segments.clone();
+    if old.is_empty() {
+        return Ok(());
+    }
+    rewrite(shared, project, &old, &changes).map_err(|error| match error {
+        ViewsError::Unavailable(_) if shared.is_closing() => {
+            ViewsError::Unavailable("the view store is closing; nothing was changed".into())
+        }
+        error => error,
+    })
+}
+
+impl From<SegmentError> for io::Error {
+    fn from(error: SegmentError) -> Self {
+        match error {
+            SegmentError::Io(error) => error,
+            SegmentError::Damaged(what) => Self::new(io::ErrorKind::InvalidData, what),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The embedded store as every view store is asked.
+
+use std::sync::{Arc, PoisonError};
+
+use super::project::Project;
+use super::shared::Shared;
+use super::{Embedded, answers, changes, merge, overview};
+use crate::store::{AgentViews, Answer, Counts, Question, Ranking, Sources, Status, ViewStore, ViewsError};
+use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
+
+impl Embedded {
+    /// Does something with a project where waiting for the disk does no harm; none if there is no such project.
+    async fn on_disk<T: Send + 'static>(
+        &self,
+        project: &str,
+        ask: impl FnOnce(&Shared, &Arc<Project>) -> Result<T, ViewsError> + Send + 'static,
+    ) -> Result<Option<T>, ViewsError> {
+        let (shared, project) = (Arc::clone(&self.shared), project.to_owned());
+        let work = move || {
+            let _busy = shared.busy.read().unwrap_or_else(PoisonError::into_inner);
+            if shared.is_closing() {
+                return Err(ViewsError::Unavailable("the view store is closing".into()));
+            }
+            let project = shared.project(&project)?;
+            project.map(|project| ask(&shared, &project)).transpose()
+        };
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => match runtime.spawn_blocking(work).await {
+                Ok(done) => done,
+                Err(error) => Err(ViewsError::Unavailable(format!("the view store failed: {error}"))),
+            },
+            Err(_) => work(),
+        }
+    }
+
+    /// The project, if an answer about it needs nothing from the disk.
+    fn ready(&self, project: &str) -> Option<Arc<Project>> {
+        self.shared.loaded(project).filter(|project| answers::is_ready(project))
+    }
+}
+
+impl ViewStore for Embedded {
+    fn append(&self, batch: Batch) -> Answer<'_, Appended> {
+        Box::pin(self.keep(batch))
+    }
+
+    fn ranking(&self, project: &str, question: Question) -> Answer<'_, Arc<Ranking>> {
+        let project = project.to_owned();
+        Box::pin(async move {
+            if let Some(project) = self.ready(&project) {
+                return Ok(Arc::new(answers::ranking(&project, question)?));
+            }
+            let made = self.on_disk(&project, move |_, project| Ok(answers::ranking(project, question)?)).await?;
+            Ok(Arc::new(made.unwrap_or_else(|| Ranking::from_rows(Counts::default(), Vec::new()))))
+        })
+    }
+
+    fn series(
+        &self,
+        project: &str,
+        path: Option<&str>,
+        edges: Vec<Bucket>,
+        sources: Sources,
+    ) -> Answer<'_, Vec<Counts>> {
+        let (project, path) = (project.to_owned(), path.map(str::to_owned));
+        Box::pin(async move {
+            let none = vec![Counts::default(); edges.len().saturating_sub(1)];
+            let ask = move |_: &Shared, project: &Arc<Project>| {
+                Ok(answers::series(project, path.as_deref(), &edges, sources)?)
+            };
+            Ok(self.on_disk(&project, ask).await?.unwrap_or(none))
+        })
+    }
+
+    fn agents(
+        &self,
+        project: &str,
+        question: Question,
+        path: Option<&str>,
+        pages_each: usize,
+    ) -> Answer<'_, Vec<AgentViews>> {
+        let (project, path) = (project.to_owned(), path.map(str::to_owned));
+        Box::pin(async move {
+            let ask = move |_: &Shared, project: &Arc<Project>| {
+                Ok(overview::agents(project, question, path.as_deref(), pages_each)?)
+            };
+            Ok(self.on_disk(&project, ask).await?.unwrap_or_default())
+        })
+    }
+
+    fn marks(&self, project: &str, log: &str) -> Answer<'_, Vec<Mark>> {
+        let (project, log) = (project.to_owned(), log.to_owned());
+        Box::pin(async move {
+            let ask = move |_: &Shared, project: &Arc<Project>| Ok(overview::marks(project, &log));
+            Ok(self.on_disk(&project, ask).await?.unwrap_or_default())
+        })
+    }
+
+    fn clients(&self, project: &str) -> Answer<'_, Vec<(Arc<Client>, u64)>> {
+        let project = project.to_owned();
+        Box::pin(async move {
+            let ask = |_: &Shared, project: &Arc<Project>| Ok(overview::clients(project)?);
+            Ok(self.on_disk(&project, ask).await?.unwrap_or_default())
+        })
+    }
+
+    fn relabel(&self, project: &str, changes: Vec<(Arc<Client>, Verdict)>) -> Answer<'_, ()> {
+        let project = project.to_owned();
+        Box::pin(async move {
+            let ask = move |shared: &Shared, project: &Arc<Project>| merge::relabel(shared, project, changes);
+            Ok(self.on_disk(&project, ask).await?.unwrap_or_default())
+        })
+    }
+
+    fn retain(&self, project: &str, floor: Bucket) -> Answer<'_, ()> {
+        let project = project.to_owned();
+        Box::pin(async move {
+            let ask = move |shared: &Shared, project: &Arc<Project>| changes::retain(shared, project, floor);
+            Ok(self.on_disk(&project, ask).await?.unwrap_or_default())
+        })
+    }
+
+    fn remove(&self, project: &str) -> Answer<'_, ()> {
+        let project = project.to_owned();
+        Box::pin(async move {
+            let ask = |shared: &Shared, project: &Arc<Project>| changes::remove(shared, project);
+            Ok(self.on_disk(&project, ask).await?.unwrap_or_default())
+        })
+    }
+
+    fn status(&self, project: &str) -> Answer<'_, Status> {
+        let project = project.to_owned();
+        Box::pin(async move {
+            let ask = |_: &Shared, project: &Arc<Project>| Ok(overview::status(project)?);
+            Ok(self.on_disk(&project, ask).await?.unwrap_or_default())
+        })
+    }
+
+    fn projects(&self) -> Answer<'_, Vec<String>> {
+        Box::pin(async move {
+            let shared = Arc::clone(&self.shared);
+            let list = move || overview::projects(&shared);
+            match tokio::runtime::Handle::try_current() {
+                Ok(runtime) => runtime
+                    .spawn_blocking(list)
+                    .await
+                    .unwrap_or_else(|error| Err(ViewsError::Unavailable(format!("the view store failed: {error}")))),
+                Err(_) => list(),
+            }
+        })
+    }
+}

@@ -1,0 +1,311 @@
+//! The log that makes batches durable: files of records, one after the other, for all projects together.
+//!
+//! A file begins with a header that says where the log went on from: a file and a length. Whatever is behind that length,
+//! and every file between the two, was never acknowledged and is void. So a group that could not be synced stays out of
+//! the log even where its bytes could not be cut off.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::disk::{Disk, Written};
+use super::record::MAX_BYTES;
+
+const MAGIC: &[u8; 8] = b"cdviews1";
+pub(super) const HEADER: usize = 44;
+const RECORD: usize = 20;
+
+/// A place in the log: a file by its number, and how much of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) file: u64,
+    pub(super) bytes: u64,
+}
+
+/// A file of the log that is not written to any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Closed {
+    pub(super) place: Place,
+    /// The number of its last record, or of the last one before it.
+    pub(super) last: u64,
+    /// Something in it could not be read or applied: it is put aside instead of being removed.
+    pub(super) keep: bool,
+}
+
+/// What there is of the log; shared with those who remove and copy files.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    closed: Mutex<Vec<Closed>>,
+    /// Bytes of the file that is written to.
+    open: AtomicU64,
+    /// Held by who removes files, and by who wants none removed.
+    pub(super) trimming: Mutex<()>,
+}
+
+impl Files {
+    pub(super) fn new(closed: Vec<Closed>) -> Self {
+        Self { closed: Mutex::new(closed), ..Self::default() }
+    }
+
+    pub(super) fn closed(&self) -> MutexGuard<'_, Vec<Closed>> {
+        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of all of them.
+    pub(super) fn bytes(&self) -> u64 {
+        let closed: u64 = self.closed().iter().map(|file| file.place.bytes).sum();
+        closed + self.open.load(Ordering::Relaxed)
+    }
+
+    /// The oldest is gone.
+    pub(super) fn remove_first(&self) {
+        self.closed().remove(0);
+    }
+}
+
+/// The name of a file of the log.
+pub(super) fn path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("{number:010}.wal"))
+}
+
+/// The writing end of the log.
+pub(super) struct Log {
+    disk: Arc<dyn Disk>,
+    folder: PathBuf,
+    files: Arc<Files>,
+    open: Option<Open>,
+    /// Where the log ends while no file is open.
+    end: Option<Place>,
+    /// The end was found after a crash and may be nowhere but in memory.
+    unsynced: bool,
+    next_file: u64,
+    next_record: u64,
+    /// A file that is longer than this is followed by a new one.
+    file_bytes: u64,
+    buffer: Vec<u8>,
+}
+
+struct Open {
+    file: Written,
+    place: Place,
+}
+
+/// How the log was found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) end: Option<Place>,
+    pub(super) next_file: u64,
+    pub(super) next_record: u64,
+    pub(super) closed: Vec<Closed>,
+}
+
+impl Log {
+    /// Goes on where the log was found to end.
+    pub(super) fn new(disk: Arc<dyn Disk>, folder: PathBuf, found: Found, file_bytes: u64) -> Self {
+        let files = Arc::new(Files::new(found.closed));
+        Self {
+            disk,
+            folder,
+            files,
+            open: None,
+            end: found.end,
+            unsynced: found.end.is_some(),
+            next_file: found.next_file.max(1),
+            next_record: found.next_record.max(1),
+            file_bytes,
+            buffer: Vec::new(),
+        }
+    }
+
+    pub(super) fn files(&self) -> &Arc<Files> {
+        &self.files
+    }
+
+    /// The number for one more record. It is greater than `than`: what a project has on disk may be ahead of a log that
+    /// was lost.
+    pub(super) fn number_after(&mut self, than: u64) -> u64 {
+        let number = self.next_record.max(than.saturating_add(1));
+        self.next_record = number + 1;
+        number
+    }
+
+    /// The number of the last record that was given one.
+    pub(super) fn last(&self) -> u64 {
+        self.next_record - 1
+    }
+
+    /// Writes a group of records. They are on disk when it returns; after an error none of them is part of the log.
+    pub(super) fn commit<'a>(&mut self, records: impl Iterator<Item = (u64, &'a [u8], u32)>) -> io::Result<()> {
+        let Open { file, place } = match self.open.take() {
+            Some(open) => open,
+            None => self.begin()?,
+        };
+        self.buffer.clear();
+        for (number, payload, crc) in records {
+            let header = record_header(place.file, place.bytes + self.buffer.len() as u64, number, payload.len(), crc);
+            self.buffer.extend_from_slice(&header);
+            self.buffer.extend_from_slice(payload);
+        }
+        if let Err(error) = self.disk.append(&file, &self.buffer) {
+            // Only a cut that is known to be on disk lets the file be used on.
+            if self.cut(&file, place.bytes).is_ok() {
+                self.open = Some(Open { file, place });
+            } else {
+                self.leave(place);
+            }
+            return Err(error);
+        }
+        if let Err(error) = self.disk.sync(&file) {
+            // What a failed sync leaves behind is unknown, also to a second sync: this file is done with.
+            let _ = self.cut(&file, place.bytes);
+            self.leave(place);
+            return Err(error);
+        }
+        let place = Place { bytes: place.bytes + self.buffer.len() as u64, ..place };
+        self.buffer.shrink_to(4 << 20);
+        self.open = Some(Open { file, place });
+        self.files.open.store(place.bytes, Ordering::Relaxed);
+        if place.bytes >= self.file_bytes {
+            self.rotate();
+        }
+        Ok(())
+    }
+
+    /// The place where the log ends.
+    pub(super) fn end(&self) -> Option<Place> {
+        self.open.as_ref().map(|open| open.place).or(self.end)
+    }
+
+    fn cut(&self, file: &Written, bytes: u64) -> io::Result<()> {
+        self.disk.truncate(file, bytes).and_then(|()| self.disk.sync(file)).inspect_err(|error| {
+            tracing::warn!(file = %file.path.display(), %error, "the log could not be cut; a new file will go on");
+        })
+    }
+
+    /// Writes no more to the open file: all of the log is before `end`.
+    fn leave(&mut self, end: Place) {
+        self.open = None;
+        self.end = Some(end);
+        self.unsynced = false;
+        self.files.closed().push(Closed { place: end, last: self.last(), keep: false });
+        self.files.open.store(0, Ordering::Relaxed);
+    }
+
+    /// Goes on in a new file, if one can be made; otherwise the old one just grows.
+    fn rotate(&mut self) {
+        let Some(Open { place, .. }) = self.open else { return };
+        self.end = Some(place);
+        self.unsynced = false;
+        match self.begin() {
+            Ok(open) => {
+                self.leave(place);
+                self.files.open.store(open.place.bytes, Ordering::Relaxed);
+                self.open = Some(open);
+            }
+            Err(error) => tracing::debug!(%error, "the log goes on in its old file"),
+        }
+    }
+
+    /// A new file that says where the log went on from.
+    fn begin(&mut self) -> io::Result<Open> {
+        if self.unsynced
+            && let Some(end) = self.end
+        {
+            let last = self.disk.reopen(&path(&self.folder, end.file))?;
+            self.disk.sync(&last)?;
+            self.unsynced = false;
+        }
+        let number = self.next_file;
+        self.next_file += 1;
+        let file = path(&self.folder, number);
+        self.begin_at(&file, number).inspect_err(|_| {
+            // It is void anyway; this only spares the next start a look.
+            let _ = self.disk.remove(&file);
+        })
+    }
+
+    fn begin_at(&self, path: &Path, number: u64) -> io::Result<Open> {
+        let file = self.disk.create(path)?;
+        self.disk.append(&file, &header(number, self.next_record, self.end))?;
+        self.disk.sync(&file)?;
+        self.disk.sync_folder(&self.folder)?;
+        Ok(Open { file, place: Place { file: number, bytes: HEADER as u64 } })
+    }
+}
+
+/// What the header of a file says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) number: u64,
+    /// The number that the next record would have had.
+    pub(super) next_record: u64,
+    /// Where the log went on from.
+    pub(super) after: Option<Place>,
+}
+
+fn header(number: u64, next_record: u64, after: Option<Place>) -> [u8; HEADER] {
+    let after = after.unwrap_or(Place { file: 0, bytes: 0 });
+    let mut out = [0; HEADER];
+    out[..8].copy_from_slice(MAGIC);
+    for (place, value) in [number, next_record, after.file, after.bytes].into_iter().enumerate() {
+        out[8 + place * 8..16 + place * 8].copy_from_slice(&value.to_le_bytes());
+    }
+    let crc = crc32fast::hash(&out[..40]);
+    out[40..].copy_from_slice(&crc.to_le_bytes());
+    out
+}
+
+/// The header that a file's bytes begin with, if it is whole.
+pub(super) fn read_header(bytes: &[u8]) -> Option<Header> {
+    let header: &[u8; HEADER] = bytes.first_chunk()?;
+    let whole = header.starts_with(MAGIC) && crc32fast::hash(&header[..40]).to_le_bytes() == header[40..];
+    let field = |place: usize| header[8 + place * 8..].first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+    let after = Place { file: field(2)?, bytes: field(3)? };
+    whole.then_some(Header { number: field(0)?, next_record: field(1)?, after: (after.file > 0).then_some(after) })
+}
+
+/// A record's header. Its sum covers where it is, so that old bytes are not taken for a record of another place.
+fn record_header(file: u64, at: u64, number: u64, length: usize, crc: u32) -> [u8; RECORD] {
+    let mut out = [0; RECORD];
+    // The writer refuses what is longer than MAX_BYTES, which fits.
+    out[..4].copy_from_slice(&(length as u32).to_le_bytes());
+    out[4..8].copy_from_slice(&crc.to_le_bytes());
+    out[8..16].copy_from_slice(&number.to_le_bytes());
+    let sum = header_sum(file, at, &out[..16]);
+    out[16..].copy_from_slice(&sum.to_le_bytes());
+    out
+}
+
+fn header_sum(file: u64, at: u64, fields: &[u8]) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(&file.to_le_bytes());
+    sum.update(&at.to_le_bytes());
+    sum.update(fields);
+    sum.finalize()
+}
+
+/// A record as it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Record<'a> {
+    pub(super) number: u64,
+    pub(super) payload: &'a [u8],
+    /// Where the next one begins.
+    pub(super) end: usize,
+}
+
+/// The record at a place of a file's bytes; none if there is no whole one.
+pub(super) fn read_record(bytes: &[u8], file: u64, at: usize) -> Option<Record<'_>> {
+    let header: &[u8; RECORD] = bytes.get(at..)?.first_chunk()?;
+    let (fields, sum) = header.split_at(16);
+    if header_sum(file, at as u64, fields).to_le_bytes() != sum {
+        return None;
+    }
+    let length = u32::from_le_bytes(*fields.first_chunk()?) as usize;
+    let crc = u32::from_le_bytes(*fields[4..].first_chunk()?);
+    let number = u64::from_le_bytes(*fields[8..].first_chunk()?);
+    let begin = at + RECORD;
+    let payload = bytes.get(begin..begin.checked_add(length)?)?;
+    let whole = length <= MAX_BYTES && crc32fast::hash(payload) == crc;
+    whole.then_some(Record { number, payload, end: begin + length })
+}

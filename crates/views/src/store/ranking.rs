@@ -1,0 +1,213 @@
+//! Pages in the order of their views, as they were at one moment.
+
+use std::cmp::Ordering;
+use std::sync::{Arc, OnceLock};
+
+use super::{Counts, PageViews};
+
+/// Rows that are in order from the start: a little more than a page of the interface has at most.
+const TOP: usize = 256;
+
+/// Pages by their views: most first, then by path. It never changes, so that paging over it repeats and misses nothing.
+#[derive(Debug)]
+pub struct Ranking {
+    names: Names,
+    totals: Counts,
+    /// The pages that have views: the first [`TOP`] in order, the others not.
+    rows: Vec<Row>,
+    /// All in order, once somebody asked for more than the first.
+    sorted: OnceLock<Vec<Row>>,
+}
+
+/// The paths that rows are about: many in order, shared by all answers, and some that came later.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Names {
+    /// Ascending.
+    pub(crate) known: Arc<Vec<Arc<str>>>,
+    /// In no order, and none of the others.
+    pub(crate) late: Vec<Arc<str>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    /// Its place in the names.
+    path: u32,
+    counts: Counts,
+}
+
+impl Names {
+    fn get(&self, place: u32) -> Option<&Arc<str>> {
+        let place = place as usize;
+        self.known.get(place).or_else(|| self.late.get(place - self.known.len()))
+    }
+
+    fn compare(&self, one: u32, other: u32) -> Ordering {
+        let known = self.known.len();
+        if (one as usize) < known && (other as usize) < known {
+            return one.cmp(&other);
+        }
+        self.get(one).cmp(&self.get(other))
+    }
+
+    fn order(&self, one: &Row, other: &Row) -> Ordering {
+        other.counts.total().cmp(&one.counts.total()).then_with(|| self.compare(one.path, other.path))
+    }
+}
+
+impl Ranking {
+    /// From rows that are in order; for stores that answer so.
+    pub fn from_rows(totals: Counts, rows: Vec<PageViews>) -> Self {
+        let row = |(place, row): (usize, &PageViews)| Row { path: place as u32, counts: row.counts };
+        let sorted: Vec<Row> = rows.iter().enumerate().map(row).collect();
+        let late = rows.into_iter().map(|row| row.path).collect();
+        Self { names: Names { late, ..Names::default() }, totals, rows: Vec::new(), sorted: sorted.into() }
+    }
+
+    /// From the views of each name, in the order of the names.
+    pub(crate) fn of(names: Names, counts: &[Counts]) -> Self {
+        let mut totals = Counts::default();
+        let (mut top, mut rows) = (Top::new(&names), Vec::with_capacity(counts.len()));
+        for (place, counts) in counts.iter().enumerate().filter(|(_, counts)| counts.total() > 0) {
+            totals.human += counts.human;
+            totals.ai += counts.ai;
+            top.push(Row { path: place as u32, counts: *counts }, &mut rows);
+        }
+        let mut first = top.finish(&mut rows);
+        first.append(&mut rows);
+        Self { names, totals, rows: first, sorted: OnceLock::new() }
+    }
+
+    /// Of the whole site.
+    pub fn totals(&self) -> Counts {
+        self.totals
+    }
+
+    /// The rows from `offset` on, at most `limit`, and whether there are more behind them.
+    pub fn page(&self, offset: usize, limit: usize) -> (Vec<PageViews>, bool) {
+        let end = offset.saturating_add(limit);
+        let rows = if end <= TOP.min(self.rows.len()) { &self.rows } else { self.sorted() };
+        let page = rows.get(offset..end.min(rows.len())).unwrap_or_default();
+        let view = |row: &Row| Some(PageViews { path: Arc::clone(self.names.get(row.path)?), counts: row.counts });
+        (page.iter().filter_map(view).collect(), end < rows.len())
+    }
+
+    fn sorted(&self) -> &[Row] {
+        self.sorted.get_or_init(|| {
+            let mut rows = self.rows.clone();
+            rows.sort_unstable_by(|one, other| self.names.order(one, other));
+            rows
+        })
+    }
+
+    /// About how much memory it takes, with all that it may yet make.
+    pub fn bytes(&self) -> usize {
+        let rows = self.rows.len().max(self.sorted.get().map_or(0, Vec::len));
+        let name = |name: &Arc<str>| name.len() + 32;
+        let late: usize = self.names.late.iter().map(name).sum();
+        rows * 2 * size_of::<Row>() + late + self.names.known.len() * 16
+    }
+}
+
+/// Keeps the best rows of a stream: one comparison for most rows, and now and then a selection among a few.
+struct Top<'a> {
+    names: &'a Names,
+    best: Vec<Row>,
+    /// Less than this cannot be among the best.
+    least: u64,
+}
+
+impl<'a> Top<'a> {
+    fn new(names: &'a Names) -> Self {
+        Self { names, best: Vec::with_capacity(TOP * 4), least: 0 }
+    }
+
+    fn push(&mut self, row: Row, others: &mut Vec<Row>) {
+        if row.counts.total() < self.least {
+            return others.push(row);
+        }
+        self.best.push(row);
+        if self.best.len() == TOP * 4 {
+            self.select(others);
+        }
+    }
+
+    fn select(&mut self, others: &mut Vec<Row>) {
+        if self.best.len() > TOP {
+            let names = self.names;
+            self.best.select_nth_unstable_by(TOP - 1, |one, other| names.order(one, other));
+            self.least = self.best.get(TOP - 1).map_or(0, |row| row.counts.total());
+            others.extend_from_slice(&self.best[TOP..]);
+            self.best.truncate(TOP);
+        }
+    }
+
+    fn finish(mut self, others: &mut Vec<Row>) -> Vec<Row> {
+        self.select(others);
+        self.best.sort_unstable_by(|one, other| self.names.order(one, other));
+        self.best.reserve_exact(others.len());
+        self.best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn naive(rows: &[(String, Counts)]) -> Vec<PageViews> {
+        let rows = rows.iter().filter(|(_, counts)| counts.total() > 0);
+        let mut rows: Vec<_> =
+            rows.map(|(path, counts)| PageViews { path: path.as_str().into(), counts: *counts }).collect();
+        rows.sort_by(|one, other| other.counts.total().cmp(&one.counts.total()).then(one.path.cmp(&other.path)));
+        rows
+    }
+
+    fn ranking(rows: &[(String, Counts)], known: usize) -> Ranking {
+        let known = known.min(rows.len());
+        let names = |rows: &[(String, Counts)]| rows.iter().map(|(path, _)| path.as_str().into()).collect::<Vec<_>>();
+        let counts: Vec<Counts> = rows.iter().map(|(_, counts)| *counts).collect();
+        Ranking::of(Names { known: names(&rows[..known]).into(), late: names(&rows[known..]) }, &counts)
+    }
+
+    fn all(ranking: &Ranking, step: usize) -> Vec<PageViews> {
+        let mut rows = Vec::new();
+        loop {
+            let (mut page, more) = ranking.page(rows.len(), step);
+            assert!(page.len() == step || !more);
+            rows.append(&mut page);
+            if !more {
+                return rows;
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn every_page_is_as_a_full_sort_has_it(
+            counts in prop::collection::vec((0..6u64, 0..3u64), 0..3000), known in 0..3000usize, step in 1..300usize,
+        ) {
+            let (known, mut rows) = (known.min(counts.len()), Vec::new());
+            for (place, (human, ai)) in counts.iter().enumerate() {
+                // The late ones stand between the known ones.
+                let path = if place < known { format!("/{place:05}") } else { format!("/{:05}x", counts.len() - place) };
+                rows.push((path, Counts { human: *human, ai: *ai }));
+            }
+            let expected = naive(&rows);
+            let ranking = ranking(&rows, known);
+            prop_assert_eq!(ranking.page(0, step).0, &expected[..step.min(expected.len())]);
+            prop_assert_eq!(all(&ranking, step), &expected[..]);
+            prop_assert_eq!(ranking.totals().human, rows.iter().map(|(_, counts)| counts.human).sum::<u64>());
+            prop_assert_eq!(all(&Ranking::from_rows(ranking.totals(), expected.clone()), step), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_behind_the_end_is_empty() {
+        let ranking = ranking(&[("/a".into(), Counts { human: 1, ai: 0 })], 1);
+        assert_eq!(ranking.page(1, 50), (Vec::new(), false));
+        assert_eq!(ranking.page(usize::MAX, usize::MAX), (Vec::new(), false));
+        assert_eq!(ranking.page(0, 0), (Vec::new(), true));
+    }
+}

@@ -64,6 +64,19 @@ pub(crate) enum Command {
     /// Create and follow jobs on a server (set COPYDESK_API_KEY)
     #[command(subcommand)]
     Job(JobCommand),
+    /// Look at the page views on this machine
+    #[command(subcommand)]
+    Views(ViewsCommand),
+    /// Judge all page views of the past by the present list of agents: shows the difference, then applies it
+    Reclassify(ReclassifyFlags),
+    /// Copy projects, keys, jobs and page views into a new folder, while the server runs
+    Backup {
+        /// The folder; it must not exist yet
+        folder: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Check the documentation in a folder: exit code 0 if nothing was found, 1 if something was
     Check(CheckFlags),
     /// Run a job from end to end on this machine, without account and network
@@ -112,6 +125,67 @@ pub(crate) struct DemoFlags {
     /// End when the job has, instead of going on serving until Ctrl-C
     #[arg(long)]
     pub(crate) exit: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Range {
+    /// From this date or instant on, in the project's time zone [default: the beginning]
+    #[arg(long, value_name = "DATE")]
+    pub(crate) from: Option<String>,
+    /// Before this date or instant [default: no limit]
+    #[arg(long, value_name = "DATE")]
+    pub(crate) to: Option<String>,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ViewsCommand {
+    /// The pages with most views
+    Top {
+        /// The project
+        project: String,
+        #[command(flatten)]
+        range: Range,
+        /// How many at the most
+        #[arg(long, default_value_t = 20)]
+        limit: usize,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// The machines that read, with what they read most and why they were taken for what they are
+    Agents {
+        /// The project
+        project: String,
+        #[command(flatten)]
+        range: Range,
+        /// Only readers of this page
+        #[arg(long)]
+        path: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// How much there is, since when, and its size on disk
+    Status {
+        /// The project [default: all]
+        project: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ReclassifyFlags {
+    /// Only this project [default: all]
+    #[arg(long, value_name = "ID")]
+    pub(crate) project: Option<String>,
+    /// Apply it without asking
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Print JSON; changes nothing without --yes
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(clap::Args)]
@@ -176,7 +250,7 @@ pub(crate) enum ProjectCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Delete a project with its keys and jobs
+    /// Delete a project with its keys, jobs and page views
     Delete {
         /// The project
         id: String,

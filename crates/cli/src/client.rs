@@ -14,6 +14,10 @@ use crate::failure::Failure;
 /// How often a request is sent again when the server cannot be reached or says to come back.
 const TRIES: u32 = 5;
 
+/// The two halves of the interface.
+const JOBS: [&str; 2] = ["v2", "agent"];
+const VIEWS: [&str; 2] = ["v1", "analytics"];
+
 pub(crate) struct Client {
     http: reqwest::Client,
     /// Ends with a slash.
@@ -68,17 +72,28 @@ impl Client {
     }
 
     pub(crate) async fn get(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Value, Failure> {
-        self.send(Method::GET, path, query, None, None).await
+        self.send(Method::GET, JOBS, path, query, None, None).await
+    }
+
+    /// The project's page views.
+    pub(crate) async fn views(&self) -> Result<Value, Failure> {
+        self.send(Method::GET, VIEWS, &["views"], &[], None, None).await
+    }
+
+    /// Sends events with ids, so that sending them again does no harm.
+    pub(crate) async fn send_events(&self, events: &Value) -> Result<Value, Failure> {
+        self.send(Method::POST, VIEWS, &["events"], &[], Some(events), None).await
     }
 
     /// A job's events after number `last`.
     pub(crate) async fn events(&self, id: &str, last: u64) -> Result<Value, Failure> {
-        self.send(Method::GET, &["job", id, "events"], &[], None, Some(("last-event-id", &last.to_string()))).await
+        let after = Some(("last-event-id", &*last.to_string()));
+        self.send(Method::GET, JOBS, &["job", id, "events"], &[], None, after).await
     }
 
     /// What a job changed.
     pub(crate) async fn diff(&self, id: &str) -> Result<String, Failure> {
-        let url = self.address(&["job", id, "diff"], &[])?;
+        let url = self.address(JOBS, &["job", id, "diff"], &[])?;
         let request = self.http.get(url).bearer_auth(self.key.reveal()).header("accept", "text/x-diff");
         let answer = request.send().await.map_err(|error| self.unreachable(&error))?;
         if !answer.status().is_success() {
@@ -100,18 +115,19 @@ impl Client {
         body: Option<&Value>,
         idempotency_key: Option<&str>,
     ) -> Result<Value, Failure> {
-        self.send(Method::POST, path, &[], body, idempotency_key.map(|key| ("idempotency-key", key))).await
+        self.send(Method::POST, JOBS, path, &[], body, idempotency_key.map(|key| ("idempotency-key", key))).await
     }
 
     async fn send(
         &self,
         method: Method,
+        area: [&str; 2],
         path: &[&str],
         query: &[(&str, &str)],
         body: Option<&Value>,
         header: Option<(&str, &str)>,
     ) -> Result<Value, Failure> {
-        let url = self.address(path, query)?;
+        let url = self.address(area, path, query)?;
         let again = method == Method::GET || header.is_some_and(|(name, _)| name == "idempotency-key");
         let mut pause = Duration::from_millis(250);
         for left in (0..TRIES).rev() {
@@ -136,10 +152,10 @@ impl Client {
         Err(Failure::error("the server did not answer"))
     }
 
-    fn address(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Url, Failure> {
+    fn address(&self, area: [&str; 2], path: &[&str], query: &[(&str, &str)]) -> Result<Url, Failure> {
         let mut url = self.base.clone();
         let mut segments = url.path_segments_mut().map_err(|()| Failure::usage("the server's address has no path"))?;
-        segments.pop_if_empty().extend(["v2", "agent", &self.project]).extend(path);
+        segments.pop_if_empty().extend(area).push(&self.project).extend(path);
         drop(segments);
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);

@@ -12,8 +12,10 @@ mod key;
 mod logging;
 mod output;
 mod project;
+mod secret;
 mod serve;
 mod store;
+mod views;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -74,6 +76,9 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Command::Project(command) => runtime.block_on(project::run(command, &load(base)?, &working_dir)),
         Command::Key(command) => runtime.block_on(key::run(command, &load(base)?)),
         Command::Job(command) => runtime.block_on(job::run(command, &environment)),
+        Command::Views(command) => runtime.block_on(views::run(command, &load(base)?)),
+        Command::Reclassify(flags) => runtime.block_on(views::reclassify(flags, &load(base)?)),
+        Command::Backup { folder, json } => runtime.block_on(views::backup(folder, json, &load(base)?)),
         Command::Check(flags) => check::run(&flags),
         Command::Demo(options) => runtime.block_on(demo::run(options)),
     };

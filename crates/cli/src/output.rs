@@ -1,4 +1,4 @@
-use std::io::Write;
+use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -23,6 +23,29 @@ pub(crate) fn raw(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes());
     let _ = out.flush();
+}
+
+/// A size as people read it: `1.4 MB`.
+pub(crate) fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let mut size = bytes as f64;
+    let mut unit = 0;
+    while size >= 1000.0 && unit + 1 < UNITS.len() {
+        size /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{bytes} B") } else { format!("{size:.1} {}", UNITS[unit]) }
+}
+
+/// Asks at a terminal; elsewhere nobody could answer, so the answer is empty.
+pub(crate) fn asked(question: &str) -> std::io::Result<String> {
+    let mut answer = String::new();
+    if std::io::stdin().is_terminal() {
+        eprint!("{question}");
+        std::io::stderr().flush()?;
+        std::io::stdin().lock().read_line(&mut answer)?;
+    }
+    Ok(answer)
 }
 
 /// JSON for people.

@@ -1,4 +1,4 @@
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -6,11 +6,13 @@ use copydesk_domain::{
     MAX_DOMAINS, OnFindings, Project, ProjectId, Repository, ViewSettings, docs_path, domain, git_ref, time_zone,
 };
 use copydesk_store::{NewProject, ProjectChange};
+use copydesk_views::store::ViewStore;
 use serde_json::{Value, json};
 
 use crate::args::{ProjectCommand, ProjectSettings};
 use crate::config::{Config, format_duration, parse_duration};
 use crate::failure::Failure;
+use crate::views::open_views;
 use crate::{output, store};
 
 pub(crate) async fn run(command: ProjectCommand, config: &Config, working_dir: &Path) -> Result<ExitCode, Failure> {
@@ -77,26 +79,34 @@ async fn delete(id: &str, yes: bool, config: &Config, json: bool) -> Result<Exit
     if !yes && !confirmed(&project)? {
         return Err(Failure::error("nothing was deleted"));
     }
-    if !store.delete_project(id).await? {
+    // Opened before anything is gone: what fails here fails with everything still there.
+    let views = open_views(config).await?;
+    let deleted = store.delete_project(id).await;
+    let removed = if matches!(deleted, Ok(true)) { views.remove(id).await } else { Ok(()) };
+    views.close().await;
+    if !deleted? {
         return Err(unknown(id));
     }
+    removed?;
     if json {
         return output::json(&json!({ "id": id, "deleted": true }));
     }
-    output::line(&format!("Deleted the project {id} with its keys and jobs."));
+    output::line(&format!("Deleted the project {id} with its keys, jobs and page views."));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Asks at a terminal; elsewhere nobody could answer.
 fn confirmed(project: &Project) -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::usage("deleting a project takes its keys and jobs with it").hint("confirm with --yes"));
+        return Err(
+            Failure::usage("deleting a project takes its keys, jobs and page views with it").hint("confirm with --yes")
+        );
     }
-    eprint!("Delete {:?} with all its keys and jobs? Type its id, {}, to confirm: ", project.name, project.id);
-    let _ = std::io::stderr().flush();
-    let mut answer = String::new();
-    let read = std::io::stdin().lock().read_line(&mut answer);
-    Ok(read.is_ok() && answer.trim() == project.id)
+    let question = format!(
+        "Delete {:?} with all its keys, jobs and page views? Type its id, {}, to confirm: ",
+        project.name, project.id
+    );
+    Ok(output::asked(&question).is_ok_and(|answer| answer.trim() == project.id))
 }
 
 /// Checks what was given; what is none was not.

@@ -3,15 +3,17 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use copydesk_domain::SystemClock;
 use copydesk_server::docs_job::Workshop;
 use copydesk_server::runner::Runner;
 use copydesk_server::{App, Limits, Metrics, Served, Settings, api, keep_up, serve as serve_http};
 use copydesk_store::{QueueTerms, Store};
+use copydesk_views::store::Shared;
 use tokio::net::TcpListener;
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{engines, logging, store};
+use crate::{engines, logging, store, views};
 
 /// `copydesk serve`
 pub(crate) async fn serve(config: Config) -> Result<ExitCode, Failure> {
@@ -59,6 +61,7 @@ async fn migrated(config: &Config) -> Result<Store, Failure> {
 /// A server in this process.
 pub(crate) struct Server {
     app: App,
+    views: Arc<Shared>,
     pub(crate) address: SocketAddr,
     http: tokio::task::JoinHandle<Served>,
     others: Vec<tokio::task::JoinHandle<()>>,
@@ -72,11 +75,13 @@ impl Server {
         let listener = listening.map_err(|error| cannot(error).hint("choose another address with --listen"))?;
         let address = listener.local_addr().map_err(cannot)?;
         let workshop = engines::workshop(config, config.public_url_at(address))?;
-        let app = App::new(store, settings(config), Metrics::new()).with_workshop(workshop.clone());
+        let (shared, page_views) = views::serving(config, Arc::new(SystemClock)).await?;
+        let app =
+            App::new(store, settings(config), Metrics::new()).with_workshop(workshop.clone()).with_views(page_views);
         let runner = runner(&app, config, workshop)?;
         let http = tokio::spawn(serve_http(app.clone(), api::router(app.clone()), listener));
         let others = vec![tokio::spawn(runner.run(config.runner.workers as usize)), tokio::spawn(keep_up(app.clone()))];
-        Ok(Self { app, address, http, others })
+        Ok(Self { app, views: shared, address, http, others })
     }
 
     /// Finishes what runs, hands leases back and ends.
@@ -86,7 +91,10 @@ impl Server {
         for task in self.others {
             finished(task, time).await;
         }
-        self.http.await.unwrap_or(Served::CutOff)
+        let served = self.http.await.unwrap_or(Served::CutOff);
+        // Last: until now there may have been views to keep.
+        self.views.close().await;
+        served
     }
 }
 

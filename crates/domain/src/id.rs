@@ -29,6 +29,11 @@ pub fn random_token() -> String {
     (0..32).map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())])).collect()
 }
 
+/// Random bytes that nobody can guess.
+pub fn random_secret() -> [u8; 32] {
+    random().random()
+}
+
 /// A random number from 0 up to 1, for jitter.
 pub fn random_fraction() -> f64 {
     random().random_range(0.0..1.0)

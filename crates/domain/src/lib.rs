@@ -15,7 +15,7 @@ mod visible;
 mod window;
 
 pub use clock::{Clock, SystemClock, Timestamp};
-pub use id::{new_id, random_fraction, random_suffix, random_token};
+pub use id::{new_id, random_fraction, random_secret, random_suffix, random_token};
 pub use job::{Command, Job, Message, Outcome, Refusal, Status, Usage};
 pub use key::{ApiKey, KeyRecord, MalformedKey, Scope};
 pub use project::{Invalid, OnFindings, Project, ProjectId, docs_path, git_ref, model_name, time_zone};

@@ -76,6 +76,7 @@ impl App {
     /// Gives it a place for page views. Once.
     #[must_use]
     pub fn with_views(self, views: Arc<Views>) -> Self {
+        views.count_in(self.metrics().clone());
         let _ = self.0.views.set(views);
         self
     }

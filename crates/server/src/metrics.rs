@@ -23,6 +23,7 @@ struct Inner {
     finished: Family<OutcomeLabel, Counter>,
     leases_lost: Counter,
     queue: Family<QueueLabel, Gauge>,
+    views: Family<ViewLabel, Counter>,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -57,6 +58,11 @@ struct QueueLabel {
     state: &'static str,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ViewLabel {
+    outcome: &'static str,
+}
+
 fn histogram() -> Histogram {
     Histogram::new([0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0])
 }
@@ -81,7 +87,9 @@ impl Metrics {
         registry.register("jobs_finished", "Jobs that this process ended", finished.clone());
         registry.register("leases_lost", "Jobs taken from workers of this process", leases_lost.clone());
         registry.register("queue_jobs", "Active jobs in the database", queue.clone());
-        Self(Arc::new(Inner { registry, requests, durations, finished, leases_lost, queue }))
+        let views = Family::<ViewLabel, Counter>::default();
+        registry.register("views", "Page views that this process was told of, by what became of them", views.clone());
+        Self(Arc::new(Inner { registry, requests, durations, finished, leases_lost, queue, views }))
     }
 
     pub(crate) fn request(&self, method: &'static str, route: &str, status: u16, took: Duration) {
@@ -102,6 +110,13 @@ impl Metrics {
         let set = |state, count: u32| self.0.queue.get_or_create(&QueueLabel { state }).set(i64::from(count));
         set("waiting", depth.waiting);
         set("running", depth.running);
+    }
+
+    /// So many page views were told of, and this became of them.
+    pub(crate) fn views(&self, outcome: &'static str, count: u64) {
+        if count > 0 {
+            self.0.views.get_or_create(&ViewLabel { outcome }).inc_by(count);
+        }
     }
 
     /// Everything, in the text format of Prometheus.

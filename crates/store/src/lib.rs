@@ -105,6 +105,15 @@ impl Store {
         self.read(|c| Box::pin(async move { c.row("SELECT 1", vec![]).await.map(drop) })).await
     }
 
+    /// Copies the database into a file that must not exist yet, as it is at one moment, while it is in use. False if
+    /// it is a server's, which has tools of its own for that.
+    pub async fn backup(&self, file: &std::path::Path) -> Result<bool> {
+        let Backend::Sqlite(sqlite) = &*self.backend else { return Ok(false) };
+        let (from, to) = (sqlite.path().to_owned(), file.to_owned());
+        let copied = tokio::task::spawn_blocking(move || sqlite::copy(&from, &to)).await;
+        copied.map_err(|error| StoreError::Refused(error.to_string()))?.map(|()| true)
+    }
+
     /// Listens for changes from now on.
     pub fn changes(&self) -> Changes {
         self.hub.subscribe()

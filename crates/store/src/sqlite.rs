@@ -130,6 +130,10 @@ impl Sqlite {
         result
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn lock_readers(&self) -> std::sync::MutexGuard<'_, Vec<SqliteConn>> {
         self.readers.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
@@ -147,6 +151,19 @@ fn create_private(path: &Path) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Copies the database at `from` into `to`, without what it has deleted.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
+    if to.exists() {
+        return Err(StoreError::Refused(format!("there is something at {} already", to.display())));
+    }
+    // An empty file of that name is taken, and keeps its permissions.
+    create_private(to)?;
+    let name = to.to_str().ok_or_else(|| StoreError::Refused("the file's name is not UTF-8".to_owned()))?;
+    open_connection(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?.execute("VACUUM INTO ?1", [name])?;
+    let synced = std::fs::File::open(to).and_then(|file| file.sync_all());
+    synced.map_err(|error| StoreError::Unreachable(format!("{}: {error}", to.display())))
 }
 
 fn open_connection(path: &Path, flags: OpenFlags) -> Result<Connection> {

@@ -115,7 +115,7 @@ impl Setup {
     pub async fn start(self) -> TestApp {
         let mirrors = tempfile::tempdir().unwrap();
         let store = self.database.store(self.clock.clone()).await;
-        let views = Arc::new(TestViews::new(crate::views::store()));
+        let views = Arc::new(TestViews::new(self.clock.clone()));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let client = Client::new(base, Description::new(&self.settings));
@@ -271,6 +271,7 @@ fn views_settings() -> ViewsSettings {
         keep_days: 0,
         secret: [7; 32],
         proxies: Proxies::default(),
+        lists: None,
     }
 }
 

@@ -1,28 +1,28 @@
 //! A place for page views that a test can look into and break.
 
-use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
+use copydesk_domain::Clock;
 use copydesk_views::store::{
-    AgentViews, Answer, Counts, Question, Ranking, Source, Sources, Status, ViewStore, ViewsError,
+    AgentViews, Answer, Counts, Embedded, Options, Question, Ranking, Source, Sources, Status, ViewStore, ViewsError,
 };
-use copydesk_views::{Appended, Batch, Bucket, Client, CountsAs, Mark, Verdict, View};
+use copydesk_views::{Appended, Batch, Bucket, Client, Mark, Verdict};
+use tempfile::TempDir;
 
-/// The store that tests run on. The one place to put another in.
-pub(crate) fn store() -> Arc<dyn ViewStore> {
-    Arc::new(MemoryViews::default())
-}
-
-/// A store that can be made to fail.
+/// The real store, in a folder of its own. It can be made to fail.
 pub struct TestViews {
-    store: Arc<dyn ViewStore>,
+    store: Arc<Embedded>,
     broken: AtomicBool,
+    _folder: TempDir,
 }
 
 impl TestViews {
-    pub(crate) fn new(store: Arc<dyn ViewStore>) -> Self {
-        Self { store, broken: AtomicBool::new(false) }
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Embedded::open(folder.path(), Options::new(clock)).unwrap();
+        Self { store, broken: AtomicBool::new(false), _folder: folder }
     }
 
     /// From now on nothing can be kept, or again.
@@ -42,7 +42,7 @@ impl TestViews {
         (counts[0].human, counts[0].ai)
     }
 
-    fn inner(&self) -> Result<&Arc<dyn ViewStore>, ViewsError> {
+    fn inner(&self) -> Result<&Embedded, ViewsError> {
         if self.broken.load(Ordering::SeqCst) {
             return Err(ViewsError::Unavailable("a test broke it".to_owned()));
         }
@@ -96,109 +96,7 @@ impl ViewStore for TestViews {
     fn projects(&self) -> Answer<'_, Vec<String>> {
         self.store.projects()
     }
-}
-
-/// Views in a list. It counts by going through all of it, and knows nothing of channels: everything counts.
-#[derive(Default)]
-struct MemoryViews(Mutex<BTreeMap<String, Kept>>);
-
-#[derive(Default)]
-struct Kept {
-    views: Vec<View>,
-    ids: HashSet<u128>,
-    floor: Option<Bucket>,
-}
-
-impl MemoryViews {
-    fn with<T>(&self, project: &str, look: impl FnOnce(&mut Kept) -> T) -> Result<T, ViewsError> {
-        Ok(look(self.0.lock().unwrap().entry(project.to_owned()).or_default()))
-    }
-
-    fn not_here<T>() -> Result<T, ViewsError> {
-        Err(ViewsError::Unavailable("not in memory".to_owned()))
-    }
-}
-
-fn ready<'a, T: Send + 'a>(answer: Result<T, ViewsError>) -> Answer<'a, T> {
-    Box::pin(std::future::ready(answer))
-}
-
-impl ViewStore for MemoryViews {
-    fn append(&self, batch: Batch) -> Answer<'_, Appended> {
-        ready(self.with(&batch.project, |kept| {
-            let mut appended = Appended::default();
-            for (place, view) in batch.views.into_iter().enumerate() {
-                assert!(view.count > 0 && view.path.starts_with('/'), "{view:?}");
-                if kept.floor.is_some_and(|floor| view.bucket < floor) {
-                    continue;
-                }
-                if view.id.is_some_and(|id| !kept.ids.insert(id)) {
-                    appended.duplicates.push(u32::try_from(place).unwrap());
-                    continue;
-                }
-                appended.counted += u64::from(view.count);
-                kept.views.push(view);
-            }
-            appended
-        }))
-    }
-    fn ranking(&self, _: &str, _: Question) -> Answer<'_, Arc<Ranking>> {
-        ready(Self::not_here())
-    }
-    fn series(&self, project: &str, path: Option<&str>, edges: Vec<Bucket>, _: Sources) -> Answer<'_, Vec<Counts>> {
-        ready(self.with(project, |kept| {
-            let between = |edges: &[Bucket]| {
-                let mut counts = Counts::default();
-                let inside = |view: &&View| view.bucket >= edges[0] && view.bucket < edges[1];
-                for view in kept.views.iter().filter(inside).filter(|view| path.is_none_or(|path| *view.path == *path))
-                {
-                    match view.client.verdict.counts_as() {
-                        CountsAs::Human => counts.human += u64::from(view.count),
-                        CountsAs::Ai => counts.ai += u64::from(view.count),
-                        CountsAs::Other => {}
-                    }
-                }
-                counts
-            };
-            edges.windows(2).map(between).collect()
-        }))
-    }
-    fn agents(&self, _: &str, _: Question, _: Option<&str>, _: usize) -> Answer<'_, Vec<AgentViews>> {
-        ready(Self::not_here())
-    }
-    fn marks(&self, _: &str, _: &str) -> Answer<'_, Vec<Mark>> {
-        ready(Ok(Vec::new()))
-    }
-    fn clients(&self, project: &str) -> Answer<'_, Vec<(Arc<Client>, u64)>> {
-        ready(self.with(project, |kept| {
-            let mut clients = BTreeMap::new();
-            for view in &kept.views {
-                *clients.entry(view.client.clone()).or_default() += u64::from(view.count);
-            }
-            clients.into_iter().collect()
-        }))
-    }
-    fn relabel(&self, _: &str, _: Vec<(Arc<Client>, Verdict)>) -> Answer<'_, ()> {
-        ready(Self::not_here())
-    }
-    fn retain(&self, project: &str, floor: Bucket) -> Answer<'_, ()> {
-        ready(self.with(project, |kept| {
-            kept.floor = kept.floor.max(Some(floor));
-            kept.views.retain(|view| view.bucket >= floor);
-        }))
-    }
-    fn remove(&self, project: &str) -> Answer<'_, ()> {
-        self.0.lock().unwrap().remove(project);
-        ready(Ok(()))
-    }
-    fn status(&self, project: &str) -> Answer<'_, Status> {
-        ready(self.with(project, |kept| Status {
-            views: kept.views.iter().map(|view| u64::from(view.count)).sum(),
-            floor: kept.floor,
-            ..Status::default()
-        }))
-    }
-    fn projects(&self) -> Answer<'_, Vec<String>> {
-        ready(Ok(self.0.lock().unwrap().keys().cloned().collect()))
+    fn backup(&self, folder: &Path) -> Answer<'_, ()> {
+        self.store.backup(folder)
     }
 }

@@ -47,7 +47,7 @@ pub struct Mark {
 }
 
 /// What became of a batch that is now on disk.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Appended {
     /// Views that were counted.
     pub counted: u64,

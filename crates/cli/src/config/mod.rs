@@ -157,6 +157,8 @@ pub struct ViewsConfig {
     pub memory: u32,
     /// Folder of lists, if not where it is by default.
     pub lists: Option<PathBuf>,
+    /// Proxies whose word is taken: `private`, `none` or ranges of addresses.
+    pub proxies: String,
 }
 
 /// Settings of the section `git`.

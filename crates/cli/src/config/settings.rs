@@ -292,6 +292,12 @@ pub static SETTINGS: &[Setting] = &[
         Fallback::Unset,
         Kind::Folder(field!(views.lists)),
     ),
+    open(
+        "views.proxies",
+        "Proxies whose X-Forwarded-For tells the reader's address: private for this machine and private networks, none, or ranges such as 10.0.0.0/8, 192.0.2.7",
+        Fallback::Value("private"),
+        Kind::Line(field!(views.proxies)),
+    ),
     open("git.name", "Author and committer of commits", Fallback::Value("Copydesk"), Kind::Line(field!(git.name))),
     open("git.email", "Their e-mail address", Fallback::Value("copydesk@localhost"), Kind::Line(field!(git.email))),
     open(

@@ -1,5 +1,6 @@
 //! `copydesk demo`: a whole installation in a folder of its own, and a real job through all of it.
 
+mod readers;
 mod sample;
 
 use std::path::{Path, PathBuf};
@@ -46,6 +47,11 @@ pub(crate) async fn run(flags: DemoFlags) -> Result<ExitCode, Failure> {
 
     line("5. What came of it");
     let good = show(&client, &ended).await?;
+
+    line("");
+    line("6. Page views, sent as a web server would");
+    readers::send(&client, &project).await?;
+    readers::show(&client).await?;
     if good && !flags.exit {
         invite(&url, &project, &key, &repository, &ended, place.is_temporary());
         stop_signal().await;

@@ -3,6 +3,7 @@
 
 mod configuration;
 mod jobs;
+mod page_views;
 mod projects_and_keys;
 mod serving;
 mod support;

@@ -1,19 +1,6 @@
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::process::Command;
 
-use crate::support::Desk;
-
-/// The status and body of a request by hand.
-fn get(url: &str, path: &str, key: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\r\n")
-        .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, answer)
-}
+use crate::support::{Desk, get};
 
 #[test]
 fn the_command_line_works_beside_a_running_server() {

@@ -1,4 +1,5 @@
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -98,6 +99,37 @@ impl Desk {
         let log = std::thread::spawn(move || lines.map_while(Result::ok).collect());
         Serving { child, url: format!("http://{address}"), log: Some(log) }
     }
+}
+
+/// The status and the whole answer of a request by hand.
+pub fn get(url: &str, path: &str, key: &str) -> (u16, String) {
+    request(url, "GET", path, key, "")
+}
+
+/// Sends JSON, and takes JSON.
+pub fn post(url: &str, path: &str, key: &str, body: &Value) -> (u16, Value) {
+    let (status, answer) = request(url, "POST", path, key, &body.to_string());
+    (status, body_of(&answer))
+}
+
+/// What JSON is in a whole answer.
+pub fn body_of(answer: &str) -> Value {
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap_or_default()
+}
+
+fn request(url: &str, method: &str, path: &str, key: &str, body: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, answer)
 }
 
 /// A running server.

@@ -6,10 +6,12 @@ mod frozen;
 mod limiter;
 mod proxies;
 mod sites;
+mod upkeep;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use aws_lc_rs::hmac;
@@ -19,11 +21,14 @@ use copydesk_views::intake::{Judge, Left, Outcome, Refusal};
 use copydesk_views::store::{ViewStore, ViewsError};
 use copydesk_views::{Batch, Hit};
 
+use crate::Metrics;
+
 pub(crate) use doubles::Doubles;
 pub(crate) use frozen::{Frozen, FrozenKey};
 pub(crate) use limiter::Limiter;
 pub use proxies::{Network, Proxies};
 pub(crate) use sites::{Site, Sites};
+pub(crate) use upkeep::{Chores, forget_old};
 
 /// Judges that wait for the next request at most; each remembers what it saw.
 const JUDGES: usize = 16;
@@ -39,6 +44,7 @@ pub struct Views {
     pub(crate) doubles: Doubles,
     pub(crate) sites: Sites,
     settings: ViewsSettings,
+    metrics: OnceLock<Metrics>,
 }
 
 /// How page views are treated.
@@ -54,6 +60,8 @@ pub struct ViewsSettings {
     pub secret: [u8; 32],
     /// Who may say whom a request came from.
     pub proxies: Proxies,
+    /// The folder of newer lists; what changes in it is used without a restart.
+    pub lists: Option<PathBuf>,
 }
 
 impl ViewsSettings {
@@ -108,7 +116,13 @@ impl Views {
             doubles: Doubles::new(settings.duplicate_window),
             sites: Sites::default(),
             settings,
+            metrics: OnceLock::new(),
         }
+    }
+
+    /// Counts what it is told of there. Once.
+    pub(crate) fn count_in(&self, metrics: Metrics) {
+        let _ = self.metrics.set(metrics);
     }
 
     /// Where they are kept.
@@ -127,7 +141,7 @@ impl Views {
     }
 
     /// Judges by another list from now on.
-    pub fn set_lists(&self, lists: Arc<Classifier>) {
+    pub(crate) fn set_lists(&self, lists: Arc<Classifier>) {
         *self.lists.write().unwrap_or_else(PoisonError::into_inner) = lists;
     }
 
@@ -148,14 +162,22 @@ impl Views {
             }
         }
         self.hand_back(judge);
-        if views.is_empty() {
-            return Ok(taken);
+        if !views.is_empty() {
+            let appended = self.store.append(Batch { project: project.to_owned(), views, mark: None }).await?;
+            taken.counted = appended.counted;
+            let place = |at: &u32| places.get(*at as usize).copied();
+            taken.duplicates = appended.duplicates.iter().filter_map(place).collect();
         }
-        let appended = self.store.append(Batch { project: project.to_owned(), views, mark: None }).await?;
-        taken.counted = appended.counted;
-        let place = |at: &u32| places.get(*at as usize).copied();
-        taken.duplicates = appended.duplicates.iter().filter_map(place).collect();
+        self.tell(&taken);
         Ok(taken)
+    }
+
+    fn tell(&self, taken: &Taken) {
+        let Some(metrics) = self.metrics.get() else { return };
+        metrics.views("counted", taken.counted);
+        metrics.views("duplicate", taken.duplicates.len() as u64);
+        metrics.views("refused", taken.refused.len() as u64);
+        taken.left.iter().for_each(|(left, count)| metrics.views(left.as_str(), *count));
     }
 
     fn judge(&self) -> Judge {

@@ -33,6 +33,7 @@ mod log;
 mod message;
 mod model_jobs;
 mod operation;
+mod page_views;
 mod read_and_list;
 mod requests;
 mod running;

@@ -86,9 +86,10 @@ impl Classifier {
         }
         // Most installations without lists never look.
         !self.ranges.is_empty()
-            && self.named(&reduce(user_agent)).and_then(|agent| agent.ranges.as_deref()).is_some_and(|name| {
-                self.ranges.iter().any(|list| list.name == name)
-            })
+            && self
+                .named(&reduce(user_agent))
+                .and_then(|agent| agent.ranges.as_deref())
+                .is_some_and(|name| self.ranges.iter().any(|list| list.name == name))
     }
 
     /// What is kept of a request for ever.

@@ -145,7 +145,8 @@ mod tests {
 
     #[test]
     fn reads_lines_and_merges() {
-        let ranges = Ranges::parse("# comment\n192.0.2.0/25\n192.0.2.128/25 # the rest\n\n198.51.100.7\n::/0\n").unwrap();
+        let ranges =
+            Ranges::parse("# comment\n192.0.2.0/25\n192.0.2.128/25 # the rest\n\n198.51.100.7\n::/0\n").unwrap();
         assert_eq!(ranges.len(), 1, "everything is in ::/0");
         assert!(holds(&Ranges::parse("192.0.2.0/25\n192.0.2.128/25").unwrap(), "192.0.2.200"));
         assert_eq!(Ranges::parse("192.0.2.0/25\n192.0.2.128/25").unwrap().len(), 1);

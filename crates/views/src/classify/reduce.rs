@@ -272,7 +272,8 @@ fn clean(name: &str) -> Option<String> {
     let letters = name.bytes().filter(u8::is_ascii_alphabetic).count();
     let digits = name.bytes().filter(u8::is_ascii_digit).count();
     let is_version = letters == 0 || matches!(name, "v" | "V" | "rv");
-    let is_id = digits >= 5 || (name.len() >= 12 && digits > 0 && name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-'));
+    let is_id = digits >= 5
+        || (name.len() >= 12 && digits > 0 && name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-'));
     if is_version || is_id || (name.len() >= 20 && digits >= 3) {
         return None;
     }

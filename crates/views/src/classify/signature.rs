@@ -35,7 +35,10 @@ impl<'a> SignatureInput<'a> {
             return Vec::new();
         }
         let members = members(header).into_iter();
-        members.filter_map(|(label, value)| Self::parse(label, value)).filter(|input| input.tag == Some("web-bot-auth")).collect()
+        members
+            .filter_map(|(label, value)| Self::parse(label, value))
+            .filter(|input| input.tag == Some("web-bot-auth"))
+            .collect()
     }
 
     pub(super) fn key_id(&self) -> Option<&'a str> {

@@ -133,6 +133,9 @@ impl ViewStore for ListStore {
         unused()
     }
 
+    fn backup(&self, _folder: &std::path::Path) -> Answer<'_, ()> {
+        unused()
+    }
     fn projects(&self) -> Answer<'_, Vec<String>> {
         unused()
     }

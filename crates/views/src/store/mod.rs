@@ -3,16 +3,19 @@
 mod embedded;
 mod ranking;
 mod segment;
+mod shared;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use copydesk_domain::{Source, Sources};
 
 pub use embedded::{Embedded, OpenError, Options, folder_bytes};
 pub use ranking::Ranking;
+pub use shared::Shared;
 
 use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
 
@@ -26,7 +29,7 @@ pub mod bulk {
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, ViewsError>>;
 
 /// Why the store could not do it.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum ViewsError {
     /// Nothing was kept; it may work later: the disk is full, the store is closing or cannot keep up.
     #[error("{0}")]
@@ -72,10 +75,12 @@ pub trait ViewStore: Send + Sync + 'static {
     fn status(&self, project: &str) -> Answer<'_, Status>;
     /// The projects that have views.
     fn projects(&self) -> Answer<'_, Vec<String>>;
+    /// Copies everything into a folder that must not exist yet, as it is at one moment, while views go on arriving.
+    fn backup(&self, folder: &Path) -> Answer<'_, ()>;
 }
 
 /// Which views are asked about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Question {
     /// From this on.
     pub from: Bucket,
@@ -86,7 +91,7 @@ pub struct Question {
 }
 
 /// Human and AI views.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Counts {
     /// By people.
     pub human: u64,
@@ -102,7 +107,7 @@ impl Counts {
 }
 
 /// A page and its views.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageViews {
     /// The page.
     pub path: Arc<str>,
@@ -111,7 +116,7 @@ pub struct PageViews {
 }
 
 /// What a kind of machine read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentViews {
     /// Who it is, and why we think so.
     pub verdict: Verdict,
@@ -124,7 +129,7 @@ pub struct AgentViews {
 }
 
 /// What there is of a project.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     /// Views, of whatever kind.

@@ -201,21 +201,25 @@ impl Embedded {
 
     /// Copies the store, as it is now, to a folder that is empty or not there; it can be opened as a store. Appends and
     /// questions go on meanwhile.
-    pub fn backup(&self, target: &Path) -> Result<(), ViewsError> {
+    pub fn backup_now(&self, target: &Path) -> Result<(), ViewsError> {
+        Self::copy(&self.shared, &self.asks, target)
+    }
+
+    fn copy(shared: &Shared, asks: &mpsc::Sender<Ask>, target: &Path) -> Result<(), ViewsError> {
         let refused = |error: io::Error| ViewsError::Unavailable(format!("the views cannot be copied: {error}"));
         if !shared::is_free(target).map_err(refused)? {
             return Err(ViewsError::Unavailable(format!("{} is not empty", target.display())));
         }
-        let _busy = self.shared.busy.read().unwrap_or_else(PoisonError::into_inner);
-        let _log_stays = writer::hold_log(&self.shared);
-        backup::projects(&self.shared, target).map_err(refused)?;
+        let _busy = shared.busy.read().unwrap_or_else(PoisonError::into_inner);
+        let _log_stays = writer::hold_log(shared);
+        backup::projects(shared, target).map_err(refused)?;
         let end = block_on(async {
             let (reply, end) = oneshot::channel();
-            self.asks.send(Ask::End(reply)).await.ok()?;
+            asks.send(Ask::End(reply)).await.ok()?;
             end.await.ok()
         });
         let end = end.ok_or_else(|| ViewsError::Unavailable("the view store is closing".into()))?;
-        backup::log(&self.shared, end, target).map_err(refused)
+        backup::log(shared, end, target).map_err(refused)
     }
 
     /// Adds the views of a segment that [`super::bulk::Builder`] made to a project. The file is moved.

@@ -1,5 +1,6 @@
 //! The embedded store as every view store is asked.
 
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use super::project::Project;
@@ -133,6 +134,20 @@ impl ViewStore for Embedded {
         Box::pin(async move {
             let ask = |_: &Shared, project: &Arc<Project>| Ok(overview::status(project)?);
             Ok(self.on_disk(&project, ask).await?.unwrap_or_default())
+        })
+    }
+
+    fn backup(&self, folder: &Path) -> Answer<'_, ()> {
+        let (shared, asks, folder) = (Arc::clone(&self.shared), self.asks.clone(), folder.to_owned());
+        Box::pin(async move {
+            let copy = move || Self::copy(&shared, &asks, &folder);
+            match tokio::runtime::Handle::try_current() {
+                Ok(runtime) => runtime
+                    .spawn_blocking(copy)
+                    .await
+                    .unwrap_or_else(|error| Err(ViewsError::Unavailable(format!("the copy failed: {error}")))),
+                Err(_) => copy(),
+            }
         })
     }
 

@@ -1,0 +1,74 @@
+//! Page views on this machine: what there is of them, who read, and what is done with them as a whole.
+
+mod backup;
+mod reclassify;
+mod show;
+
+use std::sync::Arc;
+
+use copydesk_domain::{Clock, Invalid, Project, SystemClock};
+use copydesk_server::views::{Proxies, Views, ViewsSettings};
+use copydesk_store::Store;
+use copydesk_views::classify::Classifier;
+use copydesk_views::store::{Options, Shared, ViewsError};
+
+pub(crate) use backup::backup;
+pub(crate) use reclassify::reclassify;
+pub(crate) use show::run;
+
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::secret;
+
+/// Opens the page views of the data folder, whoever holds them.
+pub(crate) async fn open_views(config: &Config) -> Result<Arc<Shared>, Failure> {
+    let options =
+        Options { loaded_bytes: config.views.memory as usize * 1_000_000, ..Options::new(Arc::new(SystemClock)) };
+    Ok(Arc::new(Shared::open(&config.views_folder(), options).await?))
+}
+
+/// The list by which readers are judged, with what the lists folder adds to it.
+pub(crate) fn lists(config: &Config) -> Result<Arc<Classifier>, Failure> {
+    let folder = config.lists_folder();
+    let told = |error| Failure::error(format!("the lists of agents: {error}"));
+    Classifier::load(Some(&folder)).map(Arc::new).map_err(told)
+}
+
+/// Page views as a server has them.
+pub(crate) async fn serving(config: &Config, clock: Arc<dyn Clock>) -> Result<(Arc<Shared>, Arc<Views>), Failure> {
+    let settings = ViewsSettings {
+        per_minute: config.limits.analytics_per_minute,
+        duplicate_window: config.views.duplicate_window,
+        keep_days: config.views.keep_days,
+        secret: secret::read_or_make(config)?,
+        proxies: proxies(&config.views.proxies)?,
+        lists: Some(config.lists_folder()),
+    };
+    let store = open_views(config).await?;
+    let views = Views::new(store.clone(), clock, lists(config)?, settings);
+    Ok((store, Arc::new(views)))
+}
+
+fn proxies(text: &str) -> Result<Proxies, Failure> {
+    let wrong = |invalid: Invalid| Failure::usage(format!("views.proxies: {invalid}"));
+    match text {
+        "private" => Ok(Proxies::default()),
+        "none" => Ok(Proxies::new(Vec::new())),
+        ranges => {
+            let ranges = ranges.split(',').map(|range| range.trim().parse());
+            ranges.collect::<Result<_, _>>().map(Proxies::new).map_err(wrong)
+        }
+    }
+}
+
+/// The project of that id.
+pub(crate) async fn project(store: &Store, id: &str) -> Result<Project, Failure> {
+    let unknown = || Failure::error(format!("there is no project {id:?}")).hint("`copydesk project list` shows them");
+    store.project(id).await?.ok_or_else(unknown)
+}
+
+impl From<ViewsError> for Failure {
+    fn from(error: ViewsError) -> Self {
+        Self::error(format!("page views: {error}"))
+    }
+}

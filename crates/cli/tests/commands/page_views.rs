@@ -1,0 +1,103 @@
+use serde_json::{Value, json};
+
+use crate::support::{Desk, Serving, body_of, get, post};
+
+const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+const CHATGPT: &str =
+    "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko); compatible; ChatGPT-User/1.0; +https://openai.com/bot";
+
+/// Tells the server of somebody who read a page.
+fn read(server: &Serving, project: &str, key: &str, path: &str, user_agent: &str) {
+    let event = json!({ "path": path, "userAgent": user_agent });
+    let (status, answer) = post(&server.url, &format!("/v1/analytics/{project}/events"), key, &event);
+    assert_eq!(status, 200, "{answer}");
+}
+
+fn totals(server: &Serving, project: &str, key: &str) -> [u64; 2] {
+    let (status, answer) = get(&server.url, &format!("/v1/analytics/{project}/views"), key);
+    assert_eq!(status, 200, "{answer}");
+    human_and_ai(&body_of(&answer))
+}
+
+fn human_and_ai(views: &Value) -> [u64; 2] {
+    ["human", "ai"].map(|name| views["totals"][name].as_u64().unwrap())
+}
+
+#[test]
+fn commands_see_the_views_of_a_running_server_and_of_one_that_was_killed() {
+    let desk = Desk::new();
+    let (project, key) = desk.project_and_key("Docs");
+    let mut server = desk.serve(&[]);
+    read(&server, &project, &key, "/a", FIREFOX);
+    read(&server, &project, &key, "/a.md", CHATGPT);
+    for running in [true, false] {
+        if !running {
+            server.child.kill().unwrap();
+            server.child.wait().unwrap();
+        }
+        let top = desk.run(&["views", "top", &project, "--json"]).json();
+        assert_eq!(human_and_ai(&top), [1, 1], "running: {running}");
+        assert_eq!(top["views"][0]["path"], "/a");
+        let agents = desk.run(&["views", "agents", &project, "--json"]).json();
+        assert_eq!((&agents[0]["agent"], &agents[0]["countsAs"]), (&"ChatGPT-User".into(), &"ai".into()));
+        let status = desk.run(&["views", "status", "--json"]).json();
+        assert_eq!((&status[0]["project"], &status[0]["views"]), (&project.clone().into(), &2.into()));
+    }
+    let shown = desk.run(&["views", "top", &project]).ok().out;
+    assert!(shown.contains("TOTAL") && shown.contains("(all pages)") && shown.contains("/a"), "{shown}");
+    assert!(desk.run(&["views", "agents", &project]).ok().out.contains("token:ChatGPT-User"));
+    assert!(desk.run(&["views", "status", &project]).ok().out.contains(&project));
+    let none = desk.run(&["views", "top", &project, "--to", "2001-01-01", "--json"]).json();
+    assert_eq!(human_and_ai(&none), [0, 0]);
+    for wrong in [["--from", "soon"], ["--to", ""]] {
+        assert_eq!(desk.run(&[&["views", "top", &*project][..], &wrong].concat()).code, 2);
+    }
+    assert_eq!(desk.run(&["views", "top", "nobody"]).code, 1);
+}
+
+#[test]
+fn a_backup_of_a_running_server_can_be_served() {
+    let desk = Desk::new();
+    let (project, key) = desk.project_and_key("Docs");
+    let server = desk.serve(&[]);
+    read(&server, &project, &key, "/a", FIREFOX);
+    let done = desk.run(&["backup", "copy", "--json"]).json();
+    assert_eq!(done["database"], true);
+    read(&server, &project, &key, "/a", FIREFOX);
+    let copied = desk.serve(&[("COPYDESK_DATA_DIR", "copy")]);
+    assert_eq!(totals(&copied, &project, &key), [1, 0], "the key opens it, and the views are of that moment");
+    assert_eq!(totals(&server, &project, &key), [2, 0]);
+    let secret = |folder: &str| std::fs::read(desk.path().join(folder).join("secret.key")).unwrap();
+    assert_eq!(secret("copy"), secret("copydesk-data"));
+    let again = desk.run(&["backup", "copy"]);
+    assert!(again.code == 2 && again.err.contains("already"), "{}", again.err);
+}
+
+#[test]
+fn deleting_a_project_takes_its_views_with_it() {
+    let desk = Desk::new();
+    let create = ["project", "create", "--name", "Docs", "--repository", "https://example.com/d.git", "--id", "docs"];
+    desk.run(&create).ok();
+    let key = |desk: &Desk| {
+        desk.run(&["key", "create", "--project", "docs", "--json"]).json()["key"].as_str().unwrap().to_owned()
+    };
+    let first = key(&desk);
+    let server = desk.serve(&[]);
+    read(&server, "docs", &first, "/a", FIREFOX);
+    desk.run(&["project", "delete", "docs", "--yes"]).ok();
+    desk.run(&create).ok();
+    assert_eq!(totals(&server, "docs", &key(&desk)), [0, 0]);
+}
+
+#[test]
+fn two_servers_on_one_folder_share_the_views() {
+    let desk = Desk::new();
+    let (project, key) = desk.project_and_key("Docs");
+    let (first, second) = (desk.serve(&[]), desk.serve(&[]));
+    read(&first, &project, &key, "/a", FIREFOX);
+    read(&second, &project, &key, "/a", FIREFOX);
+    assert_eq!((totals(&first, &project, &key), totals(&second, &project, &key)), ([2, 0], [2, 0]));
+    assert_eq!(first.terminate().0, Some(0));
+    read(&second, &project, &key, "/a", FIREFOX);
+    assert_eq!(totals(&second, &project, &key), [3, 0], "it has taken over");
+}

@@ -1,0 +1,90 @@
+//! The chores of page views: forgetting what is too old, and taking up lists that have changed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use copydesk_domain::Project;
+use copydesk_views::Bucket;
+use copydesk_views::classify::Classifier;
+
+use super::Views;
+use crate::App;
+
+/// A file or folder deeper down is not looked at.
+const DEPTH: usize = 3;
+
+/// What is remembered from one round to the next.
+#[derive(Default)]
+pub(crate) struct Chores {
+    /// How the lists were when they were last looked at.
+    lists: Option<Vec<(PathBuf, Option<SystemTime>, u64)>>,
+}
+
+impl Chores {
+    /// Takes up lists that have changed since the last round. Lists that cannot be read leave everything as it is.
+    pub(crate) async fn lists(&mut self, app: &App) {
+        let Ok(views) = app.views() else { return };
+        let Some(folder) = views.settings().lists.clone() else { return };
+        let looked = tokio::task::spawn_blocking({
+            let folder = folder.clone();
+            move || look(&folder)
+        });
+        let Ok(found) = looked.await else { return };
+        let known = self.lists.replace(found.clone());
+        // The first look only learns how they are: they were read when the server started.
+        if known.is_none_or(|known| known == found) {
+            return;
+        }
+        match tokio::task::spawn_blocking(move || Classifier::load(Some(&folder))).await {
+            Ok(Ok(lists)) => {
+                tracing::info!("the lists of agents have changed");
+                views.set_lists(Arc::new(lists));
+            }
+            Ok(Err(error)) => tracing::warn!(%error, "the lists of agents cannot be read; going on with the old ones"),
+            Err(error) => tracing::error!(%error, "reading the lists of agents failed"),
+        }
+    }
+}
+
+fn look(folder: &Path) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
+    let mut found = Vec::new();
+    gather(folder, DEPTH, &mut found);
+    found.sort();
+    found
+}
+
+fn gather(folder: &Path, depth: usize, found: &mut Vec<(PathBuf, Option<SystemTime>, u64)>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        match entry.metadata() {
+            Ok(is) if is.is_dir() && depth > 1 => gather(&entry.path(), depth - 1, found),
+            Ok(is) => found.push((entry.path(), is.modified().ok(), is.len())),
+            Err(_) => {}
+        }
+    }
+}
+
+/// Forgets the views of each project that are older than it keeps them.
+pub(crate) async fn forget_old(app: &App) {
+    let Ok(views) = app.views() else { return };
+    let projects = match app.store().projects().await {
+        Ok(projects) => projects,
+        Err(error) => return tracing::warn!(%error, "cannot tell which page views are too old"),
+    };
+    for project in projects {
+        if let Some(floor) = floor(views, &project, app)
+            && let Err(error) = views.store().retain(&project.id, floor).await
+        {
+            tracing::warn!(%error, project = project.id, "cannot forget page views that are too old");
+        }
+    }
+}
+
+/// The beginning of the UTC day before which a project's views are forgotten; none if they are kept for ever.
+fn floor(views: &Views, project: &Project, app: &App) -> Option<Bucket> {
+    let days = project.views.keep_days.unwrap_or(views.settings().keep_days);
+    let age = Duration::from_secs(u64::from(days) * 24 * 3600);
+    let oldest = Bucket::of(app.store().now().minus(age));
+    (days > 0).then(|| Bucket(oldest.0 - oldest.0 % Bucket::A_DAY))
+}

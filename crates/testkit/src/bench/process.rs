@@ -35,8 +35,9 @@ impl Installation<'_> {
 
     /// Runs a command that prints JSON.
     pub(crate) fn ask(&self, arguments: &[&str]) -> Value {
-        let output = self.command(arguments).arg("--json").output().unwrap();
-        assert!(output.status.success(), "copydesk {arguments:?} failed");
+        let output = self.command(arguments).arg("--json").stderr(Stdio::piped()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "copydesk {arguments:?} failed: {said}");
         serde_json::from_slice(&output.stdout).unwrap()
     }
 

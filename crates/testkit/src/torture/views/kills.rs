@@ -49,7 +49,7 @@ pub(super) async fn run(options: &ViewsOptions) -> bool {
     }
     last_look(&installation, &world).await;
     let well = report(&world, &tally, started.elapsed());
-    if !well && std::env::var_os("COPYDESK_TORTURE_KEEP").is_some() {
+    if !well && std::env::var_os("TORTURE_KEEP").is_some() {
         eprintln!("kept: {}", folder.keep().display());
     }
     well

@@ -16,6 +16,7 @@ pub mod load;
 pub mod model;
 mod product;
 mod project;
+mod seeded;
 mod seen;
 mod sql;
 pub mod torture;

@@ -15,17 +15,17 @@ use crate::connection::{Connection, request};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A folder with a configuration that only the environment makes.
-pub(super) struct Installation<'a> {
+pub(crate) struct Installation<'a> {
     /// The program `copydesk`.
-    pub(super) binary: &'a Path,
+    pub(crate) binary: &'a Path,
     /// Where its data folder is, or will be.
-    pub(super) folder: &'a Path,
+    pub(crate) folder: &'a Path,
     /// Settings, as environment variables.
-    pub(super) settings: Vec<(&'static str, String)>,
+    pub(crate) settings: Vec<(&'static str, String)>,
 }
 
 impl Installation<'_> {
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.binary);
         command.args(arguments).current_dir(self.folder).stdin(Stdio::null()).stderr(Stdio::null());
         command.env("COPYDESK_DATA_DIR", self.folder.join("data"));
@@ -34,55 +34,89 @@ impl Installation<'_> {
     }
 
     /// Runs a command that prints JSON.
-    pub(super) fn ask(&self, arguments: &[&str]) -> Value {
-        let output = self.command(arguments).arg("--json").output().unwrap();
-        assert!(output.status.success(), "copydesk {arguments:?} failed");
+    pub(crate) fn ask(&self, arguments: &[&str]) -> Value {
+        let output = self.command(arguments).arg("--json").stderr(Stdio::piped()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "copydesk {arguments:?} failed: {said}");
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
     /// Makes a project of this repository that has no limit of jobs an hour, and gives the path of its jobs.
-    pub(super) fn project(&self, name: &str, repository: &str) -> String {
+    pub(crate) fn project(&self, name: &str, repository: &str) -> String {
+        format!("/v2/agent/{}/job", self.project_id(name, repository))
+    }
+
+    /// Makes a project of this repository that has no limit of jobs an hour, and gives its id.
+    pub(crate) fn project_id(&self, name: &str, repository: &str) -> String {
         let made = self.ask(&["project", "create", "--name", name, "--repository", repository, "--jobs-per-hour", "0"]);
-        format!("/v2/agent/{}/job", made["id"].as_str().unwrap())
+        made["id"].as_str().unwrap().to_owned()
     }
 
     /// Makes a key that opens every project.
-    pub(super) fn key(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         self.ask(&["key", "create", "--all-projects"])["key"].as_str().unwrap().to_owned()
     }
 
     /// Starts the server, and says how long it took from there to the first 200 of `/readyz`.
-    pub(super) async fn serve(&self) -> (Server, Duration) {
-        let address = free_address();
+    pub(crate) async fn serve(&self) -> (Server, Duration) {
+        self.serve_until(&request("GET", "/readyz", "none", &[], None)).await
+    }
+
+    /// Starts the server, and says how long it took from there to the first 200 for `ask`.
+    pub(crate) async fn serve_until(&self, ask: &[u8]) -> (Server, Duration) {
         let started = Instant::now();
-        let mut command = self.command(&["serve", "--listen", &address.to_string()]);
-        let mut server = Server { child: command.stdout(Stdio::null()).spawn().unwrap(), address };
-        let ask = request("GET", "/readyz", "none", &[], None);
-        while !ready(address, &ask).await {
-            if let Ok(Some(ended)) = server.child.try_wait() {
-                panic!("{} ended with {ended} instead of serving", self.binary.display());
-            }
-            assert!(started.elapsed() < PATIENCE, "{} is not ready after {PATIENCE:?}", self.binary.display());
-            tokio::time::sleep(Duration::from_millis(1)).await;
+        let mut server = self.start();
+        match server.answers(ask, PATIENCE).await {
+            Ok(()) => (server, started.elapsed()),
+            Err(why) => panic!("{} does not serve: {why}", self.binary.display()),
         }
-        (server, started.elapsed())
+    }
+
+    /// Starts the server, and does not wait for it.
+    pub(crate) fn start(&self) -> Server {
+        let address = free_address();
+        let mut command = self.command(&["serve", "--listen", &address.to_string()]);
+        Server { child: command.stdout(Stdio::null()).spawn().unwrap(), address }
     }
 }
 
 /// A server in a process of its own. It is stopped when it is dropped.
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
-    pub(super) address: SocketAddr,
+    pub(crate) address: SocketAddr,
 }
 
 impl Server {
+    /// Waits until it answers `ask` with 200.
+    pub(crate) async fn answers(&mut self, ask: &[u8], patience: Duration) -> Result<(), String> {
+        let give_up = Instant::now() + patience;
+        while !ready(self.address, ask).await {
+            if let Ok(Some(ended)) = self.child.try_wait() {
+                return Err(format!("it ended with {ended}"));
+            }
+            if Instant::now() >= give_up {
+                return Err(format!("it is not ready after {patience:?}"));
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        Ok(())
+    }
+
+    /// Kills it with SIGKILL; false if it had ended by itself.
+    pub(crate) fn kill(mut self) -> bool {
+        let alive = matches!(self.child.try_wait(), Ok(None));
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        alive
+    }
+
     /// Bytes of memory that it has now.
-    pub(super) fn resident(&self) -> u64 {
+    pub(crate) fn resident(&self) -> u64 {
         self.status("VmRSS:")
     }
 
     /// Bytes of memory that it had at the most.
-    pub(super) fn peak(&self) -> u64 {
+    pub(crate) fn peak(&self) -> u64 {
         self.status("VmHWM:")
     }
 
@@ -93,7 +127,7 @@ impl Server {
     }
 
     /// How long processors have worked for it so far: for itself, and for the programs that it started and that ended.
-    pub(super) fn processor_time(&self) -> (Duration, Duration) {
+    pub(crate) fn processor_time(&self) -> (Duration, Duration) {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
         // The name of the program comes first, in brackets, and may hold anything.
         let (_, fields) = stat.rsplit_once(") ").unwrap();
@@ -105,6 +139,10 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        // The number of one that was waited for may be another's by now.
+        if !matches!(self.child.try_wait(), Ok(None)) {
+            return;
+        }
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
         let give_up = Instant::now() + PATIENCE;
         while Instant::now() < give_up {
@@ -119,7 +157,7 @@ impl Drop for Server {
 }
 
 /// Bytes in words.
-pub(super) fn megabytes(bytes: u64) -> String {
+pub(crate) fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 

@@ -1,4 +1,4 @@
-//! Figures: `bench api`, `start`, `jobs`, `waiting` and `check`. Build it with `--release`, or they mean nothing.
+//! Figures: `bench api`, `start`, `jobs`, `waiting`, `check`, `views`, `ingest` and `import`. Build it with `--release`, or they mean nothing.
 
 use std::fs::{File, OpenOptions};
 use std::path::{PathBuf, absolute};
@@ -8,8 +8,9 @@ use std::time::Duration;
 use clap::Parser;
 use copydesk_testkit::Backend;
 use copydesk_testkit::bench::{
-    ApiOptions, CheckOptions, JobsOptions, Peers, StartOptions, WaitingOptions, bench_api, bench_check, bench_jobs,
-    bench_start, bench_waiting,
+    ApiOptions, CheckOptions, ImportOptions, IngestOptions, JobsOptions, Peers, StartOptions, ViewPeers, ViewsOptions,
+    WaitingOptions, bench_api, bench_check, bench_import, bench_ingest, bench_jobs, bench_start, bench_views,
+    bench_waiting,
 };
 use tracing_subscriber::EnvFilter;
 
@@ -86,6 +87,54 @@ enum Args {
         #[arg(long, default_value_t = 10)]
         times: usize,
     },
+    /// How fast page views are answered over HTTP, beside DuckDB and chDB with the same views.
+    Views {
+        /// The program `copydesk`.
+        #[arg(long)]
+        binary: PathBuf,
+        /// How many views.
+        #[arg(long, default_value_t = 50_000_000)]
+        views: u64,
+        /// Of how many pages.
+        #[arg(long, default_value_t = 10_000)]
+        paths: usize,
+        /// Put the views straight into the store's files and the others' daily rollups.
+        #[arg(long)]
+        straight: bool,
+        /// A Python that has the packages `duckdb` and `chdb`; without it and the next, they are left out.
+        #[arg(long, requires = "script")]
+        python: Option<PathBuf>,
+        /// `scripts/bench-views-peers.py`
+        #[arg(long, requires = "python")]
+        script: Option<PathBuf>,
+    },
+    /// How many events a second are taken in and durable, and how fast questions are answered meanwhile.
+    Ingest {
+        /// The program `copydesk`.
+        #[arg(long)]
+        binary: PathBuf,
+        /// For how long each way of sending is measured.
+        #[arg(long, default_value_t = 10)]
+        seconds: u64,
+        /// Views that are there before.
+        #[arg(long, default_value_t = 5_000_000)]
+        views: u64,
+        /// Of how many pages.
+        #[arg(long, default_value_t = 10_000)]
+        paths: usize,
+    },
+    /// How fast a log is imported, beside GoAccess with the same log.
+    Import {
+        /// The program `copydesk`.
+        #[arg(long)]
+        binary: PathBuf,
+        /// The program `goaccess`; without it, it is left out.
+        #[arg(long)]
+        goaccess: Option<PathBuf>,
+        /// How many lines.
+        #[arg(long, default_value_t = 10_000_000)]
+        lines: u64,
+    },
 }
 
 fn main() -> std::io::Result<()> {
@@ -113,6 +162,19 @@ fn main() -> std::io::Result<()> {
         }
         Args::Check { binary, pages, times } => {
             bench_check(&CheckOptions { binary: binary.canonicalize()?, pages, times });
+        }
+        Args::Views { binary, views, paths, straight, python, script } => {
+            let peers = python.zip(script).map(|(python, script)| ViewPeers { python, script });
+            let options = ViewsOptions { binary: binary.canonicalize()?, views, paths, straight, peers };
+            runtime()?.block_on(bench_views(&options));
+        }
+        Args::Ingest { binary, seconds, views, paths } => {
+            let time = Duration::from_secs(seconds);
+            let options = IngestOptions { binary: binary.canonicalize()?, time, views, paths };
+            runtime()?.block_on(bench_ingest(&options));
+        }
+        Args::Import { binary, goaccess, lines } => {
+            bench_import(&ImportOptions { binary: binary.canonicalize()?, goaccess, lines });
         }
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! Runs that try to break Copydesk: `torture kills`, `torture steps`, `torture jobs` and `torture load`. Each prints one line of figures, and every
-//! violation it found; without any it exits with 0.
+//! Runs that try to break Copydesk: `torture kills`, `torture steps`, `torture jobs`, `torture load` and `torture
+//! views`. Each prints its figures and every violation it found; without any it exits with 0.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a run that cannot be set up should stop at once")]
 
 use std::path::PathBuf;
@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use copydesk_domain::random_fraction;
 use copydesk_testkit::Backend;
 use copydesk_testkit::load::{LoadOptions, run_load};
 use copydesk_testkit::torture::{
-    DocsWorkerOptions, Errand, JobsOptions, KillOptions, WorkerOptions, run_docs_worker, run_jobs, run_kills,
-    run_steps, run_worker,
+    DocsWorkerOptions, Errand, JobsOptions, KillOptions, ViewsOptions, WorkerOptions, run_docs_worker, run_jobs,
+    run_kills, run_steps, run_views, run_worker,
 };
 
 #[derive(Parser)]
@@ -71,6 +72,22 @@ enum Args {
         /// How many clients.
         #[arg(long, default_value_t = 32)]
         clients: usize,
+    },
+    /// The server is killed at any moment while page views come in, its log is torn and its disk gets full; every
+    /// acknowledged view must be counted once.
+    Views {
+        /// The program `copydesk`.
+        #[arg(long)]
+        binary: PathBuf,
+        /// How many times to kill.
+        #[arg(long, default_value_t = 200)]
+        kills: usize,
+        /// How many times the disk gets full; needs root, for a file system of its own.
+        #[arg(long, default_value_t = 20)]
+        full_disks: usize,
+        /// The seed of an earlier run, to have the same requests and pauses again.
+        #[arg(long)]
+        seed: Option<u64>,
     },
     /// A worker process of `kills`.
     #[command(hide = true)]
@@ -143,6 +160,15 @@ fn main() -> ExitCode {
         Args::Jobs { database, kills, jobs, lease_ms } => {
             let lease = Duration::from_millis(lease_ms);
             runtime.block_on(run_jobs(JobsOptions { backend: database, kills, jobs, lease }))
+        }
+        Args::Views { binary, kills, full_disks, seed } => {
+            let seed = seed.unwrap_or_else(|| (random_fraction() * 1e9) as u64);
+            runtime.block_on(run_views(ViewsOptions {
+                binary: binary.canonicalize().unwrap(),
+                kills,
+                full_disks,
+                seed,
+            }))
         }
         Args::DocsWorker(args) => return runtime.block_on(run_docs_worker(args.into())),
         Args::Load { database, seconds, clients } => {

@@ -8,6 +8,7 @@ mod history;
 mod journal;
 mod kills;
 mod verify;
+mod views;
 mod worker;
 
 pub use docs::{DocsWorkerOptions, Errand, JobsOptions, run_docs_worker, run_jobs, run_steps};
@@ -15,4 +16,5 @@ pub use engine::{MODEL, RecordingEngine};
 pub use history::check_history;
 pub use journal::Journal;
 pub use kills::{KillOptions, run_kills};
+pub use views::{ViewsOptions, run_views};
 pub use worker::{WorkerOptions, run_worker};

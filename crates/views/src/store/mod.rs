@@ -21,6 +21,7 @@ use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
 
 /// Makes files of the store straight from cells, for very large amounts.
 pub mod bulk {
+    pub use super::embedded::bulk::place;
     pub use super::segment::{Builder, Info};
 }
 

@@ -7,6 +7,7 @@
 
 mod answers;
 mod backup;
+pub(super) mod bulk;
 mod changes;
 mod disk;
 mod files;

@@ -1,0 +1,88 @@
+//! A sample on its way into Copydesk's store and into the files for the others.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use copydesk_domain::SystemClock;
+use copydesk_views::store::{Embedded, Options, ViewStore, bulk};
+use copydesk_views::{Batch, Bucket, View};
+use futures_util::{StreamExt, stream};
+
+use super::questions::{date, first_day};
+use super::sample::{DAYS, Sample, counted};
+
+/// Batches that wait for the disk together.
+const AT_ONCE: usize = 32;
+
+/// Writes a sample through ordinary appends, a batch for each quarter hour.
+pub(in crate::bench) async fn append(sample: &Sample, folder: &Path, project: &str) -> Duration {
+    let started = Instant::now();
+    let store = Embedded::open(folder, Options::new(Arc::new(SystemClock))).unwrap();
+    let batches = stream::iter(0..sample.buckets()).map(|number| store.append(batch(sample, number, project)));
+    let appended = batches.buffer_unordered(AT_ONCE).map(|appended| appended.unwrap().counted);
+    let counted = appended.fold(0, async |sum, counted| sum + counted).await;
+    assert_eq!(counted, sample.views, "every view is counted");
+    store.close();
+    started.elapsed()
+}
+
+fn batch(sample: &Sample, number: u32, project: &str) -> Batch {
+    let mut drawn = Vec::new();
+    sample.draw(number, &mut drawn);
+    let view = |(pair, count)| {
+        let (path, client) = sample.pair(pair);
+        let (path, client) = (sample.paths[path].clone(), sample.clients[client].clone());
+        View { bucket: sample.bucket(number), path, client, count, id: None }
+    };
+    Batch { project: project.to_owned(), views: counted(&mut drawn).map(view).collect(), mark: None }
+}
+
+/// Writes a sample as one finished file of the store, and the daily rollup of it for the others.
+pub(super) fn build(sample: &Sample, folder: &Path, project: &str, rollup: impl Write) -> io::Result<Duration> {
+    let started = Instant::now();
+    // Both channels send from the first quarter hour on.
+    let since = Some(sample.bucket(0));
+    let mut rollup = Rollup { to: rollup, counts: vec![[0; 2]; sample.paths.len()] };
+    bulk::place(folder, project, since, since, |file| fill(sample, file, &mut rollup))?;
+    rollup.to.flush()?;
+    Ok(started.elapsed())
+}
+
+fn fill(sample: &Sample, file: &Path, rollup: &mut Rollup<impl Write>) -> io::Result<bulk::Info> {
+    let pairs = (0..sample.pairs()).map(|pair| sample.pair(pair)).map(|(path, client)| (path as u32, client as u32));
+    let mut builder = bulk::Builder::create(file, sample.paths.clone(), sample.clients.clone(), pairs.collect())?;
+    let mut drawn = Vec::new();
+    for day in 0..DAYS {
+        for number in day * Bucket::A_DAY..(day + 1) * Bucket::A_DAY {
+            sample.draw(number, &mut drawn);
+            for (pair, count) in counted(&mut drawn) {
+                builder.push(sample.bucket(number), pair, u64::from(count))?;
+                let (path, client) = sample.pair(pair);
+                rollup.counts[path][usize::from(sample.is_ai(client))] += count;
+            }
+        }
+        rollup.end_day(sample, day)?;
+    }
+    builder.finish()
+}
+
+/// Human and AI views of each page in a day.
+struct Rollup<W> {
+    to: W,
+    counts: Vec<[u32; 2]>,
+}
+
+impl<W: Write> Rollup<W> {
+    fn end_day(&mut self, sample: &Sample, day: u32) -> io::Result<()> {
+        let date = date(i64::from(first_day() + day));
+        for (path, counts) in sample.paths.iter().zip(&mut self.counts) {
+            let [human, ai] = std::mem::take(counts);
+            if human + ai > 0 {
+                writeln!(self.to, "{date},{path},{human},{ai}")?;
+            }
+        }
+        Ok(())
+    }
+}

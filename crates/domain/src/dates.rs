@@ -15,7 +15,9 @@ pub fn instant(field: &'static str, text: &str, zone: &TimeZone) -> Result<Times
             Ok(date) if is_date(text) => date.to_datetime(jiff::civil::Time::midnight()),
             _ => text.parse::<DateTime>().ok()?,
         };
-        zone.to_ambiguous_zoned(local).compatible().ok().map(|zoned| zoned.timestamp())
+        zone.to_ambiguous_zoned(local)
+            .compatible()
+            .map_or_else(|_| edge_of_time(local), |zoned| Some(zoned.timestamp()))
     });
     let wrong = || {
         let shown: String = text.chars().take(60).collect();
@@ -29,16 +31,32 @@ fn is_date(text: &str) -> bool {
     !text.contains(['T', 't', ' ', ':'])
 }
 
+/// The last day of the year 9999 and the first of -9999 can be written, but not every instant of them can be counted.
+fn edge_of_time(local: DateTime) -> Option<jiff::Timestamp> {
+    match (local.year(), local.month(), local.day()) {
+        (9999, 12, 30..) => Some(jiff::Timestamp::MAX),
+        (-9999, 1, ..=2) => Some(jiff::Timestamp::MIN),
+        _ => None,
+    }
+}
+
 fn with_offset(text: &str) -> Option<jiff::Timestamp> {
     if is_date(text) {
         return None;
     }
-    text.parse::<jiff::Timestamp>().ok().or_else(|| {
-        // A plus that was not encoded in a query arrives as a space: `2026-01-31T10:00:00 02:00`.
-        let (time, offset) = text.rsplit_once(' ')?;
-        let looks_so = time.contains(['T', 't']) && offset.len() == 5 && offset.as_bytes().get(2) == Some(&b':');
-        if looks_so { format!("{time}+{offset}").parse().ok() } else { None }
-    })
+    text.parse::<jiff::Timestamp>()
+        .ok()
+        .or_else(|| {
+            let end = text.rfind(['Z', 'z', '+', '-'])?;
+            let is_offset = format!("2000-01-01T00:00:00{}", &text[end..]).parse::<jiff::Timestamp>().is_ok();
+            text[..end].parse().ok().filter(|_| is_offset).and_then(edge_of_time)
+        })
+        .or_else(|| {
+            // A plus that was not encoded in a query arrives as a space: `2026-01-31T10:00:00 02:00`.
+            let (time, offset) = text.rsplit_once(' ')?;
+            let looks_so = time.contains(['T', 't']) && offset.len() == 5 && offset.as_bytes().get(2) == Some(&b':');
+            if looks_so { format!("{time}+{offset}").parse().ok() } else { None }
+        })
 }
 
 /// A length of time on the calendar.

@@ -20,6 +20,9 @@ async fn a_range_has_its_beginning_and_not_its_end(stage: &Stage) {
         ("?dateFrom=2026-03-14&dateTo=2026-03-14", 0),
         ("?dateFrom=2030-01-01", 0),
         ("?dateFrom=0001-01-01&dateTo=9999-12-31", 111),
+        ("?dateTo=9999-12-31T23:59:59.999Z", 111),
+        ("?dateTo=9999-12-31T23:59:59-12:00", 111),
+        ("?dateFrom=9999-12-31T23:59:59%2B12:00", 0),
     ] {
         let answer = site.get(query).await.expect(200);
         assert_eq!(totals(&answer)[2], views, "{query}");

@@ -36,7 +36,7 @@ async fn projects_do_not_see_each_other(stage: &Stage) {
     site.saw("/a", "2026-03-14T10:00:00Z", Who::Person, 1).await;
     let path = format!("/v1/analytics/{}/views", other.id);
     assert_eq!(totals(&other.client().get(&path).send().await.expect(200)), [0, 0, 0]);
-    site.project.client().get(&path).send().await.refused(404, "not_found");
+    site.project.client().get(&path).send().await.refused(404, "project_not_found");
 }
 
 /// With both, people are counted by the script and machines by the server side.

@@ -45,7 +45,7 @@ async fn a_key_is_needed_and_one_that_reads_is_enough(stage: &Stage) {
         let key = site.app.key(None, Scope::Read, None).await;
         let client = site.project.client().with_key(&key.secret);
         client.get(&path).send().await.expect(200);
-        client.get(&format!("/v1/analytics/nobody/{rest}")).send().await.refused(404, "not_found");
+        client.get(&format!("/v1/analytics/nobody/{rest}")).send().await.refused(404, "project_not_found");
         let wrong = client.request(reqwest::Method::DELETE, &path).send().await.refused(405, "method_not_allowed");
         assert!(wrong.header("allow").unwrap().contains("GET"));
     }

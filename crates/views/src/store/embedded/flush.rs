@@ -47,8 +47,8 @@ pub(super) fn flush_due(shared: &Shared) {
             outcome = Err(());
             shared.note(&shared.full, &project.id);
         }
-        trim(shared);
     }
+    trim(shared);
     shared.flush_fails.store(outcome.is_err(), Ordering::Relaxed);
 }
 
@@ -208,6 +208,9 @@ pub(super) fn reopened(project: &Project, manifest: &Manifest) -> Option<Arc<Fil
 /// number comes next.
 pub(super) fn trim(shared: &Shared) {
     let _trimming = shared.log.trimming.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Err(error) = shared.make_sure() {
+        return tracing::warn!(%error, "no file of the log is removed while the disk refuses to sync");
+    }
     // In this order: a record that is applied later is of a file that is closed later.
     let applied = shared.applied.load(Ordering::Acquire);
     let needed = shared.in_memory().iter().filter_map(|project| project.state().first_record()).min();

@@ -280,7 +280,10 @@ fn replayed(shared: &Shared, number: u64, payload: &[u8]) -> Taken {
         return Taken::Not;
     };
     match shared.project_or_new(&entry.project) {
-        Ok(project) => replay_into(shared, &project, number, &entry),
+        Ok(project) => {
+            replay_into(shared, &project, number, &entry);
+            shared.note(&shared.to_sync, &project.id);
+        }
         Err(error) => {
             tracing::error!(project = %entry.project, number, %error, "views in the log cannot be counted");
             return Taken::Not;

@@ -46,6 +46,8 @@ pub(super) struct Shared {
     /// Projects to look at: those with many cells, and those with many segments.
     pub(super) full: Mutex<HashSet<Arc<str>>>,
     pub(super) to_merge: Mutex<HashSet<Arc<str>>>,
+    /// Projects whose manifest was found after a crash, and may be nowhere but in memory.
+    pub(super) to_sync: Mutex<HashSet<Arc<str>>>,
     /// Projects that were removed: no record of the log up to this one counts.
     removed: Mutex<HashMap<Arc<str>, u64>>,
     /// The last flush failed: memory is not going to get free soon.
@@ -88,6 +90,7 @@ impl Shared {
             room: Bell::default(),
             full: Mutex::default(),
             to_merge: Mutex::default(),
+            to_sync: Mutex::default(),
             removed: Mutex::default(),
             flush_fails: AtomicBool::new(false),
             closing: AtomicBool::new(false),
@@ -185,6 +188,17 @@ impl Shared {
             ids.extend(entry?.file_name().to_str().and_then(project_id));
         }
         Ok(ids)
+    }
+
+    /// Makes sure that the manifests that were found after a crash are on disk.
+    pub(super) fn make_sure(&self) -> io::Result<()> {
+        for id in self.noted(&self.to_sync) {
+            let folder = folder_name(&id).map(|name| self.projects_folder().join(name));
+            let Some(folder) = folder.filter(|folder| folder.exists()) else { continue };
+            let synced = self.disk.sync_folder(&folder).and_then(|()| self.disk.sync_folder(&self.projects_folder()));
+            synced.inspect_err(|_| self.note(&self.to_sync, &id))?;
+        }
+        Ok(())
     }
 
     /// Keeps in mind that a project was removed.

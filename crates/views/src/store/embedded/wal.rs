@@ -172,6 +172,18 @@ impl Log {
         Ok(())
     }
 
+    /// Makes sure that what was found after a crash is on disk. Nothing may be acknowledged that rests on it before.
+    pub(super) fn make_sure(&mut self) -> io::Result<()> {
+        if self.unsynced
+            && let Some(end) = self.end
+        {
+            let last = self.disk.reopen(&path(&self.folder, end.file))?;
+            self.disk.sync(&last)?;
+            self.unsynced = false;
+        }
+        Ok(())
+    }
+
     /// The place where the log ends.
     pub(super) fn end(&self) -> Option<Place> {
         self.open.as_ref().map(|open| open.place).or(self.end)
@@ -209,13 +221,7 @@ impl Log {
 
     /// A new file that says where the log went on from.
     fn begin(&mut self) -> io::Result<Open> {
-        if self.unsynced
-            && let Some(end) = self.end
-        {
-            let last = self.disk.reopen(&path(&self.folder, end.file))?;
-            self.disk.sync(&last)?;
-            self.unsynced = false;
-        }
+        self.make_sure()?;
         let number = self.next_file;
         self.next_file += 1;
         let file = path(&self.folder, number);

@@ -21,6 +21,8 @@ struct Maybe {
     now: Vec<Model>,
     /// What it may turn out to be after a crash.
     after_crash: Vec<Model>,
+    /// What it may be again after another crash, as long as nothing was acknowledged.
+    until_acknowledged: Vec<Model>,
     /// Batches that were refused but may be in the log.
     unsure: Vec<Unsure>,
 }
@@ -57,7 +59,8 @@ struct World {
 
 impl World {
     fn new(folder: &Path, seed: u64, percent: u64) -> Self {
-        let new = Maybe { now: vec![Model::default()], after_crash: vec![], unsure: vec![] };
+        let new =
+            Maybe { now: vec![Model::default()], after_crash: vec![], until_acknowledged: vec![], unsure: vec![] };
         let mut world = Self {
             folder: folder.join("store"),
             clock: ManualClock::new(),
@@ -84,7 +87,7 @@ impl World {
     /// Opens the store on a disk that fails now and then; if that is too much for it, on one that does not.
     fn open(&mut self) {
         self.seed = self.seed.wrapping_mul(31).wrapping_add(7);
-        self.disk = FaultyDisk::new(self.seed);
+        self.disk = self.disk.after(self.seed);
         self.disk.fail(self.percent);
         let open = |disk: &Arc<FaultyDisk>| Embedded::open_on(disk.clone(), &self.folder, small(&self.clock));
         let store = open(&self.disk).or_else(|_| {
@@ -117,7 +120,10 @@ impl World {
                     model.take(&kept, batch.mark.as_ref(), now);
                 }
                 // The log goes on in a file that says that they are void.
-                self.projects.iter_mut().for_each(|maybe| maybe.unsure.clear());
+                for maybe in &mut self.projects {
+                    maybe.unsure.clear();
+                    maybe.until_acknowledged.clear();
+                }
             }
             Err(ViewsError::Unavailable(_)) if uncut => maybe.is_unsure(batch, now),
             Err(ViewsError::Unavailable(_)) => {}
@@ -165,7 +171,8 @@ impl World {
     fn changed(&mut self, project: usize, done: bool, change: impl Fn(&mut Model)) {
         let maybe = &mut self.projects[project];
         if done {
-            maybe.now.iter_mut().chain(&mut maybe.after_crash).for_each(change);
+            let Maybe { now, after_crash, until_acknowledged, .. } = maybe;
+            now.iter_mut().chain(after_crash).chain(until_acknowledged).for_each(change);
         } else {
             let mut others: Vec<Model> = maybe.now.iter().chain(&maybe.after_crash).cloned().collect();
             others.iter_mut().for_each(change);
@@ -189,24 +196,31 @@ impl World {
             self.disk.lose_power();
         }
         self.open();
-        self.settle_doubts();
+        self.settle_doubts(power);
     }
 
-    /// After a start, what might have been is or is not.
-    fn settle_doubts(&mut self) {
+    /// After a start, what might have been is or is not. But what is there may still be lost with the power.
+    fn settle_doubts(&mut self, power_was_lost: bool) {
         for (place, project) in PROJECTS.iter().enumerate() {
             let seen = Seen::of(self.store(), project).unwrap();
-            let maybe = &mut self.projects[place];
-            let mut all: Vec<Model> = maybe.now.drain(..).chain(maybe.after_crash.drain(..)).collect();
-            for Unsure { kept, mark, at } in maybe.unsure.drain(..) {
+            let Maybe { now, after_crash, until_acknowledged, unsure } = self.projects[place].clone();
+            let changes: Vec<Model> = now.into_iter().chain(after_crash.clone()).collect();
+            let mut all: Vec<Model> = changes.iter().cloned().chain(until_acknowledged).collect();
+            for Unsure { kept, mark, at } in unsure {
                 for mut model in all.clone() {
                     model.take(&kept, mark.as_ref(), at);
                     all.push(model);
                 }
             }
-            maybe.now = all.iter().filter(|model| model.seen() == seen).cloned().collect();
-            assert!(!maybe.now.is_empty(), "{project} is none of what it may be: {seen:#?}\n{:#?}", all[0].seen());
-            maybe.now.dedup();
+            let mut now: Vec<Model> = all.iter().filter(|model| model.seen() == seen).cloned().collect();
+            assert!(!now.is_empty(), "{project} is none of what it may be: {seen:#?}\n{:#?}", all[0].seen());
+            now.dedup();
+            let mut maybe = Maybe { now, after_crash: vec![], until_acknowledged: vec![], unsure: vec![] };
+            if !power_was_lost {
+                maybe.after_crash = if after_crash.is_empty() { vec![] } else { changes };
+                maybe.until_acknowledged = all;
+            }
+            self.projects[place] = maybe;
         }
     }
 
@@ -244,7 +258,7 @@ impl World {
             Step::Reopen => {
                 self.store = None;
                 self.open();
-                self.settle_doubts();
+                self.settle_doubts(false);
             }
             Step::Crash { power, after } => self.crash(power, after),
             Step::Backup => self.backup(),

@@ -38,6 +38,13 @@ impl FaultyDisk {
         Arc::new(Self(Mutex::new(Faults { random: seed, ..Faults::default() })))
     }
 
+    /// The disk after the process has ended: what was not synced is still not.
+    pub(super) fn after(&self, seed: u64) -> Arc<Self> {
+        let mut old = self.faults();
+        let (files, names) = (std::mem::take(&mut old.files), std::mem::take(&mut old.names));
+        Arc::new(Self(Mutex::new(Faults { random: seed, files, names, ..Faults::default() })))
+    }
+
     fn faults(&self) -> MutexGuard<'_, Faults> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,7 +1,9 @@
 mod basics;
 mod faults;
 mod faulty;
+mod many;
 mod model;
+mod recovery;
 mod steps;
 
 use std::path::Path;

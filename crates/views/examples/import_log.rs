@@ -1,13 +1,16 @@
-//! Imports logs into a store that only counts, to see what reading, judging and adding up cost: `import_log FILE…`.
+//! Imports logs into the embedded store and says what it took: `import_log FOLDER FILE…`. With `-` for the folder they go
+//! into a store that only counts, to see what reading, judging and adding up cost without it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use copydesk_domain::{Sources, SystemClock};
 use copydesk_views::classify::Classifier;
 use copydesk_views::logs::{Cancel, Options, Source, import};
-use copydesk_views::store::{AgentViews, Answer, Counts, Question, Ranking, Status, ViewStore, ViewsError};
+use copydesk_views::store::{
+    self, AgentViews, Answer, Counts, Embedded, Question, Ranking, Status, ViewStore, ViewsError,
+};
 use copydesk_views::{Appended, Batch, Bucket, Client, Mark, Verdict};
 use futures_util::FutureExt;
 
@@ -18,21 +21,38 @@ struct Counting {
     distinct: AtomicU64,
 }
 
-fn main() -> Result<(), std::io::Error> {
-    let sources = std::env::args_os().skip(1).map(|path| Source::File(PathBuf::from(path))).collect();
-    let store = Counting::default();
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
+    let folder = arguments.next().ok_or("import_log FOLDER FILE…")?;
+    let sources = arguments.map(Source::File).collect();
+    if folder == Path::new("-") {
+        let store = Counting::default();
+        run(&store, sources)?;
+        println!("{:>12} batches", store.batches.into_inner());
+        println!("{:>12} views that differ", store.distinct.into_inner());
+    } else {
+        let store = Embedded::open(&folder, store::Options::new(Arc::new(SystemClock)))?;
+        run(&*store, sources)?;
+        store.close();
+    }
+    Ok(())
+}
+
+fn run(store: &dyn ViewStore, sources: Vec<Source>) -> std::io::Result<()> {
     let options = Options::new("docs", Arc::new(SystemClock));
     let classifier = Arc::new(Classifier::builtin());
     let started = std::time::Instant::now();
     let runtime = tokio::runtime::Builder::new_multi_thread().build()?;
-    let report = runtime.block_on(import(&store, &classifier, sources, &options, &mut |_| {}, &Cancel::default()));
+    let report = runtime.block_on(import(store, &classifier, sources, &options, &mut |_| {}, &Cancel::default()));
     let seconds = started.elapsed().as_secs_f64();
     for (name, count) in report.total.figures() {
         println!("{count:>12} {name}");
     }
-    println!("{:>12} lines in {seconds:.2} s: {:.0} a second", report.total.lines, report.total.lines as f64 / seconds);
-    println!("{:>12} batches", store.batches.into_inner());
-    println!("{:>12} views that differ", store.distinct.into_inner());
+    for error in report.files.iter().filter_map(|file| file.error.as_ref()) {
+        println!("{error}");
+    }
+    let lines = report.total.lines;
+    println!("{lines:>12} lines in {seconds:.2} s: {:.0} a second", lines as f64 / seconds);
     Ok(())
 }
 

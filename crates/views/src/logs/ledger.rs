@@ -8,6 +8,8 @@ use super::tally::{Place, Tally};
 use crate::store::{ViewStore, ViewsError};
 use crate::{Appended, Batch, Bucket, View};
 
+/// Bytes that become durable together, more or less: paths may be long, and a batch is kept as a whole.
+const MOST_BYTES: usize = 32 * 1024 * 1024;
 /// Lines after which what is known of a log becomes durable, however few views they have.
 const MOST_LINES: u64 = 1_000_000;
 
@@ -19,6 +21,8 @@ pub(super) struct Ledger<'a> {
     /// Up to here the log was counted.
     position: Position,
     views: Vec<View>,
+    /// What the views take, about.
+    bytes: usize,
     pending: Tally,
     /// The mark that this import wrote last. Only those are replaced: where an earlier one stopped, the same log or
     /// a copy of it may be met again.
@@ -36,6 +40,7 @@ impl<'a> Ledger<'a> {
             log,
             position,
             views: Vec::new(),
+            bytes: 0,
             pending: Tally::default(),
             written: None,
             tally: Tally::default(),
@@ -68,6 +73,7 @@ impl<'a> Ledger<'a> {
         self.look_at(&counted);
         let Counted { mut views, tally, .. } = counted;
         self.position = end.with_lines(self.position.lines + tally.lines);
+        self.bytes += views.iter().map(|view| size_of::<View>() + view.path.len()).sum::<usize>();
         self.views.append(&mut views);
         self.pending.add(&tally);
     }
@@ -87,7 +93,7 @@ impl<'a> Ledger<'a> {
 
     /// Whether it is time to make durable what was counted.
     pub(super) fn is_full(&self) -> bool {
-        self.views.len() >= self.options.batch || self.pending.lines >= MOST_LINES
+        self.views.len() >= self.options.batch || self.bytes >= MOST_BYTES || self.pending.lines >= MOST_LINES
     }
 
     /// Makes durable what was counted, and how far the log has been read with it.
@@ -96,6 +102,7 @@ impl<'a> Ledger<'a> {
             return Ok(());
         }
         let views = std::mem::take(&mut self.views);
+        self.bytes = 0;
         let mut tally = std::mem::take(&mut self.pending);
         if !self.options.dry_run {
             let kept: Vec<Kept> = views.iter().map(Kept::of).collect();

@@ -3,7 +3,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 /// A map with that hash.
 pub(crate) type FastMap<K, V> = std::collections::HashMap<K, V, Seeded>;
@@ -15,6 +15,13 @@ pub(crate) struct Seeded(u64);
 impl Default for Seeded {
     fn default() -> Self {
         Self(RandomState::new().hash_one(0u8))
+    }
+}
+
+impl Seeded {
+    /// A digest of both that is as good as the thing itself, and of no use to anybody else.
+    pub(crate) fn digest(&self, text: &str, key: &impl std::hash::Hash) -> u128 {
+        xxh3_128_with_seed(text.as_bytes(), self.hash_one(key)) ^ u128::from(self.hash_one((key, text)))
     }
 }
 
@@ -55,6 +62,11 @@ impl Hasher for Mixer {
 
     fn write_u64(&mut self, value: u64) {
         self.mix(value);
+    }
+
+    fn write_u128(&mut self, value: u128) {
+        self.mix(value as u64);
+        self.mix((value >> 64) as u64);
     }
 
     fn write_usize(&mut self, value: usize) {

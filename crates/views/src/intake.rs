@@ -1,11 +1,12 @@
 //! From a request to a view: what counts, for which page, by whom.
 
-use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use copydesk_domain::Timestamp;
 
 use crate::classify::{Classifier, Probe};
+use crate::hash::{FastMap, Seeded};
 use crate::page::{self, PathError, Target};
 use crate::{Bucket, Client, Facts, Hit, View, id_digest};
 
@@ -91,14 +92,22 @@ const REMEMBERED: usize = 50_000;
 /// Judges hits. Each thread has its own, because it remembers what it saw: logs repeat themselves.
 pub struct Judge {
     classifier: Arc<Classifier>,
-    readers: HashMap<Box<str>, Reader>,
-    clients: HashMap<Facts, Arc<Client>>,
-    pages: HashMap<Box<str>, Remembered>,
+    readers: FastMap<Box<str>, Reader>,
+    /// Readers whose address matters. The key is a digest of user agent and address under a secret that is nowhere else,
+    /// so that no address is remembered.
+    addressed: FastMap<u128, Arc<Client>>,
+    secret: Seeded,
+    clients: FastMap<Facts, Arc<Client>>,
+    pages: FastMap<Box<str>, Remembered>,
 }
 
-/// What is remembered of a user agent, for each channel and with and without a wish for Markdown.
-#[derive(Default)]
-struct Reader([Option<Arc<Client>>; 4]);
+/// What is remembered of a user agent.
+struct Reader {
+    /// Whether the address could change the verdict.
+    asks_for_address: bool,
+    /// Who it is if not, for each channel and with and without a wish for Markdown.
+    clients: [Option<Arc<Client>>; 4],
+}
 
 #[derive(Clone)]
 enum Remembered {
@@ -109,7 +118,14 @@ enum Remembered {
 impl Judge {
     /// A judge by this list.
     pub fn new(classifier: Arc<Classifier>) -> Self {
-        Self { classifier, readers: HashMap::new(), clients: HashMap::new(), pages: HashMap::new() }
+        Self {
+            classifier,
+            readers: FastMap::default(),
+            addressed: FastMap::default(),
+            secret: Seeded::default(),
+            clients: FastMap::default(),
+            pages: FastMap::default(),
+        }
     }
 
     /// The list it judges by.
@@ -152,7 +168,7 @@ impl Judge {
 
     fn page(&mut self, target: &str) -> Result<Remembered, PathError> {
         // Queries rarely repeat, and the page is the same without them.
-        let target = &target[..target.find(['?', '#']).unwrap_or(target.len())];
+        let target = &target[..memchr::memchr2(b'?', b'#', target.as_bytes()).unwrap_or(target.len())];
         if let Some(known) = self.pages.get(target) {
             return Ok(known.clone());
         }
@@ -175,22 +191,52 @@ impl Judge {
             channel: hit.channel,
             now: hit.at,
         };
-        // Only what depends on nothing but the user agent can be remembered by it.
+        if hit.signature.is_some() {
+            return self.interned(self.classifier.facts(&probe));
+        }
         let wants_markdown = markdown_path || hit.accept.is_some_and(|accept| self.classifier.prefers_markdown(accept));
-        let plain =
-            hit.signature.is_none() && (hit.ip.is_none() || !self.classifier.asks_for_address(probe.user_agent));
         let place = usize::from(wants_markdown) * 2 + usize::from(hit.channel == crate::Channel::Script);
-        if plain && let Some(Some(known)) = self.readers.get(probe.user_agent).and_then(|reader| reader.0.get(place)) {
+        let asks_for_address = match self.readers.get(probe.user_agent) {
+            Some(reader) => reader.asks_for_address,
+            None => self.meet(probe.user_agent),
+        };
+        match hit.ip.filter(|_| asks_for_address) {
+            Some(ip) => self.addressed(&probe, ip, place),
+            None => self.plain(&probe, place),
+        }
+    }
+
+    /// Remembers a user agent; says whether its address matters.
+    fn meet(&mut self, user_agent: &str) -> bool {
+        let asks_for_address = self.classifier.asks_for_address(user_agent);
+        make_room(&mut self.readers);
+        let reader = Reader { asks_for_address, clients: Default::default() };
+        self.readers.insert(user_agent.into(), reader);
+        asks_for_address
+    }
+
+    /// Who it is by the user agent alone.
+    fn plain(&mut self, probe: &Probe<'_>, place: usize) -> Arc<Client> {
+        let known = |reader: &Reader| reader.clients.get(place).cloned().flatten();
+        if let Some(known) = self.readers.get(probe.user_agent).and_then(known) {
+            return known;
+        }
+        let client = self.interned(self.classifier.facts(probe));
+        if let Some(slot) = self.readers.get_mut(probe.user_agent).and_then(|reader| reader.clients.get_mut(place)) {
+            *slot = Some(Arc::clone(&client));
+        }
+        client
+    }
+
+    /// Who it is by the address too.
+    fn addressed(&mut self, probe: &Probe<'_>, ip: IpAddr, place: usize) -> Arc<Client> {
+        let key = self.secret.digest(probe.user_agent, &(ip, place));
+        if let Some(known) = self.addressed.get(&key) {
             return Arc::clone(known);
         }
-        let client = self.interned(self.classifier.facts(&probe));
-        if plain {
-            make_room(&mut self.readers);
-            let reader = self.readers.entry(probe.user_agent.into()).or_default();
-            if let Some(slot) = reader.0.get_mut(place) {
-                *slot = Some(Arc::clone(&client));
-            }
-        }
+        let client = self.interned(self.classifier.facts(probe));
+        make_room(&mut self.addressed);
+        self.addressed.insert(key, Arc::clone(&client));
         client
     }
 
@@ -207,7 +253,7 @@ impl Judge {
 }
 
 /// Starts over when too much is remembered: simple, and what repeats is soon back.
-fn make_room<K, V>(map: &mut HashMap<K, V>) {
+fn make_room<K, V>(map: &mut FastMap<K, V>) {
     if map.len() >= REMEMBERED {
         map.clear();
     }
@@ -219,4 +265,42 @@ fn cut(user_agent: &str) -> &str {
         end -= 1;
     }
     &user_agent[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Channel;
+
+    const AT: i64 = 1_728_568_536;
+
+    fn judged(judge: &mut Judge, hit: &Hit<'_>) -> View {
+        match judge.judge(hit, Timestamp::from_millis(AT * 1000)) {
+            Outcome::View(view) => view,
+            other => panic!("{hit:?} is {other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_is_what_would_be_found_anew() {
+        let classifier = Arc::new(Classifier::builtin());
+        let mut judge = Judge::new(Arc::clone(&classifier));
+        let agents = ["", "Mozilla/5.0 (X11) Firefox/1.0", "GPTBot/1.2", "curl/8", "ChatGPT-User/1.0"];
+        let ips = [None, "192.0.2.1".parse().ok(), "2001:db8::1".parse().ok()];
+        let accepts = [None, Some("text/html")];
+        let kinds = [("/a", Channel::Server), ("/a.md", Channel::Server), ("/a", Channel::Script)];
+        let mut hits = Vec::new();
+        for agent in agents {
+            for ip in ips {
+                for accept in accepts {
+                    let hit = |(path, channel)| Hit { ip, accept, ..Hit::new(channel, path, agent, AT) };
+                    hits.extend(kinds.map(hit));
+                }
+            }
+        }
+        for hit in hits.iter().chain(&hits) {
+            let anew = judged(&mut Judge::new(Arc::clone(&classifier)), hit);
+            assert_eq!(judged(&mut judge, hit), anew, "{hit:?}");
+        }
+    }
 }

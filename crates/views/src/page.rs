@@ -255,7 +255,7 @@ fn plain(path: &mut String) -> bool {
                 path.len() - last.len() - 1
             }
             _ => match last.rsplit_once('.') {
-                Some((stem, ending @ ("md" | "mdx" | "html"))) if !stem.is_empty() => {
+                Some((stem, ending @ ("md" | "mdx" | "html"))) if !stem.bytes().all(|byte| byte == b'.') => {
                     markdown |= ending != "html";
                     path.len() - ending.len() - 1
                 }

@@ -37,6 +37,8 @@ pub struct Agent {
     pub by_address: bool,
     /// The directory of keys that it signs with.
     pub keys: Option<String>,
+    /// Whether there is an app of this name that shows pages, so that beside the name of a browser it is a person.
+    pub app: bool,
 }
 
 /// A file that an operator publishes: addresses or keys.
@@ -118,6 +120,8 @@ struct Entry {
     #[serde(default)]
     by_address: bool,
     keys: Option<String>,
+    #[serde(default)]
+    app: bool,
 }
 
 /// Tokens of robots.txt that no request carries; an entry for one would be a mistake.
@@ -211,6 +215,7 @@ fn agent(entry: Entry, date: &str) -> Result<Agent, Fault> {
         only_from_ranges: entry.only_from_ranges,
         by_address: entry.by_address,
         keys: entry.keys,
+        app: entry.app,
     })
 }
 

@@ -103,6 +103,11 @@ impl Classifier {
 
     /// Who asked, by what was kept. Depends on nothing but the facts and the lists, so that history can be judged again.
     pub fn verdict(&self, facts: &Facts) -> Verdict {
+        if reduce::is_plain_browser(&facts.user_agent) && !facts.markdown && facts.signed_by.is_none() {
+            if facts.network == Network::Unknown {
+                return plain(Class::Human, Evidence::Browser, "browser");
+            }
+        }
         // What was reduced stays as it is; what was not (an older or a foreign store) is judged the same way.
         let user_agent = reduce(&facts.user_agent);
         let agent = self.named(&user_agent);
@@ -116,7 +121,8 @@ impl Classifier {
             let evidence = if agent.class == Class::Human { Evidence::Browser } else { Evidence::Token };
             return known(agent, evidence, format!("token:{}", agent.name));
         }
-        if let Some(named) = naming::as_ai(&user_agent) {
+        let seen = naming::Seen::of(&user_agent);
+        if let Some(named) = seen.as_ai() {
             return self.by_name(named, Evidence::Token, "name");
         }
         // A page that runs a script is not Markdown, whatever its path says.
@@ -132,7 +138,7 @@ impl Classifier {
                 Channel::Script => plain(Class::Human, Evidence::Browser, "browser:no-user-agent"),
             };
         }
-        match naming::as_machine(&user_agent) {
+        match seen.as_machine() {
             Some(named) if named.class == Class::Library => self.by_name(named, Evidence::Library, "library"),
             Some(named) => self.by_name(named, Evidence::BotShape, "bot"),
             None => plain(Class::Human, Evidence::Browser, "browser"),
@@ -150,7 +156,10 @@ impl Classifier {
     }
 
     fn named(&self, reduced: &str) -> Option<&Agent> {
-        self.tokens.find(reduced).and_then(|at| self.list.agents.get(at))
+        let agent = self.tokens.find(reduced).and_then(|at| self.list.agents.get(at))?;
+        // The name of a library beside that of a browser is an app that is made with it.
+        let may_be_app = agent.app || agent.class == Class::Library;
+        (!may_be_app || !naming::Seen::of(reduced).may_be_browser()).then_some(agent)
     }
 
     /// What the address says about who `reduced` claims to be.

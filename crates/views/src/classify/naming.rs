@@ -82,6 +82,8 @@ const SIGNS: &[(Sign, &[&str])] = &[
             "4ai",
             "forai",
             "machinelearning",
+            "coding-agent",
+            "ai_agent",
             "deeplearn",
         ],
     ),
@@ -118,36 +120,31 @@ const SIGNS: &[(Sign, &[&str])] = &[
     (
         Sign::Crawls,
         &[
-            "bot",
-            "crawl",
-            "spider",
-            "spyder",
-            "scrap",
-            "slurp",
-            "robot",
-            "archiver",
-            "harvest",
-            "grabber",
-            "fetcher",
+            "bot", "crawl", "spider", "spyder", "scrap", "slurp", "robot", "archiver", "harvest", "grabber", "fetcher",
+            "indexer", "dataset", "wanderer",
+        ],
+    ),
+    (
+        Sign::Weak(Class::OtherBot),
+        &[
             "collector",
             "extractor",
-            "indexer",
-            "dataset",
             "trainer",
             "training",
-            "wanderer",
             "copier",
-            "downloader",
+            "download",
             "ripper",
             "siphon",
             "sucker",
             "worm",
             "leech",
+            "grab",
+            "parser",
         ],
     ),
     (
         Sign::Strong(Class::Preview),
-        &["preview", "unfurl", "linkexpan", "externalhit", "opengraph", "embedly", "snippet"],
+        &["preview", "unfurl", "linkexpan", "externalhit", "opengraph", "embedly", "snippet", "imageproxy"],
     ),
     (
         Sign::Strong(Class::Monitor),
@@ -182,8 +179,11 @@ const SIGNS: &[(Sign, &[&str])] = &[
             "seo-",
             "seobot",
             "speedcurve",
-            "inspectiontool",
+            "inspect",
             "screaming",
+            "checker",
+            "watcher",
+            "securityheaders",
         ],
     ),
     (
@@ -249,12 +249,13 @@ const SIGNS: &[(Sign, &[&str])] = &[
 
 struct Signs {
     automaton: AhoCorasick,
-    of: Vec<(Sign, &'static str)>,
+    /// By pattern: the place in [`SIGNS`], and the stem.
+    of: Vec<(usize, &'static str)>,
 }
 
 static STEMS: LazyLock<Signs> = LazyLock::new(|| {
-    let of: Vec<(Sign, &'static str)> =
-        SIGNS.iter().flat_map(|(sign, stems)| stems.iter().map(move |stem| (*sign, *stem))).collect();
+    let of: Vec<(usize, &'static str)> =
+        SIGNS.iter().enumerate().flat_map(|(sign, (_, stems))| stems.iter().map(move |stem| (sign, *stem))).collect();
     let automaton = AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::Standard)
@@ -266,13 +267,15 @@ static STEMS: LazyLock<Signs> = LazyLock::new(|| {
 
 /// A reduced user agent, looked at word by word.
 #[derive(Debug, Default)]
-struct Seen<'a> {
+pub(super) struct Seen<'a> {
     browser: bool,
+    /// Internet Explorer: what was added to it says where it came from.
+    old: bool,
     /// Words that only bots put beside the name of an engine: `compatible`, or `Mozilla` and no engine.
     posing: bool,
     contact: Option<&'a str>,
-    /// The first word with each sign, and the stem.
-    signs: Vec<(Sign, &'a str, &'static str)>,
+    /// The first word with each sign, and the stem; by the order of [`SIGNS`].
+    signs: [Option<(&'a str, &'static str)>; SIGNS.len()],
     ai: Option<&'a str>,
     user: Option<&'a str>,
     search_bot: Option<&'a str>,
@@ -280,37 +283,34 @@ struct Seen<'a> {
     first: Option<&'a str>,
 }
 
-/// What the AI agents' ways of naming say about a reduced user agent.
-pub(super) fn as_ai(reduced: &str) -> Option<Named> {
-    see(reduced).as_ai()
-}
-
-/// What kind of machine a reduced user agent names; none if it is a browser's.
-pub(super) fn as_machine(reduced: &str) -> Option<Named> {
-    see(reduced).as_machine()
-}
-
-fn see(reduced: &str) -> Seen<'_> {
-    let mut seen = Seen::default();
-    let mut only_mozilla = false;
-    for word in reduced.split([';', ' ']).filter(|word| !word.is_empty()) {
-        match words::word(word) {
-            Some(Word::Browser(Browser::Mozilla)) => only_mozilla = true,
-            Some(Word::Browser(_)) => seen.browser = true,
-            Some(Word::Compatible) => seen.posing = true,
-            Some(_) => {}
-            None => seen.word(word),
-        }
-    }
-    seen.posing |= only_mozilla && !seen.browser;
-    seen
-}
-
 impl<'a> Seen<'a> {
+    /// Looks at a reduced user agent.
+    pub(super) fn of(reduced: &'a str) -> Self {
+        let mut seen = Self::default();
+        let mut only_mozilla = false;
+        for word in reduced.split([';', ' ']).filter(|word| !word.is_empty()) {
+            match words::word(word) {
+                Some(Word::Browser(Browser::Mozilla)) => only_mozilla = true,
+                Some(Word::Browser(browser)) => {
+                    seen.browser = true;
+                    seen.old |= browser == Browser::InternetExplorer;
+                }
+                Some(Word::Compatible) => seen.posing = true,
+                Some(_) => {}
+                None => seen.word(word),
+            }
+        }
+        seen.posing |= only_mozilla && !seen.browser;
+        seen.stems(reduced);
+        if seen.user.is_none() {
+            seen.user = seen.ai.filter(|word| word.ends_with("User"));
+        }
+        seen
+    }
+
     fn word(&mut self, word: &'a str) {
         if let Some(host) = word.strip_prefix('+') {
-            // Embedded in old browsers, and never a bot.
-            if host != "bsalsa.com" {
+            if !(self.old && host == "bsalsa.com") {
                 self.contact.get_or_insert(word);
             }
             if host.ends_with(".ai") {
@@ -319,17 +319,8 @@ impl<'a> Seen<'a> {
             return;
         }
         self.first.get_or_insert(word);
-        if words::is_cubot(word) {
-            return;
-        }
-        for found in STEMS.automaton.find_overlapping_iter(word) {
-            let Some(&(sign, stem)) = STEMS.of.get(found.pattern().as_usize()) else { continue };
-            if sign == Sign::Ai {
-                self.ai.get_or_insert(word);
-            }
-            if !self.signs.iter().any(|(known, ..)| *known == sign) {
-                self.signs.push((sign, word, stem));
-            }
+        if is_domain(word) && !self.old {
+            self.contact.get_or_insert(word);
         }
         if words::says_ai(word) || word.ends_with(".ai") {
             self.ai.get_or_insert(word);
@@ -340,27 +331,57 @@ impl<'a> Seen<'a> {
                 .and_then(|at| word.get(at..))
                 .is_some_and(|last| last.eq_ignore_ascii_case(end))
         };
-        if ends("-user") || ends("_user") || (word.ends_with("User") && self.ai == Some(word)) {
+        if ends("-user") {
             self.user.get_or_insert(word);
         }
-        if ends("-searchbot") || ends("_searchbot") {
+        if ends("-searchbot") {
             self.search_bot.get_or_insert(word);
         }
-        if ends("agent") {
+        if ends("agent") && !self.old {
             self.agent.get_or_insert(word);
         }
     }
 
+    /// Looks for all stems in one pass.
+    fn stems(&mut self, reduced: &'a str) {
+        let bytes = reduced.as_bytes();
+        for found in STEMS.automaton.find_overlapping_iter(reduced) {
+            let Some(&(sign, stem)) = STEMS.of.get(found.pattern().as_usize()) else { continue };
+            if self.signs[sign].is_some() {
+                continue;
+            }
+            let begin = bytes[..found.start()].iter().rposition(|byte| *byte == b' ').map_or(0, |at| at + 1);
+            let end = bytes[found.end()..].iter().position(|byte| matches!(byte, b' ' | b';'));
+            let word = &reduced[begin..end.map_or(reduced.len(), |end| found.end() + end)];
+            if word.starts_with('+') || words::is_cubot(word) || words::word(word).is_some() {
+                continue;
+            }
+            self.signs[sign] = Some((word, stem));
+            if SIGNS[sign].0 == Sign::Ai && self.ai.is_none_or(|ai| ai.starts_with('+')) {
+                self.ai = Some(word);
+            }
+        }
+    }
+
     fn sign(&self, wanted: Sign) -> Option<(&'a str, &'static str)> {
-        self.signs.iter().find(|(sign, ..)| *sign == wanted).map(|&(_, word, stem)| (word, stem))
+        SIGNS.iter().zip(&self.signs).find(|((sign, _), _)| *sign == wanted).and_then(|(_, found)| *found)
+    }
+
+    /// The first of the signs for which `class` has one.
+    fn any(&self, class: impl Fn(Sign) -> Option<Class>) -> Option<(Class, &'a str, &'static str)> {
+        SIGNS.iter().zip(&self.signs).find_map(|((sign, _), found)| {
+            let (word, stem) = (*found)?;
+            class(*sign).map(|class| (class, word, stem))
+        })
     }
 
     /// Whether it could be a browser with some names added: an app that shows pages.
-    fn may_be_browser(&self) -> bool {
+    pub(super) fn may_be_browser(&self) -> bool {
         self.browser && !self.posing && self.contact.is_none()
     }
 
-    fn as_ai(&self) -> Option<Named> {
+    /// What the AI agents' ways of naming say.
+    pub(super) fn as_ai(&self) -> Option<Named> {
         let named = |class, word: &str, rule| Some(Named { class, word: word.to_owned(), rule });
         if let Some(word) = self.user {
             return named(Class::Assistant, word, "*-User");
@@ -386,20 +407,20 @@ impl<'a> Seen<'a> {
         }
         // An address that ends in .ai alone is a weak sign: what it does must say crawler.
         let says_so = !ai.starts_with('+') || crawls.is_some();
-        let other = self.signs.iter().any(|(sign, ..)| matches!(sign, Sign::Strong(_)));
+        let other = self.any(strong).is_some();
         if says_so && !other { named(Class::TrainingCrawler, word, "ai+crawler") } else { None }
     }
 
-    fn as_machine(&self) -> Option<Named> {
+    /// What kind of machine it names; none if it is a browser's.
+    pub(super) fn as_machine(&self) -> Option<Named> {
         let named = |class, word: &str, rule| Some(Named { class, word: word.to_owned(), rule });
         let is_browser = self.may_be_browser();
-        let strong = self.signs.iter().find_map(|&(sign, word, stem)| match sign {
-            Sign::Strong(class) => Some((class, word, stem)),
-            _ => None,
-        });
         let crawls = self.sign(Sign::Crawls);
-        if let Some((class, word, stem)) = strong {
+        if let Some((class, word, stem)) = self.any(strong) {
             return named(class, word, stem);
+        }
+        if let Some(word) = self.agent {
+            return named(Class::OtherBot, word, "agent");
         }
         if let Some((word, stem)) = self.sign(Sign::Driven) {
             return named(Class::OtherBot, word, stem);
@@ -407,11 +428,7 @@ impl<'a> Seen<'a> {
         if is_browser && crawls.is_none() {
             return None;
         }
-        let weak = self.signs.iter().find_map(|&(sign, word, stem)| match sign {
-            Sign::Weak(class) => Some((class, word, stem)),
-            _ => None,
-        });
-        if let Some((class, word, stem)) = weak {
+        if let Some((class, word, stem)) = self.any(weak) {
             return named(class, word, stem);
         }
         if let Some((word, stem)) = crawls {
@@ -432,4 +449,20 @@ impl<'a> Seen<'a> {
             rule: "no-browser",
         })
     }
+}
+
+fn strong(sign: Sign) -> Option<Class> {
+    if let Sign::Strong(class) = sign { Some(class) } else { None }
+}
+
+fn weak(sign: Sign) -> Option<Class> {
+    if let Sign::Weak(class) = sign { Some(class) } else { None }
+}
+
+/// A name that is an address: `PrintFriendly.com`. Browsers have none.
+fn is_domain(word: &str) -> bool {
+    word.rsplit_once('.').is_some_and(|(name, end)| {
+        name.len() >= 2
+            && matches!(end, "com" | "org" | "io" | "ai" | "co" | "de" | "fr" | "nl" | "uk" | "eu" | "info" | "dev")
+    })
 }

@@ -4,6 +4,8 @@
 //! devices, languages, e-mail addresses, paths of addresses, numbers and ids. A user agent that is reduced stays as it
 //! is when it is reduced again, so the verdict on what was kept is the verdict on what was sent.
 
+use std::borrow::Cow;
+
 use super::words::{self, Browser, Word};
 
 /// The most that is kept, in bytes.
@@ -13,11 +15,23 @@ const MAX_WORD: usize = 40;
 
 /// Reduces `user_agent`: `Chrome`, `Safari mobile`, `curl`, `AppleWebKit compatible; GPTBot; +openai.com`.
 pub fn reduce(user_agent: &str) -> String {
+    if is_plain_browser(user_agent) {
+        return user_agent.to_owned();
+    }
     let mut kept = Kept::default();
-    for segment in Segments::of(user_agent) {
+    // Logs in the format of IIS write spaces as pluses.
+    let is_iis = memchr::memchr(b' ', user_agent.as_bytes()).is_none() && user_agent.contains("+(");
+    let spaced = is_iis.then(|| user_agent.replace('+', " "));
+    for segment in Segments::of(spaced.as_deref().unwrap_or(user_agent)) {
         kept.segment(&segment);
     }
     kept.text()
+}
+
+/// Whether it is what is kept of a browser and nothing else: what most user agents are reduced to.
+pub(super) fn is_plain_browser(user_agent: &str) -> bool {
+    let name = user_agent.strip_suffix(" mobile").unwrap_or(user_agent);
+    name.len() <= 14 && !matches!(name, "Mozilla") && Browser::ALL.iter().any(|browser| browser.as_str() == name)
 }
 
 /// Where a segment stands.
@@ -55,8 +69,7 @@ impl<'a> Segments<'a> {
             return Place::Open;
         }
         let first = text.split_ascii_whitespace().next().unwrap_or_default();
-        let name = first.split(['/', ':']).next().unwrap_or_default();
-        let place = match (self.comment, words::word(name)) {
+        let place = match (self.comment, words::word(split_version(first).0)) {
             (_, Some(Word::Compatible)) => Place::Named,
             (Some(place), _) => place,
             (None, Some(_)) => Place::Platform,
@@ -75,9 +88,10 @@ impl<'a> Iterator for Segments<'a> {
             if self.rest.is_empty() {
                 return None;
             }
-            let end = self.rest.find(['(', ')', '[', ']', '{', '}', ';', ',', '"']).unwrap_or(self.rest.len());
+            let ends = |byte: &u8| matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b';' | b',' | b'"');
+            let end = self.rest.bytes().position(|byte| ends(&byte)).unwrap_or(self.rest.len());
             let (text, rest) = self.rest.split_at(end);
-            let text = text.trim();
+            let text = text.trim_ascii();
             let found = (!text.is_empty()).then(|| Segment { text, place: self.place(text) });
             match rest.as_bytes().first() {
                 Some(b'(' | b'[' | b'{') => {
@@ -103,74 +117,86 @@ struct Kept {
     browsers: u16,
     mobile: bool,
     compatible: bool,
+    /// A browser said that it is compatible, as old ones do; said by others it is a sign of a bot.
+    vouched: bool,
     text: String,
-    /// Where a segment begins in `text`, and whether a machine might call itself so.
-    segments: Vec<(usize, bool)>,
+    /// Where each segment begins in `text`.
+    segments: Vec<usize>,
 }
 
 impl Kept {
     fn segment(&mut self, segment: &Segment<'_>) {
+        // `SM-G991B Build/TP1A`: a device.
+        if segment.place == Place::Platform && segment.text.contains(" Build/") {
+            return;
+        }
         let start = self.text.len();
-        let mut telling = false;
-        for raw in segment.text.split(|char: char| char.is_whitespace() || char == '%') {
-            telling |= self.word(raw, segment.place, start);
+        for raw in segment.text.split([' ', '\t', '%']) {
+            self.word(raw, segment.place, start);
         }
         if self.text.len() > start {
-            self.segments.push((start, telling));
+            self.segments.push(start);
         }
     }
 
-    /// Keeps what is to be kept of a word, and says whether a machine might call itself so.
-    fn word(&mut self, raw: &str, place: Place, start: usize) -> bool {
-        if raw.is_empty() {
-            return false;
+    /// Keeps what is to be kept of a word.
+    fn word(&mut self, raw: &str, place: Place, start: usize) {
+        let (name, detail) = split_version(raw);
+        if raw.is_empty() || self.says(name, place) {
+            return;
         }
         if let Some(contact) = contact(raw) {
             self.push(&contact, start);
-            return true;
+            return;
         }
-        let (name, detail) = match raw.find(['/', ':', '=']) {
-            Some(at) => (&raw[..at], &raw[at + 1..]),
-            None => (raw, ""),
-        };
-        match words::word(name) {
-            Some(Word::Browser(browser)) => {
-                self.browsers |= browser.bit();
-                return false;
-            }
-            Some(Word::Mobile) => {
-                self.mobile = true;
-                return false;
-            }
-            Some(Word::Compatible) => {
-                self.compatible = true;
-                return false;
-            }
-            Some(Word::Noise) => return false,
-            None => {}
+        let begins_with_digit = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
+        // What is neither an address nor a version may be a person.
+        if raw.split_once('@').is_some_and(|(_, after)| !begins_with_digit(after)) {
+            return;
         }
-        let telling = self.name(name, place, start);
+        let place = if place == Place::Comment && begins_with_digit(detail) { Place::Named } else { place };
+        self.name(name, place, start);
         // `Coding-Agent/claude-code`: what stands for a version can be a name.
         let detail = detail.split('/').next().unwrap_or_default();
         let named = detail.len() >= 3 && detail.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
-        telling | (named && words::word(detail).is_none() && self.name(detail, place, start))
+        if named && !self.says(detail, place) {
+            self.name(detail, place, start);
+        }
     }
 
-    fn name(&mut self, name: &str, place: Place, start: usize) -> bool {
-        let Some(name) = clean(name) else { return false };
-        if words::word(&name).is_some() {
-            return false;
+    /// Takes note of a word of browsers.
+    fn says(&mut self, name: &str, place: Place) -> bool {
+        match words::word(name) {
+            Some(Word::Browser(browser)) => {
+                self.browsers |= browser.bit();
+                let is_engine = matches!(browser, Browser::WebKit | Browser::Gecko | Browser::Mozilla);
+                self.vouched |= place == Place::Named && !is_engine;
+            }
+            Some(Word::Mobile) => self.mobile = true,
+            Some(Word::Compatible) => self.compatible = true,
+            Some(Word::Noise) => {}
+            None => return false,
         }
-        let telling = words::names_a_machine(&name) || words::says_ai(&name);
+        true
+    }
+
+    fn name(&mut self, name: &str, place: Place, start: usize) {
+        // Versions, and most of what is said about devices.
+        if !name.bytes().any(|byte| byte.is_ascii_alphabetic()) || (place == Place::Platform && name.len() < 3) {
+            return;
+        }
+        let Some(name) = clean(name) else { return };
+        if self.says(&name, place) {
+            return;
+        }
         let keep = match place {
             Place::Open | Place::Named => true,
-            Place::Platform => telling,
-            Place::Comment => telling || is_composed(&name),
+            Place::Platform => tells(&name),
+            Place::Comment => tells(&name) || is_composed(&name),
         };
         if keep {
             self.push(&name, start);
         }
-        keep && telling
     }
 
     fn push(&mut self, word: &str, start: usize) {
@@ -183,25 +209,25 @@ impl Kept {
     /// The kind of browser, and the segments: all of them, or, if that is too much, the telling ones first.
     fn text(self) -> String {
         let mut text = self.browser();
-        let ends = self.segments.iter().skip(1).map(|(start, _)| *start).chain([self.text.len()]);
-        let segments: Vec<(&str, bool)> = self
-            .segments
-            .iter()
-            .zip(ends)
-            .map(|(&(start, telling), end)| (self.text.get(start..end).unwrap_or_default(), telling))
-            .collect();
+        if self.segments.is_empty() {
+            return text;
+        }
+        let ends = self.segments.iter().skip(1).copied().chain([self.text.len()]);
+        let segments: Vec<&str> =
+            self.segments.iter().zip(ends).map(|(&start, end)| self.text.get(start..end).unwrap_or_default()).collect();
+        let whole = self.text.len() + 2 * segments.len() + text.len() <= MAX_REDUCED;
         let mut room = MAX_REDUCED.saturating_sub(text.len());
-        let mut chosen = vec![false; segments.len()];
+        let mut chosen = [false; MAX_REDUCED];
         for wanted in [true, false] {
-            for (at, (segment, telling)) in segments.iter().enumerate() {
-                let repeated = segments[..at].iter().any(|(earlier, _)| earlier == segment);
-                if *telling == wanted && !repeated && segment.len() + 2 <= room {
+            for (at, segment) in segments.iter().enumerate().take(MAX_REDUCED) {
+                let takes = !chosen[at] && (whole || tells_any(segment) == wanted) && segment.len() + 2 <= room;
+                if takes && !segments[..at].contains(segment) {
                     room -= segment.len() + 2;
                     chosen[at] = true;
                 }
             }
         }
-        for ((segment, _), _) in segments.iter().zip(&chosen).filter(|(_, chosen)| **chosen) {
+        for (segment, _) in segments.iter().zip(chosen).filter(|(_, chosen)| *chosen) {
             if !text.is_empty() {
                 text.push_str("; ");
             }
@@ -218,19 +244,43 @@ impl Kept {
         if self.mobile {
             text.push_str(" mobile");
         }
-        // Old browsers call themselves compatible; said by others it is a sign of a bot.
-        if self.compatible && browser != Browser::InternetExplorer {
+        if self.compatible && !self.vouched {
             text.push_str(" compatible");
         }
         text
     }
 }
 
+/// `GPTBot/1.2` in two. Two colons are part of a name, as Perl writes it.
+fn split_version(word: &str) -> (&str, &str) {
+    let bytes = word.as_bytes();
+    let end = (0..bytes.len()).find(|&at| match bytes[at] {
+        b'/' | b'=' | b'@' => true,
+        b':' => bytes.get(at + 1) != Some(&b':') && (at == 0 || bytes[at - 1] != b':'),
+        _ => false,
+    });
+    end.map_or((word, ""), |at| (&word[..at], &word[at + 1..]))
+}
+
+/// Whether a machine might call itself so.
+fn tells(name: &str) -> bool {
+    words::names_a_machine(name) || words::says_ai(name)
+}
+
+fn tells_any(segment: &str) -> bool {
+    segment.split(' ').any(|word| word.starts_with('+') || tells(word))
+}
+
 /// The address at which the operator of a bot can be reached: only its host, and of an e-mail address nothing.
 fn contact(raw: &str) -> Option<String> {
+    let may_be =
+        raw.bytes().any(|byte| matches!(byte, b'@' | b':' | b'+')) || raw.len() > 4 && raw[..].starts_with(['w', 'W']);
+    if !may_be {
+        return None;
+    }
     let bare = raw.trim_matches(|char: char| "+-<>'`*|\\".contains(char));
-    if bare.contains('@') || bare.to_ascii_lowercase().starts_with("mailto:") || raw == "+mail" {
-        return (bare.len() > 1).then(|| "+mail".to_owned());
+    if is_mail(bare) || raw == "+mail" {
+        return Some("+mail".to_owned());
     }
     let lower = bare.to_ascii_lowercase();
     let host = match lower.split_once("://") {
@@ -241,10 +291,18 @@ fn contact(raw: &str) -> Option<String> {
         None => return None,
     };
     let host = host.split(['/', ':', '?', '#']).next().unwrap_or_default();
-    let host: String = host.trim_start_matches("www.").chars().filter(|char| is_host(*char)).take(MAX_WORD).collect();
+    let host: String = host.chars().filter(|char| is_host(*char)).take(MAX_WORD).collect();
+    let host = host.trim_start_matches("www.").trim_matches(['.', '-']);
     let digits = host.bytes().filter(u8::is_ascii_digit).count();
     let named = host.contains('.') && digits < 5 && host.bytes().any(|byte| byte.is_ascii_alphabetic());
-    Some(if named { format!("+{}", host.trim_matches(['.', '-'])) } else { "+link".to_owned() })
+    Some(if named { format!("+{host}") } else { "+link".to_owned() })
+}
+
+/// `bots@example.com`; not `android@150.0`, which is a version.
+fn is_mail(word: &str) -> bool {
+    let host = word.split_once('@').and_then(|(_, host)| host.rsplit_once('.'));
+    host.is_some_and(|(_, end)| end.starts_with(|first: char| first.is_alphabetic()))
+        || word.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("mailto:"))
 }
 
 fn is_host(char: char) -> bool {
@@ -252,39 +310,49 @@ fn is_host(char: char) -> bool {
 }
 
 /// A name without the version at its end; none if nothing is left, or if it is an id.
-fn clean(name: &str) -> Option<String> {
-    let mut name: String =
-        name.chars().filter(|char| char.is_ascii_alphanumeric() || "-_.!*&".contains(*char)).collect();
+fn clean(name: &str) -> Option<Cow<'_, str>> {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'!' | b'*' | b'&');
+    if name.bytes().all(allowed) {
+        return trimmed(name).map(Cow::Borrowed);
+    }
+    let plain: String = name.chars().filter(|char| char.is_ascii() && allowed(*char as u8)).collect();
+    trimmed(&plain).map(|name| Cow::Owned(name.to_owned()))
+}
+
+/// The same for a name of plain letters: trimmed until nothing more can be.
+fn trimmed(mut name: &str) -> Option<&str> {
     loop {
-        let end = name.trim_end_matches(|char: char| char.is_ascii_digit() || "-_.*&".contains(char)).len();
-        let without = name.get(..end).unwrap_or_default();
-        // `Bot-v2`: the letter belongs to the version.
-        let without = match without.as_bytes() {
-            [.., b'-' | b'_' | b'.', b'v' | b'V'] if end < name.len() => &without[..without.len() - 2],
-            _ => without,
-        };
+        let cut = name.get(..MAX_WORD).unwrap_or(name);
+        let without = without_version(cut).trim_start_matches(['-', '_', '.', '*', '&', '!']);
         if without.len() == name.len() {
             break;
         }
-        name.truncate(without.len());
+        name = without;
     }
-    let name = name.trim_start_matches(['-', '_', '.', '*', '&', '!']);
     let letters = name.bytes().filter(u8::is_ascii_alphabetic).count();
-    let digits = name.bytes().filter(u8::is_ascii_digit).count();
-    let is_version = letters == 0 || matches!(name, "v" | "V" | "rv");
-    let is_id = digits >= 5
-        || (name.len() >= 12 && digits > 0 && name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-'));
-    if is_version || is_id || (name.len() >= 20 && digits >= 3) {
-        return None;
-    }
-    let cut = name.get(..MAX_WORD).unwrap_or(name);
-    // What is cut off can leave an end that is itself cut the next time.
-    if cut.len() < name.len() { clean(cut) } else { Some(cut.to_owned()) }
+    let digits = name.len() - name.bytes().filter(|byte| !byte.is_ascii_digit()).count();
+    let counts = name.strip_prefix(['v', 'V']).unwrap_or(name).starts_with(|first: char| first.is_ascii_digit());
+    let is_version = letters == 0 || matches!(name, "v" | "V") || (counts && name.contains('.'));
+    let is_hex = || name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    let is_id = digits >= 5 || (name.len() >= 20 && digits >= 3) || (name.len() >= 12 && digits > 0 && is_hex());
+    (!is_version && !is_id).then_some(name)
 }
 
-/// Names of products are composed (`claude-code`, `HTTPClient`); names of people and words of a sentence are not.
+fn without_version(name: &str) -> &str {
+    let end =
+        name.trim_end_matches(|char: char| char.is_ascii_digit() || matches!(char, '-' | '_' | '.' | '*' | '&')).len();
+    match name.as_bytes().get(..end) {
+        // `Bot-v2`: the letter belongs to the version.
+        Some([.., b'-' | b'_' | b'.', b'v' | b'V']) if end < name.len() => &name[..end - 2],
+        _ => &name[..end],
+    }
+}
+
+/// Names of products are composed (`claude-code`, `HTTPClient`); names of people, of devices (`SM-S926U`), of languages
+/// (`en_US`) and the words of a sentence are not.
 fn is_composed(name: &str) -> bool {
     let bytes = name.as_bytes();
-    bytes.iter().any(|byte| matches!(byte, b'-' | b'_' | b'.'))
-        || bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
+    let is_plain = bytes.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_' | b'.'));
+    let is_joined = bytes.iter().any(|byte| matches!(byte, b'-' | b'_' | b'.')) && bytes.len() > 5;
+    is_plain && (is_joined || bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()))
 }

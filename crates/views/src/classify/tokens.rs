@@ -40,7 +40,9 @@ impl Tokens {
         for found in self.automaton.find_overlapping_iter(user_agent) {
             let before = found.start().checked_sub(1).and_then(|at| bytes.get(at));
             let is_word = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
-            if is_word(before) || is_word(bytes.get(found.end())) || is_host(bytes, found.start()) {
+            // `python-httpx` is not httpx, but `Googlebot-Image` is Googlebot.
+            let is_end = before.is_some_and(|byte| matches!(byte, b'-' | b'_')) || is_word(before);
+            if is_end || is_word(bytes.get(found.end())) || is_host(bytes, found.start()) {
                 continue;
             }
             let Some(&(agent, rank)) = self.patterns.get(found.pattern().as_usize()) else { continue };

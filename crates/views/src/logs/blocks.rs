@@ -94,9 +94,12 @@ impl<R: Read> Blocks<R> {
 
     /// The next lines, none at the end. `buffer` is used for them.
     pub(super) fn next(&mut self, mut buffer: Vec<u8>) -> io::Result<Option<Block>> {
-        buffer.clear();
-        buffer.append(&mut self.rest);
-        let mut ended = self.fill(&mut buffer);
+        // What is in it stays until it is written over: clearing and filling it with zeros would cost more than reading.
+        let start = self.rest.len();
+        buffer.resize(BLOCK.max(start), 0);
+        buffer[..start].copy_from_slice(&self.rest);
+        self.rest.clear();
+        let mut ended = self.fill(&mut buffer, start);
         if self.skips && !self.skip(&mut buffer, &mut ended)? {
             return Ok(None);
         }
@@ -121,15 +124,20 @@ impl<R: Read> Blocks<R> {
         Block { bytes, end: self.position.clone(), open }
     }
 
-    /// Reads until the buffer is full; says whether the log ended.
-    fn fill(&mut self, buffer: &mut Vec<u8>) -> bool {
-        let room = BLOCK.saturating_sub(buffer.len());
-        if self.trouble.is_none()
-            && let Err(error) = (&mut self.input).take(room as u64).read_to_end(buffer)
-        {
-            self.trouble = Some(error);
+    /// Reads from `start` on until the buffer is full, and cuts it where the log ended; says whether it did.
+    fn fill(&mut self, buffer: &mut Vec<u8>, start: usize) -> bool {
+        let mut length = start;
+        while length < buffer.len() && self.trouble.is_none() {
+            match self.input.read(&mut buffer[length..]) {
+                Ok(0) => break,
+                Ok(more) => length += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => self.trouble = Some(error),
+            }
         }
-        buffer.len() < BLOCK
+        let ended = length < buffer.len();
+        buffer.truncate(length);
+        ended
     }
 
     /// Passes over the rest of a line that was read before. Says whether something is left.
@@ -142,11 +150,11 @@ impl<R: Read> Blocks<R> {
                 return Ok(true);
             }
             self.position.pass(buffer);
-            buffer.clear();
             if *ended {
                 return self.trouble.take().map_or(Ok(false), Err);
             }
-            *ended = self.fill(buffer);
+            buffer.resize(BLOCK, 0);
+            *ended = self.fill(buffer, 0);
         }
     }
 
@@ -156,8 +164,8 @@ impl<R: Read> Blocks<R> {
         line.truncate(MAX_LINE + 1);
         let mut more = Vec::new();
         loop {
-            more.clear();
-            let ended = self.fill(&mut more);
+            more.resize(BLOCK, 0);
+            let ended = self.fill(&mut more, 0);
             if let Some(end) = memchr(b'\n', &more) {
                 self.position.pass(&more[..=end]);
                 self.rest.extend_from_slice(&more[end + 1..]);

@@ -27,12 +27,16 @@ fn entry(line: &[u8], shape: Shape) -> Option<Entry<'_>> {
         if shape.vhost { split(line, b' ').map(|(host, rest)| (Some(host), rest))? } else { (None, line) };
     let (ip, rest) = split(rest, b' ')?;
     // The user may be called anything; the time is known by its bracket.
-    let (_, rest) = split(rest, b'[')?;
-    let (at, rest) = split(rest, b']')?;
-    let rest = rest.strip_prefix(b" \"")?;
+    let rest = match rest.strip_prefix(b"- - [") {
+        Some(rest) => rest,
+        None => &rest[memchr(b'[', rest)? + 1..],
+    };
+    let (at, rest) = rest.split_at_checked(time::COMMON)?;
+    let rest = rest.strip_prefix(b"] \"")?;
     let end = text::closing_quote(rest)?;
     let (request, rest) = (&rest[..end], rest[end + 1..].strip_prefix(b" ")?);
-    let (status, rest) = split(rest, b' ')?;
+    let (status, rest) = rest.split_at_checked(3)?;
+    let rest = rest.strip_prefix(b" ")?;
     let mut entry = Entry {
         at: time::common(at)?,
         status: Some(text::status(status)?),
@@ -41,18 +45,35 @@ fn entry(line: &[u8], shape: Shape) -> Option<Entry<'_>> {
         ..Entry::default()
     };
     entry.asked_for(request);
-    let bytes = memchr(b' ', rest).unwrap_or(rest.len());
-    if !is_size(&rest[..bytes]) {
+    let rest = behind_size(rest)?;
+    if shape.agent {
+        entry.user_agent = user_agent(rest)?;
+    } else if !rest.is_empty() && !rest.starts_with(b" ") {
         return None;
     }
-    if shape.agent {
-        let rest = rest[bytes..].strip_prefix(b" \"")?;
-        let referrer = text::closing_quote(rest)?;
-        let rest = rest[referrer + 1..].strip_prefix(b" \"")?;
-        let user_agent = &rest[..text::closing_quote(rest)?];
-        entry.user_agent = text::given(user_agent).map_or(Cow::Borrowed(""), |raw| text::lossy(text::unescaped(raw)));
-    }
     Some(entry)
+}
+
+/// What stands behind the referrer.
+fn user_agent(rest: &[u8]) -> Option<Cow<'_, str>> {
+    let rest = match rest.strip_prefix(b" \"-\" \"") {
+        Some(rest) => rest,
+        None => {
+            let rest = rest.strip_prefix(b" \"")?;
+            rest[text::closing_quote(rest)? + 1..].strip_prefix(b" \"")?
+        }
+    };
+    let raw = &rest[..text::closing_quote(rest)?];
+    Some(text::given(raw).map_or(Cow::Borrowed(""), |raw| text::lossy(text::unescaped(raw))))
+}
+
+/// The size of the answer is a number, or `-`.
+fn behind_size(rest: &[u8]) -> Option<&[u8]> {
+    if let Some(rest) = rest.strip_prefix(b"-") {
+        return Some(rest);
+    }
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    (digits > 0).then(|| &rest[digits..])
 }
 
 impl<'a> Entry<'a> {
@@ -70,12 +91,9 @@ impl<'a> Entry<'a> {
     }
 }
 
-fn is_size(text: &[u8]) -> bool {
-    text == b"-" || (!text.is_empty() && text.iter().all(u8::is_ascii_digit))
-}
-
 fn split(text: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
-    let place = memchr(at, text)?;
+    // Near by: not worth the start of a search.
+    let place = text.iter().position(|&byte| byte == at)?;
     Some((&text[..place], &text[place + 1..]))
 }
 

@@ -42,9 +42,6 @@ enum What {
     Anything,
 }
 
-/// The width of `10/Oct/2024:13:55:36 +0200`.
-const TIME_LOCAL: usize = 26;
-
 /// Why a format string cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
@@ -154,7 +151,7 @@ impl Template {
 impl Field {
     fn end(&self, rest: &[u8]) -> Option<usize> {
         if self.what == What::TimeLocal {
-            return (rest.len() >= TIME_LOCAL).then_some(TIME_LOCAL);
+            return (rest.len() >= time::COMMON).then_some(time::COMMON);
         }
         match self.until.as_slice() {
             [] => Some(rest.len()),

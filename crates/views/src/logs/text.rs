@@ -92,7 +92,8 @@ fn hex_pair(text: &[u8]) -> Option<u8> {
 /// Text, whatever it was; what is no UTF-8 is shown as such.
 pub(super) fn lossy(raw: Cow<'_, [u8]>) -> Cow<'_, str> {
     match raw {
-        Cow::Borrowed(raw) => String::from_utf8_lossy(raw),
+        // The check for plain text is many times faster than the search for where it ends.
+        Cow::Borrowed(raw) => std::str::from_utf8(raw).map_or_else(|_| String::from_utf8_lossy(raw), Cow::Borrowed),
         Cow::Owned(raw) => Cow::Owned(match String::from_utf8(raw) {
             Ok(text) => text,
             Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
@@ -135,12 +136,38 @@ pub(super) fn given(raw: &[u8]) -> Option<&[u8]> {
 
 /// An address, with or without a port, or the first of a list of them.
 pub(super) fn address(raw: &[u8]) -> Option<IpAddr> {
+    if let Some(plain) = ipv4(raw) {
+        return Some(plain);
+    }
     let first = &raw[..memchr(b',', raw).unwrap_or(raw.len())];
     let text = std::str::from_utf8(first.trim_ascii()).ok()?;
     if let Ok(address) = text.parse() {
         return Some(address);
     }
     text.parse::<std::net::SocketAddr>().ok().map(|with_port| with_port.ip())
+}
+
+/// What nearly all lines have, faster than the standard library does it; none sends the rest there.
+fn ipv4(raw: &[u8]) -> Option<IpAddr> {
+    let (mut octets, mut at, mut value, mut digits) = ([0u8; 4], 0, 0u16, 0);
+    for &byte in raw {
+        match byte {
+            b'0'..=b'9' if digits < 3 && !(digits > 0 && value == 0) => {
+                value = value * 10 + u16::from(byte - b'0');
+                digits += 1;
+            }
+            b'.' if digits > 0 && at < 3 => {
+                octets[at] = u8::try_from(value).ok()?;
+                (at, value, digits) = (at + 1, 0, 0);
+            }
+            _ => return None,
+        }
+    }
+    if at != 3 || digits == 0 {
+        return None;
+    }
+    octets[3] = u8::try_from(value).ok()?;
+    Some(IpAddr::from(octets))
 }
 
 /// A status: three digits.
@@ -151,16 +178,27 @@ pub(super) fn status(raw: &[u8]) -> Option<u16> {
 
 /// The method and the target of `GET /path HTTP/1.1`; none if it is not of that form.
 pub(super) fn request(raw: &[u8]) -> Option<(&[u8], &[u8])> {
+    if let Some(target) = raw.strip_prefix(b"GET ") {
+        return target_of(target).map(|target| (&b"GET"[..], target));
+    }
     let space = memchr(b' ', raw)?;
     let (method, rest) = (&raw[..space], &raw[space + 1..]);
     if method.is_empty() || !method.iter().all(|byte| byte.is_ascii_alphabetic() || b"-_".contains(byte)) {
         return None;
     }
-    let target = match memchr::memrchr(b' ', rest) {
-        Some(last) if rest[last + 1..].starts_with(b"HTTP/") => &rest[..last],
-        _ => rest,
+    target_of(rest).map(|target| (method, target))
+}
+
+/// The target without the protocol behind it.
+fn target_of(rest: &[u8]) -> Option<&[u8]> {
+    let target = match rest.len().checked_sub(9).and_then(|at| rest.split_at_checked(at)) {
+        Some((target, [b' ', b'H', b'T', b'T', b'P', b'/', _, b'.', _])) => target,
+        _ => match memchr::memrchr(b' ', rest) {
+            Some(last) if rest[last + 1..].starts_with(b"HTTP/") => &rest[..last],
+            _ => rest,
+        },
     };
-    (!target.is_empty()).then_some((method, target))
+    (!target.is_empty()).then_some(target)
 }
 
 /// Whether the value of a `Sec-Purpose`, `Purpose` or `X-Moz` header says that the browser only fetched ahead.
@@ -226,6 +264,13 @@ mod tests {
         assert_eq!(address(b"2001:db8::1"), "2001:db8::1".parse().ok());
         assert_eq!(address(b"192.0.2.1, 198.51.100.2"), "192.0.2.1".parse().ok());
         assert_eq!(address(b"example.com"), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_fast_way_reads_addresses_as_the_slow_one(text in "([0-9]{1,4}\\.){2,4}[0-9]{0,3}|[0-9.a]{0,16}") {
+            proptest::prop_assert_eq!(ipv4(text.as_bytes()), text.parse::<std::net::Ipv4Addr>().ok().map(IpAddr::from));
+        }
     }
 
     #[test]

@@ -3,6 +3,9 @@
 /// The latest epoch that is still in seconds; what is larger counts milliseconds, microseconds or nanoseconds.
 const MOST_SECONDS: f64 = 1e11;
 
+/// The width of what [`common`] reads.
+pub(super) const COMMON: usize = 26;
+
 /// `10/Oct/2024:13:55:36 +0200`, as nginx and Apache write it between brackets.
 pub(super) fn common(text: &[u8]) -> Option<i64> {
     let &[
@@ -127,9 +130,21 @@ fn zone(sign: u8, hours: [u8; 2], minutes: [u8; 2]) -> Option<i64> {
 }
 
 fn month(name: [u8; 3]) -> Option<i64> {
-    const NAMES: [&[u8; 3]; 12] =
-        [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
-    NAMES.iter().zip(1..).find_map(|(known, number)| (**known == name).then_some(number))
+    Some(match &name {
+        b"Jan" => 1,
+        b"Feb" => 2,
+        b"Mar" => 3,
+        b"Apr" => 4,
+        b"May" => 5,
+        b"Jun" => 6,
+        b"Jul" => 7,
+        b"Aug" => 8,
+        b"Sep" => 9,
+        b"Oct" => 10,
+        b"Nov" => 11,
+        b"Dec" => 12,
+        _ => return None,
+    })
 }
 
 /// Days since 1970-01-01 of a date of the Gregorian calendar; years begin in March, so that the leap day is the last.

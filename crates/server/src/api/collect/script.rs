@@ -1,5 +1,7 @@
 //! The script for browsers.
 
+use std::sync::LazyLock;
+
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
 use axum::http::header::{
@@ -8,12 +10,17 @@ use axum::http::header::{
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 
+use sha2::{Digest, Sha256};
+
 use crate::problem::{ErrorBody, Problem};
 
 /// What is served.
 const SCRIPT: &str = include_str!("../../../assets/view.js");
-/// Changes with the program, of which the script is a part.
-const TAG: &str = concat!("\"view-", env!("CARGO_PKG_VERSION"), "\"");
+/// What its caches know it by.
+static TAG: LazyLock<HeaderValue> = LazyLock::new(|| {
+    let digest: String = Sha256::digest(SCRIPT).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    HeaderValue::from_str(&format!("\"{digest}\"")).unwrap_or(HeaderValue::from_static("\"script\""))
+});
 
 /// The script that tells of page views
 ///
@@ -31,12 +38,12 @@ pub(crate) async fn script(path: Result<Path<String>, PathRejection>, headers: H
     }
     let common = [
         (CACHE_CONTROL, HeaderValue::from_static("public, max-age=86400")),
-        (ETAG, HeaderValue::from_static(TAG)),
+        (ETAG, TAG.clone()),
         (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),
         (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("cross-origin")),
     ];
     let known = headers.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    if known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == TAG) {
+    if known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == *TAG) {
         return Ok((StatusCode::NOT_MODIFIED, common).into_response());
     }
     let text = [(CONTENT_TYPE, HeaderValue::from_static("text/javascript; charset=utf-8"))];

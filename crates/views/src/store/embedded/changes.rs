@@ -58,6 +58,7 @@ pub(super) fn remove(shared: &Shared, project: &Arc<Project>) -> Result<(), View
     state.changed();
     drop(state);
     shared.count_bytes(bytes, 0);
+    shared.note_removed(&project.id, flushed);
     work.written = None;
     old.segments.iter().for_each(|entry| drop(shared.disk.remove(&entry.file(&project.folder))));
     old.ids.iter().for_each(|entry| drop(shared.disk.remove(&entry.file(&project.folder))));

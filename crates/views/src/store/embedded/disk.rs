@@ -31,7 +31,7 @@ pub(crate) trait Disk: Send + Sync + 'static {
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Makes a folder and those above it; fine if it is there.
     fn create_folder(&self, path: &Path) -> io::Result<()>;
-    /// Removes an empty folder; fine if there is none.
+    /// Removes an empty folder.
     fn remove_folder(&self, path: &Path) -> io::Result<()>;
 }
 
@@ -72,7 +72,10 @@ impl Disk for RealDisk {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        there_or_not(fs::remove_file(path))
+        match fs::remove_file(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        }
     }
 
     fn create_folder(&self, path: &Path) -> io::Result<()> {
@@ -80,13 +83,6 @@ impl Disk for RealDisk {
     }
 
     fn remove_folder(&self, path: &Path) -> io::Result<()> {
-        there_or_not(fs::remove_dir(path))
-    }
-}
-
-fn there_or_not(result: io::Result<()>) -> io::Result<()> {
-    match result {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
+        fs::remove_dir(path)
     }
 }

@@ -228,5 +228,6 @@ pub(super) fn trim(shared: &Shared) {
             return;
         }
         shared.log.remove_first();
+        shared.bury(oldest.last);
     }
 }

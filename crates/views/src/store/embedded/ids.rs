@@ -261,7 +261,7 @@ mod tests {
         let path = folder.path().join("a");
         drop(file(folder.path(), "a", &ids(0..300)));
         let whole = std::fs::read(&path).unwrap();
-        for at in 0..whole.len() {
+        for at in (0..whole.len()).step_by(7).chain(0..HEADER) {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x10;
             std::fs::write(&path, &bytes).unwrap();

@@ -197,11 +197,10 @@ impl Project {
         state.frozen.clone()
     }
 
-    /// Lets go of what can be read again. Returns the bytes that are free now.
-    pub(super) fn forget(&self) -> usize {
+    /// Lets go of what can be read again.
+    pub(super) fn forget(&self) {
         let mut state = self.state_mut();
-        let files = state.files.take().map_or(0, |files| files.memory());
-        files + state.ids.take().map_or(0, |ids| ids_memory(&ids))
+        (state.files, state.ids) = (None, None);
     }
 }
 

@@ -46,6 +46,8 @@ pub(super) struct Shared {
     /// Projects to look at: those with many cells, and those with many segments.
     pub(super) full: Mutex<HashSet<Arc<str>>>,
     pub(super) to_merge: Mutex<HashSet<Arc<str>>>,
+    /// Projects that were removed: no record of the log up to this one counts.
+    removed: Mutex<HashMap<Arc<str>, u64>>,
     /// The last flush failed: memory is not going to get free soon.
     pub(super) flush_fails: AtomicBool,
     pub(super) closing: AtomicBool,
@@ -86,6 +88,7 @@ impl Shared {
             room: Bell::default(),
             full: Mutex::default(),
             to_merge: Mutex::default(),
+            removed: Mutex::default(),
             flush_fails: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             busy: RwLock::default(),
@@ -139,6 +142,9 @@ impl Shared {
             tracing::warn!(folder = %folder.display(), %error, "what a crash left behind could not be removed");
         }
         let id: Arc<str> = id.into();
+        if manifest.is_empty() && manifest.flushed > 0 {
+            self.note_removed(&id, manifest.flushed);
+        }
         let project = Arc::new(Project::new(Arc::clone(&id), folder, manifest));
         project.used.store(self.tick.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         self.lock_projects().insert(id, Arc::clone(&project));
@@ -179,6 +185,49 @@ impl Shared {
             ids.extend(entry?.file_name().to_str().and_then(project_id));
         }
         Ok(ids)
+    }
+
+    /// Keeps in mind that a project was removed.
+    pub(super) fn note_removed(&self, id: &Arc<str>, record: u64) {
+        self.removed.lock().unwrap_or_else(PoisonError::into_inner).insert(Arc::clone(id), record);
+    }
+
+    /// Lets go of what is left of removed projects, once all records of the log up to this one are gone.
+    pub(super) fn bury(&self, gone: u64) {
+        let mut removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
+        let due: Vec<Arc<str>> = removed.extract_if(|_, record| *record <= gone).map(|(id, _)| id).collect();
+        drop(removed);
+        for id in due {
+            if let Err(error) = self.bury_one(&id) {
+                tracing::debug!(project = %id, %error, "what is left of a removed project stays for now");
+            }
+        }
+    }
+
+    fn bury_one(&self, id: &Arc<str>) -> io::Result<()> {
+        // Nobody loads it meanwhile, and nobody has it.
+        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(folder) = folder_name(id).map(|name| self.projects_folder().join(name)) else { return Ok(()) };
+        {
+            let mut projects = self.lock_projects();
+            let unused = |project: &Arc<Project>| {
+                let state = project.state();
+                Arc::strong_count(project) == 1 && state.table_bytes() == 0 && state.manifest.is_empty()
+            };
+            match projects.get(id) {
+                Some(project) if unused(project) => drop(projects.remove(id)),
+                Some(_) => return Ok(()),
+                None => {}
+            }
+        }
+        let is_empty = |manifest: Option<Manifest>| manifest.is_none_or(|manifest| manifest.is_empty());
+        if !Manifest::read(&folder).is_ok_and(is_empty) {
+            return Ok(());
+        }
+        Manifest::default().clean(&*self.disk, &folder)?;
+        self.disk.remove(&Manifest::path(&folder))?;
+        self.disk.remove_folder(&folder)?;
+        self.disk.sync_folder(&self.projects_folder())
     }
 
     /// Lets go of the projects that were not asked for the longest, if there are too many in memory.

@@ -10,20 +10,18 @@ use crate::store::{AgentViews, Answer, Counts, Question, Ranking, Sources, Statu
 use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
 
 impl Embedded {
-    /// Does something with a project where waiting for the disk does no harm; none if there is no such project.
-    async fn on_disk<T: Send + 'static>(
+    /// Does something where waiting for the disk does no harm.
+    async fn waiting<T: Send + 'static>(
         &self,
-        project: &str,
-        ask: impl FnOnce(&Shared, &Arc<Project>) -> Result<T, ViewsError> + Send + 'static,
-    ) -> Result<Option<T>, ViewsError> {
-        let (shared, project) = (Arc::clone(&self.shared), project.to_owned());
+        work: impl FnOnce(&Shared) -> Result<T, ViewsError> + Send + 'static,
+    ) -> Result<T, ViewsError> {
+        let shared = Arc::clone(&self.shared);
         let work = move || {
             let _busy = shared.busy.read().unwrap_or_else(PoisonError::into_inner);
             if shared.is_closing() {
                 return Err(ViewsError::Unavailable("the view store is closing".into()));
             }
-            let project = shared.project(&project)?;
-            project.map(|project| ask(&shared, &project)).transpose()
+            work(&shared)
         };
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) => match runtime.spawn_blocking(work).await {
@@ -32,6 +30,15 @@ impl Embedded {
             },
             Err(_) => work(),
         }
+    }
+
+    /// Asks a project where waiting for the disk does no harm; none if there is no such project.
+    async fn asking<T: Send + 'static>(
+        &self,
+        project: String,
+        ask: impl FnOnce(&Shared, &Arc<Project>) -> Result<T, ViewsError> + Send + 'static,
+    ) -> Result<Option<T>, ViewsError> {
+        self.waiting(move |shared| shared.project(&project)?.map(|project| ask(shared, &project)).transpose()).await
     }
 
     /// The project, if an answer about it needs nothing from the disk.
@@ -51,7 +58,7 @@ impl ViewStore for Embedded {
             if let Some(project) = self.ready(&project) {
                 return Ok(Arc::new(answers::ranking(&project, question)?));
             }
-            let made = self.on_disk(&project, move |_, project| Ok(answers::ranking(project, question)?)).await?;
+            let made = self.asking(project, move |_, project| Ok(answers::ranking(project, question)?)).await?;
             Ok(Arc::new(made.unwrap_or_else(|| Ranking::from_rows(Counts::default(), Vec::new()))))
         })
     }
@@ -69,7 +76,7 @@ impl ViewStore for Embedded {
             let ask = move |_: &Shared, project: &Arc<Project>| {
                 Ok(answers::series(project, path.as_deref(), &edges, sources)?)
             };
-            Ok(self.on_disk(&project, ask).await?.unwrap_or(none))
+            Ok(self.asking(project, ask).await?.unwrap_or(none))
         })
     }
 
@@ -85,7 +92,7 @@ impl ViewStore for Embedded {
             let ask = move |_: &Shared, project: &Arc<Project>| {
                 Ok(overview::agents(project, question, path.as_deref(), pages_each)?)
             };
-            Ok(self.on_disk(&project, ask).await?.unwrap_or_default())
+            Ok(self.asking(project, ask).await?.unwrap_or_default())
         })
     }
 
@@ -93,7 +100,7 @@ impl ViewStore for Embedded {
         let (project, log) = (project.to_owned(), log.to_owned());
         Box::pin(async move {
             let ask = move |_: &Shared, project: &Arc<Project>| Ok(overview::marks(project, &log));
-            Ok(self.on_disk(&project, ask).await?.unwrap_or_default())
+            Ok(self.asking(project, ask).await?.unwrap_or_default())
         })
     }
 
@@ -101,7 +108,7 @@ impl ViewStore for Embedded {
         let project = project.to_owned();
         Box::pin(async move {
             let ask = |_: &Shared, project: &Arc<Project>| Ok(overview::clients(project)?);
-            Ok(self.on_disk(&project, ask).await?.unwrap_or_default())
+            Ok(self.asking(project, ask).await?.unwrap_or_default())
         })
     }
 
@@ -109,15 +116,14 @@ impl ViewStore for Embedded {
         let project = project.to_owned();
         Box::pin(async move {
             let ask = move |shared: &Shared, project: &Arc<Project>| merge::relabel(shared, project, changes);
-            Ok(self.on_disk(&project, ask).await?.unwrap_or_default())
+            Ok(self.asking(project, ask).await?.unwrap_or_default())
         })
     }
 
     fn retain(&self, project: &str, floor: Bucket) -> Answer<'_, ()> {
         let project = project.to_owned();
         Box::pin(async move {
-            let ask = move |shared: &Shared, project: &Arc<Project>| changes::retain(shared, project, floor);
-            Ok(self.on_disk(&project, ask).await?.unwrap_or_default())
+            self.waiting(move |shared| changes::retain(shared, &shared.project_or_new(&project)?, floor)).await
         })
     }
 
@@ -125,7 +131,7 @@ impl ViewStore for Embedded {
         let project = project.to_owned();
         Box::pin(async move {
             let ask = |shared: &Shared, project: &Arc<Project>| changes::remove(shared, project);
-            Ok(self.on_disk(&project, ask).await?.unwrap_or_default())
+            Ok(self.asking(project, ask).await?.unwrap_or_default())
         })
     }
 
@@ -133,7 +139,7 @@ impl ViewStore for Embedded {
         let project = project.to_owned();
         Box::pin(async move {
             let ask = |_: &Shared, project: &Arc<Project>| Ok(overview::status(project)?);
-            Ok(self.on_disk(&project, ask).await?.unwrap_or_default())
+            Ok(self.asking(project, ask).await?.unwrap_or_default())
         })
     }
 
@@ -152,16 +158,6 @@ impl ViewStore for Embedded {
     }
 
     fn projects(&self) -> Answer<'_, Vec<String>> {
-        Box::pin(async move {
-            let shared = Arc::clone(&self.shared);
-            let list = move || overview::projects(&shared);
-            match tokio::runtime::Handle::try_current() {
-                Ok(runtime) => runtime
-                    .spawn_blocking(list)
-                    .await
-                    .unwrap_or_else(|error| Err(ViewsError::Unavailable(format!("the view store failed: {error}")))),
-                Err(_) => list(),
-            }
-        })
+        Box::pin(self.waiting(overview::projects))
     }
 }

@@ -1,4 +1,8 @@
 mod basics;
+mod faults;
+mod faulty;
+mod model;
+mod steps;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -94,7 +94,7 @@ fn build(file: &Path, views: u64, paths: usize) -> (Info, Duration) {
         drawn.clear();
         for _ in views * bucket / buckets..views * (bucket + 1) / buckets {
             let path = place[page.draw(&mut dice)];
-            let is_agent = dice.next() % 10 == 0;
+            let is_agent = dice.next().is_multiple_of(10);
             let client = if is_agent { agents[agent.draw(&mut dice)] } else { people[person.draw(&mut dice)] };
             drawn.push((path * all + client) as u32);
         }
@@ -152,7 +152,7 @@ fn measure(views: u64, paths: usize) {
         let course = time(1, || segment.path_before_each(&path, &edges).unwrap());
         println!("a path by {name}: {course:?}");
     }
-    println!("a path before {:?}", time(200, || segment.path_before(&path, Bucket(FIRST + 96 * 100)).unwrap()));
+    println!("a path before {:?}", time(200, || segment.path_before_each(&path, &[Bucket(FIRST + 96 * 100)]).unwrap()));
     println!("the site before {:?}", time(200, || segment.site_before(Bucket(FIRST + 9777)).unwrap()));
     for (from, to) in [(end - 96, end), (end - 30 * 96, end), (FIRST, end), (FIRST + 999, end - 9999)] {
         let cold = time(1, || segment.machines_between(Bucket(from), Bucket(to)).unwrap());

@@ -87,7 +87,7 @@ fn copydesk(options: &ImportOptions, folder: &Path, log: &Path, held: Held) -> R
     let mut command = installation.command(&["import", "--project", &project, "--json"]);
     let (run, said) = watch(command.arg(log));
     let report: Value = serde_json::from_slice(&said).unwrap();
-    let found = |name: &str| report[name].as_u64();
+    let found = |name: &str| report["total"][name].as_u64();
     assert_eq!(
         (found("lines"), found("human"), found("ai")),
         (Some(held.lines), Some(held.human), Some(held.ai)),

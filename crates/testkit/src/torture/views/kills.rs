@@ -14,7 +14,7 @@ const PROJECTS: usize = 3;
 const LIFE: (usize, usize) = (20, 500);
 /// The time to its death in a life in which it hardly gets to be ready.
 const SHORT_LIFE: (usize, usize) = (0, 60);
-const SHORT_LIVES: f64 = 0.15;
+const SHORT_LIVES: f64 = 0.2;
 const TORN: f64 = 0.5;
 /// How long a start may take, and how long it may take to send everything again.
 const PATIENCE: Duration = Duration::from_secs(60);

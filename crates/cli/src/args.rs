@@ -165,6 +165,14 @@ pub(crate) enum ViewsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// The addresses and the secret with which a host's log drain sends to this server
+    Drain {
+        /// The project
+        project: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// How much there is, since when, and its size on disk
     Status {
         /// The project [default: all]

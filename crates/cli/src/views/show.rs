@@ -1,6 +1,7 @@
 use std::process::ExitCode;
 
 use copydesk_domain::{Project, dates};
+use copydesk_server::views::drain_secret;
 use copydesk_views::Bucket;
 use copydesk_views::store::{AgentViews, Question, Shared, Status, ViewStore};
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use crate::args::{Range, ViewsCommand};
 use crate::client::printable;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{output, store};
+use crate::{output, secret, store};
 
 /// `copydesk views …`
 pub(crate) async fn run(command: ViewsCommand, config: &Config) -> Result<ExitCode, Failure> {
@@ -24,6 +25,7 @@ pub(crate) async fn run(command: ViewsCommand, config: &Config) -> Result<ExitCo
             let project = project(&projects, &id).await?;
             with_views(config, async |views| agents(views, &project, &range, path.as_deref(), json).await).await
         }
+        ViewsCommand::Drain { project: id, json } => drain(&project(&projects, &id).await?, config, json),
         ViewsCommand::Status { project: Some(id), json } => {
             let project = project(&projects, &id).await?;
             with_views(config, async |views| status(views, &[project], json).await).await
@@ -33,6 +35,20 @@ pub(crate) async fn run(command: ViewsCommand, config: &Config) -> Result<ExitCo
             with_views(config, async |views| status(views, &all, json).await).await
         }
     }
+}
+
+fn drain(project: &Project, config: &Config, as_json: bool) -> Result<ExitCode, Failure> {
+    let secret = drain_secret(&secret::read_or_make(config)?, &project.id);
+    let address = |host: &str| format!("{}/drains/{}/{host}", config.public_url(), project.id);
+    let hosts = ["vercel", "netlify", "cloudflare"];
+    if as_json {
+        let addresses: serde_json::Map<_, _> =
+            hosts.iter().map(|host| ((*host).to_owned(), address(host).into())).collect();
+        return output::json(&json!({ "addresses": addresses, "secret": secret }));
+    }
+    hosts.iter().for_each(|host| output::line(&format!("{host:<11} {}", address(host))));
+    output::line(&format!("{:<11} {secret}", "secret"));
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn with_views(

@@ -19,7 +19,8 @@ use crate::{App, Settings};
 #[openapi(
     info(
         title = "Copydesk",
-        description = "Agent jobs that edit a project's documentation and open a pull request.\n\n\
+        description = "Agent jobs that edit a project's documentation and open a pull request; page views of the \
+            documentation, by people and by AI agents.\n\n\
             Every error has the shape of the `Error` schema. Every answer has an `X-Request-Id` header, taken over \
             from the request if it is well-formed. Inside a version of the interface (`/v2/`) there are only additions.",
         license(name = "Apache-2.0", identifier = "Apache-2.0")
@@ -29,6 +30,7 @@ use crate::{App, Settings};
     tags(
         (name = "Agent jobs", description = "Jobs that run in the background"),
         (name = "Pull requests", description = "Pull requests that Copydesk keeps itself"),
+        (name = "Page views", description = "What was read, by people and by AI agents, and where that is told"),
         (name = "Operation", description = "For those who run the server")
     )
 )]

@@ -38,6 +38,14 @@ impl Doubles {
         let before = last.insert(reader, (page, now));
         before.is_some_and(|(seen, at)| seen == page && now.since(at) < self.window)
     }
+
+    /// It could not be kept after all, so whoever tells of it again tells of it for the first time.
+    pub(crate) fn forget(&self, ip: Option<IpAddr>, user_agent: &str) {
+        if let Some(ip) = ip {
+            let reader = self.secret.hash_one((ip, user_agent));
+            self.last.lock().unwrap_or_else(PoisonError::into_inner).remove(&reader);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -57,6 +65,8 @@ mod tests {
         assert!(!doubles.seen(one, "a", "/y", at(600)), "another page");
         assert!(!doubles.seen(one, "a", "/x", at(700)), "and back");
         assert!(!doubles.seen(one, "a", "/x", at(1700)), "later");
+        doubles.forget(one, "a");
+        assert!(!doubles.seen(one, "a", "/x", at(1700)), "it was not kept");
         assert!(!doubles.seen(None, "a", "/x", at(1701)));
         assert!(!Doubles::new(Duration::ZERO).seen(one, "a", "/x", at(0)));
     }

@@ -103,7 +103,6 @@ impl From<AgentViews> for AgentRow {
     path = "/v1/analytics/{projectId}/views/agents",
     tag = "Page views",
     operation_id = "getViewAgents",
-    security(("key" = [])),
     params(
         ("projectId" = String, Path, description = "The project's id."),
         ("path" = Option<String>, Query, description = "Only views of this page."),

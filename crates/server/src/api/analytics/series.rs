@@ -57,7 +57,6 @@ pub(crate) struct Point {
     path = "/v1/analytics/{projectId}/views/series",
     tag = "Page views",
     operation_id = "getViewSeries",
-    security(("key" = [])),
     params(
         ("projectId" = String, Path, description = "The project's id."),
         ("interval" = Option<String>, Query, description = "`hour`, `day`, `week` or `month`; `day` if not given."),

@@ -58,7 +58,6 @@ impl From<PageViews> for PageRow {
     path = "/v1/analytics/{projectId}/views",
     tag = "Page views",
     operation_id = "getPageViews",
-    security(("key" = [])),
     params(
         ("projectId" = String, Path, description = "The project's id."),
         ("dateFrom" = Option<String>, Query, description = "From this date or instant on. A date is its midnight in the project's time zone; an instant is rounded down to the quarter hour. Without it: from the beginning."),

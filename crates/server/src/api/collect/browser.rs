@@ -98,7 +98,8 @@ impl Browser {
             agent: it.agent.as_deref(),
             authority: &it.authority,
         });
-        let taken = views.take(&site.project, &[hit]).await?;
+        let taken = views.take(&site.project, &[hit]).await;
+        let taken = taken.inspect_err(|_| views.doubles.forget(self.ip, &self.user_agent))?;
         Ok(match taken.refused.first() {
             Some((_, refusal)) => Told::Refused(*refusal),
             None if taken.counted > 0 => Told::Counted,

@@ -45,7 +45,10 @@ async fn without_dates_it_goes_from_the_first_view_to_now(stage: &Stage) {
     assert_eq!(points(&site.get("/series").await.expect(200)).len(), 0, "there is no first view");
     site.saw("/a", "2026-03-13T10:00:00Z", Who::Person, 1).await;
     let series = site.get("/series").await.expect(200);
-    assert_eq!(points(&series), ["2026-03-13T00:00:00+00:00 1", "2026-03-14T00:00:00+00:00 0", "2026-03-15T00:00:00+00:00 0"]);
+    assert_eq!(
+        points(&series),
+        ["2026-03-13T00:00:00+00:00 1", "2026-03-14T00:00:00+00:00 0", "2026-03-15T00:00:00+00:00 0"]
+    );
 }
 
 async fn what_is_wrong_is_named(stage: &Stage) {

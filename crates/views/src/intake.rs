@@ -86,8 +86,10 @@ impl Refusal {
     }
 }
 
-/// Pages and readers that one judge remembers at most, each.
-const REMEMBERED: usize = 50_000;
+/// Bytes that one judge remembers at most, more or less.
+const REMEMBERED: usize = 16 << 20;
+/// What an entry takes up beside its text, more or less.
+const ENTRY: usize = 100;
 
 /// Judges hits. Each thread has its own, because it remembers what it saw: logs repeat themselves.
 pub struct Judge {
@@ -99,6 +101,8 @@ pub struct Judge {
     secret: Seeded,
     clients: FastMap<Facts, Arc<Client>>,
     pages: FastMap<Box<str>, Remembered>,
+    /// Bytes of all that, more or less.
+    bytes: usize,
 }
 
 /// What is remembered of a user agent.
@@ -125,6 +129,7 @@ impl Judge {
             secret: Seeded::default(),
             clients: FastMap::default(),
             pages: FastMap::default(),
+            bytes: 0,
         }
     }
 
@@ -176,7 +181,7 @@ impl Judge {
             Target::Page { path, markdown } => Remembered::Page { path: path.into(), markdown },
             Target::Asset => Remembered::Asset,
         };
-        make_room(&mut self.pages);
+        self.make_room(2 * target.len());
         self.pages.insert(target.into(), page.clone());
         Ok(page)
     }
@@ -209,7 +214,7 @@ impl Judge {
     /// Remembers a user agent; says whether its address matters.
     fn meet(&mut self, user_agent: &str) -> bool {
         let asks_for_address = self.classifier.asks_for_address(user_agent);
-        make_room(&mut self.readers);
+        self.make_room(user_agent.len());
         let reader = Reader { asks_for_address, clients: Default::default() };
         self.readers.insert(user_agent.into(), reader);
         asks_for_address
@@ -235,7 +240,7 @@ impl Judge {
             return Arc::clone(known);
         }
         let client = self.interned(self.classifier.facts(probe));
-        make_room(&mut self.addressed);
+        self.make_room(0);
         self.addressed.insert(key, Arc::clone(&client));
         client
     }
@@ -244,18 +249,24 @@ impl Judge {
         if let Some(known) = self.clients.get(&facts) {
             return Arc::clone(known);
         }
-        make_room(&mut self.clients);
+        self.make_room(4 * facts.user_agent.len());
         let verdict = self.classifier.verdict(&facts);
         let client = Arc::new(Client { facts: facts.clone(), verdict });
         self.clients.insert(facts, Arc::clone(&client));
         client
     }
-}
 
-/// Starts over when too much is remembered: simple, and what repeats is soon back.
-fn make_room<K, V>(map: &mut FastMap<K, V>) {
-    if map.len() >= REMEMBERED {
-        map.clear();
+    /// Starts over when too much is remembered: simple, and what repeats is soon back. Counted in bytes, because anybody
+    /// may send texts of any length.
+    fn make_room(&mut self, text: usize) {
+        self.bytes += ENTRY + text;
+        if self.bytes > REMEMBERED {
+            self.pages.clear();
+            self.readers.clear();
+            self.addressed.clear();
+            self.clients.clear();
+            self.bytes = ENTRY + text;
+        }
     }
 }
 
@@ -302,5 +313,17 @@ mod tests {
             let anew = judged(&mut Judge::new(Arc::clone(&classifier)), hit);
             assert_eq!(judged(&mut judge, hit), anew, "{hit:?}");
         }
+    }
+
+    #[test]
+    fn what_is_remembered_has_a_bound() {
+        let mut judge = Judge::new(Arc::new(Classifier::builtin()));
+        let mut most = 0;
+        for number in 0..12_000 {
+            let target = format!("/{number}/{}", "x".repeat(1500));
+            judged(&mut judge, &Hit::new(Channel::Server, &target, "curl/8", AT));
+            most = most.max(judge.pages.len());
+        }
+        assert!(most * 1500 < REMEMBERED && judge.pages.len() < most, "it started over: {most}");
     }
 }

@@ -31,7 +31,7 @@ pub(crate) use sites::{Site, Sites};
 pub(crate) use upkeep::{Chores, forget_old};
 
 /// Judges that wait for the next request at most; each remembers what it saw.
-const JUDGES: usize = 16;
+const JUDGES: usize = 4;
 
 /// Hits that are judged before others have their turn.
 const AT_A_STRETCH: usize = 250;

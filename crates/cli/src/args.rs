@@ -64,6 +64,11 @@ pub(crate) enum Command {
     /// Create and follow jobs on a server (set COPYDESK_API_KEY)
     #[command(subcommand)]
     Job(JobCommand),
+    /// Explain who a user agent is: a person, an AI agent, a crawler, …
+    Classify(crate::classify::ClassifyFlags),
+    /// Show or renew the lists by which readers are told apart
+    #[command(subcommand)]
+    Lists(crate::lists::ListsCommand),
     /// Check the documentation in a folder: exit code 0 if nothing was found, 1 if something was
     Check(CheckFlags),
     /// Run a job from end to end on this machine, without account and network

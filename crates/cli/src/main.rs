@@ -2,6 +2,7 @@
 
 mod args;
 mod check;
+mod classify;
 mod client;
 mod config;
 mod demo;
@@ -9,6 +10,7 @@ mod engines;
 mod failure;
 mod job;
 mod key;
+mod lists;
 mod logging;
 mod output;
 mod project;
@@ -74,6 +76,8 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Command::Project(command) => runtime.block_on(project::run(command, &load(base)?, &working_dir)),
         Command::Key(command) => runtime.block_on(key::run(command, &load(base)?)),
         Command::Job(command) => runtime.block_on(job::run(command, &environment)),
+        Command::Classify(flags) => classify::run(&flags, &load(base)?),
+        Command::Lists(command) => runtime.block_on(lists::run(command, &load(base)?)),
         Command::Check(flags) => check::run(&flags),
         Command::Demo(options) => runtime.block_on(demo::run(options)),
     };

@@ -77,6 +77,11 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Explain who a user agent is: a person, an AI agent, a crawler, …
+    Classify(crate::classify::ClassifyFlags),
+    /// Show or renew the lists by which readers are told apart
+    #[command(subcommand)]
+    Lists(crate::lists::ListsCommand),
     /// Check the documentation in a folder: exit code 0 if nothing was found, 1 if something was
     Check(CheckFlags),
     /// Run a job from end to end on this machine, without account and network

@@ -2,6 +2,7 @@
 
 mod args;
 mod check;
+mod classify;
 mod client;
 mod config;
 mod demo;
@@ -9,6 +10,7 @@ mod engines;
 mod failure;
 mod job;
 mod key;
+mod lists;
 mod logging;
 mod output;
 mod project;
@@ -79,6 +81,8 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Command::Views(command) => runtime.block_on(views::run(command, &load(base)?)),
         Command::Reclassify(flags) => runtime.block_on(views::reclassify(flags, &load(base)?)),
         Command::Backup { folder, json } => runtime.block_on(views::backup(folder, json, &load(base)?)),
+        Command::Classify(flags) => classify::run(&flags, &load(base)?),
+        Command::Lists(command) => runtime.block_on(lists::run(command, &load(base)?)),
         Command::Check(flags) => check::run(&flags),
         Command::Demo(options) => runtime.block_on(demo::run(options)),
     };

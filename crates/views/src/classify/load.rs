@@ -98,6 +98,13 @@ impl Classifier {
     }
 }
 
+/// Whether `text` can be laid over the list of agents that comes with the program, and how many agents there are then.
+pub fn check_agents(text: &str) -> Result<usize, String> {
+    let mut list = List::builtin();
+    list.add(Path::new("agents.toml"), text).map_err(|error| error.to_string())?;
+    Ok(list.agents.len())
+}
+
 /// Whether `text` is a list of addresses, and of how many ranges.
 pub fn check_ranges(text: &str) -> Result<usize, String> {
     Ranges::parse(text).map(|ranges| ranges.len()).map_err(|error| format!("line {}: {}", error.line, error.message))

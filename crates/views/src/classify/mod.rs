@@ -22,7 +22,7 @@ use std::net::IpAddr;
 use crate::{BotSignature, Channel, Class, Evidence, Facts, Network, Verdict};
 
 pub use agents::{Agent, ListError, Published};
-pub use load::{ListSummary, Summary, check_keys, check_ranges};
+pub use load::{ListSummary, Summary, check_agents, check_keys, check_ranges};
 pub use reduce::{MAX_REDUCED, reduce};
 
 /// What is known of a request.
@@ -103,10 +103,10 @@ impl Classifier {
 
     /// Who asked, by what was kept. Depends on nothing but the facts and the lists, so that history can be judged again.
     pub fn verdict(&self, facts: &Facts) -> Verdict {
-        if reduce::is_plain_browser(&facts.user_agent) && !facts.markdown && facts.signed_by.is_none() {
-            if facts.network == Network::Unknown {
-                return plain(Class::Human, Evidence::Browser, "browser");
-            }
+        // Most requests: nothing speaks against a browser.
+        let is_plain = facts.network == Network::Unknown && !facts.markdown && facts.signed_by.is_none();
+        if is_plain && reduce::is_plain_browser(&facts.user_agent) {
+            return plain(Class::Human, Evidence::Browser, "browser");
         }
         // What was reduced stays as it is; what was not (an older or a foreign store) is judged the same way.
         let user_agent = reduce(&facts.user_agent);

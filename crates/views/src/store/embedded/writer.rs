@@ -224,8 +224,10 @@ fn apply(shared: &Shared, it: &Judged) {
     state.table.apply(number, &it.append.entry);
     state.changed();
     let (after, cells) = (state.table.bytes(), state.table.len());
-    drop(state);
+    // Before anybody can flush the table and count it off again: what is counted on after that stays for ever, and holds
+    // up all appends once it has added up.
     shared.count_bytes(before, after);
+    drop(state);
     if cells >= FLUSH_CELLS {
         shared.note(&shared.full, &it.project.id);
         shared.flusher.ring();

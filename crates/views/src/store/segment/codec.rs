@@ -63,6 +63,24 @@ impl<'a> Input<'a> {
         None
     }
 
+    /// A varint of up to four bytes without asking how long it is, because that is hard to foresee; others as usual.
+    #[inline]
+    fn token(&mut self) -> Option<u64> {
+        const GOES_ON: u32 = 0x8080_8080;
+        let Some((bytes, _)) = self.0.split_first_chunk::<4>() else { return self.varint() };
+        let word = u32::from_le_bytes(*bytes);
+        let ends = !word & GOES_ON;
+        if ends == 0 {
+            return self.long_varint();
+        }
+        // Everything up to and with the last byte of the number, seven bits a byte.
+        let kept = word & (ends ^ (ends - 1));
+        let low = kept & 0x7f | (kept & 0x7f00) >> 1;
+        let high = (kept & 0x7f_0000) >> 2 | (kept & 0x7f00_0000) >> 3;
+        self.0 = &self.0[(ends.trailing_zeros() / 8) as usize + 1..];
+        Some(u64::from(low | high))
+    }
+
     /// A varint that must fit.
     pub(super) fn varint32(&mut self) -> Option<u32> {
         self.varint()?.try_into().ok()
@@ -71,7 +89,7 @@ impl<'a> Input<'a> {
     /// The next cell of a bucket; see [`put_cell`].
     #[inline]
     pub(super) fn cell(&mut self, next: &mut u32) -> Option<(u32, u64)> {
-        let token = self.varint()?;
+        let token = self.token()?;
         let pair = next.checked_add(u32::try_from(token >> 2).ok()?)?;
         *next = pair.checked_add(1)?;
         let count = match token & 3 {

@@ -127,8 +127,21 @@ impl Footer {
         for span in &mut sections {
             *span = Span { offset: input.u64()?, length: input.u64()?, checksum: input.u32()? };
         }
-        let sound = columns < 1 << COLUMNS && people.checked_add(machines).is_some();
-        sound.then_some(Self { info, buckets, people, machines, columns, wide, sections })
+        let footer = Self { info, buckets, people, machines, columns, wide, sections };
+        footer.is_sound().then_some(footer)
+    }
+
+    /// Whether it could be true. Everything that is counted takes at least a byte, so that no count can ask for more
+    /// memory than the file has bytes, a few times.
+    fn is_sound(&self) -> bool {
+        let fits = |count: u32, section: Section| u64::from(count) <= self.section(section).length;
+        let is_inside = |span: &Span| span.offset.checked_add(span.length).is_some_and(|end| end <= self.info.bytes);
+        self.columns < 1 << COLUMNS
+            && self.sections.iter().all(is_inside)
+            && fits(self.info.paths, Section::Paths)
+            && fits(self.info.clients, Section::Clients)
+            && fits(self.buckets, Section::Buckets)
+            && self.people.checked_add(self.machines).is_some_and(|pairs| fits(pairs, Section::Pairs))
     }
 }
 

@@ -20,12 +20,11 @@
 //! .pairs() -> Result<Arc<Pairs>, _>                                         pair → (path index, client index)
 //! .between(from, to) -> Result<Table, _>                                    by path; an empty column is all zero
 //! .site_before(to) -> Result<Sums, _>
-//! .path_before(path, to) -> Result<Sums, _>
 //! .path_before_each(path, &[to]) -> Result<Vec<Sums>, _>                    one walk; give it all edges of a series
 //! .machines_between(from, to) -> Result<Vec<(path, client, views)>, _>      clients that do not count as people
 //! .client_totals() -> Result<Vec<u64>, _>                                   by client
 //! .cells() -> Result<impl Iterator<Item = Result<(Bucket, pair, count), _>>, _>
-//! .forget(), .memory() -> usize
+//! .memory() -> usize                                                        of what was read; drop it and open it anew
 //! ```
 //!
 //! While a file is made it has `.tmp` after its name; what ends so after a crash is rubbish. Whoever makes a segment syncs
@@ -49,10 +48,8 @@ use std::io;
 use std::path::Path;
 
 pub use builder::Builder;
-pub(crate) use dictionary::Pairs;
 pub(crate) use merge::merge;
 pub(crate) use reader::Segment;
-pub(crate) use states::Table;
 pub(crate) use write::write;
 
 use crate::{Bucket, Channel, Client, CountsAs};

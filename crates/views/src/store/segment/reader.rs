@@ -18,7 +18,7 @@ const KEPT_BY_PATH: usize = 16;
 /// States of machines are larger and asked about less.
 const KEPT_BY_MACHINE: usize = 3;
 
-/// An open segment.
+/// An open segment. What was read of it is kept as long as it lives; to open it again costs next to nothing.
 #[derive(Debug)]
 pub(crate) struct Segment {
     source: Source,
@@ -113,11 +113,6 @@ impl Segment {
         &self,
     ) -> Result<impl Iterator<Item = Result<(Bucket, u32, u64), SegmentError>> + '_, SegmentError> {
         Cells::new(self)
-    }
-
-    /// Drops what was read; it is read again when it is needed.
-    pub(crate) fn forget(&self) {
-        *self.loaded() = Loaded::default();
     }
 
     /// About how many bytes of memory it takes now.

@@ -69,16 +69,6 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Whether nothing was counted at all.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.columns.iter().all(Vec::is_empty)
-    }
-
-    /// The figures of a path.
-    pub(crate) fn row(&self, path: usize) -> Sums {
-        std::array::from_fn(|column| self.columns[column].get(path).copied().unwrap_or(0))
-    }
-
     fn from_state(columns: Columns, paths: usize, read: impl Fn(Range<usize>) -> Vec<u64>) -> Self {
         let mut table = Self::default();
         for (place, column) in columns.iter().enumerate() {
@@ -111,11 +101,6 @@ impl Segment {
         } else {
             Ok(table(&*self.state(&index, to)?, Some(&*self.state(&index, from)?)))
         }
-    }
-
-    /// Views of a path before a bucket.
-    pub(crate) fn path_before(&self, path: &str, to: Bucket) -> Result<Sums, SegmentError> {
-        Ok(self.path_before_each(path, &[to])?.first().copied().unwrap_or_default())
     }
 
     /// Views of a path before each of these buckets. They ascend, or it takes longer.

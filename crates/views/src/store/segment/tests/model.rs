@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
+use super::super::states::Table;
 use super::super::{COLUMNS, Segment, Sums, column, write};
 use crate::{Bucket, Channel, Class, Client, CountsAs, Evidence, Facts, Network, Verdict};
 
@@ -109,6 +110,11 @@ impl Model {
         }
         sums
     }
+}
+
+/// The figures of a path in a table.
+pub(super) fn row(table: &Table, path: usize) -> Sums {
+    std::array::from_fn(|column| table.columns[column].get(path).copied().unwrap_or(0))
 }
 
 /// What a segment has, in the form of [`Model::cells`].

@@ -36,8 +36,10 @@ pub(super) async fn send(client: &Client, project: &str) -> Result<(), Failure> 
 
 pub(super) async fn show(client: &Client) -> Result<(), Failure> {
     let views = client.views().await?;
-    let row =
-        |path: &str, of: &Value| line(&format!("   {:>6} {:>6} {:>6}  {path}", of["total"], of["human"], of["ai"]));
+    let row = |path: &str, of: &Value| {
+        let [total, human, ai] = ["total", "human", "ai"].map(|name| of[name].to_string());
+        line(&format!("   {total:>6} {human:>6} {ai:>6}  {path}"));
+    };
     line(&format!("   {:>6} {:>6} {:>6}", "total", "human", "ai"));
     row("(all pages)", &views["totals"]);
     for page in views["views"].as_array().into_iter().flatten() {

@@ -101,3 +101,32 @@ fn two_servers_on_one_folder_share_the_views() {
     read(&second, &project, &key, "/a", FIREFOX);
     assert_eq!(totals(&second, &project, &key), [3, 0], "it has taken over");
 }
+
+/// A list of one's own makes an agent of what was a bot, from now on and, if wanted, in the past.
+#[test]
+fn history_is_judged_again_when_the_list_improves() {
+    let desk = Desk::new();
+    let (project, key) = desk.project_and_key("Docs");
+    let server = desk.serve(&[]);
+    read(&server, &project, &key, "/a", "AcmeReader/1.0 (+https://acme.example/bot)");
+    read(&server, &project, &key, "/a", FIREFOX);
+    assert_eq!(totals(&server, &project, &key), [1, 0]);
+    let same = desk.run(&["reclassify", "--json"]).json();
+    assert_eq!(same, json!({ "applied": false, "projects": [] }));
+    let lists = desk.path().join("copydesk-data/lists");
+    std::fs::create_dir_all(&lists).unwrap();
+    let agent = "date = \"2026-11-15\"\n[[agent]]\nname = \"AcmeReader\"\noperator = \"Acme\"\n\
+                 purpose = \"Reads for people\"\nclass = \"assistant\"\ndocs = \"https://acme.example/bot\"\n";
+    std::fs::write(lists.join("agents.toml"), agent).unwrap();
+    let shown = desk.run(&["reclassify"]).ok().out;
+    assert!(shown.contains("AcmeReader") && shown.contains("+1") && shown.contains("Nothing was changed"), "{shown}");
+    assert_eq!(totals(&server, &project, &key), [1, 0], "only shown");
+    let done = desk.run(&["reclassify", "--project", &project, "--yes", "--json"]).json();
+    assert_eq!((&done["applied"], &done["projects"][0]["then"]["assistant"]), (&true.into(), &1.into()), "{done}");
+    assert_eq!(totals(&server, &project, &key), [1, 1]);
+    drop(server);
+    assert_eq!(totals(&desk.serve(&[]), &project, &key), [1, 1], "it stays so");
+    std::fs::write(lists.join("agents.toml"), "nonsense").unwrap();
+    let broken = desk.run(&["reclassify"]);
+    assert!(broken.code == 1 && broken.err.contains("agents.toml"), "{}", broken.err);
+}

@@ -9,7 +9,7 @@ use super::project::{Project, State};
 use super::table::{Change, Table, add};
 use crate::Bucket;
 use crate::store::ranking::Names;
-use crate::store::segment::{COLUMNS, SegmentError, Sums};
+use crate::store::segment::{COLUMNS, Gather, SegmentError, Sums};
 use crate::store::{Counts, Question, Ranking, Sources};
 
 /// Whether an answer can be made without waiting for the disk.
@@ -59,10 +59,8 @@ pub(super) fn ranking(project: &Project, question: Question) -> Result<Ranking, 
     for (place, file) in files.parts.iter().enumerate() {
         let places = paths.places.get(place).and_then(Option::as_deref);
         for part in &parts {
-            let table = file.segment.between(part.from, part.to)?;
-            for (column, figures) in table.columns.iter().enumerate().filter(|(column, _)| part.columns[*column]) {
-                sum.add_column(column, figures, places);
-            }
+            let mut gather = Gathered { counts: &mut sum.counts, places };
+            file.segment.between(part.from, part.to, part.columns, &mut gather)?;
         }
     }
     Ok(Ranking::of(Names { known: Arc::clone(&paths.list), late: sum.late }, &sum.counts))
@@ -128,14 +126,24 @@ impl<'a> ByPath<'a> {
         }
         *place
     }
+}
 
-    fn add_column(&mut self, column: usize, figures: &[u64], places: Option<&[u32]>) {
-        match places {
-            None => self.counts.iter_mut().zip(figures).for_each(|(counts, views)| *figure(counts, column) += views),
+/// Adds the views of a segment to those of all paths.
+struct Gathered<'a> {
+    counts: &'a mut [Counts],
+    /// Where the segment's paths are among all; none if they are all.
+    places: Option<&'a [u32]>,
+}
+
+impl Gather for Gathered<'_> {
+    fn column(&mut self, column: usize, views: impl Iterator<Item = u64>) {
+        let add = |counts: &mut Counts, views: u64| *figure(counts, column) += views;
+        match self.places {
+            None => self.counts.iter_mut().zip(views).for_each(|(counts, views)| add(counts, views)),
             Some(places) => {
-                for (place, views) in places.iter().zip(figures) {
+                for (place, views) in places.iter().zip(views) {
                     if let Some(counts) = self.counts.get_mut(*place as usize) {
-                        *figure(counts, column) += views;
+                        add(counts, views);
                     }
                 }
             }

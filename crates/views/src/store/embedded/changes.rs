@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::flush::{make_folder, reopened, switch};
+use super::flush::{make_folder, switch};
 use super::manifest::{self, Manifest, SegmentEntry};
 use super::project::Project;
 use super::shared::{Shared, unavailable};
@@ -30,11 +30,18 @@ pub(super) fn retain(shared: &Shared, project: &Arc<Project>, floor: Bucket) -> 
 fn put(shared: &Shared, project: &Project, manifest: Manifest) -> io::Result<()> {
     make_folder(shared, project)?;
     switch(shared, project, &manifest)?;
-    let mut state = project.state_mut();
-    let files = state.files.take();
-    project.take_over(&mut state, manifest, files);
-    state.changed();
+    take(project, manifest);
     Ok(())
+}
+
+/// Takes a manifest for true that changes answers.
+fn take(project: &Project, manifest: Manifest) {
+    let new = project.opened(manifest);
+    let mut state = project.state_mut();
+    let old = state.take_over(new);
+    state.changed();
+    drop(state);
+    drop(old);
 }
 
 /// Forgets a project. What stays is a manifest that says so, until no record of the log is older.
@@ -51,12 +58,14 @@ pub(super) fn remove(shared: &Shared, project: &Arc<Project>) -> Result<(), View
         .and_then(|()| switch(shared, project, &manifest))
         .map_err(|error| unavailable(&error))?;
     let bytes = tables.iter().map(|table| table.bytes()).sum();
+    let new = project.opened(manifest);
     let mut state = project.state_mut();
     state.frozen.clear();
     state.removals += 1;
-    project.take_over(&mut state, manifest, None);
+    let gone = state.take_over(new);
     state.changed();
     drop(state);
+    drop(gone);
     shared.count_bytes(bytes, 0);
     shared.note_removed(&project.id, flushed);
     work.written = None;
@@ -84,10 +93,7 @@ pub(super) fn adopt(shared: &Shared, project: &Arc<Project>, file: &Path) -> Res
         switch(shared, project, &manifest)
     };
     moved().map_err(|error| unavailable(&error))?;
-    let files = reopened(project, &manifest);
-    let mut state = project.state_mut();
-    project.take_over(&mut state, manifest, files);
-    state.changed();
+    take(project, manifest);
     Ok(())
 }
 

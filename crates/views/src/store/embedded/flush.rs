@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use super::files::Files;
 use super::ids;
 use super::manifest::{self, IdsEntry, Manifest, SegmentEntry, SwitchError};
 use super::project::{Project, Work};
@@ -130,11 +129,12 @@ fn flush_table(shared: &Shared, project: &Project, work: &mut Work, table: &Arc<
     table.marks.iter().for_each(|mark| manifest::add_mark(&mut manifest.marks, mark));
     switch(shared, project, &manifest)?;
     work.written = None;
-    let files = reopened(project, &manifest);
+    let new = project.opened(manifest);
     let mut state = project.state_mut();
     state.frozen.retain(|frozen| !Arc::ptr_eq(frozen, table));
-    project.take_over(&mut state, manifest, files);
+    let old = state.take_over(new);
     drop(state);
+    drop(old);
     shared.count_bytes(table.bytes(), 0);
     shared.room.ring();
     Ok(())
@@ -192,16 +192,6 @@ pub(super) fn switch(shared: &Shared, project: &Project, manifest: &Manifest) ->
     manifest.switch(&*shared.disk, &project.folder).map_err(|error| match error {
         SwitchError::Not(error) | SwitchError::Unsure(error) => error,
     })
-}
-
-/// The files of a new manifest, made ready if those of the old one were, so that no question waits for it.
-pub(super) fn reopened(project: &Project, manifest: &Manifest) -> Option<Arc<Files>> {
-    let before = project.state().files.clone()?;
-    let files = Files::open(&project.folder, manifest, Some(&before)).ok()?;
-    if before.known_paths().is_some() {
-        files.paths().ok()?;
-    }
-    Some(Arc::new(files))
 }
 
 /// Removes the files of the log whose records are all in segments, oldest first. The last one stays: it says which

@@ -1,13 +1,13 @@
 //! Few and large segments out of many and small ones, on a thread of its own; and all of them anew when readers get
 //! another verdict.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::flush::{flush, put_in_place, reopened, switch};
+use super::flush::{flush, put_in_place, switch};
 use super::ids;
 use super::manifest::{self, IdsEntry, Manifest, SegmentEntry};
 use super::project::Project;
@@ -16,41 +16,59 @@ use crate::store::ViewsError;
 use crate::store::segment::{self, Segment, SegmentError};
 use crate::{Bucket, Client, Verdict};
 
-/// Segments of about the same size that are made one.
+/// While views pour in, segments of about the same size are made one when there are so many.
 const ALIKE: usize = 4;
 /// Segments that a project has at most for long.
 const MOST: usize = 8;
 /// Sizes up to this are all alike.
 const SMALL: u64 = 64 * 1024;
-const QUIET: Duration = Duration::from_secs(60);
+/// Nothing was written for so long: there is time to make things neat.
+const CALM: Duration = Duration::from_secs(30);
 
 /// Readers that become others.
 type Changes = HashMap<Arc<Client>, Arc<Client>>;
 
+/// How much work a merge may make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// As little as keeps the number of segments small.
+    Busy,
+    /// As much as makes it smallest.
+    Calm,
+}
+
 /// Merges segments until the store is closed.
 pub(super) fn run(shared: &Shared) {
+    let mut untidy: HashSet<Arc<str>> = HashSet::new();
     while !shared.is_closing() {
-        for id in shared.noted(&shared.to_merge) {
-            let Ok(Some(project)) = shared.project(&id) else { continue };
-            if let Err(error) = tidy(shared, &project) {
-                if matches!(error, ViewsError::Damaged(_)) {
-                    project.unmergeable.store(true, Ordering::Relaxed);
-                }
-                if !shared.is_closing() {
-                    tracing::warn!(project = %id, %error, "segments could not be merged; they stay as they are");
-                }
-            }
+        let noted = shared.noted(&shared.to_merge);
+        if noted.is_empty() {
+            untidy.drain().for_each(|id| try_tidy(shared, &id, Pace::Calm));
         }
-        shared.merger.wait(QUIET);
+        noted.iter().for_each(|id| try_tidy(shared, id, Pace::Busy));
+        untidy.extend(noted);
+        shared.merger.wait(CALM);
+    }
+}
+
+fn try_tidy(shared: &Shared, id: &str, pace: Pace) {
+    let Ok(Some(project)) = shared.project(id) else { return };
+    if let Err(error) = tidy(shared, &project, pace) {
+        if matches!(error, ViewsError::Damaged(_)) {
+            project.unmergeable.store(true, Ordering::Relaxed);
+        }
+        if !shared.is_closing() {
+            tracing::warn!(project = %id, %error, "segments could not be merged; they stay as they are");
+        }
     }
 }
 
 /// Merges until there is nothing to merge.
-pub(super) fn tidy(shared: &Shared, project: &Project) -> Result<(), ViewsError> {
+pub(super) fn tidy(shared: &Shared, project: &Project, pace: Pace) -> Result<(), ViewsError> {
     let _merging = project.merging();
     while !shared.is_closing() && !project.unmergeable.load(Ordering::Relaxed) {
         let manifest = Arc::clone(&project.state().manifest);
-        let chosen = choose(&manifest);
+        let chosen = choose(&manifest, pace);
         if chosen.is_empty() {
             break;
         }
@@ -59,27 +77,49 @@ pub(super) fn tidy(shared: &Shared, project: &Project) -> Result<(), ViewsError>
     merge_ids(shared, project).map_err(|error| unavailable(&error))
 }
 
-/// The segments that should become one: those that are all forgotten, several of a size, or one that is largely
-/// forgotten.
-fn choose(manifest: &Manifest) -> Vec<SegmentEntry> {
+/// The segments that should become one: one that is largely forgotten, or several that are small beside the others.
+fn choose(manifest: &Manifest, pace: Pace) -> Vec<SegmentEntry> {
     let floor = manifest.floor.unwrap_or(Bucket::MIN);
-    let mut by_size: Vec<&SegmentEntry> = manifest.segments.iter().collect();
+    let mut by_size: Vec<SegmentEntry> = manifest.segments.clone();
     by_size.sort_by_key(|entry| entry.bytes);
-    let forgotten = |entry: &&&SegmentEntry| {
+    let forgotten = |entry: &&SegmentEntry| {
         let (span, gone) = (entry.last.0 - entry.first.0, floor.0.saturating_sub(entry.first.0));
         entry.last < floor || u64::from(gone) * 4 > u64::from(span) + 4
     };
     if let Some(entry) = by_size.iter().find(forgotten) {
-        return vec![(**entry).clone()];
+        return vec![entry.clone()];
     }
-    let size = |entry: &SegmentEntry| (entry.bytes.max(SMALL) / SMALL).ilog2() / 2;
-    let alike = by_size.chunk_by(|one, other| size(one) == size(other)).find(|alike| alike.len() >= ALIKE);
-    let chosen = match alike {
-        // The smaller ones come along: what is merged is read anyway.
-        Some(alike) => by_size.iter().filter(|entry| size(entry) <= size(alike[0])).copied().cloned().collect(),
-        None if by_size.len() > MOST => by_size.iter().take(by_size.len() - MOST + 2).copied().cloned().collect(),
-        None => Vec::new(),
+    let chosen = match pace {
+        Pace::Busy => alike(&by_size),
+        Pace::Calm => outweighed(&by_size),
     };
+    by_size.truncate(chosen);
+    by_size
+}
+
+/// How many of the smallest to merge when there are many of a size.
+fn alike(by_size: &[SegmentEntry]) -> usize {
+    let size = |entry: &SegmentEntry| (entry.bytes.max(SMALL) / SMALL).ilog2() / 2;
+    let mut end = 0;
+    for alike in by_size.chunk_by(|one, other| size(one) == size(other)) {
+        end += alike.len();
+        if alike.len() >= ALIKE {
+            // The smaller ones come along: they are few beside these.
+            return end;
+        }
+    }
+    if by_size.len() > MOST { by_size.len() - MOST + 2 } else { 0 }
+}
+
+/// How many of the smallest to merge so that each segment is larger than all smaller ones together.
+fn outweighed(by_size: &[SegmentEntry]) -> usize {
+    let (mut chosen, mut smaller) = (0, 0);
+    for (place, entry) in by_size.iter().enumerate() {
+        if place > 0 && smaller * 2 >= entry.bytes.max(SMALL) {
+            chosen = place + 1;
+        }
+        smaller += entry.bytes;
+    }
     chosen
 }
 
@@ -122,14 +162,15 @@ fn replace(
     manifest.segments.retain(|entry| !old.contains(entry));
     manifest.segments.extend(new);
     switch(shared, project, &manifest)?;
-    let files = reopened(project, &manifest);
+    let new = project.opened(manifest);
     let mut state = project.state_mut();
-    project.take_over(&mut state, manifest, files);
+    let replaced = state.take_over(new);
     if changed {
         state.changed();
     }
     drop(state);
     drop(work);
+    drop(replaced);
     old.iter().for_each(|entry| drop(shared.disk.remove(&entry.file(&project.folder))));
     Ok(())
 }
@@ -173,10 +214,9 @@ fn merge_ids(shared: &Shared, project: &Project) -> io::Result<()> {
     manifest.ids.retain(|entry| !old.contains(entry));
     manifest.ids.extend(new);
     switch(shared, project, &manifest)?;
-    let mut state = project.state_mut();
-    let files = state.files.take();
-    project.take_over(&mut state, manifest, files);
-    drop(state);
+    let new = project.opened(manifest);
+    let replaced = project.state_mut().take_over(new);
+    drop(replaced);
     old.iter().for_each(|entry| drop(shared.disk.remove(&entry.file(&project.folder))));
     Ok(())
 }
@@ -217,5 +257,54 @@ impl From<SegmentError> for io::Error {
             SegmentError::Io(error) => error,
             SegmentError::Damaged(what) => Self::new(io::ErrorKind::InvalidData, what),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(kib: &[u64]) -> Vec<SegmentEntry> {
+        let entry = |(number, kib): (u64, &u64)| SegmentEntry {
+            number,
+            first: Bucket(10),
+            last: Bucket(20),
+            cells: 1,
+            views: 1,
+            bytes: kib * 1024,
+        };
+        (0..).zip(kib).map(entry).collect()
+    }
+
+    fn chosen(kib: &[u64], pace: Pace) -> Vec<u64> {
+        let manifest = Manifest { segments: sizes(kib), ..Manifest::default() };
+        choose(&manifest, pace).iter().map(|entry| entry.bytes / 1024).collect()
+    }
+
+    #[test]
+    fn segments_of_a_size_become_one() {
+        assert_eq!(chosen(&[900, 1, 2, 3], Pace::Busy), [0; 0]);
+        assert_eq!(chosen(&[900, 4, 1, 2, 3], Pace::Busy), [1, 2, 3, 4]);
+        assert_eq!(chosen(&[1, 500, 510, 520, 530, 90_000], Pace::Busy), [1, 500, 510, 520, 530]);
+        let all_sizes = [1, 300, 1200, 5000, 20_000, 90_000, 400_000, 2_000_000, 9_000_000];
+        assert_eq!(chosen(&all_sizes, Pace::Busy), [1, 300, 1200]);
+    }
+
+    #[test]
+    fn in_quiet_times_each_is_larger_than_all_smaller_ones() {
+        assert_eq!(chosen(&[900, 100, 30], Pace::Calm), [0; 0]);
+        assert_eq!(chosen(&[900, 400, 100], Pace::Calm), [100, 400, 900]);
+        assert_eq!(chosen(&[9000, 100, 90], Pace::Calm), [90, 100]);
+        assert_eq!(chosen(&[5], Pace::Calm), [0; 0]);
+    }
+
+    #[test]
+    fn what_is_largely_forgotten_is_written_anew_by_itself() {
+        let segments = sizes(&[1, 2, 3, 4]);
+        let with_floor =
+            |floor| Manifest { floor: Some(Bucket(floor)), segments: segments.clone(), ..Manifest::default() };
+        assert_eq!(choose(&with_floor(12), Pace::Busy).len(), 4);
+        assert_eq!(choose(&with_floor(14), Pace::Busy).len(), 1);
+        assert_eq!(choose(&with_floor(30), Pace::Busy).len(), 1);
     }
 }

@@ -233,7 +233,7 @@ impl Embedded {
         let _busy = self.shared.busy.read().unwrap_or_else(PoisonError::into_inner);
         for project in self.shared.in_memory() {
             flush::flush(&self.shared, &project).map_err(|error| unavailable(&error))?;
-            merge::tidy(&self.shared, &project)?;
+            merge::tidy(&self.shared, &project, merge::Pace::Calm)?;
         }
         flush::trim(&self.shared);
         Ok(())

@@ -49,6 +49,14 @@ pub(super) struct State {
     pub(super) removals: u64,
 }
 
+/// A manifest and its files, if they are open.
+#[derive(Debug)]
+pub(super) struct Opened {
+    manifest: Arc<Manifest>,
+    files: Option<Arc<Files>>,
+    ids: Option<Arc<Vec<OpenIds>>>,
+}
+
 /// A file of ids.
 #[derive(Debug, Clone)]
 pub(super) struct OpenIds {
@@ -168,17 +176,29 @@ impl Project {
         }
     }
 
-    /// Takes a new manifest for true, with its files if they are open already.
-    pub(super) fn take_over(&self, state: &mut State, manifest: Manifest, files: Option<Arc<Files>>) {
-        state.ids = state.ids.take().and_then(|ids| self.ids_of(&manifest, &ids));
-        state.files = files;
-        state.manifest = Arc::new(manifest);
+    /// What a new manifest names, opened as far as the files of the old one are, so that no question and no append waits
+    /// for it.
+    pub(super) fn opened(&self, manifest: Manifest) -> Opened {
+        let (files, ids) = {
+            let state = self.state();
+            (state.files.clone(), state.ids.clone())
+        };
+        let files = files.and_then(|before| self.files_of(&manifest, &before));
+        let ids = ids.and_then(|before| self.ids_of(&manifest, &before));
+        Opened { manifest: Arc::new(manifest), files, ids }
     }
 
-    /// The open files of ids of a manifest; none if one cannot be opened now.
-    fn ids_of(&self, manifest: &Manifest, open: &[OpenIds]) -> Option<Arc<Vec<OpenIds>>> {
+    fn files_of(&self, manifest: &Manifest, before: &Files) -> Option<Arc<Files>> {
+        let files = Files::open(&self.folder, manifest, Some(before)).ok()?;
+        if before.known_paths().is_some() {
+            files.paths().ok()?;
+        }
+        Some(Arc::new(files))
+    }
+
+    fn ids_of(&self, manifest: &Manifest, before: &[OpenIds]) -> Option<Arc<Vec<OpenIds>>> {
         let ids = manifest.ids.iter().map(|entry| {
-            let known = open.iter().find(|ids| ids.number == entry.number).cloned();
+            let known = before.iter().find(|ids| ids.number == entry.number).cloned();
             known.or_else(|| {
                 let file = IdFile::open(&entry.file(&self.folder)).ok()?;
                 Some(OpenIds { number: entry.number, file: Arc::new(file) })
@@ -209,6 +229,16 @@ fn ids_memory(ids: &[OpenIds]) -> usize {
 }
 
 impl State {
+    /// Takes a new manifest for true. What it returns is the old one; it is dropped when nobody waits any more.
+    #[must_use]
+    pub(super) fn take_over(&mut self, new: Opened) -> Opened {
+        Opened {
+            manifest: std::mem::replace(&mut self.manifest, new.manifest),
+            files: std::mem::replace(&mut self.files, new.files),
+            ids: std::mem::replace(&mut self.ids, new.ids),
+        }
+    }
+
     /// Answers may be others from now on.
     pub(super) fn changed(&mut self) {
         self.version = VERSION.fetch_add(1, Ordering::Relaxed);

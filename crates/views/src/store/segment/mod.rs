@@ -18,7 +18,7 @@
 //! .paths() -> Result<Arc<Vec<Arc<str>>>, _>                                 sorted
 //! .clients() -> Result<Arc<Vec<Arc<Client>>>, _>                            sorted
 //! .pairs() -> Result<Arc<Pairs>, _>                                         pair → (path index, client index)
-//! .between(from, to) -> Result<Table, _>                                    by path; an empty column is all zero
+//! .between(from, to, columns, &mut gather) -> Result<(), _>                  by path, a column at a time
 //! .site_before(to) -> Result<Sums, _>
 //! .path_before_each(path, &[to]) -> Result<Vec<Sums>, _>                    one walk; give it all edges of a series
 //! .machines_between(from, to) -> Result<Vec<(path, client, views)>, _>      clients that do not count as people
@@ -50,6 +50,7 @@ use std::path::Path;
 pub use builder::Builder;
 pub(crate) use merge::merge;
 pub(crate) use reader::Segment;
+pub(crate) use states::Gather;
 pub(crate) use write::write;
 
 use crate::{Bucket, Channel, Client, CountsAs};

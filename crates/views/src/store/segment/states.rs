@@ -61,46 +61,67 @@ impl Values {
     }
 }
 
-/// Views of each path, in columns. A column that is empty is all zero.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Table {
-    /// The columns.
-    pub(crate) columns: [Vec<u64>; COLUMNS],
+/// Takes the views of each path, a column at a time and in the order of the paths. It is called from where the figures
+/// are, so that they are added up without a copy.
+pub(crate) trait Gather {
+    fn column(&mut self, column: usize, views: impl Iterator<Item = u64>);
 }
 
-impl Table {
-    fn from_state(columns: Columns, paths: usize, read: impl Fn(Range<usize>) -> Vec<u64>) -> Self {
-        let mut table = Self::default();
-        for (place, column) in columns.iter().enumerate() {
-            table.columns[column] = read(place * paths..(place + 1) * paths);
+/// Hands over the figures of each column that is wanted: those of a state less those of an earlier one.
+fn hand_over(columns: Columns, paths: usize, later: &Values, earlier: Option<&Values>, into: &mut Wanted<impl Gather>) {
+    for (place, column) in columns.iter().enumerate().filter(|(_, column)| into.columns[*column]) {
+        let places = place * paths..(place + 1) * paths;
+        match (later, earlier) {
+            (Values::Narrow(later), Some(Values::Narrow(earlier))) => {
+                let pairs = later[places.clone()].iter().zip(&earlier[places]);
+                into.gather.column(column, pairs.map(|(later, earlier)| u64::from(later.wrapping_sub(*earlier))));
+            }
+            (Values::Wide(later), Some(Values::Wide(earlier))) => {
+                let pairs = later[places.clone()].iter().zip(&earlier[places]);
+                into.gather.column(column, pairs.map(|(later, earlier)| later.wrapping_sub(*earlier)));
+            }
+            (Values::Narrow(later), _) => {
+                into.gather.column(column, later[places].iter().map(|views| u64::from(*views)))
+            }
+            (Values::Wide(later), _) => into.gather.column(column, later[places].iter().copied()),
         }
-        table
     }
 }
 
+struct Wanted<'a, G> {
+    columns: [bool; COLUMNS],
+    gather: &'a mut G,
+}
+
 impl Segment {
-    /// Views of each path from a bucket on and before another.
-    pub(crate) fn between(&self, from: Bucket, to: Bucket) -> Result<Table, SegmentError> {
+    /// Views of each path from a bucket on and before another, in the columns that are wanted. A column in which there is
+    /// nothing may be left out.
+    pub(crate) fn between(
+        &self,
+        from: Bucket,
+        to: Bucket,
+        wanted: [bool; COLUMNS],
+        gather: &mut impl Gather,
+    ) -> Result<(), SegmentError> {
         let index = self.index()?;
         let (from, to) = (index.position(from), index.position(to));
         if from >= to {
-            return Ok(Table::default());
+            return Ok(());
         }
         let (columns, paths) = (self.footer().columns(), self.footer().info.paths as usize);
-        let table = |later: &Values, earlier: Option<&Values>| {
-            Table::from_state(columns, paths, |places| later.less(earlier, places))
-        };
+        let mut into = Wanted { columns: wanted, gather };
         let bytes: u64 = [PEOPLE, MACHINES].map(|kind| index.end(kind, to) - index.end(kind, from)).iter().sum();
         if from == 0 {
-            Ok(table(&*self.state(&index, to)?, None))
+            hand_over(columns, paths, &*self.state(&index, to)?, None, &mut into);
         } else if bytes <= paths as u64 {
             // So few cells that they are counted sooner than two states are made.
             let mut values = Values::zero(self.footer().wide, columns.count() * paths);
             self.replay(&index, &mut values, from..to)?;
-            Ok(table(&values, None))
+            hand_over(columns, paths, &values, None, &mut into);
         } else {
-            Ok(table(&*self.state(&index, to)?, Some(&*self.state(&index, from)?)))
+            hand_over(columns, paths, &*self.state(&index, to)?, Some(&*self.state(&index, from)?), &mut into);
         }
+        Ok(())
     }
 
     /// Views of a path before each of these buckets. They ascend, or it takes longer.

@@ -5,9 +5,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::super::states::Table;
 use super::super::{Segment, SegmentError, Sums};
-use super::model::{Model, models, place};
+use super::model::{Model, Table, between, models, place};
 use super::ranges::large;
 use crate::Bucket;
 
@@ -26,7 +25,7 @@ struct Answers {
 fn ask(file: &Path, path: &str, from: Bucket, to: Bucket) -> Result<Answers, SegmentError> {
     let segment = Segment::open(file)?;
     // A table of zeros is a table of nothing.
-    let mut table = segment.between(from, to)?;
+    let mut table = between(&segment, from, to)?;
     table.columns.iter_mut().filter(|column| column.iter().all(|&figure| figure == 0)).for_each(Vec::clear);
     Ok(Answers {
         paths: segment.paths()?.to_vec(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::super::{Builder, Info, Segment};
-use super::model::{client, place};
+use super::model::{between, client, place};
 use crate::{Bucket, Channel, Class, Client, Evidence};
 
 const DAYS: u32 = 365;
@@ -131,21 +131,21 @@ fn measure(views: u64, paths: usize) {
     let segment = Segment::open(&file).unwrap();
     let end = FIRST + DAYS * Bucket::A_DAY;
     println!("index {:?}", time(1, || segment.index().unwrap()));
-    println!("first {:?}", time(1, || segment.between(Bucket(end - 7 * 96), Bucket(end)).unwrap()));
+    println!("first {:?}", time(1, || between(&segment, Bucket(end - 7 * 96), Bucket(end)).unwrap()));
     println!("paths {:?}", time(1, || segment.paths().unwrap()));
     println!("pairs {:?}", time(1, || segment.pairs().unwrap()));
     for days in [7, 30, 364, 365] {
         let range = (Bucket(end - days * 96), Bucket(end));
-        let cold = time(1, || segment.between(range.0, range.1).unwrap());
-        let warm = time(200, || segment.between(range.0, range.1).unwrap());
+        let cold = time(1, || between(&segment, range.0, range.1).unwrap());
+        let warm = time(200, || between(&segment, range.0, range.1).unwrap());
         let inner = (Bucket(range.0.0 + 23), Bucket(end - 71));
-        let odd = time(1, || segment.between(inner.0, inner.1).unwrap());
-        let odd_warm = time(200, || segment.between(inner.0, inner.1).unwrap());
+        let odd = time(1, || between(&segment, inner.0, inner.1).unwrap());
+        let odd_warm = time(200, || between(&segment, inner.0, inner.1).unwrap());
         println!("{days} days: {cold:?}, again {warm:?}; odd edges {odd:?}, again {odd_warm:?}");
     }
     let odd = (0..200).map(|n| Bucket(FIRST + 137 * n + 11)).collect::<Vec<_>>();
     let mut edges = odd.iter();
-    println!("another odd edge {:?}", time(200, || segment.between(*edges.next().unwrap(), Bucket(end)).unwrap()));
+    println!("another odd edge {:?}", time(200, || between(&segment, *edges.next().unwrap(), Bucket(end)).unwrap()));
     let path = Arc::clone(&segment.paths().unwrap()[paths / 2]);
     for (name, step, shift) in [("day", 96, 0), ("day at 18:15 UTC", 96, 73), ("hour", 4, 0)] {
         let edges: Vec<Bucket> = (0..DAYS * 96 / step).map(|n| Bucket(FIRST + n * step + shift)).collect();

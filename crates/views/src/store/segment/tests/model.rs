@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::super::states::Table;
-use super::super::{COLUMNS, Segment, Sums, column, write};
+use super::super::{COLUMNS, Gather, Segment, SegmentError, Sums, column, write};
 use crate::{Bucket, Channel, Class, Client, CountsAs, Evidence, Facts, Network, Verdict};
 
 /// A client that is known by its name.
@@ -110,6 +109,25 @@ impl Model {
         }
         sums
     }
+}
+
+/// Views of each path, in columns. A column that is empty is all zero.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Table {
+    pub(super) columns: [Vec<u64>; COLUMNS],
+}
+
+impl Gather for Table {
+    fn column(&mut self, column: usize, views: impl Iterator<Item = u64>) {
+        self.columns[column] = views.collect();
+    }
+}
+
+/// Views of each path in all columns.
+pub(super) fn between(segment: &Segment, from: Bucket, to: Bucket) -> Result<Table, SegmentError> {
+    let mut table = Table::default();
+    segment.between(from, to, [true; COLUMNS], &mut table)?;
+    Ok(table)
 }
 
 /// The figures of a path in a table.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::super::{Segment, Sums, column};
-use super::model::{Model, cells_of, client, models, path_names, place, row};
+use super::model::{Model, between, cells_of, client, models, path_names, place, row};
 use crate::{Bucket, Channel, Class, Client, Evidence};
 
 fn machines(segment: &Segment, from: Bucket, to: Bucket) -> BTreeMap<(Arc<str>, Arc<Client>), u64> {
@@ -22,7 +22,7 @@ fn machines(segment: &Segment, from: Bucket, to: Bucket) -> BTreeMap<(Arc<str>, 
 /// Holds a segment's answers for a range against the model's.
 pub(super) fn check_range(segment: &Segment, model: &Model, from: Bucket, to: Bucket) {
     let paths = segment.paths().unwrap();
-    let table = segment.between(from, to).unwrap();
+    let table = between(&segment, from, to).unwrap();
     let mut expected: BTreeMap<&str, Sums> = BTreeMap::new();
     for (bucket, path, client, count) in &model.0 {
         if let Some(column) = column(client)
@@ -83,7 +83,7 @@ proptest! {
         edges = edges.iter().copied().step_by(1 + edges.len() / 40).collect();
         if warm {
             for &edge in edges.iter().take(5) {
-                segment.between(edge, Bucket::MAX).unwrap();
+                between(&segment, edge, Bucket::MAX).unwrap();
             }
         }
         if back {
@@ -149,11 +149,11 @@ fn what_is_loaded_is_told_and_bounded() {
     let empty = segment.memory();
     assert!(empty < 2000, "{empty}");
     let first = segment.info().first;
-    segment.between(Bucket(first.0 + 96), Bucket(first.0 + 500)).unwrap();
+    between(&segment, Bucket(first.0 + 96), Bucket(first.0 + 500)).unwrap();
     let some = segment.memory();
     assert!(some > empty + 2 * 150 * 4, "{some}");
     for odd in 0..700 {
-        segment.between(Bucket(first.0 + odd), Bucket::MAX).unwrap();
+        between(&segment, Bucket(first.0 + odd), Bucket::MAX).unwrap();
     }
     assert!(segment.memory() < some + 20 * 150 * 4 * 2 + 400_000, "{}", segment.memory());
 }

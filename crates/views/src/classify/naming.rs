@@ -83,6 +83,20 @@ const SIGNS: &[(Sign, &[&str])] = &[
             "forai",
             "machinelearning",
             "coding-agent",
+            "groq",
+            "replicate",
+            "runpod",
+            "midjourney",
+            "elevenlabs",
+            "stabilityai",
+            "ai21",
+            "cerebras",
+            "sambanova",
+            "minimax",
+            "baichuan",
+            "doubao",
+            "hunyuan",
+            "iflytek",
             "ai_agent",
             "deeplearn",
         ],
@@ -348,6 +362,11 @@ impl<'a> Seen<'a> {
         for found in STEMS.automaton.find_overlapping_iter(reduced) {
             let Some(&(sign, stem)) = STEMS.of.get(found.pattern().as_usize()) else { continue };
             if self.signs[sign].is_some() {
+                continue;
+            }
+            // Who does research does not index.
+            let is_research = stem == "search" && bytes[..found.start()].to_ascii_lowercase().ends_with(b"re");
+            if is_research {
                 continue;
             }
             let begin = bytes[..found.start()].iter().rposition(|byte| *byte == b' ').map_or(0, |at| at + 1);

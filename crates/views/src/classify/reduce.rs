@@ -200,6 +200,10 @@ impl Kept {
     }
 
     fn push(&mut self, word: &str, start: usize) {
+        if self.text.capacity() == 0 {
+            self.text.reserve(MAX_REDUCED);
+            self.segments.reserve(8);
+        }
         if self.text.len() > start {
             self.text.push(' ');
         }

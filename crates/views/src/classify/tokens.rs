@@ -40,9 +40,10 @@ impl Tokens {
         for found in self.automaton.find_overlapping_iter(user_agent) {
             let before = found.start().checked_sub(1).and_then(|at| bytes.get(at));
             let is_word = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
-            // `python-httpx` is not httpx, but `Googlebot-Image` is Googlebot.
-            let is_end = before.is_some_and(|byte| matches!(byte, b'-' | b'_')) || is_word(before);
-            if is_end || is_word(bytes.get(found.end())) || is_host(bytes, found.start()) {
+            // `python-httpx` is not httpx, but `Some-Diffbot` is Diffbot.
+            let token = &bytes[found.start()..found.end()];
+            let joined = before.is_some_and(|byte| matches!(byte, b'-' | b'_')) && !names_a_crawler(token);
+            if joined || is_word(before) || is_word(bytes.get(found.end())) || is_host(bytes, found.start()) {
                 continue;
             }
             let Some(&(agent, rank)) = self.patterns.get(found.pattern().as_usize()) else { continue };
@@ -52,6 +53,11 @@ impl Tokens {
         }
         best.and_then(|(_, agent)| usize::try_from(agent).ok())
     }
+}
+
+fn names_a_crawler(token: &[u8]) -> bool {
+    let ends = |end: &[u8]| token.len() > end.len() && token[token.len() - end.len()..].eq_ignore_ascii_case(end);
+    ends(b"bot") || ends(b"spider") || ends(b"crawler") || ends(b"-user")
 }
 
 /// Whether the word that `at` is in is the address of an operator (`+claude.com`): it names a company, not an agent.

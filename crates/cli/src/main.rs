@@ -7,6 +7,7 @@ mod config;
 mod demo;
 mod engines;
 mod failure;
+mod import;
 mod job;
 mod key;
 mod logging;
@@ -14,6 +15,7 @@ mod output;
 mod project;
 mod serve;
 mod store;
+mod views;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -74,6 +76,7 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Command::Project(command) => runtime.block_on(project::run(command, &load(base)?, &working_dir)),
         Command::Key(command) => runtime.block_on(key::run(command, &load(base)?)),
         Command::Job(command) => runtime.block_on(job::run(command, &environment)),
+        Command::Import(flags) => runtime.block_on(import::run(flags, &load(base)?)),
         Command::Check(flags) => check::run(&flags),
         Command::Demo(options) => runtime.block_on(demo::run(options)),
     };

@@ -82,6 +82,8 @@ pub(crate) enum Command {
     /// Show or renew the lists by which readers are told apart
     #[command(subcommand)]
     Lists(crate::lists::ListsCommand),
+    /// Count the page views in logs of web servers, each line once: exit code 0 if all were read, 1 if not
+    Import(ImportFlags),
     /// Check the documentation in a folder: exit code 0 if nothing was found, 1 if something was
     Check(CheckFlags),
     /// Run a job from end to end on this machine, without account and network
@@ -197,6 +199,32 @@ pub(crate) struct ReclassifyFlags {
     #[arg(long)]
     pub(crate) yes: bool,
     /// Print JSON; changes nothing without --yes
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ImportFlags {
+    /// The logs, plain or packed with gzip or zstd; `-` reads standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The project whose pages were read
+    #[arg(long, value_name = "ID")]
+    pub(crate) project: String,
+    /// How the lines are written: combined, common, vhost_combined, vhost_common, caddy, cloudfront, fastly, json, or
+    /// a format string of nginx or Apache [default: what fits the first lines]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// Count only requests to this host, if the lines name it; can be given several times [default: all]
+    #[arg(long, value_name = "HOST")]
+    pub(crate) only_host: Vec<String>,
+    /// Go on with what is written to the file, through its rotations, until Ctrl-C
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) follow: bool,
+    /// Show what would be counted, and keep nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -8,6 +8,7 @@ mod config;
 mod demo;
 mod engines;
 mod failure;
+mod import;
 mod job;
 mod key;
 mod lists;
@@ -83,6 +84,7 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Command::Backup { folder, json } => runtime.block_on(views::backup(folder, json, &load(base)?)),
         Command::Classify(flags) => classify::run(&flags, &load(base)?),
         Command::Lists(command) => runtime.block_on(lists::run(command, &load(base)?)),
+        Command::Import(flags) => runtime.block_on(import::run(flags, &load(base)?)),
         Command::Check(flags) => check::run(&flags),
         Command::Demo(options) => runtime.block_on(demo::run(options)),
     };

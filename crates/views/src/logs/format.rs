@@ -91,12 +91,9 @@ impl Format {
         match self {
             Self::Caddy => json::is_caddy(line),
             Self::Fastly => json::is_fastly(line) || line.starts_with(b"<"),
-            // A user may have a space in his name, a host has none of its own: the address decides.
+            // The second word is the address; without a host it would be what nobody fills in.
             Self::VhostCombined | Self::VhostCommon => {
-                let mut words = line.split(|&byte| byte == b' ');
-                let (host, address) = (words.next(), words.next());
-                host.is_some_and(|host| super::text::address(host).is_none())
-                    && address.is_some_and(|address| super::text::address(address).is_some())
+                line.split(|&byte| byte == b' ').nth(1).is_some_and(|word| super::text::address(word).is_some())
             }
             _ => true,
         }

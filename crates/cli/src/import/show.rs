@@ -1,0 +1,87 @@
+use std::io::IsTerminal;
+
+use copydesk_views::logs::{FileReport, Progress, Report, Tally};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::client::printable;
+use crate::output;
+
+/// How far an import is: a bar on a terminal, nothing elsewhere, where the report says it all.
+pub(super) struct Bar(Option<ProgressBar>);
+
+impl Bar {
+    pub(super) fn new() -> Self {
+        Self(std::io::stderr().is_terminal().then(|| ProgressBar::new(0)))
+    }
+
+    pub(super) fn tell(&mut self, at: &Progress<'_>) {
+        let Some(bar) = &self.0 else { return };
+        if bar.length() == Some(0) {
+            let template = match at.of_bytes {
+                Some(_) => "{bar:30} {percent:>3}% {bytes}/{total_bytes} {binary_bytes_per_sec} {eta} left  {msg}",
+                None => "{bytes} {binary_bytes_per_sec}  {msg}",
+            };
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style);
+            }
+            bar.set_length(at.of_bytes.unwrap_or(u64::MAX).max(1));
+        }
+        bar.set_position(at.bytes);
+        let name = printable(at.name);
+        let of = if at.files > 1 { format!("{}/{} ", at.file + 1, at.files) } else { String::new() };
+        bar.set_message(format!("{} lines  {of}{name}", at.lines));
+    }
+
+    pub(super) fn end(self) {
+        if let Some(bar) = self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Prints what became of every line.
+pub(super) fn report(report: &Report, dry_run: bool) {
+    report.files.iter().for_each(file);
+    if report.files.len() > 1 {
+        output::line(&format!("All {} logs", report.files.len()));
+        figures(&report.total);
+    }
+    if dry_run {
+        output::line("Nothing was kept: this was a dry run.");
+    }
+}
+
+fn file(file: &FileReport) {
+    let format = file.format.as_ref().map(|format| format!(" ({format})")).unwrap_or_default();
+    let state = match &file.error {
+        Some(error) => format!("could not be read to its end: {}", printable(error)),
+        None => file.state.as_str().to_owned(),
+    };
+    output::line(&format!("{}{format}: {state}", printable(&file.name)));
+    if file.tally.lines > 0 || file.error.is_none() {
+        figures(&file.tally);
+    }
+    for sample in &file.unparsable {
+        output::line(&format!("  line {} could not be read: {}", sample.line, sample.text));
+    }
+}
+
+/// The lines, and the figures that add up to them.
+fn figures(tally: &Tally) {
+    let width = tally.lines.to_string().len();
+    output::line(&format!(
+        "  {:>width$} lines, {} of them views by people and {} by AI agents",
+        tally.lines,
+        tally.human(),
+        tally.ai()
+    ));
+    for (name, count) in tally.figures() {
+        output::line(&format!("  {count:>width$} {name}"));
+    }
+    if tally.accounted() != tally.lines {
+        output::line(&format!(
+            "  {} lines are missing from these figures: please report this",
+            tally.lines.abs_diff(tally.accounted())
+        ));
+    }
+}

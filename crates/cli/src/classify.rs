@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::io::{BufRead, Write};
 use std::net::IpAddr;
 use std::process::ExitCode;
@@ -12,6 +13,9 @@ use crate::client::printable;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output;
+
+/// Lines that are remembered at most.
+const REMEMBERED: usize = 50_000;
 
 #[derive(clap::Args)]
 pub(crate) struct ClassifyFlags {
@@ -97,17 +101,21 @@ fn lines(classifier: &Classifier, probe: &Probe<'_>) -> Result<ExitCode, Failure
     let mut input = std::io::stdin().lock();
     let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let mut line = Vec::new();
+    let mut known: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
     loop {
         line.clear();
         let read = input.read_until(b'\n', &mut line);
         if read.map_err(|error| Failure::error(format!("cannot read standard input: {error}")))? == 0 {
             break;
         }
-        let user_agent = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(&line));
-        let user_agent = user_agent.strip_suffix('\r').unwrap_or(&user_agent);
-        let verdict = classifier.verdict(&classifier.facts(&Probe { user_agent, ..probe.clone() }));
-        let written = serde_json::to_writer(&mut out, &Line::from(&verdict)).map_err(std::io::Error::from);
-        match written.and_then(|()| out.write_all(b"\n")) {
+        if !known.contains_key(&line) {
+            // Lists repeat themselves; simple, and what repeats is soon back.
+            if known.len() >= REMEMBERED {
+                known.clear();
+            }
+            known.insert(line.clone(), answer(classifier, probe, &line)?);
+        }
+        match known.get(&line).map_or(Ok(()), |answer| out.write_all(answer)) {
             Ok(()) => {}
             // The reader has what it wanted.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(ExitCode::SUCCESS),
@@ -120,6 +128,15 @@ fn lines(classifier: &Classifier, probe: &Probe<'_>) -> Result<ExitCode, Failure
         }
         _ => Ok(ExitCode::SUCCESS),
     }
+}
+
+fn answer(classifier: &Classifier, probe: &Probe<'_>, line: &[u8]) -> Result<Vec<u8>, Failure> {
+    let user_agent = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(line));
+    let user_agent = user_agent.strip_suffix('\r').unwrap_or(&user_agent);
+    let verdict = classifier.verdict(&classifier.facts(&Probe { user_agent, ..probe.clone() }));
+    let mut answer = serde_json::to_vec(&Line::from(&verdict)).map_err(|error| Failure::error(error.to_string()))?;
+    answer.push(b'\n');
+    Ok(answer)
 }
 
 /// A verdict as scripts read it.

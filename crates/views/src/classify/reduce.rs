@@ -277,29 +277,36 @@ fn tells_any(segment: &str) -> bool {
 
 /// The address at which the operator of a bot can be reached: only its host, and of an e-mail address nothing.
 fn contact(raw: &str) -> Option<String> {
-    let may_be =
-        raw.bytes().any(|byte| matches!(byte, b'@' | b':' | b'+')) || raw.len() > 4 && raw[..].starts_with(['w', 'W']);
+    let begins =
+        |text: &str, start: &str| text.get(..start.len()).is_some_and(|first| first.eq_ignore_ascii_case(start));
+    let may_be = raw.bytes().any(|byte| matches!(byte, b'@' | b':' | b'+')) || begins(raw, "www.");
     if !may_be {
         return None;
     }
-    let bare = raw.trim_matches(|char: char| "+-<>'`*|\\".contains(char));
+    let bare = raw.trim_matches(['+', '-', '<', '>', '\'', '`', '*', '|', '\\']);
     if is_mail(bare) || raw == "+mail" {
         return Some("+mail".to_owned());
     }
-    let lower = bare.to_ascii_lowercase();
-    let host = match lower.split_once("://") {
+    let host = match bare.split_once("://") {
         Some((_, rest)) => rest,
-        None if lower.starts_with("www.") || lower.starts_with("http:") => lower.trim_start_matches("http:"),
-        None if raw.starts_with('+') && lower.contains('.') => &lower,
+        None if begins(bare, "http:") => bare.get(5..)?,
+        None if begins(bare, "www.") || (raw.starts_with('+') && bare.contains('.')) => bare,
         None if raw == "+link" => return Some("+link".to_owned()),
         None => return None,
     };
     let host = host.split(['/', ':', '?', '#']).next().unwrap_or_default();
-    let host: String = host.chars().filter(|char| is_host(*char)).take(MAX_WORD).collect();
-    let host = host.trim_start_matches("www.").trim_matches(['.', '-']);
-    let digits = host.bytes().filter(u8::is_ascii_digit).count();
-    let named = host.contains('.') && digits < 5 && host.bytes().any(|byte| byte.is_ascii_alphabetic());
-    Some(if named { format!("+{host}") } else { "+link".to_owned() })
+    let mut kept = String::with_capacity(MAX_WORD + 1);
+    kept.push('+');
+    let letters = host.chars().filter(|char| is_host(*char)).take(MAX_WORD);
+    kept.extend(letters.map(|char| char.to_ascii_lowercase()));
+    if let Some(bare) = kept.get(1..).map(|host| host.trim_start_matches("www.").trim_matches(['.', '-']))
+        && bare.len() + 1 != kept.len()
+    {
+        kept = format!("+{bare}");
+    }
+    let digits = kept.bytes().filter(u8::is_ascii_digit).count();
+    let named = kept.contains('.') && digits < 5 && kept.bytes().any(|byte| byte.is_ascii_alphabetic());
+    Some(if named { kept } else { "+link".to_owned() })
 }
 
 /// `bots@example.com`; not `android@150.0`, which is a version.

@@ -28,7 +28,7 @@ impl Tokens {
         let automaton = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(texts)?;
         Ok(Self { automaton, patterns })
     }

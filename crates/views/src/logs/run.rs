@@ -139,7 +139,7 @@ impl<'a> Run<'a> {
         let ended = loop {
             match listener.next().await {
                 Ok(Next::Block(counted, end, open)) => {
-                    self.take(&mut ledger, counted, end, open);
+                    self.take(&mut ledger, *counted, *end, open);
                     if ledger.is_full()
                         && let Err(error) = ledger.commit().await
                     {
@@ -180,12 +180,12 @@ struct Listener {
     heard: UnboundedReceiver<Message>,
     permit: Sender<()>,
     next: u64,
-    early: BTreeMap<u64, (Counted, Position, bool)>,
+    early: BTreeMap<u64, (Box<Counted>, Position, bool)>,
     ended: Option<(u64, io::Result<End>)>,
 }
 
 enum Next {
-    Block(Counted, Position, bool),
+    Block(Box<Counted>, Box<Position>, bool),
     End(End),
 }
 
@@ -205,14 +205,14 @@ impl Listener {
                 self.next += 1;
                 // The reader may be done, and then needs no more.
                 let _ = self.permit.send(());
-                return Ok(Next::Block(counted, end, open));
+                return Ok(Next::Block(counted, Box::new(end), open));
             }
             if let Some((_, why)) = self.ended.take_if(|(blocks, _)| *blocks == self.next) {
                 return why.map(Next::End).map_err(Why::from);
             }
             match self.heard.recv().await {
                 Some(Message::Counted { number, counted, end, open }) => {
-                    self.early.insert(number, (*counted, end, open));
+                    self.early.insert(number, (counted, end, open));
                 }
                 Some(Message::Ended { blocks, why }) => self.ended = Some((blocks, why)),
                 Some(Message::From(_)) | None => return Err(Why::Log(BROKEN.to_owned())),

@@ -44,7 +44,7 @@ impl Keeper for InAFolder {
     }
 
     fn copy(&self, store: &Embedded, target: &Path) {
-        store.backup(target).expect("the disk is well");
+        store.backup_now(target).expect("the disk is well");
     }
 }
 

@@ -177,7 +177,10 @@ impl Embedded {
         let units = u32::try_from((payload.len() / 1024 + 1).min(QUEUE_KIB)).unwrap_or(u32::MAX);
         let permit = Arc::clone(&self.room).acquire_many_owned(units).await.map_err(|_| closing())?;
         let (reply, answer) = oneshot::channel();
-        self.asks.send(Ask::Append(Append::new(entry, payload, reply, permit))).await.map_err(|_| closing())?;
+        self.asks
+            .send(Ask::Append(Box::new(Append::new(entry, payload, reply, permit))))
+            .await
+            .map_err(|_| closing())?;
         answer.await.map_err(|_| closing())?
     }
 

@@ -175,7 +175,7 @@ impl Shared {
         let in_memory = self.lock_projects().get(id).cloned();
         if let Some(project) = in_memory {
             let state = project.state();
-            return Ok(!state.manifest.segments.is_empty() || state.tables().any(|table| table.len() > 0));
+            return Ok(!state.manifest.segments.is_empty() || state.tables().any(|table| !table.is_empty()));
         }
         let Some(folder) = folder_name(id).map(|name| self.projects_folder().join(name)) else { return Ok(false) };
         Ok(Manifest::read(&folder)?.is_some_and(|manifest| !manifest.segments.is_empty()))

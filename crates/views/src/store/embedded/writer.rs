@@ -23,7 +23,7 @@ const ROOM_WAITS: u32 = 600;
 
 /// What the writer is asked for.
 pub(super) enum Ask {
-    Append(Append),
+    Append(Box<Append>),
     /// Where the log ends; nothing is removed from it while the guard of the asker lives.
     End(oneshot::Sender<Option<Place>>),
     Stop,
@@ -68,12 +68,12 @@ pub(super) fn run(shared: &Shared, mut log: Log, mut asks: mpsc::Receiver<Ask>) 
         match ask {
             Ask::Append(first) => {
                 let mut bytes = first.payload.len();
-                let mut group = vec![first];
+                let mut group = vec![*first];
                 while bytes < GROUP_BYTES {
                     match asks.try_recv() {
                         Ok(Ask::Append(append)) => {
                             bytes += append.payload.len();
-                            group.push(append);
+                            group.push(*append);
                         }
                         Ok(other) => {
                             next = Some(other);
@@ -104,7 +104,10 @@ fn write_group(shared: &Shared, log: &mut Log, group: Vec<Append>) {
     for append in group {
         match judge(shared, log, &mut ids, append) {
             Ok(append) => judged.push(append),
-            Err((append, error)) => drop(append.reply.send(Err(error))),
+            Err(refused) => {
+                let (append, error) = *refused;
+                drop(append.reply.send(Err(error)));
+            }
         }
     }
     let records = || judged.iter().filter_map(|it| Some((it.number?, it.append.payload.as_slice(), it.append.crc)));
@@ -141,14 +144,14 @@ fn judge(
     log: &mut Log,
     group: &mut GroupIds,
     mut append: Append,
-) -> Result<Judged, (Append, ViewsError)> {
+) -> Result<Judged, Box<(Append, ViewsError)>> {
     let project = match shared.project_or_new(&append.entry.project) {
         Ok(project) => project,
-        Err(error) => return Err((append, error)),
+        Err(error) => return Err(Box::new((append, error))),
     };
     let new = match fresh(shared, &project, group, &append.entry) {
         Ok(fresh) => fresh,
-        Err(error) => return Err((append, unavailable(&error))),
+        Err(error) => return Err(Box::new((append, unavailable(&error)))),
     };
     if let Some(left_out) = new.left_out {
         let mut place = 0..;

@@ -227,7 +227,7 @@ impl World {
     fn backup(&mut self) {
         self.backups += 1;
         let target = self.folder.with_file_name(format!("backup-{}", self.backups));
-        if self.store().backup(&target).is_err() {
+        if self.store().backup_now(&target).is_err() {
             return;
         }
         let copy = Embedded::open(&target, small(&self.clock)).unwrap();

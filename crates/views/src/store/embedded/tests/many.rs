@@ -72,9 +72,9 @@ fn a_backup_is_a_store_of_its_own() {
     store.settle().unwrap();
     store.append_now(batch("p1", vec![view(1, "/a", 0, Some("x"))])).unwrap();
     let target = folder.path().join("copy");
-    store.backup(&target).unwrap();
+    store.backup_now(&target).unwrap();
     store.append_now(batch("p1", vec![view(1, "/a", 0, None)])).unwrap();
-    assert!(store.backup(&target).is_err(), "a folder that is not empty");
+    assert!(store.backup_now(&target).is_err(), "a folder that is not empty");
     let copy = open(&target);
     assert_eq!([0, 1, 2].map(|project| total(&copy, project)), [1, 2, 1]);
     assert_eq!(copy.append_now(batch("p1", vec![view(1, "/a", 0, Some("x"))])).unwrap().duplicates, [0]);

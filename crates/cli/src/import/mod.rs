@@ -2,7 +2,7 @@
 
 mod show;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,7 +68,7 @@ fn check_files(flags: &ImportFlags) -> Result<(), Failure> {
     Ok(())
 }
 
-fn is_stdin(path: &PathBuf) -> bool {
+fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 

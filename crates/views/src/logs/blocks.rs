@@ -162,7 +162,7 @@ impl<R: Read> Blocks<R> {
     /// Says whether it has an end.
     fn pass_long(&mut self, line: &mut Vec<u8>) -> io::Result<bool> {
         line.truncate(MAX_LINE + 1);
-        let mut more = Vec::new();
+        let mut more = vec![0; BLOCK];
         loop {
             more.resize(BLOCK, 0);
             let ended = self.fill(&mut more, 0);

@@ -139,7 +139,7 @@ impl<'a> Run<'a> {
         let ended = loop {
             match listener.next().await {
                 Ok(Next::Block(counted, end, open)) => {
-                    self.take(&mut ledger, counted, end, open);
+                    self.take(&mut ledger, *counted, *end, open);
                     if ledger.is_full()
                         && let Err(error) = ledger.commit().await
                     {
@@ -180,12 +180,12 @@ struct Listener {
     heard: UnboundedReceiver<Message>,
     permit: Sender<()>,
     next: u64,
-    early: BTreeMap<u64, (Counted, Position, bool)>,
+    early: BTreeMap<u64, (Box<Counted>, Box<Position>, bool)>,
     ended: Option<(u64, io::Result<End>)>,
 }
 
 enum Next {
-    Block(Counted, Position, bool),
+    Block(Box<Counted>, Box<Position>, bool),
     End(End),
 }
 
@@ -193,7 +193,7 @@ impl Listener {
     /// Where the log is read from.
     async fn from(&mut self) -> Result<Position, Why> {
         match self.heard.recv().await {
-            Some(Message::From(position)) => Ok(position),
+            Some(Message::From(position)) => Ok(*position),
             Some(Message::Ended { why: Err(error), .. }) => Err(error.into()),
             _ => Err(Why::Log(BROKEN.to_owned())),
         }
@@ -212,7 +212,7 @@ impl Listener {
             }
             match self.heard.recv().await {
                 Some(Message::Counted { number, counted, end, open }) => {
-                    self.early.insert(number, (*counted, end, open));
+                    self.early.insert(number, (counted, end, open));
                 }
                 Some(Message::Ended { blocks, why }) => self.ended = Some((blocks, why)),
                 Some(Message::From(_)) | None => return Err(Why::Log(BROKEN.to_owned())),

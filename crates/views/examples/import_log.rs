@@ -100,6 +100,10 @@ impl ViewStore for Counting {
         unused()
     }
 
+    fn backup(&self, _: &std::path::Path) -> Answer<'_, ()> {
+        unused()
+    }
+
     fn projects(&self) -> Answer<'_, Vec<String>> {
         unused()
     }

@@ -67,7 +67,7 @@ async fn a_guest_gets_the_answers_of_the_holder() {
         let edges = vec![DAY, Bucket(DAY.0 + 1), Bucket(DAY.0 + 2)];
         let series = store.series("docs", Some("/a"), edges, Sources::default()).await.unwrap();
         assert_eq!(series, [Counts { human: 3, ai: 0 }, Counts::default()]);
-        assert_eq!(store.marks("docs", "l").await.unwrap(), [mark.clone()]);
+        assert_eq!(store.marks("docs", "l").await.unwrap(), std::slice::from_ref(&mark));
         assert_eq!(store.projects().await.unwrap(), ["docs"]);
     }
     assert_eq!(holder.agents("docs", ALL, None, 3).await.unwrap(), guest.agents("docs", ALL, None, 3).await.unwrap());

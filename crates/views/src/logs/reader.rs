@@ -65,9 +65,9 @@ impl Read for Broken {
 /// What the one who puts the blocks in order hears.
 pub(super) enum Message {
     /// The log is read from here on.
-    From(Position),
+    From(Box<Position>),
     /// A block was counted.
-    Counted { number: u64, counted: Box<Counted>, end: Position, open: bool },
+    Counted { number: u64, counted: Box<Counted>, end: Box<Position>, open: bool },
     /// There are so many blocks, and why there are no more.
     Ended { blocks: u64, why: io::Result<End> },
 }
@@ -108,7 +108,7 @@ impl Reader {
         self.parser.look_over(&opened.head);
         let (position, bytes) = opened.resume(std::mem::take(&mut self.marks))?;
         let unknown = self.only_known && position.bytes == 0;
-        let _ = self.messages.send(Message::From(position.clone()));
+        let _ = self.messages.send(Message::From(Box::new(position.clone())));
         if unknown {
             return Ok(End::OfLog);
         }

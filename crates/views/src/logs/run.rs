@@ -180,7 +180,7 @@ struct Listener {
     heard: UnboundedReceiver<Message>,
     permit: Sender<()>,
     next: u64,
-    early: BTreeMap<u64, (Box<Counted>, Position, bool)>,
+    early: BTreeMap<u64, (Box<Counted>, Box<Position>, bool)>,
     ended: Option<(u64, io::Result<End>)>,
 }
 
@@ -193,7 +193,7 @@ impl Listener {
     /// Where the log is read from.
     async fn from(&mut self) -> Result<Position, Why> {
         match self.heard.recv().await {
-            Some(Message::From(position)) => Ok(position),
+            Some(Message::From(position)) => Ok(*position),
             Some(Message::Ended { why: Err(error), .. }) => Err(error.into()),
             _ => Err(Why::Log(BROKEN.to_owned())),
         }
@@ -205,7 +205,7 @@ impl Listener {
                 self.next += 1;
                 // The reader may be done, and then needs no more.
                 let _ = self.permit.send(());
-                return Ok(Next::Block(counted, Box::new(end), open));
+                return Ok(Next::Block(counted, end, open));
             }
             if let Some((_, why)) = self.ended.take_if(|(blocks, _)| *blocks == self.next) {
                 return why.map(Next::End).map_err(Why::from);

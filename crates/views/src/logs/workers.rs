@@ -57,6 +57,6 @@ fn work(queue: &Mutex<Receiver<Job>>, mut counter: Counter) {
         let counted = Box::new(counter.count(&bytes, &mut parser, &terms, now));
         // Nobody waits for either any more if the import failed.
         let _ = spare.send(bytes);
-        let _ = done.send(Message::Counted { number, counted, end, open });
+        let _ = done.send(Message::Counted { number, counted, end: Box::new(end), open });
     }
 }

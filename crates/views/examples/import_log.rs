@@ -100,7 +100,7 @@ impl ViewStore for Counting {
         unused()
     }
 
-    fn backup(&self, _: &std::path::Path) -> Answer<'_, ()> {
+    fn backup(&self, _: &Path) -> Answer<'_, ()> {
         unused()
     }
 

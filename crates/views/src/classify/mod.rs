@@ -109,7 +109,7 @@ impl Classifier {
             return plain(Class::Human, Evidence::Browser, "browser");
         }
         // What was reduced stays as it is; what was not (an older or a foreign store) is judged the same way.
-        let user_agent = reduce(&facts.user_agent);
+        let user_agent = reduce::reduced(&facts.user_agent);
         let agent = self.named(&user_agent);
         if let Some(signer) = &facts.signed_by {
             return self.signed(signer, agent);

@@ -34,6 +34,36 @@ pub(super) fn is_plain_browser(user_agent: &str) -> bool {
     name.len() <= 14 && !matches!(name, "Mozilla") && Browser::ALL.iter().any(|browser| browser.as_str() == name)
 }
 
+/// `user_agent` reduced, without work if it plainly is.
+pub(super) fn reduced(user_agent: &str) -> Cow<'_, str> {
+    if is_reduced(user_agent) { Cow::Borrowed(user_agent) } else { Cow::Owned(reduce(user_agent)) }
+}
+
+/// Whether it is plain that reducing changes nothing but repetitions; not all that is reduced is plainly so.
+fn is_reduced(user_agent: &str) -> bool {
+    let is_name = |word: &str| {
+        let bytes = word.as_bytes();
+        let ends =
+            bytes.first().is_some_and(u8::is_ascii_alphabetic) && bytes.last().is_some_and(u8::is_ascii_alphabetic);
+        let plain = bytes.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_'));
+        ends && plain && (2..=MAX_WORD).contains(&bytes.len()) && words::word(word).is_none()
+    };
+    let is_contact = |word: &str| {
+        let Some(host) = word.strip_prefix('+') else { return false };
+        let plain = host.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'.');
+        plain && host.contains('.') && !host.starts_with(['.', 'w']) && !host.ends_with('.') && host.len() < MAX_WORD
+    };
+    let is_browser = |segment: &str| {
+        let name = segment.strip_suffix(" compatible").unwrap_or(segment);
+        is_plain_browser(name) || name == "Mozilla"
+    };
+    user_agent.len() + 4 <= MAX_REDUCED
+        && user_agent.split("; ").enumerate().all(|(at, segment)| {
+            (at == 0 && is_browser(segment))
+                || segment.split(' ').all(|word| is_name(word) || is_contact(word) || word == "+mail")
+        })
+}
+
 /// Where a segment stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -366,4 +396,51 @@ fn is_composed(name: &str) -> bool {
     let is_plain = bytes.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_' | b'.'));
     let is_joined = bytes.iter().any(|byte| matches!(byte, b'-' | b'_' | b'.')) && bytes.len() > 5;
     is_plain && (is_joined || bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn what_is_plainly_reduced_is_not_changed(
+            parts in prop::collection::vec(
+                prop_oneof![
+                    "[A-Za-z][A-Za-z_.-]{0,8}",
+                    "\\+[a-z.]{1,8}",
+                    prop::sample::select(vec!["Chrome", "Mozilla compatible", "mobile", "compatible", "Foo", "Bot-v", "v", "+mail", "www.a.b", "like"])
+                        .prop_map(str::to_owned),
+                ],
+                0..14,
+            ),
+            separators in prop::collection::vec(prop::sample::select(vec![" ", "; "]), 14),
+        ) {
+            let text: String = parts.iter().zip(&separators).map(|(part, end)| format!("{part}{end}")).collect();
+            let text = text.trim_end_matches([' ', ';']);
+            let mut seen: Vec<&str> = Vec::new();
+            let once = text.split("; ").all(|segment| { let new = !seen.contains(&segment); seen.push(segment); new });
+            if is_reduced(text) && once {
+                prop_assert_eq!(reduce(text), text);
+            }
+        }
+    }
+
+    #[test]
+    fn most_of_what_is_reduced_plainly_is() {
+        for text in [
+            "Chrome mobile",
+            "AppleWebKit compatible; GPTBot; +openai.com",
+            "Claude-User; claude-code; +support.anthropic.com",
+        ] {
+            assert!(is_reduced(text) && reduce(text) == text, "{text}");
+        }
+        for text in ["Mozilla/5.0", "like Gecko", "a", "Foo 1.0", "+www.a.com", "Foo; Chrome", "Foo;Bar"] {
+            assert!(!is_reduced(text), "{text}");
+        }
+    }
 }

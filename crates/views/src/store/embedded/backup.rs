@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::manifest::Manifest;
+use super::disk::RealDisk;
+use super::manifest::{Manifest, SwitchError};
 use super::shared::Shared;
 use super::wal::{self, Closed, Place};
 
@@ -14,7 +15,14 @@ pub(super) fn projects(shared: &Shared, target: &Path) -> io::Result<()> {
     let folder = target.join("projects");
     fs::create_dir_all(&folder)?;
     for id in shared.on_disk()? {
-        let Some(project) = shared.project(&id).map_err(io::Error::other)? else { continue };
+        let project = match shared.project(&id) {
+            Ok(Some(project)) => project,
+            Ok(None) => continue,
+            Err(error) => {
+                tracing::error!(project = %id, %error, "a project is left out of the copy");
+                continue;
+            }
+        };
         let into = folder.join(project.folder.file_name().unwrap_or_default());
         // No manifest is replaced while its files are taken.
         let work = project.work();
@@ -32,8 +40,8 @@ fn copy_project(manifest: &Manifest, from: &Path, into: &Path) -> io::Result<()>
     for (from, into) in segments.chain(ids) {
         link_or_copy(&from, &into)?;
     }
-    manifest.switch(&super::disk::RealDisk, into).map_err(|error| match error {
-        super::manifest::SwitchError::Not(error) | super::manifest::SwitchError::Unsure(error) => error,
+    manifest.switch(&RealDisk, into).map_err(|error| match error {
+        SwitchError::Not(error) | SwitchError::Unsure(error) => error,
     })
 }
 

@@ -113,6 +113,11 @@ impl Embedded {
         let io = |error| OpenError::Io(folder.to_owned(), error);
         disk.create_folder(&folder.join("wal")).map_err(io)?;
         disk.create_folder(&folder.join("projects")).map_err(io)?;
+        // What is acknowledged must not be lost with the name of a folder.
+        disk.sync_folder(folder).map_err(io)?;
+        if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            disk.sync_folder(parent).map_err(io)?;
+        }
         let lock = locked(folder)?;
         let limits = Limits {
             table_bytes: options.memory_table_bytes,
@@ -176,7 +181,10 @@ impl Embedded {
         let units = u32::try_from((payload.len() / 1024 + 1).min(QUEUE_KIB)).unwrap_or(u32::MAX);
         let permit = Arc::clone(&self.room).acquire_many_owned(units).await.map_err(|_| closing())?;
         let (reply, answer) = oneshot::channel();
-        self.asks.send(Ask::Append(Append::new(entry, payload, reply, permit))).await.map_err(|_| closing())?;
+        self.asks
+            .send(Ask::Append(Box::new(Append::new(entry, payload, reply, permit))))
+            .await
+            .map_err(|_| closing())?;
         answer.await.map_err(|_| closing())?
     }
 

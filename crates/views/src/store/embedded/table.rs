@@ -143,7 +143,7 @@ impl Table {
     }
 
     /// How many cells.
-    pub(super) fn len(&self) -> usize {
+    pub(super) fn cell_count(&self) -> usize {
         self.cells.len()
     }
 

@@ -115,7 +115,7 @@ impl ViewStore for Embedded {
         let project = project.to_owned();
         Box::pin(async move {
             let ask = move |shared: &Shared, project: &Arc<Project>| merge::relabel(shared, project, changes);
-            Ok(self.asking(project, ask).await?.unwrap_or_default())
+            self.asking(project, ask).await.map(|_| ())
         })
     }
 
@@ -130,7 +130,7 @@ impl ViewStore for Embedded {
         let project = project.to_owned();
         Box::pin(async move {
             let ask = |shared: &Shared, project: &Arc<Project>| changes::remove(shared, project);
-            Ok(self.asking(project, ask).await?.unwrap_or_default())
+            self.asking(project, ask).await.map(|_| ())
         })
     }
 

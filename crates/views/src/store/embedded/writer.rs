@@ -23,7 +23,7 @@ const ROOM_WAITS: u32 = 600;
 
 /// What the writer is asked for.
 pub(super) enum Ask {
-    Append(Append),
+    Append(Box<Append>),
     /// Where the log ends; nothing is removed from it while the guard of the asker lives.
     End(oneshot::Sender<Option<Place>>),
     Stop,
@@ -55,7 +55,7 @@ impl Append {
 /// A batch of a group.
 struct Judged {
     project: Arc<Project>,
-    append: Append,
+    append: Box<Append>,
     appended: Appended,
     /// The number of its record; none if there is nothing to keep.
     number: Option<u64>,
@@ -95,7 +95,8 @@ pub(super) fn run(shared: &Shared, mut log: Log, mut asks: mpsc::Receiver<Ask>) 
     }
 }
 
-fn write_group(shared: &Shared, log: &mut Log, group: Vec<Append>) {
+#[allow(clippy::vec_box, reason = "they come boxed from the queue")]
+fn write_group(shared: &Shared, log: &mut Log, group: Vec<Box<Append>>) {
     if let Err(error) = wait_for_room(shared) {
         return group.into_iter().for_each(|append| drop(append.reply.send(Err(error.clone()))));
     }
@@ -140,8 +141,8 @@ fn judge(
     shared: &Shared,
     log: &mut Log,
     group: &mut GroupIds,
-    mut append: Append,
-) -> Result<Judged, (Append, ViewsError)> {
+    mut append: Box<Append>,
+) -> Result<Judged, (Box<Append>, ViewsError)> {
     let project = match shared.project_or_new(&append.entry.project) {
         Ok(project) => project,
         Err(error) => return Err((append, error)),
@@ -223,7 +224,7 @@ fn apply(shared: &Shared, it: &Judged) {
     let before = state.table.bytes();
     state.table.apply(number, &it.append.entry);
     state.changed();
-    let (after, cells) = (state.table.bytes(), state.table.len());
+    let (after, cells) = (state.table.bytes(), state.table.cell_count());
     // Before anybody can flush the table and count it off again: what is counted on after that stays for ever, and holds
     // up all appends once it has added up.
     shared.count_bytes(before, after);

@@ -22,7 +22,7 @@ fn machines(segment: &Segment, from: Bucket, to: Bucket) -> BTreeMap<(Arc<str>, 
 /// Holds a segment's answers for a range against the model's.
 pub(super) fn check_range(segment: &Segment, model: &Model, from: Bucket, to: Bucket) {
     let paths = segment.paths().unwrap();
-    let table = between(&segment, from, to).unwrap();
+    let table = between(segment, from, to).unwrap();
     let mut expected: BTreeMap<&str, Sums> = BTreeMap::new();
     for (bucket, path, client, count) in &model.0 {
         if let Some(column) = column(client)

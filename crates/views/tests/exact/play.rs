@@ -51,9 +51,9 @@ pub fn play<K: Keeper>(keeper: &K, steps: &[Step]) {
         stage.projects().await;
         stage.frozen();
         stage.restart().await;
-        for project in 0..PROJECTS.len() {
+        for (project, id) in PROJECTS.iter().enumerate() {
             stage.overview(project).await;
-            let status = stage.store.status(PROJECTS[project]).await.expect("a status");
+            let status = stage.store.status(id).await.expect("a status");
             assert!(status.bytes > 0 || !stage.models[project].has_views(), "views take bytes");
         }
         keeper.close(&stage.store);

@@ -305,7 +305,7 @@ impl Shared {
 }
 
 /// The name of a project's folder: its id, with whatever a file name should not have spelt out. None if it is too long.
-fn folder_name(id: &str) -> Option<String> {
+pub(super) fn folder_name(id: &str) -> Option<String> {
     let mut name = String::with_capacity(id.len());
     for byte in id.bytes() {
         if byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_' {

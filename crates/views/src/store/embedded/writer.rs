@@ -220,6 +220,7 @@ fn known_ids(shared: &Shared, project: &Project, entry: &Entry) -> io::Result<Ha
 /// Counts a batch that is on disk.
 fn apply(shared: &Shared, it: &Judged) {
     let Some(number) = it.number else { return };
+    it.project.give_way();
     let mut state = it.project.state_mut();
     let before = state.table.bytes();
     state.table.apply(number, &it.append.entry);

@@ -202,7 +202,7 @@ fn known_ids(shared: &Shared, project: &Project, entry: &Entry) -> io::Result<Ha
         }
     };
     for id in entry.views.iter().filter_map(|view| view.id) {
-        if state.tables().any(|table| table.ids.get(&id).is_some_and(|at| *at >= since)) {
+        if state.tables().any(|table| table.ids.get(id).is_some_and(|at| at >= since)) {
             known.insert(id);
         }
     }

@@ -39,7 +39,7 @@ fn a_log_that_is_cut_anywhere_has_the_whole_records_before() {
         ends.push(record.end);
     }
     assert_eq!(ends.len(), 4);
-    let near = |length: &usize| ends.iter().any(|end| end.abs_diff(*length) <= 1) || length % 13 == 0;
+    let near = |length: &usize| ends.iter().any(|end| end.abs_diff(*length) <= 1) || length.is_multiple_of(13);
     for length in (0..=bytes.len()).filter(near) {
         let copy = tempfile::tempdir().unwrap();
         fs::create_dir_all(copy.path().join("wal")).unwrap();

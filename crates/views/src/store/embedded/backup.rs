@@ -4,9 +4,11 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::manifest::Manifest;
-use super::shared::Shared;
+use super::disk::RealDisk;
+use super::manifest::{Manifest, SwitchError};
+use super::shared::{Shared, folder_name};
 use super::wal::{self, Closed, Place};
+use crate::store::ViewsError;
 
 /// Copies the projects, each with the records of the log that its files are made of. Nothing may be removed from the log
 /// meanwhile: what is not in these files is in the log that is copied afterwards.
@@ -14,7 +16,16 @@ pub(super) fn projects(shared: &Shared, target: &Path) -> io::Result<()> {
     let folder = target.join("projects");
     fs::create_dir_all(&folder)?;
     for id in shared.on_disk()? {
-        let Some(project) = shared.project(&id).map_err(io::Error::other)? else { continue };
+        let project = match shared.project(&id) {
+            Ok(Some(project)) => project,
+            Ok(None) => continue,
+            Err(ViewsError::Damaged(what)) => {
+                tracing::error!(project = %id, what, "a damaged project is copied as it is");
+                copy_damaged(shared, &id, &folder)?;
+                continue;
+            }
+            Err(error) => return Err(io::Error::other(error)),
+        };
         let into = folder.join(project.folder.file_name().unwrap_or_default());
         // No manifest is replaced while its files are taken.
         let work = project.work();
@@ -32,9 +43,21 @@ fn copy_project(manifest: &Manifest, from: &Path, into: &Path) -> io::Result<()>
     for (from, into) in segments.chain(ids) {
         link_or_copy(&from, &into)?;
     }
-    manifest.switch(&super::disk::RealDisk, into).map_err(|error| match error {
-        super::manifest::SwitchError::Not(error) | super::manifest::SwitchError::Unsure(error) => error,
+    manifest.switch(&RealDisk, into).map_err(|error| match error {
+        SwitchError::Not(error) | SwitchError::Unsure(error) => error,
     })
+}
+
+/// Copies whatever there is of a project that nobody can use; somebody may yet repair it.
+fn copy_damaged(shared: &Shared, id: &str, target: &Path) -> io::Result<()> {
+    let Some(name) = folder_name(id) else { return Ok(()) };
+    let into = target.join(&name);
+    fs::create_dir_all(&into)?;
+    for entry in fs::read_dir(shared.projects_folder().join(&name))? {
+        let entry = entry?;
+        link_or_copy(&entry.path(), &into.join(entry.file_name()))?;
+    }
+    sync(&into)
 }
 
 /// Files of the store never change, so that two names for one are as good as two.

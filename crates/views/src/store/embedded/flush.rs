@@ -169,7 +169,7 @@ fn write_segment(
 
 fn write_ids(shared: &Shared, project: &Project, work: &mut Work, table: &Table) -> io::Result<Option<IdsEntry>> {
     let since = shared.now().saturating_sub(shared.limits.id_seconds);
-    let mut seen: Vec<_> = table.ids.iter().map(|(id, at)| (*id, *at)).filter(|(_, at)| *at >= since).collect();
+    let mut seen: Vec<_> = table.ids.iter().filter(|(_, at)| *at >= since).collect();
     if seen.is_empty() {
         return Ok(None);
     }

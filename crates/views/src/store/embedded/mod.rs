@@ -114,6 +114,11 @@ impl Embedded {
         let io = |error| OpenError::Io(folder.to_owned(), error);
         disk.create_folder(&folder.join("wal")).map_err(io)?;
         disk.create_folder(&folder.join("projects")).map_err(io)?;
+        // What is acknowledged must not be lost with the name of a folder.
+        disk.sync_folder(folder).map_err(io)?;
+        if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            disk.sync_folder(parent).map_err(io)?;
+        }
         let lock = locked(folder)?;
         let limits = Limits {
             table_bytes: options.memory_table_bytes,

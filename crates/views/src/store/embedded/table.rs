@@ -140,12 +140,14 @@ impl Table {
     }
 
     fn add(&mut self, bucket: Bucket, path: u32, client: u32, count: u64) {
-        let channel = self.clients.get(client as usize).map(|client| client.facts.channel);
-        let since = match channel {
-            Some(Channel::Script) => &mut self.script_since,
-            _ => &mut self.server_since,
+        let since = match self.clients.get(client as usize).and_then(|client| client.opens()) {
+            Some(Channel::Script) => Some(&mut self.script_since),
+            Some(Channel::Server) => Some(&mut self.server_since),
+            None => None,
         };
-        *since = Some(since.map_or(bucket, |since| since.min(bucket)));
+        if let Some(since) = since {
+            *since = Some(since.map_or(bucket, |since| since.min(bucket)));
+        }
         let next = u32::try_from(self.cells.len()).unwrap_or(u32::MAX);
         let place = *self.cell_places.entry((bucket.0, path, client)).or_insert(next);
         let quarter = self.buckets.entry(bucket.0).or_insert_with(|| {

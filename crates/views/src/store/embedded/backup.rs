@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::disk::RealDisk;
 use super::manifest::{Manifest, SwitchError};
@@ -30,18 +30,33 @@ pub(super) fn projects(shared: &Shared, target: &Path) -> io::Result<()> {
         // No manifest is replaced while its files are taken.
         let work = project.work();
         let manifest = project.state().manifest.clone();
-        copy_project(&manifest, &project.folder, &into)?;
+        let to_copy = take_files(&manifest, &project.folder, &into)?;
         drop(work);
+        // Not while it is held: a flush waits for it, and all appends wait for flushes.
+        copy_project(&manifest, to_copy, &into)?;
     }
     sync(&folder)
 }
 
-fn copy_project(manifest: &Manifest, from: &Path, into: &Path) -> io::Result<()> {
+/// Gives files a second name in the copy; those that cannot have one are opened, so that they stay until they are copied.
+fn take_files(manifest: &Manifest, from: &Path, into: &Path) -> io::Result<Vec<(File, PathBuf)>> {
     fs::create_dir_all(into)?;
     let segments = manifest.segments.iter().map(|entry| (entry.file(from), entry.file(into)));
     let ids = manifest.ids.iter().map(|entry| (entry.file(from), entry.file(into)));
+    let mut to_copy = Vec::new();
     for (from, into) in segments.chain(ids) {
-        link_or_copy(&from, &into)?;
+        if fs::hard_link(&from, &into).is_err() {
+            to_copy.push((File::open(&from)?, into));
+        }
+    }
+    Ok(to_copy)
+}
+
+fn copy_project(manifest: &Manifest, to_copy: Vec<(File, PathBuf)>, into: &Path) -> io::Result<()> {
+    for (mut from, into) in to_copy {
+        let mut copy = File::create(into)?;
+        io::copy(&mut from, &mut copy)?;
+        copy.sync_all()?;
     }
     manifest.switch(&RealDisk, into).map_err(|error| match error {
         SwitchError::Not(error) | SwitchError::Unsure(error) => error,

@@ -56,6 +56,8 @@ pub(super) struct Shared {
     /// The last flush failed: memory is not going to get free soon.
     pub(super) flush_fails: AtomicBool,
     pub(super) closing: AtomicBool,
+    /// The folder may be another process's.
+    closed: AtomicBool,
     /// Held for reading by work that must end before the store is closed.
     pub(super) busy: RwLock<()>,
 }
@@ -98,6 +100,7 @@ impl Shared {
             removed: Mutex::default(),
             flush_fails: AtomicBool::new(false),
             closing: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
             busy: RwLock::default(),
         }
     }
@@ -109,6 +112,12 @@ impl Shared {
 
     pub(super) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Acquire)
+    }
+
+    /// No project is loaded from now on: loading one cleans its folder.
+    pub(super) fn shut(&self) {
+        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        self.closed.store(true, Ordering::Release);
     }
 
     pub(super) fn wal_folder(&self) -> PathBuf {
@@ -147,6 +156,9 @@ impl Shared {
         let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(project) = self.loaded(id) {
             return Ok(Some(project));
+        }
+        if self.closed.load(Ordering::Acquire) {
+            return Err(ViewsError::Unavailable("the view store is closed".into()));
         }
         let manifest = match Manifest::read(&folder).map_err(ViewsError::from)? {
             Some(manifest) => manifest,

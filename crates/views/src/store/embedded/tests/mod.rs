@@ -4,6 +4,7 @@ mod faulty;
 mod many;
 mod model;
 mod recovery;
+mod review;
 mod steps;
 
 use std::path::Path;

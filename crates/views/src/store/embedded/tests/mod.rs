@@ -1,10 +1,10 @@
+mod bad_disk;
 mod basics;
 mod faults;
 mod faulty;
 mod many;
 mod model;
 mod recovery;
-mod review;
 mod steps;
 
 use std::path::Path;

@@ -25,7 +25,7 @@ impl Site {
 /// Sites by what browsers call them. Asked for every view and never remembered: a view for a project that was deleted a
 /// moment ago would be counted for the next one of that name.
 #[derive(Default)]
-pub(crate) struct Sites;
+pub(crate) struct Sites {}
 
 impl Sites {
     /// The project that has this id or this domain.

@@ -27,6 +27,14 @@ const FLAGS = [
 
 const ours = `<script defer data-project="${project}" src="${copydesk}/js/view.js"></script>`
 const asPlausible = `<script defer data-domain="${HOST}" src="${copydesk}/js/script.js"></script>`
+const named = (name) => asPlausible.replace('script.js', name)
+// Plausible's own snippet, before its script is there, and what a page has called by then.
+const QUEUE = 'window.plausible = window.plausible || function () { (plausible.q = plausible.q || []).push(arguments) };'
+const queued = `<script>${QUEUE}
+  called = []
+  plausible('pageview', { u: location.origin + '/queued/by-hand', callback: () => called.push('queued') })
+  plausible('Download', { callback: () => called.push('dropped') })
+</script>`
 const speculate = (kind, url) =>
   `<script type="speculationrules">{"${kind}":[{"source":"list","urls":["${url}"],"eagerness":"immediate"}]}</script>`
 const npm = {
@@ -48,6 +56,14 @@ const heads = {
   cached: ours,
   twice: ours + ours,
   'as-plausible': asPlausible,
+  queued: queued + named('script.manual.js'),
+  'queued-too': queued + named('script.js'),
+  manual: named('script.hash.manual.local.js'),
+  'not-manual': named('script.js?manual.js#script.manual.js'),
+  'local-name': named('script.outbound-links.local.js'),
+  'not-local': named('script.js?script.local.js'),
+  // A folder of a proxy with the words in its name.
+  folder: `<script defer data-domain="${HOST}" data-api="${copydesk}/api/event" src="/local/manual/script.manual.local/view.js"></script>`,
   'npm-new': npm.new,
   'npm-old': npm.old,
   prerenders: ours + speculate('prerender', '/plain/prerendered') + `<script>fetch('/go').then(() => go.click())</script>`,
@@ -80,6 +96,11 @@ const site = http.createServer(async (request, response) => {
   if (url.pathname === '/ran') {
     ran.add(url.search.slice(1))
     response.end()
+    return
+  }
+  if (url.pathname.endsWith('/view.js')) {
+    const script = await fetch(`${copydesk}/js/view.js`)
+    response.writeHead(200, { 'content-type': 'text/javascript' }).end(await script.text())
     return
   }
   const head = heads[url.pathname.split('/')[1]]
@@ -214,6 +235,30 @@ const checks = {
     await visit(context, '/as-plausible/x', () => counted('/as-plausible/x', 1))
   },
 
+  async 'only the name of the script says what it does'(context) {
+    await visit(context, '/manual/x', async (page) => {
+      await page.evaluate(() => plausible('pageview', { u: location.origin + '/manual/by-hand' }))
+      await counted('/manual/by-hand', 1)
+    })
+    await visit(context, '/not-manual/x', () => counted('/not-manual/x', 1))
+    await visit(context, '/folder/x', () => counted('/folder/x', 1))
+    assert.equal((await views())['/manual/x'], undefined)
+  },
+
+  async 'what was called before the script was there is not lost'(context) {
+    for (const [folder, byItself] of [['queued', undefined], ['queued-too', 1]]) {
+      await visit(context, `/${folder}/x`, async (page) => {
+        await page.waitForFunction(() => called.length === 2)
+        assert.deepEqual(await page.evaluate(() => called), ['queued', 'dropped'])
+        await page.evaluate(() => new Promise((resolve) => plausible('pageview', { url: location.origin + '/queued/after', callback: resolve })))
+      })
+      await nothingMore(context)
+      assert.equal((await views())[`/${folder}/x`], byItself)
+    }
+    await counted('/queued/by-hand', 2)
+    await counted('/queued/after', 2)
+  },
+
   async 'Plausible’s own trackers are counted'(context) {
     for (const name of ['npm-new', 'npm-old']) {
       await visit(context, `/${name}/one`, async (page) => {
@@ -242,11 +287,12 @@ const checks = {
     const sent = told(context)
     const local = (pathname) => at(pathname).replace(HOST, 'localhost')
     const page = await context.newPage()
-    for (const pathname of ['/plain/not', '/local/sent']) {
+    const asking = ['/local/sent', '/local-name/sent']
+    for (const pathname of ['/plain/not', '/folder/not', '/not-local/not', ...asking]) {
       await page.goto(local(pathname), { waitUntil: 'load' })
     }
-    await until('the page that asks for it is told of', () => sent.length > 0)
-    assert.deepEqual(sent.map(({ u }) => u), [local('/local/sent')])
+    await until('the pages that ask for it are told of', () => sent.length > 1)
+    assert.deepEqual(sent.map(({ u }) => u), asking.map(local))
     await page.close()
   },
 

@@ -9,6 +9,8 @@ use crate::{Invalid, Timestamp};
 /// without is in `zone`.
 pub fn instant(field: &'static str, text: &str, zone: &TimeZone) -> Result<Timestamp, Invalid> {
     let text = text.trim();
+    // A zone in brackets would be read and not heeded.
+    let plain = !text.contains('[');
     let read = with_offset(text).or_else(|| {
         // A midnight that a zone skips begins with the first instant after it.
         let local = match text.parse::<Date>() {
@@ -23,6 +25,7 @@ pub fn instant(field: &'static str, text: &str, zone: &TimeZone) -> Result<Times
         let shown: String = text.chars().take(60).collect();
         Invalid::new(field, format!("must be a date such as 2026-01-31 or an ISO 8601 date-time, not {shown:?}"))
     };
+    let read = read.filter(|_| plain);
     read.map(|instant| Timestamp::from_millis(instant.as_millisecond())).ok_or_else(wrong)
 }
 

@@ -30,8 +30,8 @@ pub struct Sources {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// People: the server side until the first view by script, then the script alone. Machines: the script until the
-    /// first view from the server side, then the server side alone.
+    /// People: the server side until the first person is seen by script, then the script alone. Machines: the script
+    /// until the first machine is seen from the server side, then the server side alone. To the quarter hour.
     #[default]
     Auto,
     /// The script alone.

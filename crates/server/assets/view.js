@@ -4,11 +4,14 @@
   var s = d.currentScript || d.querySelector('script[data-project],script[data-domain]')
   var a = function (k) { return s.getAttribute('data-' + k) }
   var api = a('api') || new URL('../api/event', s.src).href
-  var local = a('local') != null || /\blocal\b/.test(s.src)
+  // Plausible's words in the name of the file: script.local.manual.js
+  var words = s.src.split(/[?#]/)[0].split('/').pop().split('.')
+  var local = a('local') != null || words.includes('local')
+  var queue = (w.plausible && w.plausible.q) || []
   var last
 
   function send(u) {
-    if (!local && (n.webdriver || /^(localhost|127\..*|\[::1\]|)$/.test(l.hostname))) return
+    if (!local && (n.webdriver || /^(localhost|127\..*|\[::1\]|)\.?$/.test(l.hostname))) return
     var b = JSON.stringify({ n: 'pageview', u: u, d: a('project') || a('domain') || l.hostname })
     if (!(n.sendBeacon && n.sendBeacon(api, b))) {
       fetch(api, { method: 'POST', body: b, keepalive: true, credentials: 'omit' }).catch(function () {})
@@ -23,9 +26,12 @@
   }
 
   w.plausible = function (name, o) {
-    if (name == 'pageview') send((o && (o.u || o.url)) || l.origin + l.pathname)
+    o = o || {}
+    if (name == 'pageview') send(o.u || o.url || l.origin + l.pathname)
+    if (o.callback) setTimeout(o.callback)
   }
-  if (/\bmanual\b/.test(s.src)) return
+  queue.forEach(function (q) { w.plausible.apply(w, q) })
+  if (words.includes('manual')) return
 
   if (w.navigation) {
     navigation.addEventListener('currententrychange', function (e) {

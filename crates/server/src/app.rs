@@ -8,6 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use crate::Metrics;
 use crate::auth::KeyUse;
 use crate::docs_job::Workshop;
+use crate::large_bodies::LargeBodies;
 use crate::problem::Problem;
 use crate::views::Views;
 
@@ -21,6 +22,7 @@ struct Inner {
     metrics: Metrics,
     key_use: KeyUse,
     streams: Arc<Semaphore>,
+    large_bodies: LargeBodies,
     stopping: watch::Sender<bool>,
     workshop: OnceLock<Arc<Workshop>>,
     views: OnceLock<Arc<Views>>,
@@ -56,8 +58,9 @@ impl App {
         let (stopping, _) = watch::channel(false);
         // Streams last, so they may not take up the connections that everybody else needs.
         let streams = Arc::new(Semaphore::new(settings.limits.connections.div_ceil(2)));
-        let (key_use, workshop, views) = (KeyUse::default(), OnceLock::new(), OnceLock::new());
-        Self(Arc::new(Inner { store, settings, metrics, key_use, streams, stopping, workshop, views }))
+        let (key_use, large_bodies) = (KeyUse::default(), LargeBodies::default());
+        let (workshop, views) = (OnceLock::new(), OnceLock::new());
+        Self(Arc::new(Inner { store, settings, metrics, key_use, streams, large_bodies, stopping, workshop, views }))
     }
 
     /// Gives it a workshop, with which pull requests can be opened. Once.
@@ -103,6 +106,11 @@ impl App {
 
     pub(crate) fn key_use(&self) -> &KeyUse {
         &self.0.key_use
+    }
+
+    /// Room for large bodies.
+    pub(crate) fn large_bodies(&self) -> &LargeBodies {
+        &self.0.large_bodies
     }
 
     /// A place for one more stream of events; none if there are too many.

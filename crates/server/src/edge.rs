@@ -1,6 +1,8 @@
 //! What happens to every request, whatever it is for: an id, a time limit, a net under panics, a line in the log.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -59,13 +61,30 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
     response
 }
 
+tokio::task_local! {
+    static BEYOND_RECALL: Arc<AtomicBool>;
+}
+
+/// From here on the request waits for its end, however long that takes: what it is doing can no longer be taken back, and
+/// to say that it was given up could be a lie.
+pub(crate) fn no_way_back() {
+    // Outside of a request there is nobody to be told.
+    let _ = BEYOND_RECALL.try_with(|beyond_recall| beyond_recall.store(true, Ordering::Relaxed));
+}
+
 async fn answer(app: &App, request: Request, next: Next) -> Response {
     if app.is_stopping() {
         return Problem::unavailable("Copydesk is shutting down; try again in a moment.").into_response();
     }
     let limit = app.settings().limits.request_time;
+    let beyond_recall = Arc::new(AtomicBool::new(false));
     let answer = AssertUnwindSafe(next.run(request)).catch_unwind();
-    match tokio::time::timeout(limit, answer).await {
+    let mut answer = pin!(BEYOND_RECALL.scope(beyond_recall.clone(), answer));
+    let mut answered = tokio::time::timeout(limit, &mut answer).await;
+    if answered.is_err() && beyond_recall.load(Ordering::Relaxed) {
+        answered = Ok(answer.await);
+    }
+    match answered {
         Ok(Ok(response)) => response,
         Ok(Err(panic)) => Problem::internal("", panic_text(&*panic)).into_response(),
         Err(_) => {

@@ -9,6 +9,7 @@ mod auth;
 mod body;
 pub mod docs_job;
 mod edge;
+mod large_bodies;
 mod metrics;
 mod pages;
 mod problem;

@@ -10,11 +10,15 @@ use copydesk_views::store::{
 };
 use copydesk_views::{Appended, Batch, Bucket, Client, Mark, Verdict};
 use tempfile::TempDir;
+use tokio::sync::{Notify, RwLock, RwLockWriteGuard};
 
 /// The real store, in a folder of its own. It can be made to fail.
 pub struct TestViews {
     store: Arc<Embedded>,
     broken: AtomicBool,
+    /// Those who keep views wait at this door while it is closed.
+    door: RwLock<()>,
+    waiting: Notify,
     _folder: TempDir,
 }
 
@@ -22,12 +26,22 @@ impl TestViews {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Embedded::open(folder.path(), Options::new(clock)).unwrap();
-        Self { store, broken: AtomicBool::new(false), _folder: folder }
+        Self { store, broken: AtomicBool::new(false), door: RwLock::new(()), waiting: Notify::new(), _folder: folder }
     }
 
     /// From now on nothing can be kept, or again.
     pub fn break_down(&self, broken: bool) {
         self.broken.store(broken, Ordering::SeqCst);
+    }
+
+    /// As long as the guard lives, the disk takes its time.
+    pub async fn slow_down(&self) -> RwLockWriteGuard<'_, ()> {
+        self.door.write().await
+    }
+
+    /// Waits until somebody waits for the disk.
+    pub async fn somebody_waits(&self) {
+        self.waiting.notified().await;
     }
 
     /// Views of a project, of whatever kind.
@@ -52,7 +66,12 @@ impl TestViews {
 
 impl ViewStore for TestViews {
     fn append(&self, batch: Batch) -> Answer<'_, Appended> {
-        Box::pin(async { self.inner()?.append(batch).await })
+        Box::pin(async {
+            let store = self.inner()?;
+            self.waiting.notify_one();
+            let _open = self.door.read().await;
+            store.append(batch).await
+        })
     }
     fn ranking(&self, project: &str, question: Question) -> Answer<'_, Arc<Ranking>> {
         self.store.ranking(project, question)

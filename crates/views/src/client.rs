@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::Verdict;
+use crate::{CountsAs, Verdict};
 
 /// Where a view was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -51,4 +51,15 @@ pub struct Client {
     pub facts: Facts,
     /// What was made of it.
     pub verdict: Verdict,
+}
+
+impl Client {
+    /// The channel that a view by this reader shows to be at work for its kind: the script if it is a person, the server
+    /// side if it is a machine. A crawler that runs the script, or somebody who tries it with a tool, does not move
+    /// people over to it.
+    pub fn opens(&self) -> Option<Channel> {
+        let by_person = self.verdict.counts_as() == CountsAs::Human;
+        let channel = if by_person { Channel::Script } else { Channel::Server };
+        (self.facts.channel == channel).then_some(channel)
+    }
 }

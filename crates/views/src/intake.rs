@@ -8,7 +8,7 @@ use copydesk_domain::Timestamp;
 use crate::classify::{Classifier, Probe};
 use crate::hash::{FastMap, Seeded};
 use crate::page::{self, PathError, Target};
-use crate::{Bucket, Client, Facts, Hit, View, id_digest};
+use crate::{Bucket, Channel, Client, Facts, Hit, View, id_digest};
 
 /// How far a clock may run ahead of ours before its events are from the future.
 pub const AHEAD: std::time::Duration = std::time::Duration::from_secs(5 * 60);
@@ -156,7 +156,7 @@ impl Judge {
         if hit.id.is_some_and(|id| id.is_empty() || id.len() > MAX_ID) {
             return Err(Outcome::Refused(Refusal::Id));
         }
-        let page = self.page(hit.target).map_err(|error| Outcome::Refused(Refusal::Path(error)))?;
+        let page = self.page(hit).map_err(|error| Outcome::Refused(Refusal::Path(error)))?;
         if hit.method.is_some_and(|method| !method.eq_ignore_ascii_case("GET")) {
             return Err(Outcome::Left(Left::Method));
         }
@@ -171,12 +171,22 @@ impl Judge {
         Ok(View { bucket: Bucket::of_seconds(hit.at), path, client, count: 1, id: hit.id.map(id_digest) })
     }
 
-    fn page(&mut self, target: &str) -> Result<Remembered, PathError> {
+    fn page(&mut self, hit: &Hit<'_>) -> Result<Remembered, PathError> {
         // Queries rarely repeat, and the page is the same without them.
-        let target = &target[..memchr::memchr2(b'?', b'#', target.as_bytes()).unwrap_or(target.len())];
-        if let Some(known) = self.pages.get(target) {
-            return Ok(known.clone());
+        let end = memchr::memchr2(b'?', b'#', hit.target.as_bytes()).unwrap_or(hit.target.len());
+        let target = &hit.target[..end];
+        match self.pages.get(target).cloned().map_or_else(|| self.look_at(target), Ok)? {
+            // A browser shows pages only. Few have such a name, so that is not worth remembering.
+            Remembered::Asset if hit.channel == Channel::Script => {
+                let (path, markdown) = page::shown(target)?;
+                Ok(Remembered::Page { path: path.into(), markdown })
+            }
+            page => Ok(page),
         }
+    }
+
+    /// What a target is that is not remembered yet.
+    fn look_at(&mut self, target: &str) -> Result<Remembered, PathError> {
         let page = match page::target(target)? {
             Target::Page { path, markdown } => Remembered::Page { path: path.into(), markdown },
             Target::Asset => Remembered::Asset,
@@ -200,7 +210,7 @@ impl Judge {
             return self.interned(self.classifier.facts(&probe));
         }
         let wants_markdown = markdown_path || hit.accept.is_some_and(|accept| self.classifier.prefers_markdown(accept));
-        let place = usize::from(wants_markdown) * 2 + usize::from(hit.channel == crate::Channel::Script);
+        let place = usize::from(wants_markdown) * 2 + usize::from(hit.channel == Channel::Script);
         let asks_for_address = match self.readers.get(probe.user_agent) {
             Some(reader) => reader.asks_for_address,
             None => self.meet(probe.user_agent),
@@ -281,7 +291,6 @@ fn cut(user_agent: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Channel;
 
     const AT: i64 = 1_728_568_536;
 
@@ -312,6 +321,20 @@ mod tests {
         for hit in hits.iter().chain(&hits) {
             let anew = judged(&mut Judge::new(Arc::clone(&classifier)), hit);
             assert_eq!(judged(&mut judge, hit), anew, "{hit:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_browser_shows_is_a_page_whatever_its_name() {
+        let mut judge = Judge::new(Arc::new(Classifier::builtin()));
+        let now = Timestamp::from_millis(AT * 1000);
+        for _ in 0..2 {
+            for target in ["/docs/next.js?x", "/docs/next.js", "/logo.png"] {
+                let hit = |channel| Hit::new(channel, target, "curl/8", AT);
+                assert_eq!(judge.judge(&hit(Channel::Server), now), Outcome::Left(Left::Asset), "{target}");
+                let path = target.trim_end_matches("?x");
+                assert_eq!(&*judged(&mut judge, &hit(Channel::Script)).path, path);
+            }
         }
     }
 

@@ -136,6 +136,17 @@ pub fn target(target: &str) -> Result<Target, PathError> {
     sized(path, markdown)
 }
 
+/// The page that a browser shows at `target`. What is shown is a page, whatever its name: `/docs/next.js` too.
+pub fn shown(target: &str) -> Result<(String, bool), PathError> {
+    match self::target(target)? {
+        Target::Page { path, markdown } => Ok((path, markdown)),
+        Target::Asset => {
+            let path = resolved(raw_path(target)?);
+            if path.len() > MAX_PATH { Err(PathError::TooLong) } else { Ok((path, false)) }
+        }
+    }
+}
+
 fn sized(path: String, markdown: bool) -> Result<Target, PathError> {
     if path.len() > MAX_PATH { Err(PathError::TooLong) } else { Ok(Target::Page { path, markdown }) }
 }
@@ -157,7 +168,7 @@ fn raw_path(target: &str) -> Result<&str, PathError> {
     }
 }
 
-/// The host of a whole address, without the port and in small letters.
+/// The host of a whole address, without the port, in small letters and without the dot that may end it.
 pub fn host(target: &str) -> Option<String> {
     let (scheme, rest) = target.split_once("://")?;
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
@@ -170,6 +181,7 @@ pub fn host(target: &str) -> Option<String> {
     } else {
         host.split(':').next().unwrap_or(host)
     };
+    let host = host.trim_end_matches('.');
     (!host.is_empty()).then(|| host.to_ascii_lowercase())
 }
 
@@ -349,6 +361,20 @@ mod tests {
     }
 
     #[test]
+    fn whatever_is_shown_is_a_page() {
+        let path = |text: &str| shown(text).map(|(path, _)| path);
+        assert_eq!(path("/docs/next.js?x#y").as_deref(), Ok("/docs/next.js"));
+        assert_eq!(path("https://a.b/guides/./vue.ts/").as_deref(), Ok("/guides/vue.ts"));
+        assert_eq!(path("/logo.png").as_deref(), Ok("/logo.png"));
+        assert_eq!(shown("/x/index.md"), Ok(("/x".to_owned(), true)), "and everything else as ever");
+        assert_eq!(path("next.js"), Err(PathError::NotAPath));
+        for (length, fits) in [(2044, true), (2045, false)] {
+            assert_eq!(path(&format!("/{}.js", "x".repeat(length))).is_ok(), fits);
+        }
+        assert_eq!(path(&format!("/{}.js", "文".repeat(300))), Err(PathError::TooLong), "encoded");
+    }
+
+    #[test]
     fn what_names_no_page_is_refused() {
         for text in ["", "x", "ftp://a/b", "https://", "https:///x", "mailto:a@b"] {
             assert_eq!(target(text), Err(PathError::NotAPath), "{text:?}");
@@ -362,7 +388,9 @@ mod tests {
     fn hosts_are_read_without_port_and_user() {
         assert_eq!(host("https://u:p@Docs.Example.com:8443/x").as_deref(), Some("docs.example.com"));
         assert_eq!(host("http://[::1]:80/x").as_deref(), Some("[::1]"));
-        assert_eq!(host("/x"), None);
+        assert_eq!(host("https://docs.example.com./x").as_deref(), Some("docs.example.com"));
+        assert_eq!(host("https://docs.example.com.:443").as_deref(), Some("docs.example.com"));
+        assert_eq!((host("/x"), host("https://./x")), (None, None));
     }
 
     #[test]

@@ -22,6 +22,7 @@ use copydesk_views::store::{ViewStore, ViewsError};
 use copydesk_views::{Batch, Hit};
 
 use crate::Metrics;
+use crate::edge::no_way_back;
 
 pub(crate) use doubles::Doubles;
 pub(crate) use frozen::{Frozen, FrozenKey};
@@ -175,6 +176,7 @@ impl Views {
         }
         self.hand_back(judge);
         if !views.is_empty() {
+            no_way_back();
             let appended = self.store.append(Batch { project: project.to_owned(), views, mark: None }).await?;
             taken.counted = appended.counted;
             let place = |at: &u32| places.get(*at as usize).copied();

@@ -1,16 +1,7 @@
-//! Which project a browser's view is for. Browsers name it, once for every view, so it is remembered for a moment.
-
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+//! Which project a browser's view is for.
 
 use copydesk_domain::{ProjectId, domain};
 use copydesk_store::{Store, StoreError};
-
-/// After this a change of a project's domains is seen.
-const KEPT: Duration = Duration::from_secs(5);
-/// Names that are remembered at most.
-const NAMES: usize = 10_000;
 
 /// A project as far as its collectors need it.
 #[derive(Debug)]
@@ -31,16 +22,14 @@ impl Site {
     }
 }
 
-/// Sites by what browsers call them.
+/// Sites by what browsers call them. Asked for every view and never remembered: a view for a project that was deleted a
+/// moment ago would be counted for the next one of that name.
 #[derive(Default)]
-pub(crate) struct Sites(Mutex<HashMap<String, (Instant, Arc<Site>)>>);
+pub(crate) struct Sites {}
 
 impl Sites {
     /// The project that has this id or this domain.
-    pub(crate) async fn find(&self, store: &Store, name: &str) -> Result<Option<Arc<Site>>, StoreError> {
-        if let Some(site) = self.remembered(name) {
-            return Ok(Some(site));
-        }
+    pub(crate) async fn find(&self, store: &Store, name: &str) -> Result<Option<Site>, StoreError> {
         let by_id = match ProjectId::parse(name) {
             Ok(id) => store.project(id.as_str()).await?,
             Err(_) => None,
@@ -50,22 +39,6 @@ impl Sites {
             (None, Ok(domain)) => store.project_of_domain(&domain).await?,
             (None, Err(_)) => None,
         };
-        Ok(project.map(|project| self.remember(name, Site::new(project.id, project.views.domains))))
-    }
-
-    fn remembered(&self, name: &str) -> Option<Arc<Site>> {
-        let sites = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (since, site) = sites.get(name)?;
-        (since.elapsed() < KEPT).then(|| site.clone())
-    }
-
-    fn remember(&self, name: &str, site: Site) -> Arc<Site> {
-        let site = Arc::new(site);
-        let mut sites = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if sites.len() >= NAMES {
-            sites.clear();
-        }
-        sites.insert(name.to_owned(), (Instant::now(), site.clone()));
-        site
+        Ok(project.map(|project| Site::new(project.id, project.views.domains)))
     }
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::text::{Moment, Status, Text, address};
-use super::told::{Item, Mistake, Told, plain_host};
+use super::text::{Lossy, Moment, Status, Text, address};
+use super::told::{Item, Mistake, Told, fields, plain_host};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -19,7 +19,7 @@ struct Line<'a> {
     #[serde(borrow)]
     client_request_method: Option<Text<'a>>,
     #[serde(borrow)]
-    client_request_user_agent: Option<Text<'a>>,
+    client_request_user_agent: Option<Lossy<'a>>,
     #[serde(borrow, rename = "ClientIP")]
     client_ip: Option<Text<'a>>,
     edge_response_status: Option<Status>,
@@ -44,9 +44,9 @@ pub fn is_trial(body: &[u8]) -> bool {
 
 /// Reads one line of Logpush.
 pub fn cloudflare_line(item: &[u8]) -> Item<'_> {
-    let line: Line<'_> = match serde_json::from_slice(item) {
+    let line: Line<'_> = match fields(item, "a line") {
         Ok(line) => line,
-        Err(error) => return Item::Wrong(Mistake::json(&error)),
+        Err(mistake) => return Item::Wrong(mistake),
     };
     // What a Worker fetches on its own is nobody's view.
     if line.worker_subrequest == Some(true) {

@@ -3,8 +3,9 @@
 use copydesk_domain::Timestamp;
 use serde::Deserialize;
 
-use super::text::{Address, Moment, Text};
-use super::told::{Item, Mistake, Told};
+use super::text::{Address, Lossy, Moment, Text};
+use super::told::{Item, Mistake, Told, fields};
+use crate::page;
 
 /// An event of `POST /v1/analytics/{projectId}/events`. A field that is not known is refused: it is a misspelt one, and
 /// without a word about it the views would be counted for the wrong kind of reader.
@@ -16,7 +17,7 @@ struct Event<'a> {
     #[serde(borrow)]
     url: Option<Text<'a>>,
     #[serde(borrow)]
-    user_agent: Option<Text<'a>>,
+    user_agent: Option<Lossy<'a>>,
     timestamp: Option<Moment>,
     #[serde(borrow)]
     id: Option<Text<'a>>,
@@ -29,7 +30,7 @@ struct Event<'a> {
     /// Taken, because logs have it, and not kept.
     #[serde(borrow)]
     #[allow(dead_code, reason = "not kept")]
-    referrer: Option<Text<'a>>,
+    referrer: Option<Lossy<'a>>,
 }
 
 /// Reads one event of a server; without a timestamp it is of `now`.
@@ -41,18 +42,12 @@ pub fn server_event(item: &[u8], now: Timestamp) -> Item<'_> {
 }
 
 fn read(item: &[u8], now: Timestamp) -> Result<Told<'_>, Mistake> {
-    // serde would also take a list of the fields' values for a struct.
-    if item.first() != Some(&b'{') {
-        return Err(match serde_json::from_slice::<serde::de::IgnoredAny>(item) {
-            Ok(_) => Mistake::event("an event is a JSON object"),
-            Err(error) => Mistake::json(&error),
-        });
-    }
-    let event: Event<'_> = serde_json::from_slice(item).map_err(|error| Mistake::json(&error))?;
+    let event: Event<'_> = fields(item, "an event")?;
+    let host = event.url.as_ref().and_then(|url| page::host(&url.0));
     let target = event.path.or(event.url).ok_or_else(|| Mistake::event("an event needs a path or a url"))?;
     Ok(Told {
+        host: host.or_else(|| page::host(&target.0)),
         target: target.0,
-        host: None,
         at: event.timestamp.map_or_else(|| now.as_millis().div_euclid(1000), |moment| moment.0),
         user_agent: event.user_agent.unwrap_or_default().0,
         method: event.method.map(|it| it.0),
@@ -95,6 +90,9 @@ mod tests {
         assert_eq!(told.ip, Some("2001:db8::1".parse().unwrap()));
         let least = read(r#"{"url":"https://a/y?b"}"#);
         assert_eq!((least.target.as_ref(), least.user_agent.as_ref(), least.at), ("https://a/y?b", "", 1_773_576_000));
+        assert_eq!(told.host.as_deref(), Some("a"), "the address names it, though the path says which page");
+        assert_eq!(read(r#"{"path":"https://a.b/y"}"#).host.as_deref(), Some("a.b"));
+        assert_eq!(read(r#"{"path":"/y"}"#).host, None);
         assert_eq!(read(r#"{"path":"/x","id":null,"ip":null,"timestamp":null}"#).id, None);
     }
 
@@ -112,7 +110,9 @@ mod tests {
             (r#"{"path":"/","useragent":"x"}"#, "invalid_event", "unknown field `useragent`"),
             (r#"{"path":"/","path":"/"}"#, "invalid_event", "duplicate field"),
             (r#"{"path":"/","ip":"x"}"#, "invalid_event", "no IP address"),
-            (r#"{"path":"/","status":"x"}"#, "invalid_event", "u16"),
+            (r#"{"path":"/","status":"x"}"#, "invalid_event", "expected a number from 0 to 65535"),
+            (r#"{"path":"/","status":70000}"#, "invalid_event", "expected a number from 0 to 65535"),
+            (r#"{"path":"/","userAgent":["a",{"b":1}],"id":1}"#, "invalid_event", "expected a string"),
             (r#"{"path":"/","timestamp":"soon"}"#, "invalid_event", "RFC 3339"),
             (r#"{"path":"\ud800"}"#, "invalid_json", "hex escape"),
         ] {

@@ -15,7 +15,7 @@ mod told;
 mod vercel;
 
 pub use event::server_event;
-pub use items::{BodyError, items};
+pub use items::{BodyError, Form, items};
 pub use netlify::netlify_line;
 pub use packed::{Packing, UnpackError, unpack};
 pub use told::{Item, Mistake, Told};

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::text::{Moment, Status, Text, address};
-use super::told::{Item, Mistake, Told};
+use super::text::{Lossy, Moment, Status, Text, address};
+use super::told::{Item, Mistake, Told, fields};
 use crate::page;
 
 #[derive(Deserialize)]
@@ -22,16 +22,16 @@ struct Line<'a> {
     status_code: Option<Status>,
     /// Left out by Netlify where personal data is excluded, as is the address.
     #[serde(borrow)]
-    user_agent: Option<Text<'a>>,
+    user_agent: Option<Lossy<'a>>,
     #[serde(borrow)]
     client_ip: Option<Text<'a>>,
 }
 
 /// Reads one line of a Netlify log drain.
 pub fn netlify_line(item: &[u8]) -> Item<'_> {
-    let line: Line<'_> = match serde_json::from_slice(item) {
+    let line: Line<'_> = match fields(item, "a line") {
         Ok(line) => line,
-        Err(error) => return Item::Wrong(Mistake::json(&error)),
+        Err(mistake) => return Item::Wrong(mistake),
     };
     if line.log_type.as_ref().is_some_and(|kind| kind.0 != "traffic") {
         return Item::Other;

@@ -71,7 +71,11 @@ pub fn read(body: &[u8]) -> Result<PlausibleEvent, Mistake> {
 /// `a.example.com, b.example.com`, each once.
 fn sites(list: &str) -> Result<Vec<String>, Mistake> {
     let mut sites = Vec::new();
-    for site in list.split(',').map(|site| site.trim().to_ascii_lowercase()).filter(|site| !site.is_empty()) {
+    for site in list
+        .split(',')
+        .map(|site| site.trim().trim_end_matches('.').to_ascii_lowercase())
+        .filter(|site| !site.is_empty())
+    {
         if !sites.contains(&site) {
             sites.push(site);
         }
@@ -94,7 +98,7 @@ mod tests {
             ("docs.example.com", &["docs.example.com".to_owned()][..])
         );
         assert!(short.is_view());
-        let long = read(br#"{"name":"Sign up","url":"https://a.b/","domain":"a.b, c.d ,a.b,","props":"{}"}"#).unwrap();
+        let long = read(br#"{"name":"Sign up","url":"https://a.b/","domain":"a.b, c.d ,a.b.,","props":"{}"}"#).unwrap();
         assert!(!long.is_view());
         assert_eq!(long.sites, ["a.b", "c.d"]);
         assert_eq!(read(br#"{"n":"pageview","u":"http://a.b"}"#).unwrap().sites, ["a.b"], "the host of the page");

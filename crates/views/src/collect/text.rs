@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 
-use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::de::{self, Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 /// A string that is borrowed from the body wherever it has no escapes. (serde copies an `Option<Cow<str>>` always.)
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,6 +31,42 @@ impl<'de> Visitor<'de> for TextVisitor {
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
         Ok(Cow::Owned(text.to_owned()))
+    }
+}
+
+/// A text that is read whatever is in it: log shippers put into a user agent the bytes that came, and a view is worth more
+/// than its odd bytes. What is no UTF-8 becomes a replacement character. Of a list, as Vercel writes headers, the first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Lossy<'a>(pub(super) Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Lossy<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // As bytes, because as a string it would have to be UTF-8.
+        deserializer.deserialize_bytes(LossyVisitor).map(Self)
+    }
+}
+
+struct LossyVisitor;
+
+impl<'de> Visitor<'de> for LossyVisitor {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_bytes<E: de::Error>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
+        Ok(String::from_utf8_lossy(bytes))
+    }
+
+    fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(String::from_utf8_lossy(bytes).into_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let first = list.next_element::<Lossy<'de>>()?.unwrap_or_default();
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(first.0)
     }
 }
 
@@ -173,5 +209,17 @@ mod tests {
         assert!(matches!(plain, Some(Text(Cow::Borrowed("plain")))));
         let escaped: Text<'_> = serde_json::from_str(r#""a\"b""#).unwrap();
         assert_eq!(escaped.0, "a\"b");
+    }
+
+    #[test]
+    fn odd_bytes_do_not_matter_where_they_need_not() {
+        let lossy = |json: &[u8]| serde_json::from_slice::<Lossy<'_>>(json).ok().map(|it| it.0.into_owned());
+        assert_eq!(lossy(b"\"caf\xe9\"").as_deref(), Some("caf\u{fffd}"));
+        assert_eq!(lossy(b"\"a\x01\\n\"").as_deref(), Some("a\u{1}\n"));
+        assert_eq!(lossy(br#""\ud800x""#).map(|it| it.ends_with('x')), Some(true));
+        assert_eq!(lossy(br#"["a","b"]"#).as_deref(), Some("a"));
+        assert_eq!(lossy(b"[]").as_deref(), Some(""));
+        assert_eq!((lossy(b"1"), lossy(b"{}"), lossy(b"[1]")), (None, None, None));
+        assert!(matches!(serde_json::from_slice(b"\"a\"").unwrap(), Lossy(Cow::Borrowed("a"))));
     }
 }

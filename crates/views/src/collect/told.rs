@@ -1,6 +1,9 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
 use crate::{Channel, Hit};
 
 /// A request as a collector tells of it, with what it borrows from the body.
@@ -81,8 +84,25 @@ impl Mistake {
         let plain = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
         let text = error.to_string();
         let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
-        Self { code, error: text.chars().take(SHOWN).map(plain).collect() }
+        let (found, expected) = match text.rsplit_once(", expected ") {
+            Some((found, name)) if name.starts_with("struct ") => (found, ", expected an object"),
+            Some((found, "u16")) => (found, ", expected a number from 0 to 65535"),
+            _ => (text, ""),
+        };
+        let error = found.chars().take(SHOWN - expected.len()).map(plain).chain(expected.chars()).collect();
+        Self { code, error }
     }
+}
+
+/// Reads the fields of an item, which is `what`. serde would also take a list of the fields' values.
+pub(super) fn fields<'a, T: Deserialize<'a>>(item: &'a [u8], what: &str) -> Result<T, Mistake> {
+    if item.first() == Some(&b'{') {
+        return serde_json::from_slice(item).map_err(|error| Mistake::json(&error));
+    }
+    Err(match serde_json::from_slice::<IgnoredAny>(item) {
+        Ok(_) => Mistake::event(format!("{what} is a JSON object")),
+        Err(error) => Mistake::json(&error),
+    })
 }
 
 /// A `Host` header in small letters and without its port.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::text::{Moment, Status, Text, address};
-use super::told::{Item, Mistake, Told};
+use super::text::{Lossy, Moment, Status, Text, address};
+use super::told::{Item, Mistake, Told, fields, plain_host};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -30,8 +30,8 @@ struct Proxy<'a> {
     host: Option<Text<'a>>,
     #[serde(borrow)]
     path: Option<Text<'a>>,
-    #[serde(borrow, default)]
-    user_agent: OneOrMore<'a>,
+    #[serde(borrow)]
+    user_agent: Option<Lossy<'a>>,
     status_code: Option<Status>,
     #[serde(borrow)]
     client_ip: Option<Text<'a>>,
@@ -39,29 +39,14 @@ struct Proxy<'a> {
     vercel_id: Option<Text<'a>>,
 }
 
-/// A header, which Vercel writes as the list of its lines.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum OneOrMore<'a> {
-    One(#[serde(borrow)] Text<'a>),
-    More(#[serde(borrow)] Vec<Text<'a>>),
-    None(()),
-}
-
-impl Default for OneOrMore<'_> {
-    fn default() -> Self {
-        Self::None(())
-    }
-}
-
 /// Reads one line of a Vercel log drain.
 ///
 /// A function writes a line for everything it prints, each with the same request, so a view is known by the request's id
 /// and not by that of the line.
 pub fn vercel_line(item: &[u8]) -> Item<'_> {
-    let line: Line<'_> = match serde_json::from_slice(item) {
+    let line: Line<'_> = match fields(item, "a line") {
         Ok(line) => line,
-        Err(error) => return Item::Wrong(Mistake::json(&error)),
+        Err(mistake) => return Item::Wrong(mistake),
     };
     let Some(proxy) = line.proxy else { return Item::Other };
     let Some(target) = proxy.path else { return Item::Other };
@@ -71,13 +56,9 @@ pub fn vercel_line(item: &[u8]) -> Item<'_> {
     let id = line.request_id.or(proxy.vercel_id).or(line.id).filter(|id| !id.0.is_empty());
     Item::Request(Told {
         target: target.0,
-        host: proxy.host.map(|host| super::told::plain_host(&host.0)),
+        host: proxy.host.map(|host| plain_host(&host.0)),
         at: at.0,
-        user_agent: match proxy.user_agent {
-            OneOrMore::One(text) => text.0,
-            OneOrMore::More(texts) => texts.into_iter().next().unwrap_or_default().0,
-            OneOrMore::None(()) => Cow::Borrowed(""),
-        },
+        user_agent: proxy.user_agent.unwrap_or_default().0,
         method: proxy.method.map(|it| it.0),
         // Without a status the answer is still to come, so another line will tell.
         status: Some(proxy.status_code.map_or(0, |it| it.0)),
@@ -116,10 +97,25 @@ mod tests {
         let build = br#"{"id":"1","deploymentId":"d","source":"build","host":"h","timestamp":1,"level":"error","message":"x","type":"stderr"}"#;
         assert_eq!(vercel_line(build), Item::Other);
         assert_eq!(vercel_line(b"{}"), Item::Other);
-        assert!(matches!(vercel_line(b"x"), Item::Wrong(_)));
+        for (line, words) in [
+            ("x", "expected value"),
+            ("7", "a line is a JSON object"),
+            (r#"["a"]"#, "a line is a JSON object"),
+            (r#"{"proxy":"x"}"#, "expected an object"),
+            (r#"{"proxy":{"userAgent":1}}"#, "expected a string"),
+        ] {
+            let Item::Wrong(mistake) = vercel_line(line.as_bytes()) else { panic!("{line}") };
+            assert!(mistake.error.contains(words), "{line}: {mistake}");
+            assert!(!mistake.error.contains("struct") && !mistake.error.contains("enum"), "{line}: {mistake}");
+        }
         assert!(matches!(vercel_line(br#"{"proxy":{"path":"/x"}}"#), Item::Wrong(_)));
         let revalidated = LINE.replace(r#""statusCode":200,"#, r#""statusCode":-1,"#);
         let Item::Request(told) = vercel_line(revalidated.as_bytes()) else { panic!() };
         assert_eq!(told.status, Some(0), "no success");
+        for (user_agent, read) in [(r#""U""#, "U"), ("[]", ""), ("null", ""), (r#"["U","V"]"#, "U")] {
+            let line = LINE.replace(r#"["Mozilla/5.0 X"]"#, user_agent);
+            let Item::Request(told) = vercel_line(line.as_bytes()) else { panic!("{user_agent}") };
+            assert_eq!(told.user_agent, read);
+        }
     }
 }

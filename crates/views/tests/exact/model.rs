@@ -54,9 +54,13 @@ impl Model {
                 continue;
             }
             event.id.map(|id| self.ids.insert(id, now));
-            let since = &mut self.since[usize::from(event.client.facts.channel == Channel::Server)];
-            let quarter = event.at.div_euclid(QUARTER) * QUARTER;
-            *since = Some(since.map_or(quarter, |since| since.min(quarter)));
+            let by_script = event.client.facts.channel == Channel::Script;
+            // People open the script, machines the server side.
+            if by_script == (event.client.verdict.counts_as() == CountsAs::Human) {
+                let since = &mut self.since[usize::from(!by_script)];
+                let quarter = event.at.div_euclid(QUARTER) * QUARTER;
+                *since = Some(since.map_or(quarter, |since| since.min(quarter)));
+            }
             counted += u64::from(event.count);
             self.known = true;
             self.events.push(event.clone());

@@ -51,7 +51,7 @@ pub fn play<K: Keeper>(keeper: &K, steps: &[Step]) {
         stage.projects().await;
         stage.frozen();
         stage.restart().await;
-        for (project, id) in PROJECTS.into_iter().enumerate() {
+        for (project, id) in PROJECTS.iter().enumerate() {
             stage.overview(project).await;
             let status = stage.store.status(id).await.expect("a status");
             assert!(status.bytes > 0 || !stage.models[project].has_views(), "views take bytes");

@@ -133,7 +133,7 @@ pub(crate) async fn view_agents(
     let (limit, offset) = (query.whole("limit", 50, 1, 250), query.whole("offset", 0, 0, usize::MAX));
     let pages = query.whole("pages", 10, 0, 100);
     let path = series::path(&mut query);
-    query.finish()?;
+    query.finish().map_err(|problem| problem.with_headers(&standing))?;
     let question = Question { from: range.first(), to: range.end(), sources: project.views.sources };
     let agents = app.views()?.store().agents(&project.id, question, path.as_deref(), pages).await?;
     let answer = Agents {

@@ -5,7 +5,7 @@ use copydesk_domain::dates::{self, Interval};
 use copydesk_domain::{Invalid, Timestamp};
 use copydesk_views::Bucket;
 use copydesk_views::page::{self, Target};
-use copydesk_views::store::Counts;
+use copydesk_views::store::{Counts, Status};
 use jiff::tz::TimeZone;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -59,7 +59,7 @@ pub(crate) struct Point {
     operation_id = "getViewSeries",
     params(
         ("projectId" = String, Path, description = "The project's id."),
-        ("interval" = Option<String>, Query, description = "`hour`, `day`, `week` or `month`; `day` if not given."),
+        ("interval" = Option<String>, Query, description = "`hour`, `day`, `week` or `month`; if not given `day`, or the shortest that gives at most 2,000 points."),
         ("path" = Option<String>, Query, description = "Only this page."),
         ("dateFrom" = Option<String>, Query, description = "As for page views."),
         ("dateTo" = Option<String>, Query, description = "As for page views."),
@@ -85,12 +85,25 @@ pub(crate) async fn view_series(
     let range = query.range(&zone);
     let interval = interval(&mut query);
     let path = path(&mut query);
-    query.finish()?;
-    let first = match range.from {
-        Some(_) => None,
-        None => views.store().status(&project.id).await?.first,
+    query.finish().map_err(|problem| problem.with_headers(&standing))?;
+    let there = match (range.from, range.to) {
+        (Some(_), Some(_)) => Status::default(),
+        _ => views.store().status(&project.id).await?,
     };
-    let edges = edges(range, first, interval, &zone, app.store().now())?;
+    let now = app.store().now();
+    let (interval, edges) = match interval {
+        Some(interval) => (interval, edges(range, &there, interval, &zone, now)),
+        // The finest of those that suit an overview.
+        None => {
+            let fits = |interval| edges(range, &there, interval, &zone, now).map(|edges| (interval, Some(edges)));
+            let found = [Interval::Day, Interval::Week, Interval::Month].into_iter().find_map(fits);
+            found.unwrap_or((Interval::Month, None))
+        }
+    };
+    let edges = edges.ok_or_else(|| {
+        let many = format!("gives more than {MOST} points; choose a longer one or a shorter range");
+        Problem::invalid("interval", many).with_headers(&standing)
+    })?;
     let buckets = edges.iter().map(|edge| Bucket::of(*edge)).collect();
     let counts = views.store().series(&project.id, path.as_deref(), buckets, project.views.sources).await?;
     let sum = |all: Counts, one: &Counts| Counts { human: all.human + one.human, ai: all.ai + one.ai };
@@ -107,12 +120,14 @@ pub(crate) async fn view_series(
     Ok((standing, Json(answer)))
 }
 
-fn interval(query: &mut Query) -> Interval {
-    let Some(text) = query.text("interval") else { return Interval::Day };
-    Interval::parse(&text).unwrap_or_else(|| {
+/// None if it was left to us.
+fn interval(query: &mut Query) -> Option<Interval> {
+    let text = query.text("interval")?;
+    let interval = Interval::parse(&text);
+    if interval.is_none() {
         query.refuse(Invalid::new("interval", "must be hour, day, week or month"));
-        Interval::Day
-    })
+    }
+    interval
 }
 
 /// The page in its one form, so that it is found as it was asked for.
@@ -130,21 +145,13 @@ pub(super) fn path(query: &mut Query) -> Option<String> {
     }
 }
 
-fn edges(
-    range: Range,
-    first: Option<Bucket>,
-    interval: Interval,
-    zone: &TimeZone,
-    now: Timestamp,
-) -> Result<Vec<Timestamp>, Problem> {
+/// The edges of the points; none if they would be too many. Without dates it is all there is, up to now or to the last
+/// view if somebody's clock is ahead.
+fn edges(range: Range, there: &Status, interval: Interval, zone: &TimeZone, now: Timestamp) -> Option<Vec<Timestamp>> {
     let quarter = |at: Timestamp| Bucket::of(at).begins();
-    let to = quarter(range.to.unwrap_or_else(|| now.plus(QUARTER)));
+    let last = there.last.map_or(now, |last| last.begins().max(now));
+    let to = quarter(range.to.unwrap_or_else(|| last.plus(QUARTER)));
     let begin = |bucket: Bucket| interval.around(bucket.begins(), zone).map_or(to, |(first, _)| first);
-    let from = range.from.map(quarter).or_else(|| first.map(begin)).unwrap_or(to);
-    if from >= to {
-        return Ok(Vec::new());
-    }
-    interval.edges(from, to, zone, MOST + 1).ok_or_else(|| {
-        Problem::invalid("interval", format!("gives more than {MOST} points; choose a longer one or a shorter range"))
-    })
+    let from = range.from.map(quarter).or_else(|| there.first.map(begin)).unwrap_or(to);
+    if from >= to { Some(Vec::new()) } else { interval.edges(from, to, zone, MOST + 1) }
 }

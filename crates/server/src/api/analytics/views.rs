@@ -52,7 +52,8 @@ impl From<PageViews> for PageRow {
 ///
 /// Totals of the site and the counts of its pages, each split into people and AI agents. To read all pages, ask with
 /// `offset` 0 and add `limit` while `hasMore` is true: the order is kept for five minutes after it was last asked for, so
-/// that nothing is missed or repeated while views arrive. With `Accept: text/csv` the same rows come as CSV.
+/// that nothing is missed or repeated while views arrive. It is kept for the key and the range: whoever asks for `offset` 0
+/// begins anew for all who read with the same key, so give programs that read at the same time a key each. With `Accept: text/csv` the same rows come as CSV.
 #[utoipa::path(
     get,
     path = "/v1/analytics/{projectId}/views",
@@ -93,7 +94,7 @@ pub(crate) async fn page_views(
     let range = query.range(&zone);
     let (limit, offset) = (query.whole("limit", 50, 1, 250), query.whole("offset", 0, 0, usize::MAX));
     let filters = query.filters();
-    query.finish()?;
+    query.finish().map_err(|problem| problem.with_headers(&standing))?;
     let question = Question { from: range.first(), to: range.end(), sources: caller.project.views.sources };
     let ranking = ranking(&app, &caller, question, offset).await?;
     let (pages, has_more) = ranking.page(offset, limit);

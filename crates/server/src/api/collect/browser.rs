@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{HOST, USER_AGENT};
 use axum::http::request::Parts;
 use copydesk_views::intake::Refusal;
-use copydesk_views::page::{self, Target};
+use copydesk_views::page;
 use copydesk_views::{BotSignature, Channel, Hit};
 
 use crate::App;
@@ -80,8 +80,8 @@ fn signature(text: impl Fn(&str) -> Option<String>) -> Option<Signature> {
 impl Browser {
     /// Keeps a view of `target` for a site, unless it is none or the browser has told of it a moment ago.
     pub(super) async fn tell(&self, app: &App, site: &Site, target: &str) -> Result<Told, Problem> {
-        let page = match page::target(target) {
-            Ok(Target::Page { path, .. }) if !self.prefetch => path,
+        let page = match page::shown(target) {
+            Ok((path, _)) if !self.prefetch => path,
             Ok(_) => return Ok(Told::Dropped),
             Err(error) => return Ok(Told::Refused(Refusal::Path(error))),
         };

@@ -9,12 +9,25 @@ use crate::problem::Problem;
 /// The header for senders that can set one.
 pub(super) const SECRET_HEADER: &str = "x-copydesk-secret";
 
-/// Whether Vercel signed this body with the secret: HMAC-SHA1 in hexadecimal.
-pub(super) fn is_signed_by_vercel(headers: &HeaderMap, body: &[u8], secret: &str) -> bool {
-    let Some(signature) = headers.get("x-vercel-signature") else { return false };
-    let Some(tag) = unhex(signature.as_bytes()) else { return false };
-    let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, secret.as_bytes());
-    hmac::verify(&key, body, &tag).is_ok()
+/// The header in which Vercel signs.
+pub(super) const VERCEL_HEADER: &str = "x-vercel-signature";
+/// Bytes of an HMAC-SHA1.
+const TAG: usize = 20;
+
+/// What Vercel says that it signed a body with: an HMAC-SHA1 in hexadecimal.
+pub(super) struct VercelSignature(Vec<u8>);
+
+impl VercelSignature {
+    /// The one of a request, if it is well-formed.
+    pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
+        unhex(headers.get(VERCEL_HEADER)?.as_bytes()).filter(|tag| tag.len() == TAG).map(Self)
+    }
+
+    /// Whether it is that of this body with this secret.
+    pub(super) fn is_of(&self, body: &[u8], secret: &str) -> bool {
+        let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, secret.as_bytes());
+        hmac::verify(&key, body, &self.0).is_ok()
+    }
 }
 
 /// Whether the request names the secret: in a header of ours, as a bearer token, or, for senders that know nothing but an
@@ -57,12 +70,14 @@ mod tests {
         // printf '[]' | openssl dgst -sha1 -hmac secret
         let signed = |signature: &'static str| {
             let mut headers = HeaderMap::new();
-            headers.insert("x-vercel-signature", signature.parse().unwrap());
-            is_signed_by_vercel(&headers, b"[]", "secret")
+            headers.insert(VERCEL_HEADER, signature.parse().unwrap());
+            VercelSignature::of(&headers).map(|it| it.is_of(b"[]", "secret"))
         };
-        assert!(signed("4d97c147a717c250c293a992fc31296b98e56060"));
-        assert!(!signed("0000000000000000000000000000000000000000"));
-        assert!(!signed("") && !signed("xyz") && !signed("ab"));
-        assert!(!is_signed_by_vercel(&HeaderMap::new(), b"[]", "secret"));
+        assert_eq!(signed("4d97c147a717c250c293a992fc31296b98e56060"), Some(true));
+        assert_eq!(signed("0000000000000000000000000000000000000000"), Some(false));
+        for malformed in ["", "xyz", "ab", "4d97c147a717c250c293a992fc31296b98e5606000"] {
+            assert_eq!(signed(malformed), None, "{malformed}");
+        }
+        assert!(VercelSignature::of(&HeaderMap::new()).is_none());
     }
 }

@@ -8,12 +8,14 @@ use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use copydesk_domain::ProjectId;
 use copydesk_views::collect::cloudflare::{cloudflare_line, is_trial};
 use copydesk_views::collect::{BodyError, Item, items, netlify_line, vercel_line};
 
 use super::batch::{Batch, EventsTaken, no_items};
-use super::drain_key::{forbidden, is_signed_by_vercel, names_secret};
+use super::drain_key::{VERCEL_HEADER, VercelSignature, forbidden, names_secret};
 use super::packed::{self, Bound};
+use crate::large_bodies::Place;
 use crate::problem::{ErrorBody, Problem};
 use crate::views::Site;
 use crate::{App, body};
@@ -47,17 +49,22 @@ pub(crate) async fn vercel(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let id = named(project)?;
-    let bytes = packed::raw(&headers, body, BOUND).await?;
     let verify = verification(&headers, query.as_deref());
-    // Vercel tries the address before there is a secret to sign with. Such a body is not looked at.
-    if verify.is_some() && !headers.contains_key("x-vercel-signature") {
+    let Some(signature) = VercelSignature::of(&headers) else {
+        // Vercel tries the address before there is a secret to sign with. Such a body is not even read.
+        if verify.is_none() || headers.contains_key(VERCEL_HEADER) {
+            return Err(forbidden());
+        }
+        site(&app, project).await?;
         return Ok(verified(verify, Json(EventsTaken::default()).into_response()));
-    }
-    if !is_signed_by_vercel(&headers, &bytes, &secret(&app, &id)?) {
+    };
+    let site = site(&app, project).await?;
+    let body = Drained::read(&app, &headers, body).await?;
+    if !signature.is_of(&body.bytes, &secret(&app, &site.project)?) {
         return Err(forbidden());
     }
-    let taken = keep(&app, &id, &headers, bytes, vercel_line).await?;
+    let body = body.plain(&app, &headers).await?;
+    let taken = keep(&app, &site, &body, &headers, vercel_line).await?;
     Ok(verified(verify, Json(taken).into_response()))
 }
 
@@ -71,11 +78,12 @@ pub(crate) async fn vercel(
         ("x-vercel-verify" = String, description = "What was named"))),
         (status = 404, description = "There is nothing here", body = ErrorBody)))]
 pub(crate) async fn try_vercel(
+    State(app): State<App>,
     project: Named,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    named(project)?;
+    site(&app, project).await?;
     let text = (CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     Ok(verified(verification(&headers, query.as_deref()), ([text], "ok").into_response()))
 }
@@ -102,8 +110,8 @@ pub(crate) async fn netlify(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<EventsTaken>, Problem> {
-    let (id, bytes) = with_secret(&app, project, query.as_deref(), &headers, body).await?;
-    keep(&app, &id, &headers, bytes, netlify_line).await.map(Json)
+    let (site, body) = with_secret(&app, project, query.as_deref(), &headers, body).await?;
+    keep(&app, &site, &body, &headers, netlify_line).await.map(Json)
 }
 
 /// Drain a Cloudflare log
@@ -129,16 +137,19 @@ pub(crate) async fn cloudflare(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<EventsTaken>, Problem> {
-    let (id, bytes) = with_secret(&app, project, query.as_deref(), &headers, body).await?;
-    let bytes = packed::plain(&headers, bytes, BOUND)?;
-    if is_trial(&bytes) {
+    let (site, body) = with_secret(&app, project, query.as_deref(), &headers, body).await?;
+    if is_trial(&body.bytes) {
         return Ok(Json(EventsTaken::default()));
     }
-    keep(&app, &id, &HeaderMap::new(), bytes, cloudflare_line).await.map(Json)
+    keep(&app, &site, &body, &headers, cloudflare_line).await.map(Json)
 }
 
-fn named(project: Named) -> Result<String, Problem> {
-    project.map(|Path(id)| id).map_err(|_| Problem::project_not_found())
+/// The project that the address names.
+async fn site(app: &App, project: Named) -> Result<Site, Problem> {
+    let Path(id) = project.map_err(|_| Problem::project_not_found())?;
+    let id = ProjectId::parse(&id).map_err(|_| Problem::project_not_found())?;
+    let project = app.store().project(id.as_str()).await?.ok_or_else(Problem::project_not_found)?;
+    Ok(Site::new(project.id, project.views.domains))
 }
 
 fn secret(app: &App, id: &str) -> Result<String, Problem> {
@@ -152,32 +163,55 @@ async fn with_secret(
     query: Option<&str>,
     headers: &HeaderMap,
     body: Body,
-) -> Result<(String, Bytes), Problem> {
-    let id = named(project)?;
-    if !names_secret(headers, query, &secret(app, &id)?) {
+) -> Result<(Site, Drained), Problem> {
+    let named = project.as_ref().map_or("", |Path(id)| id);
+    if !names_secret(headers, query, &secret(app, named)?) {
         return Err(forbidden());
     }
-    Ok((id, packed::raw(headers, body, BOUND).await?))
+    let site = site(app, project).await?;
+    let body = Drained::read(app, headers, body).await?.plain(app, headers).await?;
+    Ok((site, body))
+}
+
+/// The body of a drain, and its place among the large ones for as long as it is in memory.
+struct Drained {
+    bytes: Bytes,
+    place: Option<Place>,
+}
+
+impl Drained {
+    /// Reads it as it comes, when there is room for it.
+    async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Self, Problem> {
+        let place = app.large_bodies().place_for(headers).await;
+        Ok(Self { bytes: packed::raw(headers, body, BOUND).await?, place })
+    }
+
+    /// Unpacks it, once: what is packed twice is not what anybody sends.
+    async fn plain(self, app: &App, headers: &HeaderMap) -> Result<Self, Problem> {
+        let place = match self.place {
+            // Even a small one may become large. It has no place, so nobody waits for it while it waits for one.
+            None if packed::is_packed(headers, &self.bytes) => app.large_bodies().place().await,
+            place => place,
+        };
+        Ok(Self { bytes: packed::plain(headers, self.bytes, BOUND)?, place })
+    }
 }
 
 /// Keeps the views among the lines. Bad lines are named and cost no good one; the sender could not repair them anyway.
 async fn keep(
     app: &App,
-    id: &str,
+    site: &Site,
+    body: &Drained,
     headers: &HeaderMap,
-    bytes: Bytes,
     read: impl for<'a> Fn(&'a [u8]) -> Item<'a>,
 ) -> Result<EventsTaken, Problem> {
-    let project = app.store().project(id).await?.ok_or_else(Problem::project_not_found)?;
-    let site = Site::new(project.id, project.views.domains);
-    let bytes = packed::plain(headers, bytes, BOUND)?;
-    let lines = match items(&bytes, MOST) {
+    let lines = match items(&body.bytes, packed::form(headers), MOST) {
         Ok(lines) => lines,
         Err(BodyError::Empty) => Vec::new(),
         Err(BodyError::TooMany(most)) => return Err(body::too_large(&format!("{most} lines"))),
         Err(error) => return Err(no_items(error)),
     };
-    Batch::read(lines, read).await.only(&site).keep(app, &site.project).await
+    Batch::read(lines, read).await.only(site).keep(app, &site.project).await
 }
 
 /// The verification code that Vercel shows to whoever makes the drain: in the address of the drain, or in a header of the

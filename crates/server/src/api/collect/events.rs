@@ -12,6 +12,7 @@ use super::batch::{Batch, EventsTaken, no_items};
 use super::packed::{self, Bound};
 use crate::auth::Writer;
 use crate::problem::{ErrorBody, Problem};
+use crate::views::Site;
 use crate::{App, body};
 
 const BOUND: Bound = Bound(8 * 1024 * 1024, "8 MiB");
@@ -96,7 +97,9 @@ pub(crate) async fn send_events(
     }
     let bytes = packed::plain(&headers, packed::raw(&headers, body, BOUND).await?, BOUND)?;
     let now = app.store().now();
-    let batch = Batch::read(items(&bytes, MOST).map_err(no_items)?, |item| server_event(item, now)).await;
+    let events = items(&bytes, packed::form(&headers), MOST).map_err(no_items)?;
+    let batch = Batch::read(events, |item| server_event(item, now)).await;
     let events = batch.len();
-    batch.keep(&app, &caller.project.id).await?.unless_all_wrong(events).map(Json)
+    let site = Site::new(caller.project.id, caller.project.views.domains);
+    batch.only(&site).keep(&app, &site.project).await?.unless_all_wrong(events).map(Json)
 }

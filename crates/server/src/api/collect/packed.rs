@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::header::CONTENT_ENCODING;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
-use copydesk_views::collect::{Packing, UnpackError, unpack};
+use copydesk_views::collect::{Form, Packing, UnpackError, unpack};
 
 use crate::body;
 use crate::problem::Problem;
@@ -18,15 +18,33 @@ pub(super) async fn raw(headers: &HeaderMap, body: Body, bound: Bound) -> Result
     body::bounded(headers, body, bound.0, bound.1).await
 }
 
-/// Unpacks it as its `Content-Encoding` says. One that says nothing may be packed all the same: Logpush sends files.
-pub(super) fn plain(headers: &HeaderMap, bytes: Bytes, bound: Bound) -> Result<Bytes, Problem> {
+/// How the items of a body are written, as far as its type says so.
+pub(super) fn form(headers: &HeaderMap) -> Form {
+    const LINES: [&str; 3] = ["application/x-ndjson", "application/ndjson", "application/jsonl"];
+    match body::essence(headers) {
+        Some(essence) if LINES.contains(&essence.as_str()) => Form::Lines,
+        _ => Form::Any,
+    }
+}
+
+/// Whether it has to be unpacked.
+pub(super) fn is_packed(headers: &HeaderMap, bytes: &[u8]) -> bool {
+    packing(headers, bytes).is_ok_and(|packing| packing.is_some())
+}
+
+/// What its `Content-Encoding` says. One that says nothing may be packed all the same: Logpush sends files.
+fn packing(headers: &HeaderMap, bytes: &[u8]) -> Result<Option<Packing>, Problem> {
     let named = headers.get(CONTENT_ENCODING).map(|value| value.to_str().unwrap_or("?"));
-    let packing = match named.map(Packing::named) {
-        Some(None) => return Err(body::unsupported("The Content-Encoding must be gzip, zstd or identity.")),
-        Some(Some(packing)) => packing,
-        None => Packing::of(&bytes),
-    };
-    let Some(packing) = packing else { return Ok(bytes) };
+    match named.map(Packing::named) {
+        Some(None) => Err(body::unsupported("The Content-Encoding must be gzip, zstd or identity.")),
+        Some(Some(packing)) => Ok(packing),
+        None => Ok(Packing::of(bytes)),
+    }
+}
+
+/// Unpacks it.
+pub(super) fn plain(headers: &HeaderMap, bytes: Bytes, bound: Bound) -> Result<Bytes, Problem> {
+    let Some(packing) = packing(headers, &bytes)? else { return Ok(bytes) };
     match unpack(packing, &bytes, bound.0) {
         Ok(plain) => Ok(plain.into()),
         Err(UnpackError::TooLarge) => Err(body::too_large(bound.1)),

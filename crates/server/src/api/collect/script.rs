@@ -14,11 +14,14 @@ use sha2::{Digest, Sha256};
 
 use crate::problem::{ErrorBody, Problem};
 
-/// What is served.
-const SCRIPT: &str = include_str!("../../../assets/view.js");
+/// What is served: our script without its comments and indentation.
+static SCRIPT: LazyLock<String> = LazyLock::new(|| {
+    let lines = include_str!("../../../assets/view.js").lines().map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.starts_with("//")).flat_map(|line| [line, "\n"]).collect()
+});
 /// What its caches know it by.
 static TAG: LazyLock<HeaderValue> = LazyLock::new(|| {
-    let digest: String = Sha256::digest(SCRIPT).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let digest: String = Sha256::digest(&*SCRIPT).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     HeaderValue::from_str(&format!("\"{digest}\"")).unwrap_or(HeaderValue::from_static("\"script\""))
 });
 
@@ -47,7 +50,7 @@ pub(crate) async fn script(path: Result<Path<String>, PathRejection>, headers: H
         return Ok((StatusCode::NOT_MODIFIED, common).into_response());
     }
     let text = [(CONTENT_TYPE, HeaderValue::from_static("text/javascript; charset=utf-8"))];
-    Ok((common, text, SCRIPT).into_response())
+    Ok((common, text, SCRIPT.as_str()).into_response())
 }
 
 /// Our own name, or `script.js` and `plausible.js` with words in between, as Plausible calls its variants.

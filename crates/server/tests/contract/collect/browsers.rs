@@ -21,6 +21,8 @@ behaviours! {
     fetching_ahead_is_no_view,
     the_script_is_small_and_can_be_cached,
     views_that_cannot_be_kept,
+    a_project_that_is_gone_takes_nothing,
+    a_page_may_be_named_after_a_file,
 }
 
 /// A browser's request, from an address of its own.
@@ -67,8 +69,11 @@ async fn an_event_names_its_project_by_domain_or_id(stage: &Stage) {
     assert!(counted(event(&app, "192.0.2.1", page("/domain", "Docs.Example.com")).await));
     let host = json!({ "n": "pageview", "u": "https://docs.example.com/host" });
     assert!(counted(event(&app, "192.0.2.1", host).await), "by the host of the page");
+    let dot =
+        json!({ "n": "pageview", "u": "https://docs.example.com./dot", "d": "docs.example.com.,docs.example.com" });
+    assert!(counted(event(&app, "192.0.2.1", dot).await), "the same host");
     assert!(counted(event(&app, "192.0.2.1", page("/both", "docs.example.com, open, nobody")).await));
-    assert_eq!(app.views().all(&project.id).await, 4);
+    assert_eq!(app.views().all(&project.id).await, 5);
     assert_eq!(app.views().of(&open.id, "/both").await, (1, 0), "it names no domains, so it takes all");
     assert!(!counted(event(&app, "192.0.2.1", page("/x", "nobody.example.com")).await));
     assert!(!counted(event(&app, "192.0.2.1", page("/x", "a\0b")).await));
@@ -81,7 +86,6 @@ async fn what_is_no_view_of_the_site_is_dropped(stage: &Stage) {
     assert!(!counted(event(&app, "192.0.2.1", other("Sign up", "https://docs.example.com/x")).await));
     assert!(!counted(event(&app, "192.0.2.1", other("pageview", "https://evil.example/x")).await));
     assert!(!counted(event(&app, "192.0.2.1", other("pageview", "https://sub.docs.example.com/x")).await));
-    assert!(!counted(event(&app, "192.0.2.1", other("pageview", "https://docs.example.com/logo.png")).await));
     assert_eq!(app.views().all(&project.id).await, 0);
 }
 
@@ -163,7 +167,6 @@ async fn the_pixel_counts_and_is_always_a_picture(stage: &Stage) {
         (gif.as_str(), None),
         (gif.as_str(), Some("https://elsewhere.example/x")),
         (&format!("{gif}?u=/x"), Some("https://elsewhere.example/x")),
-        (&format!("{gif}?u=/logo.png"), None),
         (&format!("{gif}?u=nonsense"), None),
         ("/pixel/nobody.gif?u=/x", None),
         ("/pixel/%00.gif?u=/x", None),
@@ -225,4 +228,26 @@ async fn views_that_cannot_be_kept(stage: &Stage) {
     from(pixel, "192.0.2.1").send().await.expect(200);
     app.views().break_down(false);
     assert_eq!(app.views().all(&project.id).await, 0);
+}
+
+async fn a_project_that_is_gone_takes_nothing(stage: &Stage) {
+    let (app, project) = site(stage).await;
+    for name in [project.id.as_str(), "docs.example.com"] {
+        assert!(counted(event(&app, "192.0.2.1", page(&format!("/{name}"), name)).await), "{name}");
+    }
+    assert!(app.store().delete_project(&project.id).await.unwrap());
+    for name in [project.id.as_str(), "docs.example.com"] {
+        assert!(!counted(event(&app, "192.0.2.2", page("/x", name)).await), "{name}");
+        from(app.client().get(&format!("/pixel/{name}.gif?u=/x")), "192.0.2.3").send().await.expect(200);
+    }
+    assert_eq!(app.views().of(&project.id, "/x").await, (0, 0), "a later project of that id would inherit them");
+}
+
+async fn a_page_may_be_named_after_a_file(stage: &Stage) {
+    let (app, project) = site(stage).await;
+    for path in ["/docs/next.js", "/guides/vue.ts", "/logo.png"] {
+        assert!(counted(event(&app, "192.0.2.1", page(&format!("{path}?x"), &project.id)).await), "{path}");
+        assert!(!counted(event(&app, "192.0.2.1", page(path, &project.id)).await), "{path} in a moment");
+        assert_eq!(app.views().of(&project.id, path).await, (1, 0), "{path}");
+    }
 }

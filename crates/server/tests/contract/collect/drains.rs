@@ -1,7 +1,8 @@
 //! Log drains of those who host sites.
 
 use aws_lc_rs::hmac;
-use copydesk_testkit::{Answer, Call, TestApp};
+use copydesk_testkit::{Answer, Call, TestApp, Wire};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{CHROME, NOW, gzip, site, summary};
@@ -16,6 +17,9 @@ behaviours! {
     a_secret_is_for_one_project,
     bodies_are_bounded,
     a_store_that_is_down_keeps_nothing,
+    nothing_is_read_of_whom_it_may_not_be_from,
+    a_body_is_unpacked_once,
+    a_bad_line_costs_no_other,
 }
 
 fn sign(secret: &str, body: &str) -> String {
@@ -75,7 +79,7 @@ async fn a_vercel_log_with_a_wrong_signature_is_not(stage: &Stage) {
     let right = sign(&app.drain_secret(&project.id), &body);
     let nobody =
         app.client().post("/drains/nobody/vercel").json_text(body.clone()).header("x-vercel-signature", &right);
-    nobody.send().await.refused(403, "invalid_signature");
+    nobody.send().await.refused(404, "project_not_found");
     assert_eq!(app.views().all(&project.id).await, 0);
     vercel(&app, "nobody", body).await.refused(404, "project_not_found");
 }
@@ -97,8 +101,13 @@ async fn vercel_may_try_the_address(stage: &Stage) {
     let signed = app.client().post(&named).json_text(body.clone()).header("x-vercel-signature", signature);
     assert_eq!(verified(signed.send().await).as_deref(), Some("0123abcd"));
     assert_eq!(app.views().all(&project.id).await, 1);
-    let wrong = app.client().post(&named).json_text(body).header("x-vercel-signature", "00");
+    let wrong = app.client().post(&named).json_text(body.clone()).header("x-vercel-signature", "00");
     wrong.send().await.refused(403, "invalid_signature");
+    for nobody in ["nobody", "No%00body"] {
+        let path = format!("/drains/{nobody}/vercel?verify=0123abcd");
+        app.client().get(&path).send().await.refused(404, "project_not_found");
+        app.client().post(&path).json_text(body.clone()).send().await.refused(404, "project_not_found");
+    }
 }
 
 fn netlify_line(request: &str, url: &str) -> Value {
@@ -205,4 +214,76 @@ async fn a_store_that_is_down_keeps_nothing(stage: &Stage) {
     vercel(&app, &project.id, body.clone()).await.refused(503, "unavailable");
     app.views().break_down(false);
     assert_eq!(vercel(&app, &project.id, body).await.expect(200)["accepted"], 1);
+}
+
+async fn nothing_is_read_of_whom_it_may_not_be_from(stage: &Stage) {
+    let (app, project) = site(stage).await;
+    let (id, nobodys) = (&project.id, app.drain_secret("nobody"));
+    let tag = "0".repeat(40);
+    for (path, header, status) in [
+        (format!("/drains/{id}/vercel"), String::new(), 403),
+        (format!("/drains/{id}/vercel"), "x-vercel-signature: 00".to_owned(), 403),
+        (format!("/drains/{id}/vercel?verify=1"), "x-vercel-signature: 00".to_owned(), 403),
+        (format!("/drains/{id}/vercel?verify=1"), String::new(), 200),
+        ("/drains/nobody/vercel?verify=1".to_owned(), String::new(), 404),
+        ("/drains/nobody/vercel".to_owned(), format!("x-vercel-signature: {tag}"), 404),
+        (format!("/drains/{id}/netlify"), String::new(), 403),
+        (format!("/drains/{id}/netlify"), format!("x-copydesk-secret: {nobodys}"), 403),
+        ("/drains/nobody/netlify".to_owned(), format!("x-copydesk-secret: {nobodys}"), 404),
+        (format!("/drains/{id}/cloudflare"), String::new(), 403),
+        ("/drains/nobody/cloudflare".to_owned(), format!("x-copydesk-secret: {nobodys}"), 404),
+    ] {
+        let mut wire = Wire::connect(app.client()).await;
+        // The body never comes, so whoever waits for it has no answer.
+        let header = if header.is_empty() { header } else { format!("{header}\r\n") };
+        let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\n{header}content-length: 1000000\r\n\r\n");
+        wire.send(head).await;
+        let answer = wire.answer(Method::POST, &path).await;
+        assert_eq!(answer.status, status, "{path} {header}: {}", answer.text());
+    }
+}
+
+async fn a_body_is_unpacked_once(stage: &Stage) {
+    let (app, project) = site(stage).await;
+    let secret = app.drain_secret(&project.id);
+    let body = netlify_line("1", "https://docs.example.com/x").to_string();
+    let cloudflare = json!({ "ClientRequestURI": "/x", "EdgeResponseStatus": 200, "EdgeStartTimestamp": NOW });
+    for (drain, body) in [("netlify", body), ("cloudflare", cloudflare.to_string())] {
+        let path = format!("/drains/{}/{drain}", project.id);
+        let post = |body: Vec<u8>| app.client().post(&path).header("x-copydesk-secret", &secret).body(body);
+        let (once, twice) = (gzip(body.as_bytes()), gzip(&gzip(body.as_bytes())));
+        for wrong in [
+            post(twice.clone()),
+            post(twice).header("content-encoding", "gzip"),
+            post(once.clone()).header("content-encoding", "identity"),
+        ] {
+            let answer = wrong.send().await.expect(200);
+            assert_eq!((&answer["accepted"], &answer["rejected"][0]["code"]), (&json!(0), &json!("invalid_json")));
+        }
+        assert_eq!(post(once).send().await.expect(200)["accepted"], 1, "{drain}");
+    }
+}
+
+async fn a_bad_line_costs_no_other(stage: &Stage) {
+    let (app, project) = site(stage).await;
+    let secret = app.drain_secret(&project.id);
+    let path = format!("/drains/{}/netlify", project.id);
+    let post = |kind: &str, body: Vec<u8>| {
+        let call = app.client().post(&path).header("x-copydesk-secret", &secret);
+        call.header("content-type", kind).body(body)
+    };
+    let line = |id: &str| netlify_line(id, "https://docs.example.com./x").to_string().into_bytes();
+    let odd = |id: &str| {
+        let text = netlify_line(id, "https://docs.example.com/x").to_string();
+        let (before, after) = text.split_once("Mozilla").unwrap();
+        [before.as_bytes(), b"\xff\x01Mozilla", after.as_bytes()].concat()
+    };
+    let list = [b"[".to_vec(), line("1"), b",{\"url\":\"\xff\"},7,".to_vec(), odd("2"), b"]".to_vec()].concat();
+    let answer = post("application/json", list).send().await.expect(200);
+    assert_eq!(summary(&answer), json!([2, 0, {}, [[1, "invalid_json"], [2, "invalid_event"]]]), "{}", answer.text());
+    assert_eq!(answer["rejected"][1]["error"], "a line is a JSON object");
+    let lines = [b"[1]".to_vec(), line("3"), odd("4")].join(&b'\n');
+    let answer = post("application/x-ndjson", lines).send().await.expect(200);
+    assert_eq!(summary(&answer), json!([2, 0, {}, [[0, "invalid_event"]]]), "{}", answer.text());
+    assert_eq!(app.views().of(&project.id, "/x").await, (4, 0));
 }

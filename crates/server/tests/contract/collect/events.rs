@@ -21,6 +21,8 @@ behaviours! {
     a_store_that_cannot_keep_them_says_so_and_keeps_nothing,
     what_is_older_than_the_project_keeps_is_said,
     these_requests_are_not_limited,
+    a_bad_one_costs_no_other_however_bad_it_is,
+    addresses_of_other_hosts_are_left_out,
 }
 
 async fn one_a_list_and_lines_are_taken(stage: &Stage) {
@@ -207,4 +209,40 @@ async fn these_requests_are_not_limited(stage: &Stage) {
     for _ in 0..3 {
         send(&project, &json!({ "path": "/x" })).await.expect(200);
     }
+}
+
+async fn a_bad_one_costs_no_other_however_bad_it_is(stage: &Stage) {
+    let (app, project) = site(stage).await;
+    let post = |kind: &str, body: &[u8]| {
+        project.client().post(&events_path(&project)).header("content-type", kind).body(body.to_vec())
+    };
+    let list = b"[{\"path\":\"/x\"},{\"path\":\"/\x01\"},{\"path\":\"/\xff\"},{\"path\":\"/x\",\"id\":},nonsense,\
+        {\"path\":\"/x\",\"userAgent\":\"caf\xe9 \x02\"},,{\"path\":\"/x\"}]";
+    let answer = post("application/json", list).send().await.expect(200);
+    let rejected = [1, 2, 3, 4, 6].map(|place| json!([place, "invalid_json"]));
+    assert_eq!(summary(&answer), json!([3, 0, {}, rejected]), "{}", answer.text());
+    let lines = b"[1]\n{\"path\":\"/x\"}\n[\n\xff\n{\"path\":\"/x\",\"userAgent\":\"\xff\"}";
+    for kind in ["application/x-ndjson", "application/ndjson; charset=utf-8", "application/jsonl"] {
+        let answer = post(kind, lines).send().await.expect(200);
+        let rejected = json!([[0, "invalid_event"], [2, "invalid_json"], [3, "invalid_json"]]);
+        assert_eq!(summary(&answer), json!([2, 0, {}, rejected]), "{}", answer.text());
+    }
+    post("application/json", b"[{\"path\":\"/x\"},{\"path\":\"/x\"").send().await.refused(400, "invalid_json");
+    assert_eq!(app.views().all(&project.id).await, 9);
+}
+
+async fn addresses_of_other_hosts_are_left_out(stage: &Stage) {
+    let (app, project) = site(stage).await;
+    let batch = json!([
+        { "url": "https://docs.example.com/x" },
+        { "url": "https://Docs.Example.com.:8443/x" },
+        { "url": "https://other.example.com/x" },
+        { "url": "https://other.example.com/x", "path": "/x" },
+        { "path": "https://other.example.com/x" },
+        { "path": "/x" },
+    ]);
+    let answer = send(&project, &batch).await.expect(200);
+    assert_eq!(summary(&answer), json!([3, 0, { "other_host": 3 }, []]));
+    let open = app.project("Open").await;
+    assert_eq!(send(&open, &batch).await.expect(200)["accepted"], 6, "it names no domains, so it takes all");
 }

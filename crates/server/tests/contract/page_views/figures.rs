@@ -63,6 +63,14 @@ async fn nobody_is_counted_twice(stage: &Stage) {
     }
 }
 
+/// Anybody can call the script's address, with any tool.
+async fn a_machine_that_runs_the_script_does_not_move_people_over_to_it(stage: &Stage) {
+    let site = Site::new(stage).await;
+    site.saw("/a", "2026-03-14T10:00:00Z", Who::PersonInLog, 5).await;
+    site.saw("/a", "2026-03-14T10:00:00Z", Who::AssistantInBrowser, 2).await;
+    assert_eq!(totals(&site.get("").await), [5, 2, 7], "nor does a person in a log move machines");
+}
+
 async fn rows_come_as_csv_too(stage: &Stage) {
     let site = Site::new(stage).await;
     site.saw("/a", "2026-03-14T10:00:00Z", Who::Person, 3).await;
@@ -86,4 +94,5 @@ behaviours!(
     projects_do_not_see_each_other,
     nobody_is_counted_twice,
     rows_come_as_csv_too,
+    a_machine_that_runs_the_script_does_not_move_people_over_to_it,
 );

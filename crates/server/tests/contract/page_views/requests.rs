@@ -24,6 +24,8 @@ async fn what_is_wrong_is_named_and_nothing_is_clamped(stage: &Stage) {
         ("dateFrom=2026-02-30", "dateFrom"),
         ("dateFrom=2026-3-1", "dateFrom"),
         ("dateTo=2026-13-01", "dateTo"),
+        ("dateTo=2026-03-01[America/New_York]", "dateTo"),
+        ("dateTo=2026-03-01T00:00:00[America/New_York]", "dateTo"),
         ("dateTo=2026-03-01&dateTo=2026-03-01", "dateTo"),
         ("dateFrom=2026-03-02&dateTo=2026-03-01", "dateFrom"),
     ] {
@@ -66,12 +68,36 @@ async fn a_key_has_so_many_requests_a_minute(stage: &Stage) {
     let refused = site.get("").await.refused(429, "rate_limited");
     assert_eq!(standing(&refused), [3, 0, 40]);
     assert_eq!(refused.number("retry-after"), 40);
+    stage.advance(Duration::from_secs(60));
+    let wrong = site.get("?limit=0").await.refused(400, "invalid_request");
+    assert_eq!(standing(&wrong), [3, 2, 60], "a mistake counts, and says so");
     let key = site.app.key(Some(&site.project.id), Scope::Read, None).await;
     let path = format!("/v1/analytics/{}/views", &site.project.id);
     let other = site.project.client().with_key(&key.secret).get(&path).send().await.expect(200);
     assert_eq!(standing(&other), [3, 2, 60], "another key has its own");
-    stage.advance(Duration::from_secs(40));
-    assert_eq!(standing(&site.get("").await.expect(200)), [3, 0, 20]);
+}
+
+/// A 503 says that nothing was kept, so a request that is being kept must not be given up.
+async fn what_is_being_kept_is_waited_for(stage: &Stage) {
+    const LIMIT: Duration = Duration::from_millis(100);
+    let app = stage.app_with(|setup| setup.settings(|settings| settings.limits.request_time = LIMIT)).await;
+    let project = app.project("Docs").await;
+    let path = format!("/v1/analytics/{}/events", project.id);
+    let slow = app.views().slow_down().await;
+    let event = serde_json::json!({ "path": "/a", "userAgent": "ChatGPT-User/1.0" });
+    let call = project.client().post(&path).json(&event).send();
+    let mut call = std::pin::pin!(call);
+    let begun = async {
+        tokio::select! {
+            answer = &mut call => panic!("answered before it was kept: {}", answer.text()),
+            () = app.views().somebody_waits() => {}
+        }
+        tokio::time::timeout(3 * LIMIT, &mut call).await.expect_err("it is not given up");
+    };
+    begun.await;
+    drop(slow);
+    assert_eq!(call.await.expect(200)["accepted"], 1);
+    assert_eq!(app.views().all(&project.id).await, 1);
 }
 
 async fn without_a_limit_nothing_is_said_of_it(stage: &Stage) {
@@ -85,4 +111,5 @@ behaviours!(
     a_key_is_needed_and_one_that_reads_is_enough,
     a_key_has_so_many_requests_a_minute,
     without_a_limit_nothing_is_said_of_it,
+    what_is_being_kept_is_waited_for,
 );

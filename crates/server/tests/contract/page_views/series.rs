@@ -51,6 +51,17 @@ async fn without_dates_it_goes_from_the_first_view_to_now(stage: &Stage) {
     );
 }
 
+/// A clock may run ahead by minutes, and a history may be long.
+async fn without_dates_nothing_is_left_out(stage: &Stage) {
+    let site = Site::new(stage).await;
+    site.saw("/a", "2026-03-15T12:15:00Z", Who::Person, 1).await;
+    assert_eq!(totals(&site.get("/series").await.expect(200))[2], 1);
+    site.saw("/a", "2000-01-01T00:00:00Z", Who::Person, 1).await;
+    let long = site.get("/series").await.expect(200);
+    assert_eq!((&long["interval"], totals(&long)[2]), (&"week".into(), 2));
+    site.get("/series?interval=day").await.refused(400, "invalid_request").names(&["interval"]);
+}
+
 async fn what_is_wrong_is_named(stage: &Stage) {
     let site = Site::new(stage).await;
     for (query, field) in [
@@ -66,4 +77,9 @@ async fn what_is_wrong_is_named(stage: &Stage) {
     site.get("/series?dateFrom=2020-01-01&dateTo=2026-01-01&interval=hour").await.refused(400, "invalid_request");
 }
 
-behaviours!(views_by_hour_day_week_and_month, without_dates_it_goes_from_the_first_view_to_now, what_is_wrong_is_named,);
+behaviours!(
+    views_by_hour_day_week_and_month,
+    without_dates_it_goes_from_the_first_view_to_now,
+    without_dates_nothing_is_left_out,
+    what_is_wrong_is_named,
+);

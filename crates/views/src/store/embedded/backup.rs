@@ -2,11 +2,13 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::manifest::Manifest;
-use super::shared::Shared;
+use super::disk::RealDisk;
+use super::manifest::{Manifest, SwitchError};
+use super::shared::{Shared, folder_name};
 use super::wal::{self, Closed, Place};
+use crate::store::ViewsError;
 
 /// Copies the projects, each with the records of the log that its files are made of. Nothing may be removed from the log
 /// meanwhile: what is not in these files is in the log that is copied afterwards.
@@ -14,27 +16,63 @@ pub(super) fn projects(shared: &Shared, target: &Path) -> io::Result<()> {
     let folder = target.join("projects");
     fs::create_dir_all(&folder)?;
     for id in shared.on_disk()? {
-        let Some(project) = shared.project(&id).map_err(io::Error::other)? else { continue };
+        let project = match shared.project(&id) {
+            Ok(Some(project)) => project,
+            Ok(None) => continue,
+            Err(ViewsError::Damaged(what)) => {
+                tracing::error!(project = %id, what, "a damaged project is copied as it is");
+                copy_damaged(shared, &id, &folder)?;
+                continue;
+            }
+            Err(error) => return Err(io::Error::other(error)),
+        };
         let into = folder.join(project.folder.file_name().unwrap_or_default());
         // No manifest is replaced while its files are taken.
         let work = project.work();
         let manifest = project.state().manifest.clone();
-        copy_project(&manifest, &project.folder, &into)?;
+        let to_copy = take_files(&manifest, &project.folder, &into)?;
         drop(work);
+        // Not while it is held: a flush waits for it, and all appends wait for flushes.
+        copy_project(&manifest, to_copy, &into)?;
     }
     sync(&folder)
 }
 
-fn copy_project(manifest: &Manifest, from: &Path, into: &Path) -> io::Result<()> {
+/// Gives files a second name in the copy; those that cannot have one are opened, so that they stay until they are copied.
+fn take_files(manifest: &Manifest, from: &Path, into: &Path) -> io::Result<Vec<(File, PathBuf)>> {
     fs::create_dir_all(into)?;
     let segments = manifest.segments.iter().map(|entry| (entry.file(from), entry.file(into)));
     let ids = manifest.ids.iter().map(|entry| (entry.file(from), entry.file(into)));
+    let mut to_copy = Vec::new();
     for (from, into) in segments.chain(ids) {
-        link_or_copy(&from, &into)?;
+        if fs::hard_link(&from, &into).is_err() {
+            to_copy.push((File::open(&from)?, into));
+        }
     }
-    manifest.switch(&super::disk::RealDisk, into).map_err(|error| match error {
-        super::manifest::SwitchError::Not(error) | super::manifest::SwitchError::Unsure(error) => error,
+    Ok(to_copy)
+}
+
+fn copy_project(manifest: &Manifest, to_copy: Vec<(File, PathBuf)>, into: &Path) -> io::Result<()> {
+    for (mut from, into) in to_copy {
+        let mut copy = File::create(into)?;
+        io::copy(&mut from, &mut copy)?;
+        copy.sync_all()?;
+    }
+    manifest.switch(&RealDisk, into).map_err(|error| match error {
+        SwitchError::Not(error) | SwitchError::Unsure(error) => error,
     })
+}
+
+/// Copies whatever there is of a project that nobody can use; somebody may yet repair it.
+fn copy_damaged(shared: &Shared, id: &str, target: &Path) -> io::Result<()> {
+    let Some(name) = folder_name(id) else { return Ok(()) };
+    let into = target.join(&name);
+    fs::create_dir_all(&into)?;
+    for entry in fs::read_dir(shared.projects_folder().join(&name))? {
+        let entry = entry?;
+        link_or_copy(&entry.path(), &into.join(entry.file_name()))?;
+    }
+    sync(&into)
 }
 
 /// Files of the store never change, so that two names for one are as good as two.

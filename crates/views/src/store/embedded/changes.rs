@@ -97,20 +97,21 @@ pub(super) fn adopt(shared: &Shared, project: &Arc<Project>, file: &Path) -> Res
     Ok(())
 }
 
-/// The first quarter hour of each channel.
+/// The first quarter hour in which each channel was at work for its kind.
 fn since(segment: &Segment) -> Result<(Option<Bucket>, Option<Bucket>), SegmentError> {
     let (clients, pairs) = (segment.clients()?, segment.pairs()?);
     let channel = |pair: u32| {
         let client = pairs.all().get(pair as usize).and_then(|(_, client)| clients.get(*client as usize));
-        client.map(|client| client.facts.channel)
+        client.and_then(|client| client.opens())
     };
-    let has = |wanted| clients.iter().any(|client| client.facts.channel == wanted);
+    let has = |wanted| clients.iter().any(|client| client.opens() == Some(wanted));
     let (mut script, mut server) = (None, None);
     for cell in segment.cells()? {
         let (bucket, pair, _) = cell?;
         match channel(pair) {
             Some(Channel::Script) => script = script.or(Some(bucket)),
-            _ => server = server.or(Some(bucket)),
+            Some(Channel::Server) => server = server.or(Some(bucket)),
+            None => {}
         }
         if (script.is_some() || !has(Channel::Script)) && (server.is_some() || !has(Channel::Server)) {
             break;

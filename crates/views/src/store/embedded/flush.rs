@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, TryLockError};
 use std::time::Duration;
 
 use super::ids;
@@ -115,8 +115,13 @@ fn flush_table(shared: &Shared, project: &Project, work: &mut Work, table: &Arc<
     if work.written.as_ref().is_none_or(|(of, ..)| *of != first) {
         make_folder(shared, project)?;
         let segment = write_segment(shared, project, work, table)?;
-        let ids = write_ids(shared, project, work, table)?;
-        shared.disk.sync_folder(&project.folder)?;
+        // No manifest names them yet: what cannot be finished must not fill the disk at each try.
+        let drop_segment = || segment.iter().for_each(|it| drop(shared.disk.remove(&it.file(&project.folder))));
+        let ids = write_ids(shared, project, work, table).inspect_err(|_| drop_segment())?;
+        shared.disk.sync_folder(&project.folder).inspect_err(|_| {
+            drop_segment();
+            ids.iter().for_each(|it| drop(shared.disk.remove(&it.file(&project.folder))));
+        })?;
         work.written = Some((first, segment, ids));
     }
     let mut manifest = Manifest { flushed: last, next: work.last_number(), ..(*old).clone() };
@@ -145,7 +150,8 @@ pub(super) fn make_folder(shared: &Shared, project: &Project) -> io::Result<()> 
         return Ok(());
     }
     shared.disk.create_folder(&project.folder)?;
-    shared.disk.sync_folder(&shared.projects_folder())
+    // Made, and perhaps not on disk: no file of the log may go before it is.
+    shared.disk.sync_folder(&shared.projects_folder()).inspect_err(|_| shared.note(&shared.to_sync, &project.id))
 }
 
 fn write_segment(
@@ -169,7 +175,7 @@ fn write_segment(
 
 fn write_ids(shared: &Shared, project: &Project, work: &mut Work, table: &Table) -> io::Result<Option<IdsEntry>> {
     let since = shared.now().saturating_sub(shared.limits.id_seconds);
-    let mut seen: Vec<_> = table.ids.iter().map(|(id, at)| (*id, *at)).filter(|(_, at)| *at >= since).collect();
+    let mut seen: Vec<_> = table.ids.iter().filter(|(_, at)| *at >= since).collect();
     if seen.is_empty() {
         return Ok(None);
     }
@@ -177,7 +183,8 @@ fn write_ids(shared: &Shared, project: &Project, work: &mut Work, table: &Table)
     let number = work.number();
     let file = manifest::ids_file(&project.folder, number);
     let new = file.with_extension("ids.new");
-    let ids::Written { count, newest, bytes } = ids::write(&new, seen.len(), seen.into_iter().map(Ok))?;
+    let ids::Written { count, newest, bytes } =
+        ids::write(&new, seen.len(), seen.into_iter().map(Ok)).inspect_err(|_| drop(shared.disk.remove(&new)))?;
     put_in_place(shared, &new, &file)?;
     Ok(Some(IdsEntry { number, count, newest, bytes }))
 }
@@ -189,15 +196,34 @@ pub(super) fn put_in_place(shared: &Shared, new: &Path, file: &Path) -> io::Resu
 
 /// Makes a manifest true.
 pub(super) fn switch(shared: &Shared, project: &Project, manifest: &Manifest) -> io::Result<()> {
+    switch_or(shared, project, manifest, || ())
+}
+
+/// Makes a manifest true; `undo` is called if it is certain that it is not.
+pub(super) fn switch_or(
+    shared: &Shared,
+    project: &Project,
+    manifest: &Manifest,
+    undo: impl FnOnce(),
+) -> io::Result<()> {
     manifest.switch(&*shared.disk, &project.folder).map_err(|error| match error {
-        SwitchError::Not(error) | SwitchError::Unsure(error) => error,
+        SwitchError::Not(error) => {
+            undo();
+            error
+        }
+        SwitchError::Unsure(error) => error,
     })
 }
 
 /// Removes the files of the log whose records are all in segments, oldest first. The last one stays: it says which
 /// number comes next.
 pub(super) fn trim(shared: &Shared) {
-    let _trimming = shared.log.trimming.lock().unwrap_or_else(PoisonError::into_inner);
+    // A backup wants none removed for as long as it copies; flushes must go on meanwhile.
+    let _trimming = match shared.log.trimming.try_lock() {
+        Ok(guard) => guard,
+        Err(TryLockError::Poisoned(guard)) => guard.into_inner(),
+        Err(TryLockError::WouldBlock) => return,
+    };
     if let Err(error) = shared.make_sure() {
         return tracing::warn!(%error, "no file of the log is removed while the disk refuses to sync");
     }

@@ -161,12 +161,15 @@ impl Manifest {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             entries => entries?,
         };
-        for entry in entries {
-            let path = entry?.path();
-            if !named.contains(&path) {
-                tracing::debug!(file = %path.display(), "a file that was never finished or is done with is removed");
-                disk.remove(&path)?;
-            }
+        let paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+        let unnamed: Vec<PathBuf> = paths.into_iter().filter(|path| !named.contains(path)).collect();
+        if !unnamed.is_empty() {
+            // This manifest may be nowhere but in memory, and the one before it, which names them, on the disk.
+            disk.sync_folder(folder)?;
+        }
+        for path in unnamed {
+            tracing::debug!(file = %path.display(), "a file that was never finished or is done with is removed");
+            disk.remove(&path)?;
         }
         Ok(())
     }

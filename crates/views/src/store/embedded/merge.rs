@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::flush::{flush, put_in_place, switch};
+use super::flush::{flush, put_in_place, switch_or};
 use super::ids;
 use super::manifest::{self, IdsEntry, Manifest, SegmentEntry};
 use super::project::Project;
@@ -153,15 +153,16 @@ fn replace(
 ) -> io::Result<()> {
     let work = project.work();
     let current = Arc::clone(&project.state().manifest);
+    let made = new.as_ref().map(|entry| entry.file(&project.folder));
     if project.state().removals != removals {
-        let file = new.map(|entry| entry.file(&project.folder));
-        return file.map_or(Ok(()), |file| shared.disk.remove(&file));
+        return made.map_or(Ok(()), |file| shared.disk.remove(&file));
     }
-    shared.disk.sync_folder(&project.folder)?;
+    let undo = || made.iter().for_each(|file| drop(shared.disk.remove(file)));
+    shared.disk.sync_folder(&project.folder).inspect_err(|_| undo())?;
     let mut manifest = Manifest { next: work.last_number(), ..(*current).clone() };
     manifest.segments.retain(|entry| !old.contains(entry));
     manifest.segments.extend(new);
-    switch(shared, project, &manifest)?;
+    switch_or(shared, project, &manifest, undo)?;
     let new = project.opened(manifest);
     let mut state = project.state_mut();
     let replaced = state.take_over(new);
@@ -205,15 +206,18 @@ fn merge_ids(shared: &Shared, project: &Project) -> io::Result<()> {
         old.extend(chosen);
         work = project.work();
     }
+    let made = new.as_ref().map(|entry: &IdsEntry| entry.file(&project.folder));
+    let undo = || made.iter().for_each(|file| drop(shared.disk.remove(file)));
     if old.is_empty() || project.state().removals != removals {
+        undo();
         return Ok(());
     }
-    shared.disk.sync_folder(&project.folder)?;
+    shared.disk.sync_folder(&project.folder).inspect_err(|_| undo())?;
     let current = Arc::clone(&project.state().manifest);
     let mut manifest = Manifest { next: work.last_number(), ..(*current).clone() };
     manifest.ids.retain(|entry| !old.contains(entry));
     manifest.ids.extend(new);
-    switch(shared, project, &manifest)?;
+    switch_or(shared, project, &manifest, undo)?;
     let new = project.opened(manifest);
     let replaced = project.state_mut().take_over(new);
     drop(replaced);

@@ -114,6 +114,11 @@ impl Embedded {
         let io = |error| OpenError::Io(folder.to_owned(), error);
         disk.create_folder(&folder.join("wal")).map_err(io)?;
         disk.create_folder(&folder.join("projects")).map_err(io)?;
+        // What is acknowledged must not be lost with the name of a folder.
+        disk.sync_folder(folder).map_err(io)?;
+        if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            disk.sync_folder(parent).map_err(io)?;
+        }
         let lock = locked(folder)?;
         let limits = Limits {
             table_bytes: options.memory_table_bytes,
@@ -165,6 +170,7 @@ impl Embedded {
             }
         }
         flush::trim(&self.shared);
+        self.shared.shut();
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
@@ -214,6 +220,9 @@ impl Embedded {
             return Err(ViewsError::Unavailable(format!("{} is not empty", target.display())));
         }
         let _busy = shared.busy.read().unwrap_or_else(PoisonError::into_inner);
+        if shared.is_closing() {
+            return Err(ViewsError::Unavailable("the view store is closing".into()));
+        }
         let _log_stays = writer::hold_log(shared);
         backup::projects(shared, target).map_err(refused)?;
         let end = block_on(async {
@@ -228,12 +237,18 @@ impl Embedded {
     /// Adds the views of a segment that [`super::bulk::Builder`] made to a project. The file is moved.
     pub fn adopt(&self, project: &str, segment: &Path) -> Result<(), ViewsError> {
         let _busy = self.shared.busy.read().unwrap_or_else(PoisonError::into_inner);
+        if self.shared.is_closing() {
+            return Err(ViewsError::Unavailable("the view store is closing".into()));
+        }
         changes::adopt(&self.shared, &self.shared.project_or_new(project)?, segment)
     }
 
     /// Writes all views that are in memory to segments and merges what should be merged, now.
     pub fn settle(&self) -> Result<(), ViewsError> {
         let _busy = self.shared.busy.read().unwrap_or_else(PoisonError::into_inner);
+        if self.shared.is_closing() {
+            return Err(ViewsError::Unavailable("the view store is closing".into()));
+        }
         for project in self.shared.in_memory() {
             flush::flush(&self.shared, &project).map_err(|error| unavailable(&error))?;
             merge::tidy(&self.shared, &project, merge::Pace::Calm)?;
@@ -269,7 +284,7 @@ fn recovered(
     let wal = folder.join("wal");
     let empty = Arc::new(wal::Files::new(Vec::new()));
     let mut shared = Shared::new(Arc::clone(&disk), folder.to_owned(), clock, limits, empty);
-    let found = recovery::read(&*disk, &wal, &mut |number, payload| Ok(replayed(&shared, number, payload)))?;
+    let found = recovery::read(&*disk, &wal, &mut |number, payload| replayed(&shared, number, payload))?;
     shared.applied.store(found.next_record.saturating_sub(1), Ordering::Release);
     let log = Log::new(disk, wal, found, (limits.wal_bytes / 4).max(4096));
     shared.log = Arc::clone(log.files());
@@ -277,22 +292,24 @@ fn recovered(
 }
 
 /// Counts a record that is not in a segment yet.
-fn replayed(shared: &Shared, number: u64, payload: &[u8]) -> Taken {
+fn replayed(shared: &Shared, number: u64, payload: &[u8]) -> io::Result<Taken> {
     let Some(entry) = Entry::decode(payload) else {
         tracing::error!(number, "a record of the log cannot be understood");
-        return Taken::Not;
+        return Ok(Taken::Not);
     };
     match shared.project_or_new(&entry.project) {
         Ok(project) => {
             replay_into(shared, &project, number, &entry);
             shared.note(&shared.to_sync, &project.id);
         }
+        // It may work later; counting later records of the project without this one would lose it for good.
+        Err(ViewsError::Unavailable(error)) => return Err(io::Error::other(error)),
         Err(error) => {
             tracing::error!(project = %entry.project, number, %error, "views in the log cannot be counted");
-            return Taken::Not;
+            return Ok(Taken::Not);
         }
     }
-    Taken::Done
+    Ok(Taken::Done)
 }
 
 fn replay_into(shared: &Shared, project: &Project, number: u64, entry: &Entry) {

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::files::Files;
@@ -15,12 +15,17 @@ use crate::store::segment::SegmentError;
 /// Counts changes of answers, of all projects together: a number is never used twice.
 static VERSION: AtomicU64 = AtomicU64::new(1);
 
+/// How often the writer gives way before it goes on.
+const GIVEN_WAY: usize = 100;
+
 /// A project as it is in memory.
 #[derive(Debug)]
 pub(super) struct Project {
     pub(super) id: Arc<str>,
     pub(super) folder: PathBuf,
     state: RwLock<State>,
+    /// How many wait to look at the state.
+    looking: AtomicUsize,
     /// Held by who replaces the manifest.
     work: Mutex<Work>,
     /// Held by who rewrites segments.
@@ -101,6 +106,7 @@ impl Project {
             id,
             folder,
             state: RwLock::new(state),
+            looking: AtomicUsize::new(0),
             work: Mutex::new(work),
             merging: Mutex::default(),
             opening: Mutex::default(),
@@ -112,7 +118,21 @@ impl Project {
     }
 
     pub(super) fn state(&self) -> RwLockReadGuard<'_, State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
+        self.looking.fetch_add(1, Ordering::Relaxed);
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        self.looking.fetch_sub(1, Ordering::Relaxed);
+        state
+    }
+
+    /// Lets those who wait to look at the state have it first, within reason. The lock alone does not: who counts batch
+    /// after batch has it again before anybody is awake.
+    pub(super) fn give_way(&self) {
+        for _ in 0..GIVEN_WAY {
+            if self.looking.load(Ordering::Relaxed) == 0 {
+                return;
+            }
+            std::thread::yield_now();
+        }
     }
 
     pub(super) fn state_mut(&self) -> RwLockWriteGuard<'_, State> {

@@ -28,7 +28,9 @@ pub(super) fn read(
     let chain = chain(disk, files)?;
     for (place, link) in chain.iter().enumerate() {
         let is_last = place + 1 == chain.len();
-        let bound = chain.get(place + 1).and_then(|next| next.header.after).map(|after| after.bytes);
+        let bound = chain.get(place + 1).and_then(|next| next.header.after);
+        // It may be the end of another file, one that is damaged and was put aside.
+        let bound = bound.filter(|after| after.file == link.header.number).map(|after| after.bytes);
         let closed = read_file(disk, link, is_last, bound, &mut found, each)?;
         found.end = Some(closed.place);
         found.closed.push(closed);

@@ -19,6 +19,8 @@ use crate::store::segment::SegmentError;
 
 /// Files that are open at most, apart from those of a project that is being asked.
 const OPEN_FILES: usize = 400;
+/// After so many loads it is looked whether something else has to go.
+const LOADS: u64 = 16;
 /// Cells of a project that are written to a segment together.
 pub(super) const FLUSH_CELLS: usize = 250_000;
 /// The longest name of a project's folder.
@@ -35,6 +37,7 @@ pub(super) struct Shared {
     /// Held by who loads a project.
     loading: Mutex<()>,
     tick: AtomicU64,
+    loads: AtomicU64,
     /// Bytes of all tables.
     pub(super) table_bytes: AtomicUsize,
     /// Every record up to this one is in a table or was given up.
@@ -53,6 +56,8 @@ pub(super) struct Shared {
     /// The last flush failed: memory is not going to get free soon.
     pub(super) flush_fails: AtomicBool,
     pub(super) closing: AtomicBool,
+    /// The folder may be another process's.
+    closed: AtomicBool,
     /// Held for reading by work that must end before the store is closed.
     pub(super) busy: RwLock<()>,
 }
@@ -83,6 +88,7 @@ impl Shared {
             projects: Mutex::default(),
             loading: Mutex::default(),
             tick: AtomicU64::new(1),
+            loads: AtomicU64::new(0),
             table_bytes: AtomicUsize::new(0),
             applied: AtomicU64::new(0),
             flusher: Bell::default(),
@@ -94,6 +100,7 @@ impl Shared {
             removed: Mutex::default(),
             flush_fails: AtomicBool::new(false),
             closing: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
             busy: RwLock::default(),
         }
     }
@@ -105,6 +112,12 @@ impl Shared {
 
     pub(super) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Acquire)
+    }
+
+    /// No project is loaded from now on: loading one cleans its folder.
+    pub(super) fn shut(&self) {
+        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        self.closed.store(true, Ordering::Release);
     }
 
     pub(super) fn wal_folder(&self) -> PathBuf {
@@ -129,12 +142,23 @@ impl Shared {
         if let Some(project) = self.loaded(id) {
             return Ok(Some(project));
         }
+        let project = self.load(id, make)?;
+        if project.is_some() && self.loads.fetch_add(1, Ordering::Relaxed) % LOADS == LOADS - 1 {
+            self.evict();
+        }
+        Ok(project)
+    }
+
+    fn load(&self, id: &str, make: bool) -> Result<Option<Arc<Project>>, ViewsError> {
         let Some(folder) = folder_name(id).map(|name| self.projects_folder().join(name)) else {
             return if make { Err(ViewsError::Unavailable("the project's id is too long".into())) } else { Ok(None) };
         };
         let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(project) = self.loaded(id) {
             return Ok(Some(project));
+        }
+        if self.closed.load(Ordering::Acquire) {
+            return Err(ViewsError::Unavailable("the view store is closed".into()));
         }
         let manifest = match Manifest::read(&folder).map_err(ViewsError::from)? {
             Some(manifest) => manifest,
@@ -175,7 +199,7 @@ impl Shared {
         let in_memory = self.lock_projects().get(id).cloned();
         if let Some(project) = in_memory {
             let state = project.state();
-            return Ok(!state.manifest.segments.is_empty() || state.tables().any(|table| !table.is_empty()));
+            return Ok(!state.manifest.segments.is_empty() || state.tables().any(|table| table.cell_count() > 0));
         }
         let Some(folder) = folder_name(id).map(|name| self.projects_folder().join(name)) else { return Ok(false) };
         Ok(Manifest::read(&folder)?.is_some_and(|manifest| !manifest.segments.is_empty()))
@@ -293,7 +317,7 @@ impl Shared {
 }
 
 /// The name of a project's folder: its id, with whatever a file name should not have spelt out. None if it is too long.
-fn folder_name(id: &str) -> Option<String> {
+pub(super) fn folder_name(id: &str) -> Option<String> {
     let mut name = String::with_capacity(id.len());
     for byte in id.bytes() {
         if byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_' {

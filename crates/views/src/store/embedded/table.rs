@@ -24,7 +24,7 @@ pub(super) struct Table {
     /// By path.
     totals: Vec<Sums>,
     /// When ids arrived.
-    pub(super) ids: HashMap<u128, u32>,
+    pub(super) ids: Ids,
     /// In the order of their arrival.
     pub(super) marks: Vec<Mark>,
     pub(super) script_since: Option<Bucket>,
@@ -40,6 +40,36 @@ pub(super) struct Table {
 struct Placed {
     generation: u64,
     places: Arc<Vec<u32>>,
+}
+
+/// Ids and when they arrived, in seconds since 1970. In many small maps, because a large one that grows holds up
+/// everybody for as long as it takes to move a million of them.
+#[derive(Debug, Default)]
+pub(super) struct Ids(Vec<HashMap<u128, u32>>);
+
+impl Ids {
+    const MAPS: usize = 64;
+
+    /// Returns about how many bytes more it takes.
+    fn insert(&mut self, id: u128, arrived: u32) -> usize {
+        let mut bytes = 48;
+        if self.0.is_empty() {
+            self.0.resize_with(Self::MAPS, HashMap::new);
+            bytes += Self::MAPS * size_of::<HashMap<u128, u32>>();
+        }
+        self.0[(id % Self::MAPS as u128) as usize].insert(id, arrived);
+        bytes
+    }
+
+    /// When an id arrived.
+    pub(super) fn get(&self, id: u128) -> Option<u32> {
+        self.0.get((id % Self::MAPS as u128) as usize)?.get(&id).copied()
+    }
+
+    /// All of them, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u128, u32)> {
+        self.0.iter().flatten().map(|(id, arrived)| (*id, *arrived))
+    }
 }
 
 /// A counted view.
@@ -75,8 +105,7 @@ impl Table {
             }
             self.add(view.bucket, *path, *client, u64::from(view.count));
             if let Some(id) = view.id {
-                self.ids.insert(id, entry.arrived);
-                self.bytes += 48;
+                self.bytes += self.ids.insert(id, entry.arrived);
             }
         }
         if let Some(mark) = &entry.mark {
@@ -111,12 +140,14 @@ impl Table {
     }
 
     fn add(&mut self, bucket: Bucket, path: u32, client: u32, count: u64) {
-        let channel = self.clients.get(client as usize).map(|client| client.facts.channel);
-        let since = match channel {
-            Some(Channel::Script) => &mut self.script_since,
-            _ => &mut self.server_since,
+        let since = match self.clients.get(client as usize).and_then(|client| client.opens()) {
+            Some(Channel::Script) => Some(&mut self.script_since),
+            Some(Channel::Server) => Some(&mut self.server_since),
+            None => None,
         };
-        *since = Some(since.map_or(bucket, |since| since.min(bucket)));
+        if let Some(since) = since {
+            *since = Some(since.map_or(bucket, |since| since.min(bucket)));
+        }
         let next = u32::try_from(self.cells.len()).unwrap_or(u32::MAX);
         let place = *self.cell_places.entry((bucket.0, path, client)).or_insert(next);
         let quarter = self.buckets.entry(bucket.0).or_insert_with(|| {
@@ -143,7 +174,7 @@ impl Table {
     }
 
     /// How many cells.
-    pub(super) fn len(&self) -> usize {
+    pub(super) fn cell_count(&self) -> usize {
         self.cells.len()
     }
 

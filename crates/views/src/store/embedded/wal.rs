@@ -215,7 +215,12 @@ impl Log {
                 self.files.open.store(open.place.bytes, Ordering::Relaxed);
                 self.open = Some(open);
             }
-            Err(error) => tracing::debug!(%error, "the log goes on in its old file"),
+            Err(error) => {
+                // A file that says that the log goes on from here may be on disk, or come back there: nothing may be
+                // written behind this place any more.
+                tracing::debug!(%error, "the next file of the log could not be begun; the next batch tries again");
+                self.leave(place);
+            }
         }
     }
 

@@ -55,7 +55,7 @@ impl Append {
 /// A batch of a group.
 struct Judged {
     project: Arc<Project>,
-    append: Append,
+    append: Box<Append>,
     appended: Appended,
     /// The number of its record; none if there is nothing to keep.
     number: Option<u64>,
@@ -68,12 +68,12 @@ pub(super) fn run(shared: &Shared, mut log: Log, mut asks: mpsc::Receiver<Ask>) 
         match ask {
             Ask::Append(first) => {
                 let mut bytes = first.payload.len();
-                let mut group = vec![*first];
+                let mut group = vec![first];
                 while bytes < GROUP_BYTES {
                     match asks.try_recv() {
                         Ok(Ask::Append(append)) => {
                             bytes += append.payload.len();
-                            group.push(*append);
+                            group.push(append);
                         }
                         Ok(other) => {
                             next = Some(other);
@@ -95,7 +95,8 @@ pub(super) fn run(shared: &Shared, mut log: Log, mut asks: mpsc::Receiver<Ask>) 
     }
 }
 
-fn write_group(shared: &Shared, log: &mut Log, group: Vec<Append>) {
+#[allow(clippy::vec_box, reason = "they come boxed from the queue")]
+fn write_group(shared: &Shared, log: &mut Log, group: Vec<Box<Append>>) {
     if let Err(error) = wait_for_room(shared) {
         return group.into_iter().for_each(|append| drop(append.reply.send(Err(error.clone()))));
     }
@@ -104,10 +105,7 @@ fn write_group(shared: &Shared, log: &mut Log, group: Vec<Append>) {
     for append in group {
         match judge(shared, log, &mut ids, append) {
             Ok(append) => judged.push(append),
-            Err(refused) => {
-                let (append, error) = *refused;
-                drop(append.reply.send(Err(error)));
-            }
+            Err((append, error)) => drop(append.reply.send(Err(error))),
         }
     }
     let records = || judged.iter().filter_map(|it| Some((it.number?, it.append.payload.as_slice(), it.append.crc)));
@@ -143,15 +141,15 @@ fn judge(
     shared: &Shared,
     log: &mut Log,
     group: &mut GroupIds,
-    mut append: Append,
-) -> Result<Judged, Box<(Append, ViewsError)>> {
+    mut append: Box<Append>,
+) -> Result<Judged, (Box<Append>, ViewsError)> {
     let project = match shared.project_or_new(&append.entry.project) {
         Ok(project) => project,
-        Err(error) => return Err(Box::new((append, error))),
+        Err(error) => return Err((append, error)),
     };
     let new = match fresh(shared, &project, group, &append.entry) {
         Ok(fresh) => fresh,
-        Err(error) => return Err(Box::new((append, unavailable(&error)))),
+        Err(error) => return Err((append, unavailable(&error))),
     };
     if let Some(left_out) = new.left_out {
         let mut place = 0..;
@@ -204,7 +202,7 @@ fn known_ids(shared: &Shared, project: &Project, entry: &Entry) -> io::Result<Ha
         }
     };
     for id in entry.views.iter().filter_map(|view| view.id) {
-        if state.tables().any(|table| table.ids.get(&id).is_some_and(|at| *at >= since)) {
+        if state.tables().any(|table| table.ids.get(id).is_some_and(|at| at >= since)) {
             known.insert(id);
         }
     }
@@ -222,11 +220,12 @@ fn known_ids(shared: &Shared, project: &Project, entry: &Entry) -> io::Result<Ha
 /// Counts a batch that is on disk.
 fn apply(shared: &Shared, it: &Judged) {
     let Some(number) = it.number else { return };
+    it.project.give_way();
     let mut state = it.project.state_mut();
     let before = state.table.bytes();
     state.table.apply(number, &it.append.entry);
     state.changed();
-    let (after, cells) = (state.table.bytes(), state.table.len());
+    let (after, cells) = (state.table.bytes(), state.table.cell_count());
     // Before anybody can flush the table and count it off again: what is counted on after that stays for ever, and holds
     // up all appends once it has added up.
     shared.count_bytes(before, after);

@@ -33,12 +33,14 @@ impl Guest {
     }
 
     async fn ask<T: DeserializeOwned>(&self, ask: Ask) -> Result<T, ViewsError> {
+        let absent = |error| ViewsError::Unavailable(format!("the process that holds the page views: {error}"));
+        let mut stream = self.connect().await.map_err(absent)?;
         let asked = async {
-            let mut stream = self.connect().await?;
             send(&mut stream, &ask).await?;
             receive(&mut stream).await?.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
         };
-        let gone = |error| ViewsError::Unavailable(format!("the process that holds the page views: {error}"));
+        // It may have been done or not, and `Unavailable` would say that it was not.
+        let gone = |error| ViewsError::Damaged(format!("the process that held the page views went away: {error}"));
         asked.await.map_err(gone)?
     }
 }

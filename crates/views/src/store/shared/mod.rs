@@ -12,15 +12,23 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tokio::task::JoinHandle;
 
 use self::guest::Guest;
+use self::host::Host;
 use super::{
     AgentViews, Answer, Counts, Embedded, OpenError, Options, Question, Ranking, Sources, Status, ViewStore, ViewsError,
 };
 use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
+
+/// How long a process that starts waits for the one before it.
+const HAND_OVER: Duration = Duration::from_secs(30);
+/// How long a question waits for a new holder.
+const TAKE_OVER: Duration = Duration::from_secs(5);
+/// Between two looks.
+const AGAIN: Duration = Duration::from_millis(50);
 
 /// The store in a folder, whoever holds it.
 pub struct Shared {
@@ -32,7 +40,7 @@ pub struct Shared {
 }
 
 enum Seat {
-    Holder { store: Arc<Embedded>, socket: JoinHandle<()> },
+    Holder { store: Arc<Embedded>, host: Host },
     Guest(Arc<Guest>),
     Closed,
 }
@@ -44,19 +52,7 @@ impl Shared {
     ///
     /// If the folder cannot be used, its files are damaged beyond use, or another process holds it and does not answer.
     pub async fn open(folder: &Path, options: Options) -> Result<Self, ViewsError> {
-        let seat = match Self::hold(folder, &options).await? {
-            Some(seat) => seat,
-            None => {
-                let guest = Guest::new(folder);
-                if !guest.finds_host().await {
-                    return Err(ViewsError::Unavailable(format!(
-                        "another process holds the page views in {} and does not answer",
-                        folder.display()
-                    )));
-                }
-                Seat::Guest(Arc::new(guest))
-            }
-        };
+        let seat = Self::sit_down(folder, &options, HAND_OVER).await?;
         Ok(Self { folder: folder.to_owned(), options, seat: RwLock::new(seat), taking: tokio::sync::Mutex::new(()) })
     }
 
@@ -68,11 +64,30 @@ impl Shared {
     /// Puts everything to rest and lets go of the folder.
     pub async fn close(&self) {
         let seat = std::mem::replace(&mut *self.seat.write().unwrap_or_else(PoisonError::into_inner), Seat::Closed);
-        if let Seat::Holder { store, socket } = seat {
-            socket.abort();
-            // Guests that are being answered hold the store too; close() does not wait for them.
-            let _ = socket.await;
+        if let Seat::Holder { store, host } = seat {
+            host.stop().await;
             let _ = tokio::task::spawn_blocking(move || store.close()).await;
+        }
+    }
+
+    /// A seat, as holder or as guest. Between two holders there is a while without one: the last has let go of the socket
+    /// and not yet of the folder, or the next has the folder and no socket yet.
+    async fn sit_down(folder: &Path, options: &Options, patience: Duration) -> Result<Seat, ViewsError> {
+        let deadline = tokio::time::Instant::now() + patience;
+        loop {
+            if let Some(seat) = Self::hold(folder, options).await? {
+                return Ok(seat);
+            }
+            let guest = Guest::new(folder);
+            if guest.finds_host().await {
+                return Ok(Seat::Guest(Arc::new(guest)));
+            }
+            if tokio::time::Instant::now() > deadline {
+                let place = folder.display();
+                let silent = format!("another process holds the page views in {place} and does not answer");
+                return Err(ViewsError::Unavailable(silent));
+            }
+            tokio::time::sleep(AGAIN).await;
         }
     }
 
@@ -86,10 +101,10 @@ impl Shared {
             Ok(Err(error)) => return Err(ViewsError::Unavailable(error.to_string())),
             Err(error) => return Err(ViewsError::Damaged(format!("opening the page views failed: {error}"))),
         };
-        let socket = host::answer(folder, store.clone()).map_err(|error| {
+        let host = host::answer(folder, store.clone()).map_err(|error| {
             ViewsError::Unavailable(format!("cannot make the socket in {}: {error}", folder.display()))
         })?;
-        Ok(Some(Seat::Holder { store, socket }))
+        Ok(Some(Seat::Holder { store, host }))
     }
 
     fn store(&self) -> Result<Arc<dyn ViewStore>, ViewsError> {
@@ -110,13 +125,22 @@ impl Shared {
             return Ok(guest);
         }
         let _taking = self.taking.lock().await;
-        if !self.is_holder()
-            && let Some(seat) = Self::hold(&self.folder, &self.options).await?
-        {
-            tracing::info!("the process that held the page views is gone; holding them now");
-            *self.seat.write().unwrap_or_else(PoisonError::into_inner) = seat;
+        if matches!(*self.seat.read().unwrap_or_else(PoisonError::into_inner), Seat::Guest(_)) {
+            self.move_to(Self::sit_down(&self.folder, &self.options, TAKE_OVER).await?);
         }
         self.store()
+    }
+
+    /// Takes a new seat, unless everything was closed meanwhile; then it is dropped, which closes the store.
+    fn move_to(&self, new: Seat) {
+        let mut seat = self.seat.write().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*seat, Seat::Closed) {
+            return;
+        }
+        if matches!(new, Seat::Holder { .. }) {
+            tracing::info!("the process that held the page views is gone; holding them now");
+        }
+        *seat = new;
     }
 
     fn with<'a, T: 'a>(

@@ -100,19 +100,20 @@ fn people_are_counted_from_the_script_and_machines_from_the_server_once_there_is
         vec![view(10, "/a", 0, None), view(20, "/b", 0, None), view(10, "/a", 2, None), view(4, "/a", 2, None)];
     store.append_now(batch("p", by_script)).unwrap();
     let check = |store: &Embedded| {
-        // The script was first seen in 4: people count from it alone. Machines count by script before 5 alone.
-        assert_eq!(rows(&store.ranking_now("p", always(auto)).unwrap()), [row("/a", 1, 4), row("/b", 1, 0)]);
+        // A person was first seen by script in 10: from then on people count from it alone. Machines count by script
+        // before 5 alone.
+        assert_eq!(rows(&store.ranking_now("p", always(auto)).unwrap()), [row("/a", 2, 4), row("/b", 1, 0)]);
         let crossed = Sources { people: Source::Server, machines: Source::Script };
         assert_eq!(rows(&store.ranking_now("p", always(crossed)).unwrap()), [row("/a", 3, 2)]);
         let edges = [0, 5, 10, 15, 100].map(Bucket).to_vec();
-        let expected = [(0, 1), (0, 1), (1, 0), (1, 2)].map(|(human, ai)| Counts { human, ai });
+        let expected = [(0, 1), (1, 1), (1, 0), (1, 2)].map(|(human, ai)| Counts { human, ai });
         assert_eq!(block_on(store.series("p", None, edges.clone(), auto)).unwrap(), expected);
-        let expected = [(0, 1), (0, 1), (1, 0), (0, 2)].map(|(human, ai)| Counts { human, ai });
+        let expected = [(0, 1), (1, 1), (1, 0), (0, 2)].map(|(human, ai)| Counts { human, ai });
         assert_eq!(block_on(store.series("p", Some("/a"), edges, auto)).unwrap(), expected);
         let agents = block_on(store.agents("p", always(auto), None, 5)).unwrap();
         assert_eq!((agents.len(), agents[0].views, agents[0].pages), (1, 4, 1));
         let status = block_on(store.status("p")).unwrap();
-        assert_eq!((status.script_since, status.server_since), (Some(Bucket(4)), Some(Bucket(5))));
+        assert_eq!((status.script_since, status.server_since), (Some(Bucket(10)), Some(Bucket(5))));
     };
     check(&store);
     store.settle().unwrap();

@@ -12,7 +12,7 @@ use super::steps::{Batches, PROJECTS, RandomMark, RandomView, Step, change, step
 use super::*;
 use crate::store::embedded::block_on;
 use crate::store::{ViewStore, ViewsError};
-use crate::{Appended, Bucket, Mark};
+use crate::{Appended, Bucket, Class, Mark};
 
 /// What a project may be.
 #[derive(Debug, Clone)]
@@ -190,6 +190,11 @@ impl World {
             let now = self.now();
             self.projects[0].is_unsure(batch, now);
         }
+        self.end(power);
+    }
+
+    /// The process or the machine ends now, and the store is opened again.
+    fn end(&mut self, power: bool) {
         self.disk.end_in(0);
         self.store = None;
         if power {
@@ -272,6 +277,32 @@ fn run(steps: Vec<Step>, seed: u64, percent: u64) {
     let mut world = World::new(folder.path(), seed, percent);
     for step in steps {
         world.step(step);
+        world.check();
+    }
+}
+
+/// Whatever a change consists of, it may end between any two of its steps.
+#[test]
+fn a_change_that_is_cut_short_has_happened_or_not() {
+    let views = |shift: u32| {
+        (0..8).map(|n| (94 + n * 2 + shift, n as u8 % 3, n as usize, 1, Some(n as u8))).collect::<Vec<_>>()
+    };
+    let changes = [Step::Relabel(0, 2, Class::OtherBot), Step::Retain(0, 100), Step::Remove(0), Step::Settle];
+    for (change, after, power) in
+        changes.iter().flat_map(|it| (0..30).flat_map(move |after| [(it, after, false), (it, after, true)]))
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let mut world = World::new(folder.path(), after as u64, 0);
+        world.step(Step::Append(0, views(0), Some((0, false))));
+        world.step(Step::Settle);
+        world.step(Step::Append(0, views(1), Some((0, true))));
+        world.disk.end_in(after);
+        world.step(change.clone());
+        world.check();
+        world.end(power);
+        world.step(Step::Append(0, views(0), None));
+        world.check();
+        world.step(Step::Reopen);
         world.check();
     }
 }

@@ -80,6 +80,8 @@ impl FaultyDisk {
             for undo in undos.drain(left..).rev() {
                 match undo {
                     Undo::Made(path) => drop(fs::remove_file(path)),
+                    // Unless its folder is gone as a whole.
+                    Undo::Had(path, _) if !path.parent().unwrap().exists() => {}
                     Undo::Had(path, bytes) => fs::write(path, bytes).unwrap(),
                 }
             }

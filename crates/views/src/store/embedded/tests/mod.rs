@@ -1,3 +1,4 @@
+mod bad_disk;
 mod basics;
 mod faults;
 mod faulty;

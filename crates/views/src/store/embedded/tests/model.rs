@@ -105,11 +105,14 @@ impl Model {
             let key = (view.bucket, Arc::clone(&view.path), Arc::clone(&view.client));
             *self.views.entry(key).or_default() += u64::from(view.count);
             self.ids.extend(view.id.map(|id| (id, now)));
-            let since = match view.client.facts.channel {
-                Channel::Script => &mut self.script_since,
-                Channel::Server => &mut self.server_since,
+            let since = match (view.client.facts.channel, view.client.verdict.counts_as()) {
+                (Channel::Script, CountsAs::Human) => Some(&mut self.script_since),
+                (Channel::Server, CountsAs::Ai | CountsAs::Other) => Some(&mut self.server_since),
+                _ => None,
             };
-            *since = Some(since.map_or(view.bucket, |since| since.min(view.bucket)));
+            if let Some(since) = since {
+                *since = Some(since.map_or(view.bucket, |since| since.min(view.bucket)));
+            }
         }
         if let Some(mark) = mark {
             self.marks.retain(|old| old.log != mark.log || Some(&old.digest) != mark.replaces.as_ref());

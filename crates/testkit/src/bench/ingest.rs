@@ -48,6 +48,8 @@ struct Way {
     name: &'static str,
     ready: Vec<Ready>,
     connections: usize,
+    /// Requests a second; none: as many as there can be.
+    pace: Option<u32>,
 }
 
 /// Sends events in batches and one by one to a server that has a year of views already, while somebody asks it about
@@ -67,12 +69,7 @@ pub async fn bench_ingest(options: &IngestOptions) {
     let now = SystemClock.now().as_millis() / 1000;
     let maker = Maker { sample: &sample, project, key: &key, now };
     let asked = request("GET", &format!("/v1/analytics/{project}/views?limit=50"), &key, &[], None);
-    let ways = [
-        Way { name: "batches of 1,000", ready: maker.requests(BATCHES, BATCH, false), connections: BATCHERS },
-        Way { name: "batches of 1,000 with ids", ready: maker.requests(BATCHES, BATCH, true), connections: BATCHERS },
-        Way { name: "one event a request", ready: maker.requests(EVENTS, 1, false), connections: SINGLES },
-        Way { name: "one event with an id a request", ready: maker.requests(EVENTS, 1, true), connections: SINGLES },
-    ];
+    let ways = ways(&maker);
     let (mut sent, mut next_id) = (sample.views, 0);
     for way in ways {
         measure(&way, server.address, &asked, WARM_UP, &mut sent, &mut next_id);
@@ -100,6 +97,22 @@ pub async fn bench_ingest(options: &IngestOptions) {
     println!("ingest: all {} views are counted", thousands(counted));
 }
 
+/// In batches and one by one, each without ids, with ids, and with ids at the pace that is aimed at: only then does it tell
+/// how questions fare, because without a pace whoever sends takes all that there is of the machine.
+fn ways(maker: &Maker<'_>) -> [Way; 6] {
+    let batches =
+        |name, ids, pace| Way { name, ready: maker.requests(BATCHES, BATCH, ids), connections: BATCHERS, pace };
+    let singles = |name, ids, pace| Way { name, ready: maker.requests(EVENTS, 1, ids), connections: SINGLES, pace };
+    [
+        batches("batches of 1,000", false, None),
+        batches("batches of 1,000 with ids", true, None),
+        batches("batches of 1,000 with ids, 100 a second", true, Some(100)),
+        singles("one event a request", false, None),
+        singles("one event with an id a request", true, None),
+        singles("one event with an id a request, 10,000 a second", true, Some(10_000)),
+    ]
+}
+
 /// Sends for a while, and asks meanwhile. Both are threads with runtimes of their own.
 fn measure(
     way: &Way,
@@ -116,8 +129,8 @@ fn measure(
         thread::spawn(move || alone(ask(address, asked, over)))
     };
     let sender = {
-        let (ready, ids, connections) = (way.ready.clone(), ids.clone(), way.connections);
-        thread::spawn(move || alone(send(address, ready, connections, time, ids)))
+        let (ready, ids, connections, pace) = (way.ready.clone(), ids.clone(), way.connections, way.pace);
+        thread::spawn(move || alone(send(address, ready, connections, pace, time, ids)))
     };
     let (events, accepted) = sender.join().unwrap();
     over.store(true, Ordering::SeqCst);
@@ -148,6 +161,7 @@ async fn send(
     address: SocketAddr,
     ready: Vec<Ready>,
     connections: usize,
+    pace: Option<u32>,
     time: Duration,
     ids: Arc<AtomicU64>,
 ) -> (Measured, u64) {
@@ -160,7 +174,11 @@ async fn send(
     for (number, connection) in open.into_iter().enumerate() {
         // Each has a part of the requests for itself.
         let own = ready.iter().skip(number).step_by(connections).cloned().collect();
-        senders.spawn(repeat(connection, own, started + time, ids.clone()));
+        let turns = pace.map(|pace| Turns {
+            next: started + Duration::from_secs(1) * number as u32 / pace,
+            every: Duration::from_secs(1) * connections as u32 / pace,
+        });
+        senders.spawn(repeat(connection, own, turns, started + time, ids.clone()));
     }
     let (mut measured, mut accepted) = (Measured::default(), 0);
     for (latencies, events) in senders.join_all().await {
@@ -171,14 +189,31 @@ async fn send(
     (measured, accepted)
 }
 
+/// When a connection may send.
+struct Turns {
+    next: Instant,
+    every: Duration,
+}
+
+impl Turns {
+    async fn wait(&mut self) {
+        tokio::time::sleep_until(self.next.into()).await;
+        self.next += self.every;
+    }
+}
+
 async fn repeat(
     mut connection: Connection,
     mut ready: Vec<Ready>,
+    mut turns: Option<Turns>,
     until: Instant,
     ids: Arc<AtomicU64>,
 ) -> (Latencies, u64) {
     let (mut latencies, mut accepted, mut turn) = (Latencies::default(), 0, 0);
     while Instant::now() < until {
+        if let Some(turns) = &mut turns {
+            turns.wait().await;
+        }
         let number = turn % ready.len();
         let request = &mut ready[number];
         turn += 1;

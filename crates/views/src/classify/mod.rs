@@ -133,10 +133,7 @@ impl Classifier {
             return known(agent, Evidence::Library, format!("library:{}", agent.name));
         }
         if user_agent.is_empty() {
-            return match facts.channel {
-                Channel::Server => plain(Class::Library, Evidence::Library, "library:no-user-agent"),
-                Channel::Script => plain(Class::Human, Evidence::Browser, "browser:no-user-agent"),
-            };
+            return plain(Class::Library, Evidence::Library, "library:no-user-agent");
         }
         match seen.as_machine() {
             Some(named) if named.class == Class::Library => self.by_name(named, Evidence::Library, "library"),
@@ -164,6 +161,7 @@ impl Classifier {
 
     /// What the address says about who `reduced` claims to be.
     fn network(&self, reduced: &str, ip: IpAddr) -> Network {
+        let ip = ranges::unmapped(ip);
         let list = |agent: &Agent| {
             let name = agent.ranges.as_deref()?;
             self.ranges.iter().find(|list| list.name == name)
@@ -173,7 +171,8 @@ impl Classifier {
             if list.ranges.contains(ip) {
                 return Network::Inside(list.name.clone());
             }
-            if agent.only_from_ranges {
+            // Behind a proxy that does not say for whom it asks, the address is not the reader's.
+            if !agent.also_elsewhere && ranges::is_public(ip) {
                 return Network::Outside(list.name.clone());
             }
         }

@@ -31,8 +31,8 @@ pub struct Agent {
     pub date: String,
     /// The list of addresses that the operator publishes for it.
     pub ranges: Option<String>,
-    /// Whether the operator says that it comes from nowhere else, so that one from outside is not what it says.
-    pub only_from_ranges: bool,
+    /// Whether the operator says that it comes from other addresses too. Else one from outside is not what it says.
+    pub also_elsewhere: bool,
     /// Whether everything from those addresses is this agent, whatever it calls itself.
     pub by_address: bool,
     /// The directory of keys that it signs with.
@@ -116,7 +116,7 @@ struct Entry {
     date: Option<String>,
     ranges: Option<String>,
     #[serde(default)]
-    only_from_ranges: bool,
+    also_elsewhere: bool,
     #[serde(default)]
     by_address: bool,
     keys: Option<String>,
@@ -200,8 +200,8 @@ fn agent(entry: Entry, date: &str) -> Result<Agent, Fault> {
             return Err(fault(format!("{token} is a token of robots.txt, no request carries it")));
         }
     }
-    if (entry.only_from_ranges || entry.by_address) && entry.ranges.is_none() {
-        return Err(fault(format!("{}: only_from_ranges and by_address need ranges", entry.name)));
+    if (entry.also_elsewhere || entry.by_address) && entry.ranges.is_none() {
+        return Err(fault(format!("{}: also_elsewhere and by_address need ranges", entry.name)));
     }
     Ok(Agent {
         name: entry.name,
@@ -212,7 +212,7 @@ fn agent(entry: Entry, date: &str) -> Result<Agent, Fault> {
         docs: entry.docs,
         date,
         ranges: entry.ranges,
-        only_from_ranges: entry.only_from_ranges,
+        also_elsewhere: entry.also_elsewhere,
         by_address: entry.by_address,
         keys: entry.keys,
         app: entry.app,

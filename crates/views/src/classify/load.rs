@@ -48,7 +48,7 @@ pub struct ListSummary {
 impl Classifier {
     /// The list that comes with the program, without addresses and keys.
     pub fn builtin() -> Self {
-        Self::new(List::builtin(), Vec::new(), Loaded::default()).expect("the tests build the list that is built in")
+        Self::new(List::builtin(), Vec::new(), Loaded::default())
     }
 
     /// The list that comes with the program, and over it what is in `folder`: `agents.toml`, `ranges/NAME.json` or
@@ -63,16 +63,16 @@ impl Classifier {
         let ranges = files(&folder.join("ranges"), &["json", "txt"], read_ranges)?;
         let mut keys = Loaded::default();
         files(&folder.join("keys"), &["json"], |name, file, text| keys.add(name, file, text))?;
-        Self::new(list, ranges, keys).map_err(|error| ListError::wrong(&file, 1, error.to_string()))
+        Ok(Self::new(list, ranges, keys))
     }
 
-    fn new(list: List, ranges: Vec<RangeList>, keys: Loaded) -> Result<Self, aho_corasick::BuildError> {
-        let tokens = Tokens::new(&list.agents)?;
+    fn new(list: List, ranges: Vec<RangeList>, keys: Loaded) -> Self {
+        let tokens = Tokens::new(&list.agents);
         let loaded = |name: Option<&String>| name.is_some_and(|name| ranges.iter().any(|list| list.name == *name));
         let by_address = (0..list.agents.len())
             .filter(|&at| list.agents[at].by_address && loaded(list.agents[at].ranges.as_ref()))
             .collect();
-        Ok(Self { list, tokens, ranges, keys: keys.keys, key_files: keys.files, by_address })
+        Self { list, tokens, ranges, keys: keys.keys, key_files: keys.files, by_address }
     }
 
     /// What it judges by.

@@ -119,7 +119,7 @@ impl Classifier {
         }
         if let Some(agent) = agent.filter(|agent| agent.class != Class::Library) {
             let evidence = if agent.class == Class::Human { Evidence::Browser } else { Evidence::Token };
-            return known(agent, evidence, format!("token:{}", agent.name));
+            return known(agent, evidence, rule("token", &agent.name));
         }
         let seen = naming::Seen::of(&user_agent);
         if let Some(named) = seen.as_ai() {
@@ -130,13 +130,10 @@ impl Classifier {
             return plain(Class::MarkdownFetch, Evidence::Shape, "shape:markdown");
         }
         if let Some(agent) = agent {
-            return known(agent, Evidence::Library, format!("library:{}", agent.name));
+            return known(agent, Evidence::Library, rule("library", &agent.name));
         }
         if user_agent.is_empty() {
-            return match facts.channel {
-                Channel::Server => plain(Class::Library, Evidence::Library, "library:no-user-agent"),
-                Channel::Script => plain(Class::Human, Evidence::Browser, "browser:no-user-agent"),
-            };
+            return plain(Class::Library, Evidence::Library, "library:no-user-agent");
         }
         match seen.as_machine() {
             Some(named) if named.class == Class::Library => self.by_name(named, Evidence::Library, "library"),
@@ -159,11 +156,12 @@ impl Classifier {
         let agent = self.tokens.find(reduced).and_then(|at| self.list.agents.get(at))?;
         // The name of a library beside that of a browser is an app that is made with it.
         let may_be_app = agent.app || agent.class == Class::Library;
-        (!may_be_app || !naming::Seen::of(reduced).may_be_browser()).then_some(agent)
+        (!may_be_app || !naming::may_be_browser(reduced)).then_some(agent)
     }
 
     /// What the address says about who `reduced` claims to be.
     fn network(&self, reduced: &str, ip: IpAddr) -> Network {
+        let ip = ranges::unmapped(ip);
         let list = |agent: &Agent| {
             let name = agent.ranges.as_deref()?;
             self.ranges.iter().find(|list| list.name == name)
@@ -173,7 +171,8 @@ impl Classifier {
             if list.ranges.contains(ip) {
                 return Network::Inside(list.name.clone());
             }
-            if agent.only_from_ranges {
+            // Behind a proxy that does not say for whom it asks, the address is not the reader's.
+            if !agent.also_elsewhere && ranges::is_public(ip) {
                 return Network::Outside(list.name.clone());
             }
         }
@@ -192,18 +191,18 @@ impl Classifier {
             Network::Inside(name) => {
                 let identified = || self.list.agents.iter().find(|agent| agent.by_address && its(agent, name));
                 let agent = agent.filter(|agent| its(agent, name)).or_else(identified)?;
-                Some(known(agent, Evidence::Network, format!("network:{name}")))
+                Some(known(agent, Evidence::Network, rule("network", name)))
             }
             Network::Outside(name) => {
                 let agent = agent.filter(|agent| its(agent, name))?;
-                Some(known(agent, Evidence::Spoofed, format!("spoofed:{name}")))
+                Some(known(agent, Evidence::Spoofed, rule("spoofed", name)))
             }
         }
     }
 
     /// A signature proves the operator; which of the operator's agents it is, the user agent says.
     fn signed(&self, signer: &str, agent: Option<&Agent>) -> Verdict {
-        let rule = format!("signature:{signer}");
+        let rule = rule("signature", signer);
         let its = |agent: &&Agent| agent.keys.as_deref() == Some(signer);
         match agent.filter(its).or_else(|| self.list.agents.iter().find(its)) {
             Some(agent) => known(agent, Evidence::Signature, rule),
@@ -216,14 +215,19 @@ impl Classifier {
         }
     }
 
-    fn by_name(&self, named: naming::Named, evidence: Evidence, kind: &str) -> Verdict {
-        let agent = (!named.word.is_empty() && !named.word.starts_with('+')).then_some(named.word);
-        Verdict { class: named.class, agent, evidence, rule: format!("{kind}:{}", named.rule) }
+    fn by_name(&self, named: naming::Named<'_>, evidence: Evidence, kind: &str) -> Verdict {
+        let agent = (!named.word.is_empty() && !named.word.starts_with('+')).then(|| named.word.to_owned());
+        Verdict { class: named.class, agent, evidence, rule: rule(kind, named.rule) }
     }
 }
 
 fn known(agent: &Agent, evidence: Evidence, rule: String) -> Verdict {
     Verdict { class: agent.class, agent: Some(agent.name.clone()), evidence, rule }
+}
+
+/// `kind:name`, in one piece.
+fn rule(kind: &str, name: &str) -> String {
+    [kind, ":", name].concat()
 }
 
 fn plain(class: Class, evidence: Evidence, rule: &str) -> Verdict {

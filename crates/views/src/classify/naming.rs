@@ -13,10 +13,10 @@ use crate::Class;
 
 /// What a name says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct Named<'a> {
     pub class: Class,
     /// The word that says it.
-    pub word: String,
+    pub word: &'a str,
     /// The rule: a stem or a shape.
     pub rule: &'static str,
 }
@@ -300,6 +300,16 @@ pub(super) struct Seen<'a> {
 impl<'a> Seen<'a> {
     /// Looks at a reduced user agent.
     pub(super) fn of(reduced: &'a str) -> Self {
+        let mut seen = Self::words(reduced);
+        seen.stems(reduced);
+        if seen.user.is_none() {
+            seen.user = seen.ai.filter(|word| word.ends_with("User"));
+        }
+        seen
+    }
+
+    /// The same without what stems say.
+    fn words(reduced: &'a str) -> Self {
         let mut seen = Self::default();
         let mut only_mozilla = false;
         for word in reduced.split([';', ' ']).filter(|word| !word.is_empty()) {
@@ -315,10 +325,6 @@ impl<'a> Seen<'a> {
             }
         }
         seen.posing |= only_mozilla && !seen.browser;
-        seen.stems(reduced);
-        if seen.user.is_none() {
-            seen.user = seen.ai.filter(|word| word.ends_with("User"));
-        }
         seen
     }
 
@@ -365,7 +371,8 @@ impl<'a> Seen<'a> {
                 continue;
             }
             // Who does research does not index.
-            let is_research = stem == "search" && bytes[..found.start()].to_ascii_lowercase().ends_with(b"re");
+            let before = bytes[..found.start()].last_chunk();
+            let is_research = stem == "search" && before.is_some_and(|re: &[u8; 2]| re.eq_ignore_ascii_case(b"re"));
             if is_research {
                 continue;
             }
@@ -395,13 +402,13 @@ impl<'a> Seen<'a> {
     }
 
     /// Whether it could be a browser with some names added: an app that shows pages.
-    pub(super) fn may_be_browser(&self) -> bool {
+    fn may_be_browser(&self) -> bool {
         self.browser && !self.posing && self.contact.is_none()
     }
 
     /// What the AI agents' ways of naming say.
-    pub(super) fn as_ai(&self) -> Option<Named> {
-        let named = |class, word: &str, rule| Some(Named { class, word: word.to_owned(), rule });
+    pub(super) fn as_ai(&self) -> Option<Named<'a>> {
+        let named = |class, word: &'a str, rule| Some(Named { class, word, rule });
         if let Some(word) = self.user {
             return named(Class::Assistant, word, "*-User");
         }
@@ -431,8 +438,8 @@ impl<'a> Seen<'a> {
     }
 
     /// What kind of machine it names; none if it is a browser's.
-    pub(super) fn as_machine(&self) -> Option<Named> {
-        let named = |class, word: &str, rule| Some(Named { class, word: word.to_owned(), rule });
+    pub(super) fn as_machine(&self) -> Option<Named<'a>> {
+        let named = |class, word: &'a str, rule| Some(Named { class, word, rule });
         let is_browser = self.may_be_browser();
         let crawls = self.sign(Sign::Crawls);
         if let Some((class, word, stem)) = self.any(strong) {
@@ -464,10 +471,15 @@ impl<'a> Seen<'a> {
         }
         (!self.browser).then(|| Named {
             class: Class::OtherBot,
-            word: self.first.unwrap_or_default().to_owned(),
+            word: self.first.unwrap_or_default(),
             rule: "no-browser",
         })
     }
+}
+
+/// Whether a reduced user agent could be a browser with some names added: an app that shows pages.
+pub(super) fn may_be_browser(reduced: &str) -> bool {
+    Seen::words(reduced).may_be_browser()
 }
 
 fn strong(sign: Sign) -> Option<Class> {

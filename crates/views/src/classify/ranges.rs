@@ -1,4 +1,4 @@
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The addresses that an operator publishes for an agent, as sorted ranges that do not touch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,6 +52,39 @@ fn number(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
         IpAddr::V6(address) => Ipv6Addr::to_bits(address),
+    }
+}
+
+/// The IPv4 address that an IPv6 address stands for: mapped, or translated on the way (64:ff9b::/96).
+pub(super) fn unmapped(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V6(six) => match six.segments() {
+            [0x64, 0xff9b, 0, 0, 0, 0, ..] => {
+                let [.., a, b, c, d] = six.octets();
+                Ipv4Addr::new(a, b, c, d).into()
+            }
+            _ => address.to_canonical(),
+        },
+        IpAddr::V4(_) => address,
+    }
+}
+
+/// Whether a reader somewhere on the internet can have this address. Those for documentation are taken for public.
+pub(super) fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(four) => {
+            let [first, second, ..] = four.octets();
+            let is_shared = first == 100 && second & 0xc0 == 64;
+            // 0/8 is this host, 224/4 are groups, and the rest is kept back.
+            let is_nobody = first == 0 || first >= 224;
+            !(is_shared || is_nobody || four.is_private() || four.is_loopback() || four.is_link_local())
+        }
+        IpAddr::V6(six) => {
+            let first = six.segments()[0];
+            // fe80::/10 is the link and fec0::/10 the site of old.
+            let is_near = first & 0xff80 == 0xfe80 || six.is_unique_local();
+            !(is_near || six.is_loopback() || six.is_unspecified() || six.is_multicast())
+        }
     }
 }
 
@@ -150,6 +183,48 @@ mod tests {
         assert_eq!(ranges.len(), 1, "everything is in ::/0");
         assert!(holds(&Ranges::parse("192.0.2.0/25\n192.0.2.128/25").unwrap(), "192.0.2.200"));
         assert_eq!(Ranges::parse("192.0.2.0/25\n192.0.2.128/25").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn addresses_that_nobody_on_the_internet_has() {
+        let public = |text: &str| is_public(unmapped(text.parse().unwrap()));
+        for near in [
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.1.1",
+            "127.0.0.1",
+            "169.254.1.1",
+            "100.64.0.1",
+            "100.127.255.255",
+            "0.0.0.0",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "fe80::1",
+            "fc00::1",
+            "fd12:3456::1",
+            "ff02::1",
+            "::ffff:10.0.0.1",
+            "64:ff9b::192.168.0.1",
+        ] {
+            assert!(!public(near), "{near}");
+        }
+        for far in [
+            "192.0.2.1",
+            "198.51.100.7",
+            "100.63.255.255",
+            "100.128.0.1",
+            "172.32.0.1",
+            "8.8.8.8",
+            "2001:db8::1",
+            "2606:4700::1",
+            "::ffff:8.8.8.8",
+            "64:ff9b::8.8.8.8",
+        ] {
+            assert!(public(far), "{far}");
+        }
+        assert_eq!(unmapped("64:ff9b::23.98.142.180".parse().unwrap()).to_string(), "23.98.142.180");
     }
 
     #[test]

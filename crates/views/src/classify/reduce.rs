@@ -30,8 +30,12 @@ pub fn reduce(user_agent: &str) -> String {
 
 /// Whether it is what is kept of a browser and nothing else: what most user agents are reduced to.
 pub(super) fn is_plain_browser(user_agent: &str) -> bool {
+    if user_agent.len() > 21 {
+        return false;
+    }
     let name = user_agent.strip_suffix(" mobile").unwrap_or(user_agent);
-    name.len() <= 14 && !matches!(name, "Mozilla") && Browser::ALL.iter().any(|browser| browser.as_str() == name)
+    let is_kept = |browser: Browser| browser != Browser::Mozilla && browser.as_str() == name;
+    matches!(words::word(name), Some(Word::Browser(browser)) if is_kept(browser))
 }
 
 /// `user_agent` reduced, without work if it plainly is.
@@ -41,26 +45,29 @@ pub(super) fn reduced(user_agent: &str) -> Cow<'_, str> {
 
 /// Whether it is plain that reducing changes nothing but repetitions; not all that is reduced is plainly so.
 fn is_reduced(user_agent: &str) -> bool {
-    let is_name = |word: &str| {
-        let bytes = word.as_bytes();
+    let is_name = |word: &[u8]| {
         let ends =
-            bytes.first().is_some_and(u8::is_ascii_alphabetic) && bytes.last().is_some_and(u8::is_ascii_alphabetic);
-        let plain = bytes.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_'));
-        ends && plain && (2..=MAX_WORD).contains(&bytes.len()) && words::word(word).is_none()
+            word.first().is_some_and(u8::is_ascii_alphabetic) && word.last().is_some_and(u8::is_ascii_alphabetic);
+        let plain = || word.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_'));
+        ends && (2..=MAX_WORD).contains(&word.len()) && plain() && words::word_of(word).is_none()
     };
-    let is_contact = |word: &str| {
-        let Some(host) = word.strip_prefix('+') else { return false };
-        let plain = host.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'.');
-        plain && host.contains('.') && !host.starts_with(['.', 'w']) && !host.ends_with('.') && host.len() < MAX_WORD
+    let is_contact = |word: &[u8]| {
+        let [b'+', host @ ..] = word else { return false };
+        let plain = host.iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'.');
+        let is_whole = !matches!(host, [] | [b'.' | b'w', ..] | [.., b'.']);
+        word == b"+mail" || (plain && is_whole && host.contains(&b'.') && host.len() < MAX_WORD)
     };
-    let is_browser = |segment: &str| {
-        let name = segment.strip_suffix(" compatible").unwrap_or(segment);
-        is_plain_browser(name) || name == "Mozilla"
+    let is_browser = |segment: &[u8]| {
+        let name = segment.strip_suffix(b" compatible").unwrap_or(segment);
+        name == b"Mozilla" || std::str::from_utf8(name).is_ok_and(is_plain_browser)
     };
     user_agent.len() + 4 <= MAX_REDUCED
-        && user_agent.split("; ").enumerate().all(|(at, segment)| {
-            (at == 0 && is_browser(segment))
-                || segment.split(' ').all(|word| is_name(word) || is_contact(word) || word == "+mail")
+        && user_agent.as_bytes().split(|byte| *byte == b';').enumerate().all(|(at, segment)| {
+            let segment = if at == 0 { Some(segment) } else { segment.strip_prefix(b" ") };
+            segment.is_some_and(|segment| {
+                (at == 0 && is_browser(segment))
+                    || segment.split(|byte| *byte == b' ').all(|word| is_name(word) || is_contact(word))
+            })
         })
 }
 
@@ -75,6 +82,39 @@ enum Place {
     Comment,
     /// In a comment, after `compatible`: there bots name themselves.
     Named,
+}
+
+/// Ends a segment.
+const END: u8 = 1;
+/// Ends a word.
+const GAP: u8 = 2;
+const LETTER: u8 = 4;
+/// May stand between a name and its version.
+const JOINT: u8 = 8;
+/// Is in an address.
+const CONTACT: u8 = 16;
+
+/// What each byte can be.
+static KINDS: [u8; 256] = {
+    let mut kinds = [0; 256];
+    let mut at = 0;
+    while at < 256 {
+        kinds[at] = match at as u8 {
+            b'(' | b')' | b'[' | b']' | b'{' | b'}' | b';' | b',' | b'"' => END,
+            b' ' | b'\t' | b'%' => GAP,
+            b'/' | b'=' => JOINT,
+            b'@' | b':' => JOINT | CONTACT,
+            b'+' => CONTACT,
+            byte if byte.is_ascii_alphabetic() => LETTER,
+            _ => 0,
+        };
+        at += 1;
+    }
+    kinds
+};
+
+fn kind(byte: u8) -> u8 {
+    KINDS[usize::from(byte)]
 }
 
 struct Segment<'a> {
@@ -98,12 +138,13 @@ impl<'a> Segments<'a> {
         if self.depth == 0 {
             return Place::Open;
         }
-        let first = text.split_ascii_whitespace().next().unwrap_or_default();
-        let place = match (self.comment, words::word(split_version(first).0)) {
-            (_, Some(Word::Compatible)) => Place::Named,
-            (Some(place), _) => place,
-            (None, Some(_)) => Place::Platform,
-            (None, None) => Place::Comment,
+        let end = text.bytes().position(|byte| byte.is_ascii_whitespace()).unwrap_or(text.len());
+        let first = split_version(&text[..end]).0;
+        let place = match self.comment {
+            _ if first == "compatible" => Place::Named,
+            Some(place) => place,
+            None if words::word(first).is_some() => Place::Platform,
+            None => Place::Comment,
         };
         self.comment = Some(place);
         place
@@ -118,8 +159,7 @@ impl<'a> Iterator for Segments<'a> {
             if self.rest.is_empty() {
                 return None;
             }
-            let ends = |byte: &u8| matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b';' | b',' | b'"');
-            let end = self.rest.bytes().position(|byte| ends(&byte)).unwrap_or(self.rest.len());
+            let end = self.rest.bytes().position(|byte| kind(byte) & END != 0).unwrap_or(self.rest.len());
             let (text, rest) = self.rest.split_at(end);
             let text = text.trim_ascii();
             let found = (!text.is_empty()).then(|| Segment { text, place: self.place(text) });
@@ -157,12 +197,24 @@ struct Kept {
 impl Kept {
     fn segment(&mut self, segment: &Segment<'_>) {
         // `SM-G991B Build/TP1A`: a device.
-        if segment.place == Place::Platform && segment.text.contains(" Build/") {
+        if segment.place == Place::Platform && is_device(segment.text) {
             return;
         }
         let start = self.text.len();
-        for raw in segment.text.split([' ', '\t', '%']) {
-            self.word(raw, segment.place, start);
+        let mut begin = 0;
+        while begin < segment.text.len() {
+            let (mut end, mut kinds) = (begin, 0);
+            while let Some(kind) =
+                segment.text.as_bytes().get(end).map(|byte| kind(*byte)).filter(|kind| kind & GAP == 0)
+            {
+                kinds |= kind;
+                end += 1;
+            }
+            // Numbers and versions say nothing.
+            if kinds & (LETTER | CONTACT) != 0 {
+                self.word(&segment.text[begin..end], kinds, segment.place, start);
+            }
+            begin = end + 1;
         }
         if self.text.len() > start {
             self.segments.push(start);
@@ -170,27 +222,31 @@ impl Kept {
     }
 
     /// Keeps what is to be kept of a word.
-    fn word(&mut self, raw: &str, place: Place, start: usize) {
-        let (name, detail) = split_version(raw);
-        if raw.is_empty() || self.says(name, place) {
+    fn word(&mut self, raw: &str, kinds: u8, place: Place, start: usize) {
+        let (name, detail) = if kinds & JOINT == 0 { (raw, "") } else { split_version(raw) };
+        if self.says(name, place) {
             return;
         }
-        if let Some(contact) = contact(raw) {
+        if (kinds & CONTACT != 0 || begins(raw, "www."))
+            && let Some(contact) = contact(raw)
+        {
             self.push(&contact, start);
             return;
         }
         let begins_with_digit = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
         // What is neither an address nor a version may be a person.
-        if raw.split_once('@').is_some_and(|(_, after)| !begins_with_digit(after)) {
+        if kinds & CONTACT != 0 && raw.split_once('@').is_some_and(|(_, after)| !begins_with_digit(after)) {
             return;
         }
         let place = if place == Place::Comment && begins_with_digit(detail) { Place::Named } else { place };
         self.name(name, place, start);
         // `Coding-Agent/claude-code`: what stands for a version can be a name.
-        let detail = detail.split('/').next().unwrap_or_default();
-        let named = detail.len() >= 3 && detail.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
-        if named && !self.says(detail, place) {
-            self.name(detail, place, start);
+        if detail.bytes().next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'-') {
+            let detail = detail.split('/').next().unwrap_or_default();
+            let named = detail.len() >= 3 && detail.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
+            if named && !self.says(detail, place) {
+                self.name(detail, place, start);
+            }
         }
     }
 
@@ -210,13 +266,15 @@ impl Kept {
         true
     }
 
+    /// Keeps a name that is no word of browsers.
     fn name(&mut self, name: &str, place: Place, start: usize) {
         // Versions, and most of what is said about devices.
         if !name.bytes().any(|byte| byte.is_ascii_alphabetic()) || (place == Place::Platform && name.len() < 3) {
             return;
         }
+        let sent = name.len();
         let Some(name) = clean(name) else { return };
-        if self.says(&name, place) {
+        if name.len() != sent && self.says(&name, place) {
             return;
         }
         let keep = match place {
@@ -243,29 +301,37 @@ impl Kept {
     /// The kind of browser, and the segments: all of them, or, if that is too much, the telling ones first.
     fn text(self) -> String {
         let mut text = self.browser();
-        if self.segments.is_empty() {
+        let count = self.segments.len();
+        if count == 0 {
             return text;
         }
-        let ends = self.segments.iter().skip(1).copied().chain([self.text.len()]);
-        let segments: Vec<&str> =
-            self.segments.iter().zip(ends).map(|(&start, end)| self.text.get(start..end).unwrap_or_default()).collect();
-        let whole = self.text.len() + 2 * segments.len() + text.len() <= MAX_REDUCED;
-        let mut room = MAX_REDUCED.saturating_sub(text.len());
+        let segment = |at: usize| {
+            let end = self.segments.get(at + 1).copied().unwrap_or(self.text.len());
+            self.text.get(self.segments[at]..end).unwrap_or_default()
+        };
+        let is_new = |at: usize| !(0..at).any(|before| segment(before) == segment(at));
         let mut chosen = [false; MAX_REDUCED];
-        for wanted in [true, false] {
-            for (at, segment) in segments.iter().enumerate().take(MAX_REDUCED) {
-                let takes = !chosen[at] && (whole || tells_any(segment) == wanted) && segment.len() + 2 <= room;
-                if takes && !segments[..at].contains(segment) {
-                    room -= segment.len() + 2;
-                    chosen[at] = true;
+        let count = count.min(MAX_REDUCED);
+        if self.text.len() + 2 * self.segments.len() + text.len() <= MAX_REDUCED {
+            (0..count).for_each(|at| chosen[at] = is_new(at));
+        } else {
+            let mut room = MAX_REDUCED.saturating_sub(text.len());
+            for wanted in [true, false] {
+                for at in 0..count {
+                    let length = segment(at).len() + 2;
+                    if !chosen[at] && length <= room && tells_any(segment(at)) == wanted && is_new(at) {
+                        room -= length;
+                        chosen[at] = true;
+                    }
                 }
             }
         }
-        for (segment, _) in segments.iter().zip(chosen).filter(|(_, chosen)| *chosen) {
+        text.reserve(self.text.len() + 2 * count);
+        for at in (0..count).filter(|&at| chosen[at]) {
             if !text.is_empty() {
                 text.push_str("; ");
             }
-            text.push_str(segment);
+            text.push_str(segment(at));
         }
         text
     }
@@ -274,7 +340,8 @@ impl Kept {
         let Some(browser) = Browser::ALL.into_iter().find(|browser| self.browsers & browser.bit() != 0) else {
             return if self.compatible { "compatible".to_owned() } else { String::new() };
         };
-        let mut text = browser.as_str().to_owned();
+        let mut text = String::with_capacity((24 + self.text.len() + 2 * self.segments.len()).min(MAX_REDUCED));
+        text.push_str(browser.as_str());
         if self.mobile {
             text.push_str(" mobile");
         }
@@ -288,11 +355,10 @@ impl Kept {
 /// `GPTBot/1.2` in two. Two colons are part of a name, as Perl writes it.
 fn split_version(word: &str) -> (&str, &str) {
     let bytes = word.as_bytes();
-    let end = (0..bytes.len()).find(|&at| match bytes[at] {
-        b'/' | b'=' | b'@' => true,
-        b':' => bytes.get(at + 1) != Some(&b':') && (at == 0 || bytes[at - 1] != b':'),
-        _ => false,
-    });
+    let is_colon = |at: usize| bytes.get(at) == Some(&b':');
+    let is_joint = |at: usize| !is_colon(at) || (!is_colon(at + 1) && !at.checked_sub(1).is_some_and(is_colon));
+    let joints = bytes.iter().enumerate().filter(|(_, byte)| kind(**byte) & JOINT != 0);
+    let end = joints.map(|(at, _)| at).find(|&at| is_joint(at));
     end.map_or((word, ""), |at| (&word[..at], &word[at + 1..]))
 }
 
@@ -305,38 +371,43 @@ fn tells_any(segment: &str) -> bool {
     segment.split(' ').any(|word| word.starts_with('+') || tells(word))
 }
 
+/// `SM-G991B Build/TP1A`: a device.
+fn is_device(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr_iter(b'/', bytes).any(|at| bytes[..at].ends_with(b" Build"))
+}
+
+fn begins(text: &str, start: &str) -> bool {
+    text.as_bytes().get(..start.len()).is_some_and(|first| first.eq_ignore_ascii_case(start.as_bytes()))
+}
+
 /// The address at which the operator of a bot can be reached: only its host, and of an e-mail address nothing.
-fn contact(raw: &str) -> Option<String> {
-    let begins =
-        |text: &str, start: &str| text.get(..start.len()).is_some_and(|first| first.eq_ignore_ascii_case(start));
-    let may_be = raw.bytes().any(|byte| matches!(byte, b'@' | b':' | b'+')) || begins(raw, "www.");
-    if !may_be {
-        return None;
-    }
+fn contact(raw: &str) -> Option<Cow<'static, str>> {
     let bare = raw.trim_matches(['+', '-', '<', '>', '\'', '`', '*', '|', '\\']);
     if is_mail(bare) || raw == "+mail" {
-        return Some("+mail".to_owned());
+        return Some("+mail".into());
     }
-    let host = match bare.split_once("://") {
-        Some((_, rest)) => rest,
+    let scheme = bare.as_bytes().windows(3).position(|three| three == b"://");
+    let host = match scheme {
+        Some(at) => &bare[at + 3..],
         None if begins(bare, "http:") => bare.get(5..)?,
         None if begins(bare, "www.") || (raw.starts_with('+') && bare.contains('.')) => bare,
-        None if raw == "+link" => return Some("+link".to_owned()),
+        None if raw == "+link" => return Some("+link".into()),
         None => return None,
     };
-    let host = host.split(['/', ':', '?', '#']).next().unwrap_or_default();
+    let end = host.bytes().position(|byte| matches!(byte, b'/' | b':' | b'?' | b'#')).unwrap_or(host.len());
     let mut kept = String::with_capacity(MAX_WORD + 1);
     kept.push('+');
-    let letters = host.chars().filter(|char| is_host(*char)).take(MAX_WORD);
+    let letters = host[..end].chars().filter(|char| is_host(*char)).take(MAX_WORD);
     kept.extend(letters.map(|char| char.to_ascii_lowercase()));
     if let Some(bare) = kept.get(1..).map(|host| host.trim_start_matches("www.").trim_matches(['.', '-']))
         && bare.len() + 1 != kept.len()
     {
-        kept = format!("+{bare}");
+        kept = ["+", bare].concat();
     }
     let digits = kept.bytes().filter(u8::is_ascii_digit).count();
     let named = kept.contains('.') && digits < 5 && kept.bytes().any(|byte| byte.is_ascii_alphabetic());
-    Some(if named { kept } else { "+link".to_owned() })
+    Some(if named { kept.into() } else { "+link".into() })
 }
 
 /// `bots@example.com`; not `android@150.0`, which is a version.
@@ -352,6 +423,15 @@ fn is_host(char: char) -> bool {
 
 /// A name without the version at its end; none if nothing is left, or if it is an id.
 fn clean(name: &str) -> Option<Cow<'_, str>> {
+    let is_plain = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_');
+    let is_whole = |bytes: &[u8]| {
+        matches!(bytes, [first, .., last] if first.is_ascii_alphabetic() && last.is_ascii_alphabetic())
+            && bytes.len() <= MAX_WORD
+    };
+    // Most names: nothing to trim.
+    if is_whole(name.as_bytes()) && name.bytes().all(is_plain) {
+        return Some(Cow::Borrowed(name));
+    }
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'!' | b'*' | b'&');
     if name.bytes().all(allowed) {
         return trimmed(name).map(Cow::Borrowed);

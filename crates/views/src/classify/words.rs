@@ -228,28 +228,65 @@ const WORDS: &[(Word, &[&str])] = &[
     ),
 ];
 
-/// A table that finds a word by its length and two of its letters.
-static TABLE: LazyLock<Vec<Vec<(&'static str, Word)>>> = LazyLock::new(|| {
-    let mut table = vec![Vec::new(); 512];
+/// The words in a table with open places, each found by [`key`].
+static TABLE: LazyLock<Vec<Option<(Key, Word)>>> = LazyLock::new(|| {
+    let mut table = vec![None; PLACES];
     for (word, said) in WORDS.iter().flat_map(|(said, words)| words.iter().map(move |word| (*word, *said))) {
-        table[slot(word)].push((word, said));
+        let Some(key) = key(word.as_bytes()) else { continue };
+        let mut place = place(key);
+        while table[place].is_some() {
+            place = (place + 1) % PLACES;
+        }
+        table[place] = Some((key, said));
     }
     table
 });
 
-fn slot(word: &str) -> usize {
-    let bytes = word.as_bytes();
-    let [first, .., last] = bytes else { return bytes.len() };
-    (usize::from(*first) * 7 + usize::from(*last) * 3 + bytes.len() * 61) % 512
+/// Several times as many as there are words, so that most other words meet an empty one.
+const PLACES: usize = 512;
+
+/// The first and the last bytes of a word and its length: all of it, if it is no longer than 16 bytes.
+type Key = (u64, u64, usize);
+
+fn key(word: &[u8]) -> Option<Key> {
+    let length = word.len();
+    let (first, last) = match length {
+        8..=16 => (u64::from_le_bytes(*word.first_chunk()?), u64::from_le_bytes(*word.last_chunk()?)),
+        4..=7 => {
+            (u64::from(u32::from_le_bytes(*word.first_chunk()?)), u64::from(u32::from_le_bytes(*word.last_chunk()?)))
+        }
+        1..=3 => (u64::from(word[0]), u64::from(word[length / 2]) << 8 | u64::from(word[length - 1])),
+        _ => return None,
+    };
+    Some((first, last, length))
+}
+
+fn place((first, last, length): Key) -> usize {
+    let mixed = (first ^ last.rotate_left(29) ^ length as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 55) as usize % PLACES
 }
 
 /// What `word` says, if browsers use it.
 pub(super) fn word(word: &str) -> Option<Word> {
+    word_of(word.as_bytes())
+}
+
+/// The same for its bytes.
+pub(super) fn word_of(word: &[u8]) -> Option<Word> {
+    let key = key(word)?;
     // Facebook's apps say much about themselves under such keys.
-    if word.len() == 4 && word.starts_with("FB") {
+    if key.2 == 4 && word.starts_with(b"FB") {
         return Some(Word::Browser(Browser::Phone));
     }
-    TABLE[slot(word)].iter().find(|(known, _)| *known == word).map(|(_, said)| *said)
+    let table: &[Option<(Key, Word)>] = &TABLE;
+    let mut place = place(key);
+    while let Some((known, said)) = table[place] {
+        if known == key {
+            return Some(said);
+        }
+        place = (place + 1) % PLACES;
+    }
+    None
 }
 
 /// Word stems by which machines name themselves. Only such words are kept of a comment about a platform, so that no

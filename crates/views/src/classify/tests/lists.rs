@@ -40,16 +40,34 @@ fn an_agent_from_its_operators_addresses_and_from_others() {
 }
 
 #[test]
-fn a_list_that_is_not_all_of_the_addresses_proves_only_what_is_on_it() {
-    let classifier = load(&[("ranges/anthropic.txt", "216.73.216.0/22")]).unwrap();
+fn an_agent_from_outside_its_operators_addresses_is_not_what_it_says() {
+    let classifier = load(&[("ranges/anthropic.txt", "216.73.216.0/22\n2607:6bc0::/48")]).unwrap();
     assert_eq!(from(&classifier, "Claude-User/1.0", "216.73.216.9"), "assistant network:anthropic");
-    assert_eq!(from(&classifier, "Claude-User/1.0", "192.0.2.1"), "assistant token:Claude-User");
+    assert_eq!(from(&classifier, "Claude-User/1.0", "192.0.2.1"), "assistant spoofed:anthropic");
+    assert_eq!(from(&classifier, "ClaudeBot/1.0", "2001:db8::1"), "training_crawler spoofed:anthropic");
     let code = "Claude-User (claude-code/2.1.86; +https://support.anthropic.com/)";
-    assert_eq!(
-        from(&classifier, code, "192.0.2.1"),
-        "coding_agent token:Claude Code",
-        "it runs on the developer's machine"
-    );
+    let elsewhere = from(&classifier, code, "192.0.2.1");
+    assert_eq!(elsewhere, "coding_agent token:Claude Code", "it runs on the developer's machine");
+}
+
+#[test]
+fn a_list_that_is_not_all_of_the_addresses_proves_only_what_is_on_it() {
+    let classifier = load(&[("ranges/ahrefs-crawlers.txt", "198.51.100.0/24")]).unwrap();
+    let ahrefs = "Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)";
+    assert!(from(&classifier, ahrefs, "198.51.100.7").ends_with(" network:ahrefs-crawlers"));
+    assert!(from(&classifier, ahrefs, "192.0.2.1").ends_with(" token:AhrefsBot"));
+}
+
+#[test]
+fn an_address_that_is_not_the_readers_makes_nobody_a_liar() {
+    let classifier = load(&[OPENAI]).unwrap();
+    for near in ["10.0.0.1", "127.0.0.1", "100.64.3.4", "::1", "fd00::1", "::ffff:192.168.0.1"] {
+        assert_eq!(from(&classifier, CHATGPT, near), "assistant token:ChatGPT-User", "{near}");
+    }
+    for theirs in ["::ffff:23.98.142.180", "64:ff9b::23.98.142.180"] {
+        assert_eq!(from(&classifier, CHATGPT, theirs), "assistant network:openai-chatgpt-user", "{theirs}");
+    }
+    assert_eq!(from(&classifier, CHATGPT, "64:ff9b::192.0.2.1"), "assistant spoofed:openai-chatgpt-user");
 }
 
 const MINE: &str = r#"
@@ -76,7 +94,7 @@ docs = "https://acme.example/why"
 #[test]
 fn an_own_list_adds_replaces_and_removes() {
     let classifier = load(&[("agents.toml", MINE), ("ranges/acme.txt", "198.51.100.0/24")]).unwrap();
-    assert_eq!(from(&classifier, "AcmeReader/2", "192.0.2.1"), "assistant token:AcmeReader");
+    assert_eq!(from(&classifier, "AcmeReader/2", "192.0.2.1"), "assistant spoofed:acme");
     assert_eq!(from(&classifier, CHROME, "198.51.100.7"), "assistant network:acme", "known by its address alone");
     assert!(classifier.asks_for_address(CHROME));
     assert_eq!(from(&classifier, GPTBOT, "192.0.2.1"), "other_bot token:GPTBot");

@@ -89,7 +89,7 @@ fn a_page_that_runs_a_script_is_seen_by_a_browser() {
     let classifier = Classifier::builtin();
     let in_script = |probe: Probe<'_>| judge(&classifier, &Probe { channel: Channel::Script, ..probe });
     assert_eq!(in_script(Probe { markdown_path: true, ..Probe::of(CHROME) }).class, Class::Human);
-    assert_eq!(told(&in_script(Probe::of(""))), "human browser:no-user-agent");
+    assert_eq!(told(&in_script(Probe::of(""))), "library library:no-user-agent", "every browser says what it is");
     assert_eq!(in_script(Probe::of("Mozilla/5.0 HeadlessChrome/1")).class, Class::OtherBot);
 }
 

@@ -91,10 +91,20 @@ impl Tokens {
     }
 }
 
-/// Whether `token` is at this place, and ends where a word does.
+/// Whether `token` is at this place, ends where a word does, and is not the beginning of the name of another agent.
 fn is_at(token: &Token, bytes: &[u8], at: usize) -> bool {
     let end = at + token.text.len();
-    bytes.get(at..end) == Some(&token.text) && !bytes.get(end).is_some_and(u8::is_ascii_alphanumeric)
+    bytes.get(at..end) == Some(&token.text)
+        && bytes
+            .get(end)
+            .is_none_or(|after| !after.is_ascii_alphanumeric() && !(*after == b'-' && is_other_agent(&bytes[end..])))
+}
+
+/// Operators name one agent after the other: `Some-User` is not `Some`, and says more about itself.
+fn is_other_agent(rest: &[u8]) -> bool {
+    [&b"-user"[..], b"-searchbot", b"-cli", b"-code"]
+        .iter()
+        .any(|end| rest.strip_prefix(*end).is_some_and(|after| !after.first().is_some_and(u8::is_ascii_alphanumeric)))
 }
 
 fn names_a_crawler(token: &[u8]) -> bool {

@@ -26,6 +26,8 @@ pub(super) struct Named<'a> {
 enum Sign {
     /// A company or a kind of model.
     Ai,
+    /// Makes a collection of texts for models.
+    Trains,
     /// Reads for a person.
     Person,
     /// Writes code.
@@ -99,6 +101,55 @@ const SIGNS: &[(Sign, &[&str])] = &[
             "iflytek",
             "ai_agent",
             "deeplearn",
+            "erniebot",
+            "ernie-",
+            "tongyi",
+            "yuanbao",
+            "wrtn",
+            "genspark",
+            "phind",
+            "inflection",
+            "stepfun",
+            "bedrock",
+            "vertexai",
+            "notebooklm",
+            "babyagi",
+            "autogen",
+            "gemma",
+            "pixtral",
+            "codestral",
+            "nemotron",
+            "togetherai",
+            "openrouter",
+            "characterai",
+            "metaai",
+            "ai-user",
+            "aiuser",
+            "ai-search",
+            "ai-fetch",
+            "aifetch",
+            "ai-spider",
+            "aispider",
+            "ai-scrap",
+            "aiscrap",
+            "-agi",
+        ],
+    ),
+    (
+        Sign::Trains,
+        &[
+            "dataset",
+            "trainingdata",
+            "training-data",
+            "training_data",
+            "traindata",
+            "trainingbot",
+            "trainbot",
+            "pretrain",
+            "corpus",
+            "machine-learning",
+            "ml-crawl",
+            "ml-bot",
         ],
     ),
     (
@@ -414,6 +465,9 @@ impl<'a> Seen<'a> {
         }
         if let Some(word) = self.search_bot {
             return named(Class::AiSearch, word, "*-SearchBot");
+        }
+        if let Some((word, _)) = self.sign(Sign::Trains).filter(|_| self.ai.is_none() && !self.may_be_browser()) {
+            return named(Class::TrainingCrawler, word, "train");
         }
         let ai = self.ai?;
         let word = if ai.starts_with('+') { self.first.unwrap_or(ai) } else { ai };

@@ -247,11 +247,11 @@ mod tests {
             asked in prop::collection::vec(any::<u32>(), 1..60),
         ) {
             let text: Vec<String> =
-                prefixes.iter().map(|(at, bits)| format!("{}/{bits}", std::net::Ipv4Addr::from(*at))).collect();
+                prefixes.iter().map(|(at, bits)| format!("{}/{bits}", Ipv4Addr::from(*at))).collect();
             let ranges = Ranges::parse(&text.join("\n")).unwrap();
             for address in asked.iter().chain(prefixes.iter().map(|(at, _)| at)) {
                 let naive = prefixes.iter().any(|(at, bits)| (at ^ address).leading_zeros() >= *bits);
-                prop_assert_eq!(ranges.contains(std::net::Ipv4Addr::from(*address).into()), naive);
+                prop_assert_eq!(ranges.contains(Ipv4Addr::from(*address).into()), naive);
             }
         }
     }

@@ -317,11 +317,11 @@ impl Kept {
         } else {
             let mut room = MAX_REDUCED.saturating_sub(text.len());
             for wanted in [true, false] {
-                for at in 0..count {
+                for (at, chosen) in chosen.iter_mut().enumerate().take(count) {
                     let length = segment(at).len() + 2;
-                    if !chosen[at] && length <= room && tells_any(segment(at)) == wanted && is_new(at) {
+                    if !*chosen && length <= room && tells_any(segment(at)) == wanted && is_new(at) {
                         room -= length;
-                        chosen[at] = true;
+                        *chosen = true;
                     }
                 }
             }

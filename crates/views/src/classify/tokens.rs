@@ -6,15 +6,16 @@ use crate::Class;
 /// and only for the tokens that begin with the same two letters.
 #[derive(Debug)]
 pub(super) struct Tokens {
-    /// By the two letters, the best first.
-    places: Vec<Vec<Token>>,
+    /// Where the tokens of each place begin; one more than there are places.
+    starts: Vec<usize>,
+    /// The first eight bytes of each token, and which of them it has: most other words differ there.
+    heads: Vec<(u64, u64)>,
+    tokens: Vec<Token>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Token {
-    /// The first eight bytes, and which of them it has: most other words differ there.
-    head: (u64, u64),
-    /// All of it in small letters.
+    /// In small letters.
     text: Box<[u8]>,
     rank: Rank,
     agent: usize,
@@ -47,26 +48,22 @@ fn head(bytes: &[u8], at: usize) -> u64 {
 
 impl Tokens {
     pub(super) fn new(agents: &[Agent]) -> Self {
-        let mut places = vec![Vec::new(); PLACES];
+        let mut tokens = Vec::new();
         for (at, agent) in agents.iter().enumerate() {
-            for token in &agent.tokens {
+            for token in agent.tokens.iter().filter(|token| token.len() >= 2) {
                 let text = token.to_ascii_lowercase().into_bytes();
-                let [first, second, ..] = *text else { continue };
-                let mask = if text.len() < 8 { (1 << (8 * text.len())) - 1 } else { u64::MAX };
                 let rank = (rank(agent.class), usize::MAX - text.len(), at);
-                places[place(first, second)].push(Token {
-                    head: (head(&lowered(&text), 0) & mask, mask),
-                    joins: names_a_crawler(&text),
-                    text: text.into(),
-                    rank,
-                    agent: at,
-                });
+                tokens.push(Token { joins: names_a_crawler(&text), text: text.into(), rank, agent: at });
             }
         }
-        for tokens in &mut places {
-            tokens.sort_by_key(|token| token.rank);
-        }
-        Self { places }
+        let place_of = |token: &Token| place(token.text[0], token.text[1]);
+        tokens.sort_by_key(place_of);
+        let starts = (0..=PLACES).map(|wanted| tokens.partition_point(|token| place_of(token) < wanted)).collect();
+        let heads = tokens.iter().map(|token| {
+            let mask = if token.text.len() < 8 { (1 << (8 * token.text.len())) - 1 } else { u64::MAX };
+            (head(&lowered(&token.text), 0) & mask, mask)
+        });
+        Self { starts, heads: heads.collect(), tokens }
     }
 
     /// The agent that `user_agent` names, as its place in the list.
@@ -78,12 +75,18 @@ impl Tokens {
         for (at, pair) in bytes.windows(2).enumerate() {
             if !before.is_ascii_alphanumeric() {
                 let here = head(&lower, at);
-                let joined = matches!(before, b'-' | b'_');
-                let better = |token: &&Token| best.is_none_or(|best| token.rank < best.rank);
-                let found = self.places[place(pair[0], pair[1])].iter().take_while(better).find(|token| {
-                    here & token.head.1 == token.head.0 && (token.joins || !joined) && is_at(token, bytes, at)
-                });
-                best = found.filter(|_| !is_host(bytes, at)).or(best);
+                let place = place(pair[0], pair[1]);
+                for index in self.starts[place]..self.starts[place + 1] {
+                    let (head, mask) = self.heads[index];
+                    if here & mask == head {
+                        let token = &self.tokens[index];
+                        let joined = matches!(before, b'-' | b'_') && !token.joins;
+                        let better = best.is_none_or(|best| token.rank < best.rank);
+                        if better && !joined && is_at(token, bytes, at) && !is_host(bytes, at) {
+                            best = Some(token);
+                        }
+                    }
+                }
             }
             before = pair[0];
         }
@@ -91,10 +94,18 @@ impl Tokens {
     }
 }
 
-/// Whether `token` is at this place, and ends where a word does.
+/// Whether `token` is at this place, ends where a word does, and is not the beginning of the name of another agent.
 fn is_at(token: &Token, bytes: &[u8], at: usize) -> bool {
     let end = at + token.text.len();
-    bytes.get(at..end) == Some(&token.text) && !bytes.get(end).is_some_and(u8::is_ascii_alphanumeric)
+    let goes_on = |after: &u8| after.is_ascii_alphanumeric() || (*after == b'-' && is_other_agent(&bytes[end..]));
+    bytes.get(at..end) == Some(&token.text) && !bytes.get(end).is_some_and(goes_on)
+}
+
+/// Operators name one agent after the other: `Some-User` is not `Some`, and says more about itself.
+fn is_other_agent(rest: &[u8]) -> bool {
+    [&b"-user"[..], b"-searchbot", b"-cli", b"-code"]
+        .iter()
+        .any(|end| rest.strip_prefix(*end).is_some_and(|after| !after.first().is_some_and(u8::is_ascii_alphanumeric)))
 }
 
 fn names_a_crawler(token: &[u8]) -> bool {

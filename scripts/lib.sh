@@ -12,9 +12,12 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/copydesk-XXXXXX")
 chmod 711 "$work"
 mkdir "$work/tmp"
 export TMPDIR="$work/tmp"
+# A script that starts a server says here how it is stopped. Not in a trap of its own: that would lose the status.
+stop_server() { :; }
 cleanup() {
   local status=$?
   trap - EXIT INT TERM
+  stop_server
   stop_postgres
   rm -rf "$work"
   exit "$status"

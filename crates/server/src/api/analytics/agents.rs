@@ -109,7 +109,7 @@ impl From<AgentViews> for AgentRow {
         ("dateFrom" = Option<String>, Query, description = "As for page views."),
         ("dateTo" = Option<String>, Query, description = "As for page views."),
         ("limit" = Option<u16>, Query, minimum = 1, maximum = 250, description = "Machines in the answer; 50 if not given."),
-        ("offset" = Option<u64>, Query, minimum = 0, description = "Machines to skip; 0 if not given."),
+        ("offset" = Option<usize>, Query, minimum = 0, description = "Machines to skip; 0 if not given."),
         ("pages" = Option<u16>, Query, minimum = 0, maximum = 100, description = "Pages to list of each; 10 if not given."),
     ),
     responses(

@@ -64,7 +64,7 @@ impl From<PageViews> for PageRow {
         ("dateFrom" = Option<String>, Query, description = "From this date or instant on. A date is its midnight in the project's time zone; an instant is rounded down to the quarter hour. Without it: from the beginning."),
         ("dateTo" = Option<String>, Query, description = "Before this date or instant. Without it: no limit."),
         ("limit" = Option<u16>, Query, minimum = 1, maximum = 250, description = "Pages in the answer; 50 if not given."),
-        ("offset" = Option<u64>, Query, minimum = 0, description = "Pages to skip; 0 if not given."),
+        ("offset" = Option<usize>, Query, minimum = 0, description = "Pages to skip; 0 if not given."),
     ),
     responses(
         (status = 200, description = "The views.",

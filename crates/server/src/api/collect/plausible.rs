@@ -34,7 +34,7 @@ pub(crate) struct Event {
     #[schema(example = "https://docs.example.com/guides/install", pattern = "^https?://")]
     u: String,
     /// The project: one of its domains, or its id; several with commas between them. The host of the page, if not given.
-    #[schema(example = "docs.example.com", required = false, nullable = false)]
+    #[schema(example = "docs.example.com", required = false)]
     d: Option<String>,
 }
 

@@ -10,6 +10,7 @@ use copydesk_server::{App, Limits, Metrics, Served, Settings, api, keep_up, serv
 use copydesk_store::{QueueTerms, Store};
 use copydesk_views::store::Shared;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::Config;
 use crate::failure::Failure;
@@ -18,6 +19,8 @@ use crate::{engines, logging, store, views};
 /// `copydesk serve`
 pub(crate) async fn serve(config: Config) -> Result<ExitCode, Failure> {
     logging::start(&config);
+    // Before anybody can know that it runs: whoever ends it then must end it in order.
+    let stop = stop_signal();
     let server = Server::start(&config, migrated(&config).await?).await?;
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
@@ -26,7 +29,7 @@ pub(crate) async fn serve(config: Config) -> Result<ExitCode, Failure> {
         workers = config.runner.workers,
         "listening"
     );
-    stop_signal().await;
+    stop.await;
     tracing::info!("stopping: finishing what runs");
     match server.stop().await {
         Served::Finished => tracing::info!("stopped"),
@@ -38,11 +41,12 @@ pub(crate) async fn serve(config: Config) -> Result<ExitCode, Failure> {
 /// `copydesk worker`
 pub(crate) async fn worker(config: Config) -> Result<ExitCode, Failure> {
     logging::start(&config);
+    let stop = stop_signal();
     let app = App::new(migrated(&config).await?, settings(&config), Metrics::new());
     let workshop = engines::workshop(&config, config.public_url())?;
     let runner = tokio::spawn(runner(&app, &config, workshop)?.run(config.runner.workers as usize));
     tracing::info!(version = env!("CARGO_PKG_VERSION"), workers = config.runner.workers, "working");
-    stop_signal().await;
+    stop.await;
     tracing::info!("stopping: finishing what runs");
     app.stop();
     finished(runner, config.limits.shutdown_time).await;
@@ -137,23 +141,40 @@ pub(crate) fn settings(config: &Config) -> Settings {
     }
 }
 
-/// Waits for Ctrl-C or SIGTERM. A second one ends the process at once.
-pub(crate) async fn stop_signal() {
-    next_signal().await;
-    tokio::spawn(async {
-        next_signal().await;
-        std::process::exit(130);
-    });
+/// Waits for Ctrl-C or SIGTERM, from this call on and not only from when it is first awaited. A second one ends the
+/// process at once.
+pub(crate) fn stop_signal() -> impl Future<Output = ()> {
+    let mut signals = Signals::listen();
+    async move {
+        signals.next().await;
+        tokio::spawn(async move {
+            signals.next().await;
+            std::process::exit(130);
+        });
+    }
 }
 
-async fn next_signal() {
-    #[cfg(unix)]
-    if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = tokio::signal::ctrl_c() => {}
-        }
-        return;
+/// Ctrl-C and SIGTERM.
+struct Signals([Option<Signal>; 2]);
+
+impl Signals {
+    fn listen() -> Self {
+        // Where one cannot be listened to, it does what it always does.
+        Self([SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok()))
     }
-    let _ = tokio::signal::ctrl_c().await;
+
+    async fn next(&mut self) {
+        let [interrupt, terminate] = &mut self.0;
+        tokio::select! {
+            () = received(interrupt) => {}
+            () = received(terminate) => {}
+        }
+    }
+}
+
+async fn received(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
 }

@@ -75,12 +75,12 @@ impl Problem {
         self
     }
 
-    /// What to say in the log, and nowhere else.
     pub(crate) fn with_headers(mut self, headers: &HeaderMap) -> Self {
         self.0.headers.extend(headers.clone());
         self
     }
 
+    /// What to say in the log, and nowhere else.
     pub(crate) fn with_cause(mut self, cause: impl Into<String>) -> Self {
         self.0.cause = Some(cause.into());
         self

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use copydesk_domain::{Source, Sources};
 
-pub use embedded::{Embedded, OpenError, Options, folder_bytes};
+pub use embedded::{Embedded, OpenError, Options};
 pub use ranking::Ranking;
 pub use shared::Shared;
 

@@ -140,7 +140,7 @@ fn rewrite(shared: &Shared, project: &Project, old: &[SegmentEntry], changes: &C
         put_in_place(shared, &new, &file).map_err(|error| unavailable(&error))?;
     }
     let entry = info.map(|info| SegmentEntry::new(number, &info));
-    replace(shared, project, old, entry, removals, !changes.is_empty()).map_err(|error| unavailable(&error))
+    replace(shared, project, old, entry, removals).map_err(|error| unavailable(&error))
 }
 
 fn replace(
@@ -149,7 +149,6 @@ fn replace(
     old: &[SegmentEntry],
     new: Option<SegmentEntry>,
     removals: u64,
-    changed: bool,
 ) -> io::Result<()> {
     let work = project.work();
     let current = Arc::clone(&project.state().manifest);
@@ -166,9 +165,6 @@ fn replace(
     let new = project.opened(manifest);
     let mut state = project.state_mut();
     let replaced = state.take_over(new);
-    if changed {
-        state.changed();
-    }
     drop(state);
     drop(work);
     drop(replaced);

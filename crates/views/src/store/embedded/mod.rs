@@ -30,7 +30,7 @@ mod view_store;
 mod wal;
 mod writer;
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -203,11 +203,6 @@ impl Embedded {
         }
     }
 
-    /// A number that changes whenever answers about the project may.
-    pub fn version(&self, project: &str) -> Result<u64, ViewsError> {
-        Ok(self.shared.project(project)?.map_or(0, |project| project.state().version))
-    }
-
     /// Copies the store, as it is now, to a folder that is empty or not there; it can be opened as a store. Appends and
     /// questions go on meanwhile.
     pub fn backup_now(&self, target: &Path) -> Result<(), ViewsError> {
@@ -232,15 +227,6 @@ impl Embedded {
         });
         let end = end.ok_or_else(|| ViewsError::Unavailable("the view store is closing".into()))?;
         backup::log(shared, end, target).map_err(refused)
-    }
-
-    /// Adds the views of a segment that [`super::bulk::Builder`] made to a project. The file is moved.
-    pub fn adopt(&self, project: &str, segment: &Path) -> Result<(), ViewsError> {
-        let _busy = self.shared.busy.read().unwrap_or_else(PoisonError::into_inner);
-        if self.shared.is_closing() {
-            return Err(ViewsError::Unavailable("the view store is closing".into()));
-        }
-        changes::adopt(&self.shared, &self.shared.project_or_new(project)?, segment)
     }
 
     /// Writes all views that are in memory to segments and merges what should be merged, now.
@@ -340,15 +326,4 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
             std::task::Poll::Pending => thread::park(),
         }
     }
-}
-
-/// The bytes of a folder and of all in it.
-pub fn folder_bytes(folder: &Path) -> io::Result<u64> {
-    let mut bytes = 0;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        bytes += if kind.is_dir() { folder_bytes(&entry.path())? } else { entry.metadata()?.len() };
-    }
-    Ok(bytes)
 }

@@ -12,9 +12,6 @@ use super::table::Table;
 use crate::Bucket;
 use crate::store::segment::SegmentError;
 
-/// Counts changes of answers, of all projects together: a number is never used twice.
-static VERSION: AtomicU64 = AtomicU64::new(1);
-
 /// How often the writer gives way before it goes on.
 const GIVEN_WAY: usize = 100;
 
@@ -49,7 +46,6 @@ pub(super) struct State {
     /// Tables that are being written to disk, oldest first.
     pub(super) frozen: Vec<Arc<Table>>,
     pub(super) table: Table,
-    pub(super) version: u64,
     /// How often the project was removed since it is in memory.
     pub(super) removals: u64,
 }
@@ -99,10 +95,9 @@ impl Project {
             ids: None,
             frozen: Vec::new(),
             table: Table::default(),
-            version: 0,
             removals: 0,
         };
-        let project = Self {
+        Self {
             id,
             folder,
             state: RwLock::new(state),
@@ -112,9 +107,7 @@ impl Project {
             opening: Mutex::default(),
             used: AtomicU64::new(0),
             unmergeable: AtomicBool::new(false),
-        };
-        project.state_mut().changed();
-        project
+        }
     }
 
     pub(super) fn state(&self) -> RwLockReadGuard<'_, State> {
@@ -257,11 +250,6 @@ impl State {
             files: std::mem::replace(&mut self.files, new.files),
             ids: std::mem::replace(&mut self.ids, new.ids),
         }
-    }
-
-    /// Answers may be others from now on.
-    pub(super) fn changed(&mut self) {
-        self.version = VERSION.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The tables, those that are being written first.

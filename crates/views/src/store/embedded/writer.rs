@@ -224,7 +224,6 @@ fn apply(shared: &Shared, it: &Judged) {
     let mut state = it.project.state_mut();
     let before = state.table.bytes();
     state.table.apply(number, &it.append.entry);
-    state.changed();
     let (after, cells) = (state.table.bytes(), state.table.cell_count());
     // Before anybody can flush the table and count it off again: what is counted on after that stays for ever, and holds
     // up all appends once it has added up.

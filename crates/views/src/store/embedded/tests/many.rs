@@ -114,24 +114,3 @@ async fn what_is_acknowledged_is_seen_at_once_whatever_else_goes_on() {
     assert!(store.append(batch("p0", vec![])).await.is_err());
     assert_eq!(total(&open(folder.path()), 0), 8 * 150 * 2);
 }
-
-#[test]
-fn a_version_changes_with_the_answers() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path());
-    assert_eq!(store.version("p0").unwrap(), 0);
-    let mut versions = vec![0];
-    let mut next = |what: &str| {
-        let version = store.version("p0").unwrap();
-        assert!(!versions.contains(&version), "{what}");
-        versions.push(version);
-    };
-    store.append_now(batch("p0", vec![view(1, "/a", 0, None), view(9, "/a", 2, None)])).unwrap();
-    next("append");
-    block_on(store.retain("p0", Bucket(5))).unwrap();
-    next("retain");
-    block_on(store.relabel("p0", steps::change(2, crate::Class::OtherBot))).unwrap();
-    next("relabel");
-    block_on(store.remove("p0")).unwrap();
-    next("remove");
-}

@@ -9,9 +9,11 @@ mod agents;
 mod keys;
 mod load;
 mod naming;
+mod parts;
 mod ranges;
 mod reduce;
 mod signature;
+mod signs;
 #[cfg(test)]
 mod tests;
 mod tokens;

@@ -203,16 +203,27 @@ impl Kept {
         let start = self.text.len();
         let mut begin = 0;
         while begin < segment.text.len() {
-            let (mut end, mut kinds) = (begin, 0);
+            let (mut end, mut kinds, mut joint) = (begin, 0, None);
             while let Some(kind) =
                 segment.text.as_bytes().get(end).map(|byte| kind(*byte)).filter(|kind| kind & GAP == 0)
             {
+                if kind & JOINT != 0 && kinds & JOINT == 0 {
+                    joint = Some(end);
+                }
                 kinds |= kind;
                 end += 1;
             }
             // Numbers and versions say nothing.
             if kinds & (LETTER | CONTACT) != 0 {
-                self.word(&segment.text[begin..end], kinds, segment.place, start);
+                let raw = &segment.text[begin..end];
+                let parts = match joint {
+                    None => (raw, ""),
+                    Some(at) if segment.text.as_bytes()[at] != b':' => {
+                        (&segment.text[begin..at], &segment.text[at + 1..end])
+                    }
+                    Some(_) => split_version(raw),
+                };
+                self.word(raw, parts, kinds, segment.place, start);
             }
             begin = end + 1;
         }
@@ -221,9 +232,8 @@ impl Kept {
         }
     }
 
-    /// Keeps what is to be kept of a word.
-    fn word(&mut self, raw: &str, kinds: u8, place: Place, start: usize) {
-        let (name, detail) = if kinds & JOINT == 0 { (raw, "") } else { split_version(raw) };
+    /// Keeps what is to be kept of a word, of which the name and the version are told apart.
+    fn word(&mut self, raw: &str, (name, detail): (&str, &str), kinds: u8, place: Place, start: usize) {
         if self.says(name, place) {
             return;
         }

@@ -61,7 +61,7 @@ pub(crate) fn run(flags: &ClassifyFlags, config: &Config) -> Result<ExitCode, Fa
 }
 
 fn one(classifier: &Classifier, probe: &Probe<'_>, as_json: bool) -> Result<ExitCode, Failure> {
-    let verdict = classifier.verdict(&classifier.facts(probe));
+    let (_, verdict) = classifier.judge(probe);
     let agent = verdict.agent.as_deref().and_then(|name| classifier.agent(name));
     if as_json {
         let mut value = brief(&verdict);
@@ -133,7 +133,7 @@ fn lines(classifier: &Classifier, probe: &Probe<'_>) -> Result<ExitCode, Failure
 fn answer(classifier: &Classifier, probe: &Probe<'_>, line: &[u8]) -> Result<Vec<u8>, Failure> {
     let user_agent = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(line));
     let user_agent = user_agent.strip_suffix('\r').unwrap_or(&user_agent);
-    let verdict = classifier.verdict(&classifier.facts(&Probe { user_agent, ..probe.clone() }));
+    let (_, verdict) = classifier.judge(&Probe { user_agent, ..probe.clone() });
     let mut answer = serde_json::to_vec(&Line::from(&verdict)).map_err(|error| Failure::error(error.to_string()))?;
     answer.push(b'\n');
     Ok(answer)

@@ -260,7 +260,7 @@ impl Judge {
             return Arc::clone(known);
         }
         self.make_room(4 * facts.user_agent.len());
-        let verdict = self.classifier.verdict(&facts);
+        let verdict = self.classifier.verdict_on_reduced(&facts);
         let client = Arc::new(Client { facts: facts.clone(), verdict });
         self.clients.insert(facts, Arc::clone(&client));
         client

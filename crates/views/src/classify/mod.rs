@@ -9,9 +9,11 @@ mod agents;
 mod keys;
 mod load;
 mod naming;
+mod parts;
 mod ranges;
 mod reduce;
 mod signature;
+mod signs;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -101,16 +103,31 @@ impl Classifier {
         Facts { user_agent, markdown, network, signed_by, channel: probe.channel }
     }
 
+    /// What is kept of a request, and who made it.
+    pub fn judge(&self, probe: &Probe<'_>) -> (Facts, Verdict) {
+        let facts = self.facts(probe);
+        let verdict = self.verdict_on_reduced(&facts);
+        (facts, verdict)
+    }
+
     /// Who asked, by what was kept. Depends on nothing but the facts and the lists, so that history can be judged again.
+    /// What was reduced stays as it is; what was not (an older or a foreign store) is judged the same way.
     pub fn verdict(&self, facts: &Facts) -> Verdict {
+        self.verdict_by(facts, &reduce::reduced(&facts.user_agent))
+    }
+
+    /// The same for facts that [`Self::facts`] has just given.
+    pub(crate) fn verdict_on_reduced(&self, facts: &Facts) -> Verdict {
+        self.verdict_by(facts, &facts.user_agent)
+    }
+
+    fn verdict_by(&self, facts: &Facts, user_agent: &str) -> Verdict {
         // Most requests: nothing speaks against a browser.
         let is_plain = facts.network == Network::Unknown && !facts.markdown && facts.signed_by.is_none();
-        if is_plain && reduce::is_plain_browser(&facts.user_agent) {
+        if is_plain && reduce::is_plain_browser(user_agent) {
             return plain(Class::Human, Evidence::Browser, "browser");
         }
-        // What was reduced stays as it is; what was not (an older or a foreign store) is judged the same way.
-        let user_agent = reduce::reduced(&facts.user_agent);
-        let agent = self.named(&user_agent);
+        let agent = self.named(user_agent);
         if let Some(signer) = &facts.signed_by {
             return self.signed(signer, agent);
         }
@@ -121,7 +138,7 @@ impl Classifier {
             let evidence = if agent.class == Class::Human { Evidence::Browser } else { Evidence::Token };
             return known(agent, evidence, rule("token", &agent.name));
         }
-        let seen = naming::Seen::of(&user_agent);
+        let seen = naming::Seen::of(user_agent);
         if let Some(named) = seen.as_ai() {
             return self.by_name(named, Evidence::Token, "name");
         }

@@ -4,10 +4,7 @@
 //! search in `-SearchBot`, a crawler says bot, crawler or spider and where its operator can be reached. These rules know
 //! agents that came up after the list.
 
-use std::sync::LazyLock;
-
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-
+use super::signs::{self, SIGNS, Sign};
 use super::words::{self, Browser, Word};
 use crate::Class;
 
@@ -20,315 +17,6 @@ pub(super) struct Named<'a> {
     /// The rule: a stem or a shape.
     pub rule: &'static str,
 }
-
-/// What a stem is a sign of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Sign {
-    /// A company or a kind of model.
-    Ai,
-    /// Makes a collection of texts for models.
-    Trains,
-    /// Reads for a person.
-    Person,
-    /// Writes code.
-    Code,
-    /// A program that is driven by another.
-    Driven,
-    /// Goes through the web.
-    Crawls,
-    /// Only where there is no browser: too common a word.
-    Weak(Class),
-    /// Wherever it is said.
-    Strong(Class),
-    /// A library.
-    Library,
-}
-
-const SIGNS: &[(Sign, &[&str])] = &[
-    (
-        Sign::Ai,
-        &[
-            "gpt",
-            "llm",
-            "claude",
-            "anthropic",
-            "openai",
-            "perplexity",
-            "mistral",
-            "deepseek",
-            "gemini",
-            "copilot",
-            "cohere",
-            "qwen",
-            "kimi",
-            "moonshot",
-            "chatglm",
-            "zhipu",
-            "grok",
-            "huggingface",
-            "laion",
-            "llama",
-            "langchain",
-            "genai",
-            "chatbot",
-            "neural",
-            "intelligent",
-            "aibot",
-            "ai-bot",
-            "aicrawl",
-            "ai-crawl",
-            "aisearch",
-            "aiagent",
-            "ai-agent",
-            "agentic",
-            "4ai",
-            "forai",
-            "machinelearning",
-            "coding-agent",
-            "groq",
-            "replicate",
-            "runpod",
-            "midjourney",
-            "elevenlabs",
-            "stabilityai",
-            "ai21",
-            "cerebras",
-            "sambanova",
-            "minimax",
-            "baichuan",
-            "doubao",
-            "hunyuan",
-            "iflytek",
-            "ai_agent",
-            "deeplearn",
-            "erniebot",
-            "ernie-",
-            "tongyi",
-            "yuanbao",
-            "wrtn",
-            "genspark",
-            "phind",
-            "inflection",
-            "stepfun",
-            "bedrock",
-            "vertexai",
-            "notebooklm",
-            "babyagi",
-            "autogen",
-            "gemma",
-            "pixtral",
-            "codestral",
-            "nemotron",
-            "togetherai",
-            "openrouter",
-            "characterai",
-            "metaai",
-            "ai-user",
-            "aiuser",
-            "ai-search",
-            "ai-fetch",
-            "aifetch",
-            "ai-spider",
-            "aispider",
-            "ai-scrap",
-            "aiscrap",
-            "-agi",
-        ],
-    ),
-    (
-        Sign::Trains,
-        &[
-            "dataset",
-            "trainingdata",
-            "training-data",
-            "training_data",
-            "traindata",
-            "trainingbot",
-            "trainbot",
-            "pretrain",
-            "corpus",
-            "machine-learning",
-            "ml-crawl",
-            "ml-bot",
-        ],
-    ),
-    (
-        Sign::Person,
-        &[
-            "assist",
-            "deep-research",
-            "deepresearch",
-            "notebook",
-            "operator",
-            "browser-use",
-            "browseruse",
-            "chat",
-            "companion",
-        ],
-    ),
-    (Sign::Code, &["-code", "code-", "coder", "coding", "codex", "-cli", "cli-", "-ide", "-mcp", "mcp-", "devagent"]),
-    (
-        Sign::Driven,
-        &[
-            "headless",
-            "phantomjs",
-            "selenium",
-            "puppeteer",
-            "playwright",
-            "cypress",
-            "webdriver",
-            "slimer",
-            "splash",
-            "jsdom",
-        ],
-    ),
-    (
-        Sign::Crawls,
-        &[
-            "bot", "crawl", "spider", "spyder", "scrap", "slurp", "robot", "archiver", "harvest", "grabber", "fetcher",
-            "indexer", "dataset", "wanderer",
-        ],
-    ),
-    (
-        Sign::Weak(Class::OtherBot),
-        &[
-            "collector",
-            "extractor",
-            "trainer",
-            "training",
-            "copier",
-            "download",
-            "ripper",
-            "siphon",
-            "sucker",
-            "worm",
-            "leech",
-            "grab",
-            "parser",
-        ],
-    ),
-    (
-        Sign::Strong(Class::Preview),
-        &["preview", "unfurl", "linkexpan", "externalhit", "opengraph", "embedly", "snippet", "imageproxy"],
-    ),
-    (
-        Sign::Strong(Class::Monitor),
-        &[
-            "monitor",
-            "uptime",
-            "pingdom",
-            "lighthouse",
-            "pagespeed",
-            "gtmetrix",
-            "validator",
-            "scanner",
-            "synthetic",
-            "nuclei",
-            "sqlmap",
-            "nikto",
-            "zgrab",
-            "masscan",
-            "nmap",
-            "wpscan",
-            "vuln",
-            "securityscan",
-            "statuscake",
-            "loadtest",
-            "siteaudit",
-            "site-audit",
-            "linkcheck",
-            "link-check",
-            "watchdog",
-            "seobility",
-            "-seo",
-            "seo-",
-            "seobot",
-            "speedcurve",
-            "inspect",
-            "screaming",
-            "checker",
-            "watcher",
-            "securityheaders",
-        ],
-    ),
-    (
-        Sign::Weak(Class::Monitor),
-        &[
-            "check", "scan", "probe", "audit", "verif", "inspect", "health", "watch", "status", "ping", "secur",
-            "survey", "measure", "whatweb", "wapp", "analy", "test", "seo", "ssl", "sentinel", "observ", "metric",
-            "research", "internet", "expanse", "stress", "bench", "w3c", "valid",
-        ],
-    ),
-    (
-        Sign::Strong(Class::FeedReader),
-        &["feedfetch", "feedread", "feedpars", "rssread", "rss-read", "podcast", "rssbot"],
-    ),
-    (
-        Sign::Weak(Class::FeedReader),
-        &["feed", "rss", "atom", "podcatch", "news", "aggregat", "subscriber", "reader", "castro", "overcast"],
-    ),
-    (Sign::Weak(Class::Preview), &["embed", "thumb", "screenshot", "card", "linkmeta", "iframely", "expander"]),
-    (Sign::Weak(Class::SearchEngine), &["search", "index", "seek", "find", "discover"]),
-    (
-        Sign::Library,
-        &[
-            "http-client",
-            "httpclient",
-            "http_client",
-            "-http",
-            "http-",
-            "http_",
-            "_http",
-            "urllib",
-            "requests",
-            "request",
-            "httplib",
-            "libwww",
-            "okhttp",
-            "curl",
-            "wget",
-            "fetch",
-            "axios",
-            "sdk",
-            "python",
-            "perl",
-            "ruby",
-            "java",
-            "golang",
-            "go-",
-            "node",
-            "deno",
-            "php",
-            "dart",
-            "rust",
-            "dotnet",
-            "powershell",
-            "-client",
-            "client-",
-            "http",
-            "api",
-            "lib",
-        ],
-    ),
-];
-
-struct Signs {
-    automaton: AhoCorasick,
-    /// By pattern: the place in [`SIGNS`], and the stem.
-    of: Vec<(usize, &'static str)>,
-}
-
-static STEMS: LazyLock<Signs> = LazyLock::new(|| {
-    let of: Vec<(usize, &'static str)> =
-        SIGNS.iter().enumerate().flat_map(|(sign, (_, stems))| stems.iter().map(move |stem| (sign, *stem))).collect();
-    let automaton = AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .match_kind(MatchKind::Standard)
-        .kind(Some(AhoCorasickKind::DFA))
-        .build(of.iter().map(|(_, stem)| *stem))
-        .expect("some hundred short words make no automaton that is too large");
-    Signs { automaton, of }
-});
 
 /// A reduced user agent, looked at word by word.
 #[derive(Debug, Default)]
@@ -416,21 +104,20 @@ impl<'a> Seen<'a> {
     /// Looks for all stems in one pass.
     fn stems(&mut self, reduced: &'a str) {
         let bytes = reduced.as_bytes();
-        for found in STEMS.automaton.find_overlapping_iter(reduced) {
-            let Some(&(sign, stem)) = STEMS.of.get(found.pattern().as_usize()) else { continue };
+        for signs::Found { sign, stem, start, end } in signs::stems(reduced) {
             if self.signs[sign].is_some() {
                 continue;
             }
             // Who does research does not index.
-            let before = bytes[..found.start()].last_chunk();
+            let before = bytes[..start].last_chunk();
             let is_research = stem == "search" && before.is_some_and(|re: &[u8; 2]| re.eq_ignore_ascii_case(b"re"));
             if is_research {
                 continue;
             }
-            let begin = bytes[..found.start()].iter().rposition(|byte| *byte == b' ').map_or(0, |at| at + 1);
-            let end = bytes[found.end()..].iter().position(|byte| matches!(byte, b' ' | b';'));
-            let word = &reduced[begin..end.map_or(reduced.len(), |end| found.end() + end)];
-            if word.starts_with('+') || words::is_cubot(word) || words::word(word).is_some() {
+            let begin = bytes[..start].iter().rposition(|byte| *byte == b' ').map_or(0, |at| at + 1);
+            let rest = bytes[end..].iter().position(|byte| matches!(byte, b' ' | b';'));
+            let word = &reduced[begin..rest.map_or(reduced.len(), |rest| end + rest)];
+            if word.starts_with('+') || signs::is_cubot(word) || words::word(word).is_some() {
                 continue;
             }
             self.signs[sign] = Some((word, stem));

@@ -42,6 +42,11 @@ fn lowered(text: &[u8]) -> [u8; MAX_REDUCED + 8] {
     lower
 }
 
+/// Whether a byte can be in the middle of a word. In small letters.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit()
+}
+
 fn head(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |first| u64::from_le_bytes(*first))
 }
@@ -72,23 +77,25 @@ impl Tokens {
         let bytes = &lower[..user_agent.len().min(MAX_REDUCED)];
         let mut best: Option<&Token> = None;
         let mut before = b' ';
-        for (at, pair) in bytes.windows(2).enumerate() {
-            if !before.is_ascii_alphanumeric() {
-                let here = head(&lower, at);
-                let place = place(pair[0], pair[1]);
-                for index in self.starts[place]..self.starts[place + 1] {
-                    let (head, mask) = self.heads[index];
-                    if here & mask == head {
-                        let token = &self.tokens[index];
-                        let joined = matches!(before, b'-' | b'_') && !token.joins;
-                        let better = best.is_none_or(|best| token.rank < best.rank);
-                        if better && !joined && is_at(token, bytes, at) && !is_host(bytes, at) {
-                            best = Some(token);
-                        }
+        for (at, &first) in bytes.iter().enumerate() {
+            let begins = !is_plain(before);
+            let previous = std::mem::replace(&mut before, first);
+            if !begins || !is_plain(first) {
+                continue;
+            }
+            let here = head(&lower, at);
+            let place = place(first, lower[at + 1]);
+            for index in self.starts[place]..self.starts[place + 1] {
+                let (head, mask) = self.heads[index];
+                if here & mask == head {
+                    let token = &self.tokens[index];
+                    let joined = matches!(previous, b'-' | b'_') && !token.joins;
+                    let better = best.is_none_or(|best| token.rank < best.rank);
+                    if better && !joined && is_at(token, bytes, at) && !is_host(bytes, at) {
+                        best = Some(token);
                     }
                 }
             }
-            before = pair[0];
         }
         best.map(|token| token.agent)
     }

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
+use super::item::{Item, Mistake, fields, plain_host};
 use super::text::{Lossy, Moment, Status, Text, address};
-use super::told::{Item, Mistake, Told, fields, plain_host};
+use crate::Request;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -59,16 +60,16 @@ pub fn cloudflare_line(item: &[u8]) -> Item<'_> {
     let Some(status) = line.edge_response_status else {
         return Item::Wrong(Mistake::event("the line has no EdgeResponseStatus"));
     };
-    Item::Request(Told {
+    Item::Request(Request {
         target: target.0,
         host: line.client_request_host.map(|host| plain_host(&host.0)),
         at: at.0,
         user_agent: line.client_request_user_agent.unwrap_or_default().0,
         method: line.client_request_method.map(|it| it.0),
         status: Some(status.0),
-        accept: None,
         ip: address(line.client_ip.as_ref()),
         id: line.ray_id.filter(|id| !id.0.is_empty()).map(|id| Cow::Owned(format!("cloudflare:{}", id.0))),
+        ..Request::default()
     })
 }
 

@@ -1,11 +1,13 @@
 //! Events that servers send.
 
+use std::borrow::Cow;
+
 use copydesk_domain::Timestamp;
 use serde::Deserialize;
 
+use super::item::{Item, Mistake, fields};
 use super::text::{Address, Lossy, Moment, Text};
-use super::told::{Item, Mistake, Told, fields};
-use crate::page;
+use crate::{Request, page};
 
 /// An event of `POST /v1/analytics/{projectId}/events`. A field that is not known is refused: it is a misspelt one, and
 /// without a word about it the views would be counted for the wrong kind of reader.
@@ -41,12 +43,12 @@ pub fn server_event(item: &[u8], now: Timestamp) -> Item<'_> {
     }
 }
 
-fn read(item: &[u8], now: Timestamp) -> Result<Told<'_>, Mistake> {
+fn read(item: &[u8], now: Timestamp) -> Result<Request<'_>, Mistake> {
     let event: Event<'_> = fields(item, "an event")?;
     let host = event.url.as_ref().and_then(|url| page::host(&url.0));
     let target = event.path.or(event.url).ok_or_else(|| Mistake::event("an event needs a path or a url"))?;
-    Ok(Told {
-        host: host.or_else(|| page::host(&target.0)),
+    Ok(Request {
+        host: host.or_else(|| page::host(&target.0)).map(Cow::Owned),
         target: target.0,
         at: event.timestamp.map_or_else(|| now.as_millis().div_euclid(1000), |moment| moment.0),
         user_agent: event.user_agent.unwrap_or_default().0,
@@ -55,6 +57,7 @@ fn read(item: &[u8], now: Timestamp) -> Result<Told<'_>, Mistake> {
         accept: event.accept.map(|it| it.0),
         ip: event.ip.map(|it| it.0),
         id: event.id.map(|it| it.0),
+        prefetch: false,
     })
 }
 
@@ -64,7 +67,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_773_576_000_500);
 
-    fn read(json: &str) -> Told<'_> {
+    fn read(json: &str) -> Request<'_> {
         match server_event(json.as_bytes(), NOW) {
             Item::Request(told) => told,
             other => panic!("{json}: {other:?}"),

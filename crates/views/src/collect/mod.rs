@@ -6,19 +6,19 @@
 
 pub mod cloudflare;
 mod event;
+mod item;
 mod items;
 mod netlify;
 mod packed;
 pub mod plausible;
 mod text;
-mod told;
 mod vercel;
 
 pub use event::server_event;
+pub use item::{Item, Mistake};
 pub use items::{BodyError, Form, items};
 pub use netlify::netlify_line;
 pub use packed::{Packing, UnpackError, unpack};
-pub use told::{Item, Mistake, Told};
 pub use vercel::vercel_line;
 
 #[cfg(test)]

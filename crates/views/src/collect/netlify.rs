@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
+use super::item::{Item, Mistake, fields};
 use super::text::{Lossy, Moment, Status, Text, address};
-use super::told::{Item, Mistake, Told, fields};
-use crate::page;
+use crate::{Request, page};
 
 #[derive(Deserialize)]
 struct Line<'a> {
@@ -38,16 +38,16 @@ pub fn netlify_line(item: &[u8]) -> Item<'_> {
     }
     let (Some(url), Some(status)) = (line.url, line.status_code) else { return Item::Other };
     let Some(at) = line.timestamp else { return Item::Wrong(Mistake::event("the line has no timestamp")) };
-    Item::Request(Told {
-        host: page::host(&url.0),
+    Item::Request(Request {
+        host: page::host(&url.0).map(Cow::Owned),
         target: url.0,
         at: at.0,
         user_agent: line.user_agent.unwrap_or_default().0,
         method: line.method.map(|it| it.0),
         status: Some(status.0),
-        accept: None,
         ip: address(line.client_ip.as_ref()),
         id: line.request_id.filter(|id| !id.0.is_empty()).map(|id| Cow::Owned(format!("netlify:{}", id.0))),
+        ..Request::default()
     })
 }
 

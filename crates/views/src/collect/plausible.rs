@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
+use super::item::Mistake;
 use super::text::Text;
-use super::told::Mistake;
 use crate::page;
 
 /// Sites that one event may name at most.

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
+use super::item::{Item, Mistake, fields, plain_host};
 use super::text::{Lossy, Moment, Status, Text, address};
-use super::told::{Item, Mistake, Told, fields, plain_host};
+use crate::Request;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -54,7 +55,7 @@ pub fn vercel_line(item: &[u8]) -> Item<'_> {
         return Item::Wrong(Mistake::event("the line has no timestamp"));
     };
     let id = line.request_id.or(proxy.vercel_id).or(line.id).filter(|id| !id.0.is_empty());
-    Item::Request(Told {
+    Item::Request(Request {
         target: target.0,
         host: proxy.host.map(|host| plain_host(&host.0)),
         at: at.0,
@@ -62,9 +63,9 @@ pub fn vercel_line(item: &[u8]) -> Item<'_> {
         method: proxy.method.map(|it| it.0),
         // Without a status the answer is still to come, so another line will tell.
         status: Some(proxy.status_code.map_or(0, |it| it.0)),
-        accept: None,
         ip: address(proxy.client_ip.as_ref()),
         id: id.map(|id| Cow::Owned(format!("vercel:{}", id.0))),
+        ..Request::default()
     })
 }
 

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use memchr::memchr_iter;
 
-use super::entry::{Entry, Line};
+use super::line::Line;
 use super::text;
 use super::time;
+use crate::Request;
 
 /// The columns in which the fields stand.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,10 +48,10 @@ impl Columns {
         self.entry(line).map_or(Line::Unparsable, Line::Request)
     }
 
-    fn entry<'a>(&self, line: &'a [u8]) -> Option<Entry<'a>> {
+    fn entry<'a>(&self, line: &'a [u8]) -> Option<Request<'a>> {
         let (mut date, mut time, mut stamp) = (None, None, None);
         let (mut named, mut path) = (None, None);
-        let mut entry = Entry::default();
+        let mut entry = Request::default();
         let mut start = 0;
         let ends = memchr_iter(b'\t', line).chain([line.len()]);
         let mut columns = self.0.iter();

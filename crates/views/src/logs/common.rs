@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
-use super::entry::{Entry, Line};
+use super::line::Line;
 use super::text;
 use super::time;
+use crate::Request;
 
 /// What a line of this family has beside what all have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub(super) fn parse(line: &[u8], shape: Shape) -> Line<'_> {
     entry(line, shape).map_or(Line::Unparsable, Line::Request)
 }
 
-fn entry(line: &[u8], shape: Shape) -> Option<Entry<'_>> {
+fn entry(line: &[u8], shape: Shape) -> Option<Request<'_>> {
     let (host, rest) =
         if shape.vhost { split(line, b' ').map(|(host, rest)| (Some(host), rest))? } else { (None, line) };
     let (ip, rest) = split(rest, b' ')?;
@@ -37,12 +38,12 @@ fn entry(line: &[u8], shape: Shape) -> Option<Entry<'_>> {
     let (request, rest) = (&rest[..end], rest[end + 1..].strip_prefix(b" ")?);
     let (status, rest) = rest.split_at_checked(3)?;
     let rest = rest.strip_prefix(b" ")?;
-    let mut entry = Entry {
+    let mut entry = Request {
         at: time::common(at)?,
         status: Some(text::status(status)?),
         ip: text::address(ip),
         host: host.map(|host| text::lossy(Cow::Borrowed(host))),
-        ..Entry::default()
+        ..Request::default()
     };
     entry.asked_for(request);
     let rest = behind_size(rest)?;
@@ -76,7 +77,7 @@ fn behind_size(rest: &[u8]) -> Option<&[u8]> {
     (digits > 0).then(|| &rest[digits..])
 }
 
-impl<'a> Entry<'a> {
+impl<'a> Request<'a> {
     /// Takes method and target from `GET /path HTTP/1.1`, as it stands in the log. What is no request (a greeting in
     /// another protocol, an idle connection) leaves the target empty.
     pub(super) fn asked_for(&mut self, raw: &'a [u8]) {
@@ -103,7 +104,7 @@ mod tests {
 
     const COMBINED: Shape = Shape { vhost: false, agent: true };
 
-    fn request(line: &str, shape: Shape) -> Entry<'_> {
+    fn request(line: &str, shape: Shape) -> Request<'_> {
         match parse(line.as_bytes(), shape) {
             Line::Request(entry) => entry,
             other => panic!("{line}: {other:?}"),

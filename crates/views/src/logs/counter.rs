@@ -5,15 +5,15 @@ use std::sync::Arc;
 use copydesk_domain::Timestamp;
 
 use super::blocks::MAX_LINE;
-use super::entry::{Entry, Line};
 use super::format::Parser;
+use super::line::Line;
 use super::report::Sample;
 use super::tally::{Place, Tally};
 use super::text;
 use crate::classify::Classifier;
 use crate::hash::FastMap;
 use crate::intake::{Judge, Left, Outcome};
-use crate::{Bucket, View, page};
+use crate::{Bucket, Request, View, page};
 
 /// What holds for all lines of a log.
 #[derive(Debug, Clone, Default)]
@@ -82,7 +82,7 @@ impl Counter {
         }
     }
 
-    fn request(&mut self, entry: &Entry<'_>, terms: &Terms, now: Timestamp, counted: &mut Counted) {
+    fn request(&mut self, entry: &Request<'_>, terms: &Terms, now: Timestamp, counted: &mut Counted) {
         let tally = &mut counted.tally;
         if !terms.hosts.is_empty() && !terms.is_about(entry) {
             tally.other_hosts += 1;
@@ -121,7 +121,7 @@ impl Counter {
 }
 
 impl Terms {
-    fn is_about(&self, entry: &Entry<'_>) -> bool {
+    fn is_about(&self, entry: &Request<'_>) -> bool {
         let named = page::host(&entry.target);
         let host = named.as_deref().or(entry.host.as_deref()).map(text::host);
         host.is_some_and(|host| self.hosts.iter().any(|wanted| wanted.eq_ignore_ascii_case(host)))

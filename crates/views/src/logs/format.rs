@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::cloudfront::Columns;
 use super::common::{self, Shape};
-use super::entry::Line;
 use super::json;
+use super::line::Line;
 use super::template::{Template, TemplateError};
 
 /// How the lines of a log are written.

@@ -5,9 +5,10 @@ use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::entry::{Entry, Line};
+use super::line::Line;
 use super::text;
 use super::time;
+use crate::Request;
 
 /// Reads a line.
 pub(super) fn parse(line: &[u8]) -> Line<'_> {
@@ -19,7 +20,7 @@ pub(super) fn parse(line: &[u8]) -> Line<'_> {
         // nginx writes the bytes of a request as they came.
         Err(_) => {
             let line = String::from_utf8_lossy(line);
-            read(&line).map(Entry::into_owned)
+            read(&line).map(Request::into_owned)
         }
     };
     entry.map_or(Line::Unparsable, Line::Request)
@@ -36,14 +37,14 @@ pub(super) fn is_fastly(line: &[u8]) -> bool {
     has("\"request_user_agent\"") && (has("\"response_status\"") || has("\"time_start\""))
 }
 
-fn read(line: &str) -> Option<Entry<'_>> {
+fn read(line: &str) -> Option<Request<'_>> {
     serde_json::from_str::<Fields<'_>>(line).ok()?.entry()
 }
 
 /// The fields of a line, or of an object in it.
 #[derive(Default)]
 struct Fields<'a> {
-    entry: Entry<'a>,
+    entry: Request<'a>,
     url: Option<Cow<'a, str>>,
     path: Option<Cow<'a, str>>,
     uri: Option<Cow<'a, str>>,
@@ -194,7 +195,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn entry(self) -> Option<Entry<'a>> {
+    fn entry(self) -> Option<Request<'a>> {
         if self.bad {
             return None;
         }
@@ -352,31 +353,13 @@ impl<'de> Visitor<'de> for ValueSeed {
     }
 }
 
-impl Entry<'_> {
-    fn into_owned<'b>(self) -> Entry<'b> {
-        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
-        Entry {
-            target: owned(self.target),
-            at: self.at,
-            user_agent: owned(self.user_agent),
-            method: self.method.map(owned),
-            status: self.status,
-            accept: self.accept.map(owned),
-            ip: self.ip,
-            prefetch: self.prefetch,
-            id: self.id.map(owned),
-            host: self.host.map(owned),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const AT: i64 = 1_728_568_536;
 
-    fn request(line: &str) -> Entry<'_> {
+    fn request(line: &str) -> Request<'_> {
         match parse(line.as_bytes()) {
             Line::Request(entry) => entry,
             other => panic!("{line}: {other:?}"),

@@ -2,8 +2,8 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::entry::Line;
 use super::format::{Format, Parser};
+use super::line::Line;
 use super::open::{Source, open_file};
 
 /// What is read of a file to tell when it begins, in bytes.

@@ -2,9 +2,10 @@
 
 use memchr::memmem;
 
-use super::entry::{Entry, Line};
+use super::line::Line;
 use super::text;
 use super::time;
+use crate::Request;
 
 /// A format string that was understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,9 +130,9 @@ impl Template {
         self.entry(line).map_or(Line::Unparsable, Line::Request)
     }
 
-    fn entry<'a>(&self, line: &'a [u8]) -> Option<Entry<'a>> {
+    fn entry<'a>(&self, line: &'a [u8]) -> Option<Request<'a>> {
         let mut rest = line.strip_prefix(self.start.as_slice())?;
-        let mut entry = Entry::default();
+        let mut entry = Request::default();
         let mut at = None;
         for field in &self.fields {
             let end = field.end(rest)?;
@@ -163,7 +164,7 @@ impl Field {
 }
 
 /// Puts a field where it belongs; none if the line cannot be of this format.
-fn take<'a>(entry: &mut Entry<'a>, what: What, raw: &'a [u8]) -> Option<()> {
+fn take<'a>(entry: &mut Request<'a>, what: What, raw: &'a [u8]) -> Option<()> {
     let text = || text::given(raw).map(|raw| text::lossy(text::unescaped(raw)));
     match what {
         What::Request => entry.asked_for(raw),
@@ -303,7 +304,7 @@ fn directive(rest: &str) -> Result<(What, &str), TemplateError> {
 mod tests {
     use super::*;
 
-    fn read<'a>(template: &str, line: &'a str) -> Entry<'a> {
+    fn read<'a>(template: &str, line: &'a str) -> Request<'a> {
         match Template::new(template).expect("a good format").parse(line.as_bytes()) {
             Line::Request(entry) => entry,
             other => panic!("{template} on {line}: {other:?}"),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use copydesk_views::Hit;
-use copydesk_views::collect::{BodyError, Item, Told};
+use copydesk_views::collect::{BodyError, Item};
+use copydesk_views::{Hit, Request};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -47,7 +47,7 @@ pub(crate) struct RejectedEvent {
 #[derive(Default)]
 pub(super) struct Batch<'a> {
     items: usize,
-    requests: Vec<(usize, Told<'a>)>,
+    requests: Vec<(usize, Request<'a>)>,
     ignored: BTreeMap<&'static str, u64>,
     rejected: Vec<RejectedEvent>,
 }

@@ -17,7 +17,7 @@ fn speed() {
     let began = spent();
     for _ in 0..rounds {
         for agent in &agents {
-            let verdict = classifier.verdict(&classifier.facts(&Probe::of(agent)));
+            let (_, verdict) = classifier.judge(&Probe::of(agent));
             machines += usize::from(verdict.agent.is_some());
         }
     }
@@ -26,7 +26,7 @@ fn speed() {
     let began = spent();
     for _ in 0..rounds {
         for facts in &facts {
-            machines += usize::from(classifier.verdict(facts).agent.is_some());
+            machines += usize::from(classifier.verdict_on_reduced(facts).agent.is_some());
         }
     }
     let verdict = (spent() - began).as_nanos() / (rounds * agents.len()) as u128;

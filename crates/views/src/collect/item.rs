@@ -1,58 +1,15 @@
 use std::borrow::Cow;
-use std::net::IpAddr;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::{Channel, Hit};
-
-/// A request as a collector tells of it, with what it borrows from the body.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told<'a> {
-    /// See [`Hit::target`].
-    pub target: Cow<'a, str>,
-    /// The host that was asked, in small letters and without a port, where the sender says so.
-    pub host: Option<String>,
-    /// See [`Hit::at`].
-    pub at: i64,
-    /// See [`Hit::user_agent`].
-    pub user_agent: Cow<'a, str>,
-    /// See [`Hit::method`].
-    pub method: Option<Cow<'a, str>>,
-    /// See [`Hit::status`].
-    pub status: Option<u16>,
-    /// See [`Hit::accept`].
-    pub accept: Option<Cow<'a, str>>,
-    /// See [`Hit::ip`].
-    pub ip: Option<IpAddr>,
-    /// See [`Hit::id`].
-    pub id: Option<Cow<'a, str>>,
-}
-
-impl Told<'_> {
-    /// As a hit from the server side.
-    pub fn hit(&self) -> Hit<'_> {
-        Hit {
-            target: &self.target,
-            at: self.at,
-            user_agent: &self.user_agent,
-            channel: Channel::Server,
-            method: self.method.as_deref(),
-            status: self.status,
-            accept: self.accept.as_deref(),
-            ip: self.ip,
-            prefetch: is_app_data(&self.target),
-            id: self.id.as_deref(),
-            signature: None,
-        }
-    }
-}
+use crate::Request;
 
 /// What an item of a body turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item<'a> {
     /// A request.
-    Request(Told<'a>),
+    Request(Request<'a>),
     /// Something else that such a log also has: a line of a build, of a function's output.
     Other,
     /// Nothing that can be read.
@@ -106,30 +63,10 @@ pub(super) fn fields<'a, T: Deserialize<'a>>(item: &'a [u8], what: &str) -> Resu
 }
 
 /// A `Host` header in small letters and without its port.
-pub(super) fn plain_host(host: &str) -> String {
+pub(super) fn plain_host(host: &str) -> Cow<'static, str> {
     let plain = match host.rsplit_once(':') {
         Some((plain, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => plain,
         _ => host,
     };
-    plain.trim_end_matches('.').to_ascii_lowercase()
-}
-
-/// Whether it is the data with which a Next.js application shows a page, and not the page: mostly it is fetched ahead, for
-/// every link in sight, and what it was fetched for cannot be told from the address.
-fn is_app_data(target: &str) -> bool {
-    let query = target.split_once('?').map_or("", |(_, query)| query);
-    query.split('&').any(|pair| pair.starts_with("_rsc="))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn data_of_an_application_is_no_page() {
-        assert!(is_app_data("/x?_rsc=1"));
-        assert!(is_app_data("/x?a=1&_rsc=abc"));
-        assert!(!is_app_data("/x?a_rsc=1"));
-        assert!(!is_app_data("/_rsc="));
-    }
+    plain.trim_end_matches('.').to_ascii_lowercase().into()
 }

@@ -1,13 +1,14 @@
+use copydesk_domain::PullRequest;
 use futures_util::future::BoxFuture;
 
 use crate::ForgeError;
 
 /// Where pull requests live.
 pub trait CodeHost: Send + Sync {
-    /// The pull request from branch `head`, open or not; the newest if there are several.
+    /// The pull request from branch `head` of the repository itself, open or not; the newest if there are several.
     fn find<'a>(&'a self, head: &'a str) -> BoxFuture<'a, Result<Option<PullRequest>, ForgeError>>;
 
-    /// Opens a pull request. If there is one from that branch already, gives that one.
+    /// Opens a pull request. If there is an open one from that branch already, gives that one.
     fn open<'a>(&'a self, new: &'a NewPullRequest) -> BoxFuture<'a, Result<PullRequest, ForgeError>>;
 
     /// Replaces title, text and draft state of an open pull request.
@@ -27,28 +28,4 @@ pub struct NewPullRequest {
     pub body: String,
     /// Whether it is a draft.
     pub draft: bool,
-}
-
-/// A pull request as it is on the code host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PullRequest {
-    /// The number that the host gave it.
-    pub number: u64,
-    /// Where people look at it.
-    pub url: String,
-    /// Where it stands.
-    pub state: PullRequestState,
-    /// Whether it is a draft.
-    pub draft: bool,
-}
-
-/// Where a pull request stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PullRequestState {
-    /// To be looked at.
-    Open,
-    /// In the base branch.
-    Merged,
-    /// Closed without a merge.
-    Closed,
 }

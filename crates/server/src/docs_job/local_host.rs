@@ -1,4 +1,5 @@
-use copydesk_forge::{CodeHost, ForgeError, NewPullRequest, PullRequest, PullRequestState};
+use copydesk_domain::{PullRequest, PullRequestState};
+use copydesk_forge::{CodeHost, ForgeError, NewPullRequest};
 use copydesk_store::{LocalPull, NewPull, Permit, Store, StoreError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -18,6 +19,7 @@ impl LocalHost<'_> {
             url: format!("{}/pull/{}", self.public_url, pull.token),
             state: PullRequestState::Open,
             draft: pull.draft,
+            merged_at: None,
         }
     }
 

@@ -7,7 +7,7 @@ use aws_lc_rs::signature::{KeyPair, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, Unpa
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use copydesk_domain::HostKind;
-use copydesk_forge::{Credential, Hosts, HostsSettings, Secret, Trouble};
+use copydesk_forge::{Ability, Credential, Hosts, HostsSettings, Secret, Trouble};
 use serde_json::{Value, json};
 
 use crate::server::{HandClock, NOW, Reply, Seen, Server, github_repository, json_reply, settings, with};
@@ -176,5 +176,8 @@ async fn what_is_wrong_with_an_app_is_said() {
         assert_eq!(error.trouble, Trouble::Lasting);
         assert!(error.message.contains(words), "{error}");
         assert_eq!(server.seen().len(), 1);
+        let abilities = connection.code_host().unwrap().abilities().await;
+        assert_eq!(abilities.reachable, Ability::Yes);
+        assert!(matches!(abilities.readable, Ability::No(why) if why.contains(words)));
     }
 }

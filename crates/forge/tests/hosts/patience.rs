@@ -93,6 +93,15 @@ async fn limits_come_with_403_and_without_a_word_when() {
 }
 
 #[tokio::test]
+async fn a_limit_without_a_word_when_is_tried_a_few_times() {
+    let server = Server::start(|_, _| json_reply(429, &json!({}))).await;
+    let error = server.host(HostKind::Bitbucket).default_branch().await.unwrap_err();
+    let words = "Bitbucket has had too many requests; try again in some minutes";
+    assert_eq!((error.trouble, error.message.as_str()), (Trouble::Passing, words));
+    assert_eq!(server.count("GET"), 3);
+}
+
+#[tokio::test]
 async fn a_wish_that_was_refused_for_its_limit_is_made_again() {
     let server = Server::start(|seen, before| match (seen.method.as_str(), before) {
         ("POST", 0) => with(json_reply(403, &json!({})), "retry-after", "0"),

@@ -52,9 +52,15 @@ async fn nobody_is_led_to_another_origin() {
 #[tokio::test]
 async fn nor_to_another_origin_for_the_next_page() {
     let thief = Server::start(|_, _| json_reply(200, &json!([]))).await;
-    let next = format!("<{}/api/v4/x>; rel=\"next\"", thief.url);
-    let server = Server::start(move |_, _| with(json_reply(200, &json!([])), "link", next.clone())).await;
+    let next = format!("<{}/elsewhere?page=2>; rel=\"next\"", thief.url);
+    let server = Server::start(move |seen, _| match seen.query("page") {
+        None => with(json_reply(200, &json!([])), "link", next.clone()),
+        Some(_) => json_reply(200, &json!([github_pull(4, "open", Some(1))])),
+    })
+    .await;
+    // A host behind another does not know its own name; the page is asked for where the list is.
     assert!(server.host(HostKind::Gitlab).find("copydesk/x").await.is_err());
+    assert_eq!(server.seen()[1].path, "/api/v4/projects/acme%2Fdocs/merge_requests?page=2");
     assert!(thief.seen().is_empty());
 }
 

@@ -180,11 +180,14 @@ impl Hosts {
         if *accept_any {
             builder = builder.tls_danger_accept_invalid_certs(true);
         }
-        builder.build().map_err(|_| ForgeError::lasting(NOT_CERTIFICATES))
+        let unfit = if certificates.is_some() { NOT_CERTIFICATES } else { NO_AUTHORITIES };
+        builder.build().map_err(|_| ForgeError::lasting(unfit))
     }
 }
 
 const NOT_CERTIFICATES: &str = "the `ca_file` of the project's host holds no certificates in PEM";
+const NO_AUTHORITIES: &str =
+    "this machine knows no certificate authorities; install them (often `ca-certificates`), or set `ca_file`";
 
 fn read_certificates(path: &str) -> Result<Vec<u8>, ForgeError> {
     let unreadable = |_| ForgeError::lasting("the `ca_file` of the project's host cannot be read");

@@ -4,6 +4,7 @@
 
 mod clock;
 pub mod dates;
+mod host;
 mod id;
 mod job;
 mod key;
@@ -15,6 +16,7 @@ mod visible;
 mod window;
 
 pub use clock::{Clock, SystemClock, Timestamp};
+pub use host::{HostKind, HostSettings, PullRequest, PullRequestState, api_url};
 pub use id::{new_id, random_fraction, random_secret, random_suffix, random_token};
 pub use job::{Command, Job, Message, Outcome, Refusal, Status, Usage};
 pub use key::{ApiKey, KeyRecord, MalformedKey, Scope};

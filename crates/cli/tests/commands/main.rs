@@ -3,6 +3,7 @@
 
 mod classification;
 mod configuration;
+mod credentials;
 mod jobs;
 mod page_views;
 mod projects_and_keys;

@@ -1,4 +1,3 @@
-use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -8,20 +7,20 @@ use serde_json::{Value, json};
 
 use crate::support::{Desk, Ran};
 
-const TOKEN: &str = "planted-token-Zq7";
-const KEY_FILE: &str = "copydesk-data/credentials.key";
+pub const TOKEN: &str = "planted-token-Zq7";
+pub const KEY_FILE: &str = "copydesk-data/credentials.key";
 
-fn desk_with(repository: &str) -> Desk {
+pub fn desk_with(repository: &str) -> Desk {
     let desk = Desk::new();
     project(&desk, "docs", repository);
     desk
 }
 
-fn project(desk: &Desk, id: &str, repository: &str) {
+pub fn project(desk: &Desk, id: &str, repository: &str) {
     desk.run(&["project", "create", "--name", id, "--id", id, "--repository", repository]).ok();
 }
 
-fn set(desk: &Desk, id: &str, flags: &[&str], input: &str) -> Ran {
+pub fn set(desk: &Desk, id: &str, flags: &[&str], input: &str) -> Ran {
     let arguments = [&["project", "credential", "set", id], flags].concat();
     let mut command = desk.command(&arguments);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -31,11 +30,11 @@ fn set(desk: &Desk, id: &str, flags: &[&str], input: &str) -> Ran {
     Ran::new(child.wait_with_output().unwrap())
 }
 
-fn show(desk: &Desk, id: &str) -> Value {
+pub fn show(desk: &Desk, id: &str) -> Value {
     desk.run(&["project", "credential", "show", id, "--json"]).json()
 }
 
-fn write(desk: &Desk, name: &str, text: &str) {
+pub fn write(desk: &Desk, name: &str, text: &str) {
     std::fs::write(desk.path().join(name), text).unwrap();
 }
 
@@ -183,97 +182,6 @@ fn a_variable_gives_the_token_where_none_is_stored() {
     assert_eq!(desk.run_with(&arguments, &environment).json()["source"], "stored", "what is stored wins");
     let removed = desk.run_with(&["project", "credential", "remove", "acme-docs"], &environment).ok();
     assert!(removed.err.contains("COPYDESK_CREDENTIAL_ACME_DOCS"), "{}", removed.err);
-}
-
-#[test]
-fn a_key_file_that_is_missing_open_or_damaged_is_a_sentence() {
-    let desk = desk_with("https://github.com/acme/docs");
-    project(&desk, "more", "https://github.com/acme/more");
-    set(&desk, "docs", &[], TOKEN).ok();
-    let file = desk.path().join(KEY_FILE);
-    let keys = std::fs::read(&file).unwrap();
-    let problem = |said: &str| {
-        let shown = show(&desk, "docs");
-        assert!(shown["problem"].as_str().unwrap().contains(said), "{shown}");
-        assert_eq!(shown["kind"], "token", "what it is can be said without opening it");
-        for ran in [set(&desk, "more", &[], TOKEN), desk.run(&["credentials", "rotate"])] {
-            assert!(ran.code == 1 && ran.err.contains(said), "{}", ran.err);
-        }
-    };
-    std::fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
-    problem("chmod 600");
-    std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-    std::fs::write(&file, "").unwrap();
-    problem("damaged: it holds no key");
-    std::fs::write(&file, &keys[..keys.len() / 2]).unwrap();
-    problem("damaged: line 1");
-    std::fs::remove_file(&file).unwrap();
-    problem("is missing");
-    std::fs::write(&file, &keys).unwrap();
-    std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-    assert_eq!(show(&desk, "docs")["problem"], Value::Null);
-}
-
-#[test]
-fn keys_are_kept_where_the_setting_says() {
-    let desk = desk_with("https://github.com/acme/docs");
-    let elsewhere = [("COPYDESK_CREDENTIALS__KEY_FILE", "keys/docs.key"), ("OF_CI", TOKEN)];
-    let arguments = ["project", "credential", "set", "docs", "--token-env", "OF_CI"];
-    desk.run_with(&arguments, &elsewhere).ok();
-    assert!(desk.path().join("keys/docs.key").exists() && !desk.path().join(KEY_FILE).exists());
-    let backup = desk.run_with(&["backup", "without"], &elsewhere).ok();
-    assert!(backup.out.contains("keys/docs.key"), "{}", backup.out);
-    assert!(!desk.path().join("without/credentials.key").exists());
-    let lost = show(&desk, "docs");
-    assert!(lost["problem"].as_str().unwrap().contains("credentials.key_file"), "{lost}");
-}
-
-#[test]
-fn a_backup_has_the_keys_of_its_credentials() {
-    let desk = desk_with("https://github.com/acme/docs");
-    set(&desk, "docs", &[], TOKEN).ok();
-    desk.run(&["backup", "copy"]).ok();
-    desk.run(&["credentials", "rotate"]).ok();
-    let shown = desk.run(&["project", "credential", "show", "docs", "--json", "--data-dir", "copy"]).json();
-    assert_eq!((&shown["source"], &shown["problem"]), (&json!("stored"), &Value::Null));
-}
-
-#[test]
-fn a_rotation_says_what_it_did_and_finishes_one_that_was_cut_short() {
-    let desk = desk_with("https://github.com/acme/docs");
-    project(&desk, "more", "https://github.com/acme/more");
-    for id in ["docs", "more"] {
-        set(&desk, id, &[], TOKEN).ok();
-    }
-    let file = desk.path().join(KEY_FILE);
-    let keys = || std::fs::read_to_string(&file).unwrap();
-    let before = keys();
-    let rotated = desk.run(&["credentials", "rotate"]).ok();
-    assert!(rotated.err.contains("sealed 2 of 2"), "{}", rotated.err);
-    assert!(rotated.out.contains("Credentials sealed anew: 2. Old keys forgotten: 1."), "{}", rotated.out);
-    assert!(keys() != before && keys().lines().count() == 1);
-
-    // As a crash leaves it: another key is there and seals already, and a file was on its way.
-    let fresh = Desk::new();
-    project(&fresh, "x", "https://github.com/acme/x");
-    set(&fresh, "x", &[], TOKEN).ok();
-    let other = std::fs::read_to_string(fresh.path().join(KEY_FILE)).unwrap();
-    std::fs::write(&file, format!("{other}{}", keys())).unwrap();
-    write(&desk, "copydesk-data/.credentials-cut", "copydesk-key-v1 abc");
-    set(&desk, "more", &[], TOKEN).ok();
-    let rotated = desk.run(&["credentials", "rotate", "--json"]).json();
-    assert_eq!((&rotated["resealed"], &rotated["droppedKeys"], &rotated["left"]), (&json!(2), &json!(2), &json!([])));
-    for id in ["docs", "more"] {
-        let shown = show(&desk, id);
-        assert_eq!((&shown["problem"], &shown["keyId"]), (&Value::Null, &rotated["keyId"]));
-    }
-
-    // What was sealed with a key that is gone is left, and said.
-    std::fs::write(&file, other).unwrap();
-    set(&desk, "more", &[], TOKEN).ok();
-    let left = desk.run(&["credentials", "rotate"]);
-    assert!(left.code == 1 && left.out.contains("Left as it was, git of docs"), "{}", left.out);
-    assert_eq!(show(&desk, "more")["problem"], Value::Null);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod classification;
 mod configuration;
+mod credential_keys;
 mod credentials;
 mod jobs;
 mod page_views;

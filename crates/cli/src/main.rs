@@ -5,9 +5,11 @@ mod check;
 mod classify;
 mod client;
 mod config;
+mod credential;
 mod demo;
 mod engines;
 mod failure;
+mod host;
 mod import;
 mod job;
 mod key;
@@ -76,7 +78,8 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         }
         Command::Config { json, .. } => output::config(&load(base)?, json),
         Command::Openapi => output::json(&copydesk_server::api::document(&serve::settings(&load(base)?))),
-        Command::Project(command) => runtime.block_on(project::run(command, &load(base)?, &working_dir)),
+        Command::Project(command) => runtime.block_on(project::run(command, &load(base)?, &working_dir, &environment)),
+        Command::Credentials(command) => runtime.block_on(credential::manage(command, &load(base)?)),
         Command::Key(command) => runtime.block_on(key::run(command, &load(base)?)),
         Command::Job(command) => runtime.block_on(job::run(command, &environment)),
         Command::Views(command) => runtime.block_on(views::run(command, &load(base)?)),

@@ -1,24 +1,31 @@
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
 use copydesk_domain::{
-    MAX_DOMAINS, OnFindings, Project, ProjectId, Repository, ViewSettings, docs_path, domain, git_ref, time_zone,
+    HostSettings, MAX_DOMAINS, OnFindings, Project, ProjectId, Repository, ViewSettings, docs_path, domain, git_ref,
+    time_zone,
 };
 use copydesk_store::{NewProject, ProjectChange};
 use copydesk_views::store::ViewStore;
 use serde_json::{Value, json};
 
-use crate::args::{ProjectCommand, ProjectSettings};
+use crate::args::{ProjectCommand, ProjectSettings, ViewFlags};
 use crate::config::{Config, format_duration, parse_duration};
 use crate::failure::Failure;
 use crate::views::open_views;
-use crate::{output, store};
+use crate::{credential, host, output, store};
 
-pub(crate) async fn run(command: ProjectCommand, config: &Config, working_dir: &Path) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(
+    command: ProjectCommand,
+    config: &Config,
+    working_dir: &Path,
+    environment: &[(OsString, OsString)],
+) -> Result<ExitCode, Failure> {
     match command {
         ProjectCommand::Create { name, repository, id, settings, json } => {
-            let change = read(Some(name), Some(repository), settings, &ViewSettings::default(), working_dir)?;
+            let change = read(Some(name), Some(repository), settings, &Default::default(), working_dir)?;
             create(change, id, config, json).await
         }
         ProjectCommand::List { json } => list(config, json).await,
@@ -29,11 +36,12 @@ pub(crate) async fn run(command: ProjectCommand, config: &Config, working_dir: &
         ProjectCommand::Update { id, name, repository, settings, json } => {
             let store = store::open_ready(config).await?;
             let old = store.project(&id).await?.ok_or_else(|| unknown(&id))?;
-            let change = read(name, repository, settings, &old.views, working_dir)?;
+            let change = read(name, repository, settings, &(old.views, old.host), working_dir)?;
             let project = store.update_project(&id, change).await?.ok_or_else(|| unknown(&id))?;
             show(&project, json)
         }
         ProjectCommand::Delete { id, yes, json } => delete(&id, yes, config, json).await,
+        ProjectCommand::Credential(command) => credential::run(command, config, environment).await,
     }
 }
 
@@ -52,6 +60,7 @@ async fn create(change: ProjectChange, id: Option<String>, config: &Config, json
         time_limit_seconds: change.time_limit_seconds.flatten(),
         on_findings: change.on_findings.unwrap_or_default(),
         views: change.views.unwrap_or_default(),
+        host: change.host.unwrap_or_default(),
     };
     let taken = || {
         let id = id.as_ref().map_or("", ProjectId::as_str);
@@ -114,10 +123,11 @@ fn read(
     name: Option<String>,
     repository: Option<String>,
     settings: ProjectSettings,
-    views: &ViewSettings,
+    old: &(ViewSettings, HostSettings),
     working_dir: &Path,
 ) -> Result<ProjectChange, Failure> {
-    let views = read_views(&settings, views.clone())?;
+    let views = read_views(&settings.views, old.0.clone())?;
+    let host = host::read(&settings.host, old.1.clone(), working_dir)?;
     let docs_paths = settings.docs_path.iter().map(|path| docs_path(path)).collect::<Result<Vec<_>, _>>()?;
     Ok(ProjectChange {
         name: name.map(check_name).transpose()?,
@@ -130,11 +140,12 @@ fn read(
         time_limit_seconds: settings.time_limit.map(|text| time_limit(&text)).transpose()?,
         on_findings: settings.on_findings.map(OnFindings::from),
         views: Some(views),
+        host: Some(host),
     })
 }
 
 /// What is to be of the page views, from what is.
-fn read_views(settings: &ProjectSettings, mut views: ViewSettings) -> Result<ViewSettings, Failure> {
+fn read_views(settings: &ViewFlags, mut views: ViewSettings) -> Result<ViewSettings, Failure> {
     match settings.domain.as_slice() {
         [] => {}
         [none] if none == "none" => views.domains.clear(),
@@ -198,7 +209,8 @@ fn time_limit(text: &str) -> Result<Option<u32>, Failure> {
     seconds.map(Some).ok_or_else(|| Failure::usage("--time-limit must be from 1s to 7d"))
 }
 
-fn unknown(id: &str) -> Failure {
+/// There is no such project.
+pub(crate) fn unknown(id: &str) -> Failure {
     Failure::error(format!("there is no project {id:?}")).hint("`copydesk project list` shows them")
 }
 
@@ -215,6 +227,8 @@ fn view(project: &Project) -> Value {
         "timeLimitSeconds": project.time_limit_seconds,
         "onFindings": project.on_findings,
         "views": project.views,
+        "hostKind": project.host.kind_of(&project.repository),
+        "host": project.host,
         "createdAt": project.created_at,
         "updatedAt": project.updated_at,
     })
@@ -253,9 +267,12 @@ fn show(project: &Project, json: bool) -> Result<ExitCode, Failure> {
         ("people from", project.views.sources.people.as_str().to_owned()),
         ("machines from", project.views.sources.machines.as_str().to_owned()),
         ("views kept", days(project.views.keep_days)),
-        ("created", project.created_at.to_string()),
     ] {
         output::line(&format!("{label:<15} {value}"));
     }
+    for (label, value) in host::shown(project) {
+        output::line(&format!("{label:<15} {value}"));
+    }
+    output::line(&format!("{:<15} {}", "created", project.created_at));
     Ok(ExitCode::SUCCESS)
 }

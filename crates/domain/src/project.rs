@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use crate::{Repository, Timestamp, ViewSettings};
+use crate::{HostSettings, Repository, Timestamp, ViewSettings};
 
 /// A value that breaks a rule, with the field it was given for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -86,6 +86,8 @@ pub struct Project {
     pub on_findings: OnFindings,
     /// How its page views are collected, counted and kept.
     pub views: ViewSettings,
+    /// How its code host is reached.
+    pub host: HostSettings,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last changed.

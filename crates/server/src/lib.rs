@@ -7,6 +7,7 @@ pub mod api;
 mod app;
 mod auth;
 mod body;
+pub mod credentials;
 pub mod docs_job;
 mod edge;
 mod large_bodies;

@@ -1,4 +1,4 @@
-//! Everything Copydesk remembers: projects, keys, jobs, their queue, idempotency, the outbox.
+//! Everything Copydesk remembers: projects, keys, jobs, their queue, idempotency, the outbox, sealed secrets.
 //!
 //! All SQL is here. It is written once, against the small [`conn::Conn`] trait, and runs on SQLite and on
 //! PostgreSQL alike; where the two differ, a method of that trait stands between.
@@ -19,8 +19,10 @@ mod projects;
 mod pulls;
 mod queue;
 mod rounds;
+mod secrets;
 mod sqlite;
 mod upkeep;
+mod vault;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,7 +43,9 @@ pub use projects::{NewProject, ProjectChange};
 pub use pulls::{LocalPull, NewPull, Permit, Publishing};
 pub use queue::{QueueDepth, QueueTerms};
 pub use rounds::{Edit, NewEvent, Round, Step, Verdict};
+pub use secrets::{Rotated, SecretName, SecretRecord};
 pub use upkeep::Reaped;
+pub use vault::{Held, MAX_SECRET_BYTES, Vault, VaultError};
 
 use conn::{Conn, Result};
 

@@ -8,6 +8,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "foundation", include_str!("../migrations/0001_foundation.sql")),
     (2, "agent jobs", include_str!("../migrations/0002_agent_jobs.sql")),
     (3, "page views", include_str!("../migrations/0003_page_views.sql")),
+    (4, "code hosts", include_str!("../migrations/0004_code_hosts.sql")),
 ];
 
 /// The newest schema version this program knows.

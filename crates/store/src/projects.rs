@@ -1,10 +1,13 @@
-use copydesk_domain::{OnFindings, Project, ProjectId, Repository, Timestamp, ViewSettings, random_suffix};
+use copydesk_domain::{
+    HostSettings, OnFindings, Project, ProjectId, Repository, Timestamp, ViewSettings, random_suffix,
+};
+use serde::Serialize;
 
 use crate::conn::{Conn, Dialect, Result, Row, values};
 use crate::{Change, Store, StoreError};
 
 pub(crate) const COLUMNS: &str = "p.id, p.name, p.repository, p.base_ref, p.docs_paths, p.time_zone, p.jobs_per_hour, \
-     p.max_running, p.time_limit_seconds, p.on_findings, p.views, p.created_at, p.updated_at";
+     p.max_running, p.time_limit_seconds, p.on_findings, p.views, p.host, p.created_at, p.updated_at";
 
 /// A project to make.
 #[derive(Debug, Clone)]
@@ -31,6 +34,8 @@ pub struct NewProject {
     pub on_findings: OnFindings,
     /// See [`Project::views`].
     pub views: ViewSettings,
+    /// See [`Project::host`].
+    pub host: HostSettings,
 }
 
 /// What to change of a project; what is none stays as it is. A limit is `Some(None)` to go back to the default.
@@ -47,6 +52,7 @@ pub struct ProjectChange {
     pub time_limit_seconds: Option<Option<u32>>,
     pub on_findings: Option<OnFindings>,
     pub views: Option<ViewSettings>,
+    pub host: Option<HostSettings>,
 }
 
 impl Store {
@@ -114,6 +120,7 @@ async fn create(c: &mut dyn Conn, new: NewProject, now: Timestamp) -> Result<Opt
         time_limit_seconds: new.time_limit_seconds,
         on_findings: new.on_findings,
         views: new.views,
+        host: new.host,
         created_at: now,
         updated_at: now,
     };
@@ -131,8 +138,8 @@ async fn insert(c: &mut dyn Conn, project: &Project) -> Result<bool> {
     let inserted = c
         .run(
             "INSERT INTO projects (id, name, repository, base_ref, docs_paths, time_zone, jobs_per_hour, max_running, \
-             time_limit_seconds, on_findings, views, created_at, updated_at) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
+             time_limit_seconds, on_findings, views, host, created_at, updated_at) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
              ON CONFLICT (id) DO NOTHING",
             values![
                 &project.id,
@@ -146,6 +153,7 @@ async fn insert(c: &mut dyn Conn, project: &Project) -> Result<bool> {
                 project.time_limit_seconds,
                 project.on_findings.as_str(),
                 settings_json(&project.views),
+                settings_json(&project.host),
                 project.created_at,
                 project.updated_at,
             ],
@@ -187,13 +195,14 @@ async fn update(c: &mut dyn Conn, id: String, change: ProjectChange, now: Timest
         time_limit_seconds: change.time_limit_seconds.unwrap_or(old.time_limit_seconds),
         on_findings: change.on_findings.unwrap_or(old.on_findings),
         views: change.views.unwrap_or(old.views),
+        host: change.host.unwrap_or(old.host),
         updated_at: now,
         ..old
     };
     c.run(
         "UPDATE projects SET name = $1, repository = $2, base_ref = $3, docs_paths = $4, time_zone = $5, \
-         jobs_per_hour = $6, max_running = $7, time_limit_seconds = $8, on_findings = $9, views = $10, updated_at = $11 \
-         WHERE id = $12",
+         jobs_per_hour = $6, max_running = $7, time_limit_seconds = $8, on_findings = $9, views = $10, host = $11, \
+         updated_at = $12 WHERE id = $13",
         values![
             &project.name,
             project.repository.clone_address(),
@@ -205,6 +214,7 @@ async fn update(c: &mut dyn Conn, id: String, change: ProjectChange, now: Timest
             project.time_limit_seconds,
             project.on_findings.as_str(),
             settings_json(&project.views),
+            settings_json(&project.host),
             project.updated_at,
             &project.id,
         ],
@@ -254,12 +264,14 @@ pub(crate) fn read(row: &Row, from: usize) -> Result<Project> {
             .ok_or_else(|| StoreError::Unreadable("what a project does on findings".to_owned()))?,
         views: serde_json::from_str(row.text(from + 10)?)
             .map_err(|error| StoreError::Unreadable(format!("a project's page view settings: {error}")))?,
-        created_at: row.time(from + 11)?,
-        updated_at: row.time(from + 12)?,
+        host: serde_json::from_str(row.text(from + 11)?)
+            .map_err(|error| StoreError::Unreadable(format!("a project's code host settings: {error}")))?,
+        created_at: row.time(from + 12)?,
+        updated_at: row.time(from + 13)?,
     })
 }
 
-fn settings_json(settings: &ViewSettings) -> String {
+fn settings_json(settings: &impl Serialize) -> String {
     serde_json::to_string(settings).unwrap_or_else(|_| "{}".to_owned())
 }
 

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use copydesk_agent::Editor;
-use copydesk_domain::{Clock, OnFindings, Repository, Scope, Timestamp, ViewSettings};
+use copydesk_domain::{Clock, HostSettings, OnFindings, Repository, Scope, Timestamp, ViewSettings};
 use copydesk_forge::{Forge, ForgeSettings, Signature};
 use copydesk_server::docs_job::{ChangeLimits, DocsEngine, Workshop};
 use copydesk_server::runner::{Engine, Runner};
@@ -208,6 +208,7 @@ impl TestApp {
             time_limit_seconds: None,
             on_findings: OnFindings::default(),
             views: ViewSettings::default(),
+            host: HostSettings::default(),
         };
         change(&mut new);
         let project = self.store().create_project(new).await.unwrap().unwrap();

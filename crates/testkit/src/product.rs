@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_domain::{OnFindings, Repository, Scope, SystemClock, ViewSettings};
+use copydesk_domain::{HostSettings, OnFindings, Repository, Scope, SystemClock, ViewSettings};
 use copydesk_server::runner::{Engine, Runner};
 use copydesk_server::{App, Limits, Metrics, Served, Settings, api, keep_up, serve};
 use copydesk_store::{DatabaseAddress, NewKey, NewProject, QueueTerms, Store};
@@ -98,6 +98,7 @@ pub(crate) async fn create_project(store: &Store, jobs_per_hour: Option<u32>) ->
         time_limit_seconds: None,
         on_findings: OnFindings::default(),
         views: ViewSettings::default(),
+        host: HostSettings::default(),
     };
     store.create_project(new).await.unwrap().unwrap().id
 }

@@ -3,6 +3,8 @@
 
 use std::ffi::{OsStr, OsString};
 
+use copydesk_server::credentials::VARIABLE_PREFIX;
+
 use super::error::{ConfigError, Origin};
 use super::file::written_key;
 use super::given::Given;
@@ -18,7 +20,7 @@ const PREFIX: &str = "COPYDESK_";
 pub const IGNORED_VARIABLES: &[&str] = &["COPYDESK_CONFIG", "COPYDESK_URL", "COPYDESK_API_KEY", "COPYDESK_PROJECT"];
 
 /// Beginnings of further variables that are read elsewhere.
-pub const IGNORED_PREFIXES: &[&str] = &["COPYDESK_TEST_"];
+pub const IGNORED_PREFIXES: &[&str] = &["COPYDESK_TEST_", VARIABLE_PREFIX];
 
 /// The variables that are no settings.
 #[derive(Clone, Copy)]

@@ -10,8 +10,8 @@ use super::given::Given;
 use super::settings::{Fallback, SETTINGS, position};
 use super::suggest::{Candidate, nearest};
 use super::{
-    Config, FlagValue, GitConfig, JobsConfig, Limits, LogFormat, LogLevel, ModelConfig, RunnerConfig, Sources,
-    ViewsConfig, file,
+    Config, CredentialsConfig, FlagValue, GitConfig, JobsConfig, Limits, LogFormat, LogLevel, ModelConfig,
+    RunnerConfig, Sources, ViewsConfig, file,
 };
 
 /// Loads a configuration.
@@ -226,6 +226,7 @@ fn blank() -> Config {
         },
         secret_file: None,
         git: GitConfig { name: String::new(), email: String::new(), time: Duration::ZERO },
+        credentials: CredentialsConfig { key_file: None },
         public_url: None,
         database_url: None,
         origins: vec![Origin::Default; SETTINGS.len()],

@@ -59,6 +59,8 @@ pub struct Config {
     pub views: ViewsConfig,
     /// What commits are made with.
     pub git: GitConfig,
+    /// How the credentials of projects are kept.
+    pub credentials: CredentialsConfig,
     /// The file with the secret of this installation, if not where it is by default.
     pub secret_file: Option<PathBuf>,
     // Private because the value in force is the one `public_url()` and
@@ -172,6 +174,13 @@ pub struct GitConfig {
     pub time: Duration,
 }
 
+/// Settings of the section `credentials`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CredentialsConfig {
+    /// The file with the keys, if not where it is by default.
+    pub key_file: Option<PathBuf>,
+}
+
 /// Where a configuration is loaded from.
 ///
 /// Not `Debug`: the environment holds secrets, of other programs too.
@@ -258,6 +267,12 @@ impl Config {
     #[must_use]
     pub fn secret_path(&self) -> PathBuf {
         self.secret_file.clone().unwrap_or_else(|| self.data_dir.join("secret.key"))
+    }
+
+    /// The file with the keys that credentials are sealed with.
+    #[must_use]
+    pub fn credentials_key_path(&self) -> PathBuf {
+        self.credentials.key_file.clone().unwrap_or_else(|| self.data_dir.join("credentials.key"))
     }
 
     /// Where the value of a setting comes from; `None` for an unknown key.

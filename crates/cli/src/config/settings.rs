@@ -306,4 +306,10 @@ pub static SETTINGS: &[Setting] = &[
         Fallback::Value("5m"),
         Kind::Duration { from: secs(1), to: secs(6 * 60 * MINUTE), field: field!(git.time) },
     ),
+    open(
+        "credentials.key_file",
+        "File with the keys that the credentials of projects are sealed with, made if it is missing; credentials.key in data_dir by default",
+        Fallback::Unset,
+        Kind::Folder(field!(credentials.key_file)),
+    ),
 ];

@@ -6,7 +6,7 @@ mod sample;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use copydesk_domain::{ApiKey, OnFindings, Repository, Scope, ViewSettings};
+use copydesk_domain::{ApiKey, HostSettings, OnFindings, Repository, Scope, ViewSettings};
 use copydesk_store::{NewKey, NewProject, Store};
 use serde_json::{Value, json};
 
@@ -116,6 +116,7 @@ async fn set_up(store: &Store, repository: &Path) -> Result<(String, ApiKey), Fa
         time_limit_seconds: None,
         on_findings: OnFindings::default(),
         views: ViewSettings::default(),
+        host: HostSettings::default(),
     };
     let missing = || Failure::error("the project that was just made is gone");
     let project = store.create_project(new).await?.ok_or_else(missing)?;

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::open_views;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{output, secret, store};
+use crate::{credential, output, secret, store};
 
 /// `copydesk backup FOLDER`: a copy that can be used as a data folder.
 pub(crate) async fn backup(folder: PathBuf, as_json: bool, config: &Config) -> Result<ExitCode, Failure> {
@@ -23,7 +23,7 @@ pub(crate) async fn backup(folder: PathBuf, as_json: bool, config: &Config) -> R
     match fill(&partial, config).await {
         Ok(database) => {
             sync_folder(&partial).and_then(|()| std::fs::rename(&partial, &folder)).map_err(told)?;
-            report(&folder, database, as_json)
+            report(&folder, database, config, as_json)
         }
         Err(failure) => {
             let _ = std::fs::remove_dir_all(&partial);
@@ -39,7 +39,15 @@ async fn fill(folder: &Path, config: &Config) -> Result<bool, Failure> {
     let copied = views.backup(&folder.join("views")).await;
     views.close().await;
     copied?;
-    let database = store::open_ready(config).await?.backup(&folder.join("copydesk.db")).await?;
+    // The keys of the moment at which the sealed credentials are copied, and not those before or after a rotation.
+    let (store, vault) = (store::open_ready(config).await?, credential::vault(config));
+    let held = vault.hold().await?;
+    let database = store.backup(&folder.join("copydesk.db")).await?;
+    // Whoever keeps the keys elsewhere does not want them here.
+    if config.credentials.key_file.is_none() && vault.is_there()? {
+        vault.copy_to(&held, &folder.join("credentials.key"))?;
+    }
+    drop(held);
     let told = |error: io::Error| Failure::error(format!("cannot copy to {}: {error}", folder.display()));
     secret::read_or_make(config)?;
     copy_file(&config.secret_path(), &folder.join("secret.key")).map_err(told)?;
@@ -50,7 +58,7 @@ async fn fill(folder: &Path, config: &Config) -> Result<bool, Failure> {
     Ok(database)
 }
 
-fn report(folder: &Path, database: bool, as_json: bool) -> Result<ExitCode, Failure> {
+fn report(folder: &Path, database: bool, config: &Config, as_json: bool) -> Result<ExitCode, Failure> {
     if as_json {
         return output::json(&json!({ "folder": folder, "database": database }));
     }
@@ -59,6 +67,9 @@ fn report(folder: &Path, database: bool, as_json: bool) -> Result<ExitCode, Fail
     } else {
         output::line(&format!("Page views, lists and the secret are in {}.", folder.display()));
         output::line("Projects, keys and jobs are in PostgreSQL: back that up with its own tools (pg_dump).");
+    }
+    if let Some(file) = &config.credentials.key_file {
+        output::line(&format!("The keys of the credentials are not in it: keep {} with it.", file.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

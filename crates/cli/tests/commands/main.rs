@@ -3,6 +3,8 @@
 
 mod classification;
 mod configuration;
+mod credential_keys;
+mod credentials;
 mod jobs;
 mod page_views;
 mod projects_and_keys;

@@ -23,6 +23,7 @@ mod auth;
 mod cancel_archive;
 mod collect;
 mod create;
+mod credentials;
 mod docs_jobs;
 mod errors;
 mod events;

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_domain::{Clock, Job, OnFindings, Outcome, Prompt, Repository, Timestamp, ViewSettings, Window};
+use copydesk_domain::{
+    Clock, HostSettings, Job, OnFindings, Outcome, Prompt, Repository, Timestamp, ViewSettings, Window,
+};
 use copydesk_store::{
     Admission, Claimed, Finish, Finished, Idempotency, JobFilter, Lease, NewJob, NewProject, QueueTerms, Store,
 };
@@ -139,6 +141,7 @@ pub fn new_project(name: &str) -> NewProject {
         time_limit_seconds: None,
         on_findings: OnFindings::default(),
         views: ViewSettings::default(),
+        host: HostSettings::default(),
     }
 }
 

@@ -38,4 +38,5 @@ mod queue;
 mod random;
 mod raw;
 mod rounds;
+mod secrets;
 mod upkeep;

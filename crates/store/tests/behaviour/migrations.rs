@@ -1,6 +1,7 @@
 //! The schema: made once, by whoever comes first, and never touched when it is newer than the program.
 
-use copydesk_store::{Store, StoreError};
+use copydesk_domain::HostSettings;
+use copydesk_store::{SecretName, Store, StoreError, Vault};
 use copydesk_testkit::{Backend, TestDatabase};
 use futures_util::future::join_all;
 
@@ -13,6 +14,7 @@ behaviours! {
     migrating_again_keeps_what_is_there,
     processes_that_start_at_once_migrate_once,
     a_newer_database_is_refused_and_left_alone,
+    a_database_from_before_code_hosts_keeps_its_projects_and_jobs,
 }
 
 fn backend(desk: &Desk) -> Backend {
@@ -90,5 +92,55 @@ async fn a_newer_database_is_refused_and_left_alone(desk: Desk) {
         }
     }
     assert_eq!(raw::number(db.address(), "SELECT max(version) FROM schema_versions").await, found);
+    db.destroy().await;
+}
+
+/// The schema as it was up to version 3.
+const UP_TO_3: [&str; 3] = [
+    include_str!("../../migrations/0001_foundation.sql"),
+    include_str!("../../migrations/0002_agent_jobs.sql"),
+    include_str!("../../migrations/0003_page_views.sql"),
+];
+
+async fn a_database_from_before_code_hosts_keeps_its_projects_and_jobs(desk: Desk) {
+    let (db, store) = empty(&desk).await;
+    let words = match backend(&desk) {
+        Backend::Sqlite => [("{int}", "INTEGER"), ("{id}", "TEXT"), ("{bytes}", "BLOB"), ("{strict}", "STRICT")],
+        Backend::Postgres => {
+            [("{int}", "BIGINT"), ("{id}", "TEXT COLLATE \"C\""), ("{bytes}", "BYTEA"), ("{strict}", "")]
+        }
+    };
+    db.execute("CREATE TABLE schema_versions (version BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT)")
+        .await;
+    for (version, sql) in (1..).zip(UP_TO_3) {
+        db.execute(&words.iter().fold(sql.to_owned(), |sql, (from, to)| sql.replace(from, to))).await;
+        db.execute(&format!("INSERT INTO schema_versions VALUES ({version}, 'then', 0)")).await;
+    }
+    db.execute(
+        "INSERT INTO projects (id, name, repository, base_ref, docs_paths, time_zone, created_at, updated_at) \
+         VALUES ('docs', 'Docs', 'https://example.com/docs', 'main', '[\"docs\"]', 'UTC', 1, 2)",
+    )
+    .await;
+    db.execute(
+        "INSERT INTO jobs (id, project_id, status, repository, base_ref, model, draft, open_pull_request, usage, \
+         checks, turn, created_at, updated_at, queued_at, not_before, tries, attempt, pr_link) \
+         VALUES ('job', 'docs', 'completed', 'https://example.com/docs', 'main', 'builtin', 0, 1, '{}', '[]', 1, \
+         1, 1, 1, 1, 0, 0, 'https://example.com/pull/1')",
+    )
+    .await;
+    let Err(StoreError::Older { found: 3, .. }) = store.check_schema().await else { panic!("it is at version 3") };
+    assert_eq!(store.migrate().await.unwrap().first(), Some(&4));
+
+    let project = store.project("docs").await.unwrap().unwrap();
+    assert_eq!((&*project.name, project.host), ("Docs", HostSettings::default()));
+    let job = store.job("docs".to_owned(), "job".to_owned()).await.unwrap().unwrap();
+    assert_eq!(job.pr_link.as_deref(), Some("https://example.com/pull/1"));
+    let unknown = "SELECT count(*) FROM jobs WHERE pr_number IS NULL AND pr_state IS NULL AND pr_draft IS NULL \
+                   AND pr_merged_at IS NULL AND pr_checked_at IS NULL";
+    assert_eq!(raw::number(db.address(), unknown).await, 1);
+    let folder = tempfile::tempdir().unwrap();
+    let vault = Vault::new(folder.path().join("credentials.key"));
+    store.set_secret(&vault, "docs", SecretName::Git, "token", b"planted").await.unwrap().unwrap();
+    assert_eq!(store.secret(&vault, "docs", SecretName::Git).await.unwrap().unwrap().1, b"planted");
     db.destroy().await;
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use copydesk_domain::{OnFindings, Outcome, Project, ProjectId, Repository, Scope, ViewSettings, Window};
+use copydesk_domain::{
+    HostKind, HostSettings, OnFindings, Outcome, Project, ProjectId, Repository, Scope, ViewSettings, Window,
+};
 use copydesk_store::{Admission, NewKey, NewProject, ProjectChange, StoreError};
 use futures_util::future::join_all;
 
@@ -45,6 +47,12 @@ async fn a_project_reads_back_as_it_was_made(desk: Desk) {
             keep_days: Some(400),
             ..ViewSettings::default()
         },
+        host: HostSettings {
+            kind: Some(HostKind::Forgejo),
+            api_url: Some("https://git.example.com/api/v1".to_owned()),
+            ca_file: Some("/etc/ca.pem".to_owned()),
+            accept_any_certificate: true,
+        },
     };
     let wanted = Project {
         id: "handbook".to_owned(),
@@ -58,6 +66,7 @@ async fn a_project_reads_back_as_it_was_made(desk: Desk) {
         time_limit_seconds: Some(u32::MAX),
         on_findings: OnFindings::Fail,
         views: new.views.clone(),
+        host: new.host.clone(),
         created_at: desk.now(),
         updated_at: desk.now(),
     };
@@ -134,7 +143,7 @@ async fn an_id_asked_for_at_the_same_instant_goes_to_one(desk: Desk) {
 
 async fn each_field_is_changed_alone(desk: Desk) {
     type Step = (fn(&mut ProjectChange), fn(&mut Project));
-    let steps: [Step; 10] = [
+    let steps: [Step; 11] = [
         (|_| {}, |_| {}),
         (|change| change.name = Some("New".to_owned()), |project| project.name = "New".to_owned()),
         (
@@ -151,6 +160,10 @@ async fn each_field_is_changed_alone(desk: Desk) {
         (|change| change.max_running = Some(Some(6)), |project| project.max_running = Some(6)),
         (|change| change.time_limit_seconds = Some(Some(7)), |project| project.time_limit_seconds = Some(7)),
         (|change| change.on_findings = Some(OnFindings::Fail), |project| project.on_findings = OnFindings::Fail),
+        (
+            |change| change.host = Some(HostSettings { kind: Some(HostKind::Gitlab), ..HostSettings::default() }),
+            |project| project.host.kind = Some(HostKind::Gitlab),
+        ),
     ];
     let id = desk.project("Docs").await;
     let mut wanted = desk.store.project(&id).await.unwrap().unwrap();

@@ -91,6 +91,7 @@ const BOUNDS: &[(&str, &[&str], &[&str])] = &[
     ("git.name", &["Docs Bot", "Ünïcode"], &["", " ", "a<b", "a\nb"]),
     ("git.email", &["bot@example.com"], &["", "<bot@example.com>"]),
     ("git.time", &["1s", "6h"], &["0s", "6h1s"]),
+    ("credentials.key_file", &["none", "", "/etc/copydesk/credentials.key"], &["a\0b"]),
 ];
 
 #[test]

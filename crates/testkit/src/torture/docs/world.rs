@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_domain::{OnFindings, Prompt, Repository, SystemClock, ViewSettings, Window};
+use copydesk_domain::{HostSettings, OnFindings, Prompt, Repository, SystemClock, ViewSettings, Window};
 use copydesk_store::{Admission, NewJob, NewProject, Store};
 use tempfile::TempDir;
 
@@ -139,6 +139,7 @@ pub(super) async fn create_project(store: &Store, repo: &GitRepo) -> String {
         time_limit_seconds: None,
         on_findings: OnFindings::Fail,
         views: ViewSettings::default(),
+        host: HostSettings::default(),
     };
     store.create_project(new).await.unwrap().unwrap().id
 }

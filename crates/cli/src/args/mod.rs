@@ -1,0 +1,163 @@
+mod credential;
+mod job;
+mod key;
+mod project;
+mod views;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::FlagValue;
+
+pub(crate) use credential::{CredentialCommand, CredentialFlags, CredentialsCommand, TokenFlags};
+pub(crate) use job::{JobCommand, ServerFlags};
+pub(crate) use key::{KeyCommand, ScopeArg};
+pub(crate) use project::{HostArg, HostFlags, ProjectCommand, ProjectSettings};
+pub(crate) use views::{ImportFlags, Range, ReclassifyFlags, ViewFlags, ViewsCommand};
+
+/// Documentation jobs by agents, self-hosted.
+#[derive(Parser)]
+#[command(name = "copydesk", version, propagate_version = true)]
+pub(crate) struct Args {
+    /// The configuration file [default: copydesk.toml, if there is one]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The folder for everything that is stored on disk [default: copydesk-data]
+    #[arg(long, global = true, value_name = "DIR")]
+    data_dir: Option<String>,
+    /// The database: sqlite:FILE or postgres://… [default: a SQLite file in the data folder].
+    /// A password is better given in COPYDESK_DATABASE_URL, where other users of the machine cannot see it
+    #[arg(long, global = true, value_name = "URL")]
+    database_url: Option<String>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+impl Args {
+    /// The settings among the flags that every command has.
+    pub(crate) fn base_flags(&self) -> Vec<FlagValue> {
+        [flag("data_dir", "--data-dir", &self.data_dir), flag("database_url", "--database-url", &self.database_url)]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+}
+
+fn flag(key: &'static str, flag: &'static str, value: &Option<String>) -> Option<FlagValue> {
+    value.as_ref().map(|value| FlagValue { key, flag, value: value.clone() })
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Serve the API and run jobs
+    Serve(ServeFlags),
+    /// Only run jobs, beside servers on the same database
+    Worker(WorkerFlags),
+    /// Bring the database up to date (serve does this too)
+    Migrate,
+    /// Show the configuration in force and where each value came from
+    Config {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+        /// Print a commented copydesk.toml with every setting instead
+        #[arg(long, conflicts_with = "json")]
+        sample: bool,
+    },
+    /// Print the OpenAPI description
+    Openapi,
+    /// Manage projects
+    #[command(subcommand)]
+    Project(ProjectCommand),
+    /// Manage the keys that credentials are sealed with
+    #[command(subcommand)]
+    Credentials(CredentialsCommand),
+    /// Manage admin API keys
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Create and follow jobs on a server (set COPYDESK_API_KEY)
+    #[command(subcommand)]
+    Job(JobCommand),
+    /// Look at the page views on this machine
+    #[command(subcommand)]
+    Views(ViewsCommand),
+    /// Judge all page views of the past by the present list of agents: shows the difference, then applies it
+    Reclassify(ReclassifyFlags),
+    /// Copy projects, keys, jobs and page views into a new folder, while the server runs
+    Backup {
+        /// The folder; it must not exist yet
+        folder: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Explain who a user agent is: a person, an AI agent, a crawler, …
+    Classify(crate::classify::ClassifyFlags),
+    /// Show or renew the lists by which readers are told apart
+    #[command(subcommand)]
+    Lists(crate::lists::ListsCommand),
+    /// Count the page views in logs of web servers, each line once: exit code 0 if all were read, 1 if not
+    Import(ImportFlags),
+    /// Check the documentation in a folder: exit code 0 if nothing was found, 1 if something was
+    Check(CheckFlags),
+    /// Run a job from end to end on this machine, without account and network
+    Demo(DemoFlags),
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ServeFlags {
+    /// The address to listen on [default: 127.0.0.1:4400]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// The address under which clients reach the server
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+    #[command(flatten)]
+    worker: WorkerFlags,
+}
+
+impl ServeFlags {
+    pub(crate) fn values(&self) -> Vec<FlagValue> {
+        let mut values = self.worker.values();
+        values.extend(flag("listen", "--listen", &self.listen));
+        values.extend(flag("public_url", "--public-url", &self.public_url));
+        values
+    }
+}
+
+#[derive(clap::Args)]
+pub(crate) struct WorkerFlags {
+    /// How many jobs to run at a time; 0 for none [default: 2]
+    #[arg(long, value_name = "NUMBER")]
+    workers: Option<String>,
+}
+
+impl WorkerFlags {
+    pub(crate) fn values(&self) -> Vec<FlagValue> {
+        flag("runner.workers", "--workers", &self.workers).into_iter().collect()
+    }
+}
+
+#[derive(clap::Args)]
+pub(crate) struct DemoFlags {
+    /// The folder to put everything into; it must not exist or be empty [default: a temporary one]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
+    /// End when the job has, instead of going on serving until Ctrl-C
+    #[arg(long)]
+    pub(crate) exit: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct CheckFlags {
+    /// The folder of the repository
+    #[arg(default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// A folder in it that holds documentation; can be given several times [default: all of it]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) docs_path: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,149 @@
+use clap::{Subcommand, ValueEnum};
+
+use super::{CredentialCommand, ViewFlags};
+
+#[derive(Subcommand)]
+pub(crate) enum ProjectCommand {
+    /// Make a project
+    Create {
+        /// What people call it
+        #[arg(long)]
+        name: String,
+        /// Where its documentation lives: an address that git can clone from, or a path
+        #[arg(long, value_name = "URL_OR_PATH")]
+        repository: String,
+        /// The id in addresses [default: made from the name]
+        #[arg(long)]
+        id: Option<String>,
+        #[command(flatten)]
+        settings: ProjectSettings,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List projects
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a project
+    Show {
+        /// The project
+        id: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Change a project; what is not named stays as it is
+    Update {
+        /// The project
+        id: String,
+        /// What people call it
+        #[arg(long)]
+        name: Option<String>,
+        /// Where its documentation lives
+        #[arg(long, value_name = "URL_OR_PATH")]
+        repository: Option<String>,
+        #[command(flatten)]
+        settings: ProjectSettings,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Delete a project with its keys, jobs and page views
+    Delete {
+        /// The project
+        id: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Manage what a project shows to its code host
+    #[command(subcommand)]
+    Credential(CredentialCommand),
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ProjectSettings {
+    /// The branch that jobs start from [default: main]
+    #[arg(long, value_name = "BRANCH")]
+    pub(crate) base_ref: Option<String>,
+    /// A folder that jobs may edit; can be given several times [default: docs]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) docs_path: Vec<String>,
+    /// The zone in which days are reported, by its IANA name [default: UTC]
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) time_zone: Option<String>,
+    /// Job creations and messages an hour; 0 for no limit, `default` for the server's
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) jobs_per_hour: Option<String>,
+    /// Jobs running at a time; 0 for no limit, `default` for the server's
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) max_running: Option<String>,
+    /// How long a job may run, such as 45m; `default` for the server's
+    #[arg(long, value_name = "TIME")]
+    pub(crate) time_limit: Option<String>,
+    /// What becomes of a change that brings new findings of the docs checks [default: draft]
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub(crate) on_findings: Option<OnFindingsArg>,
+    #[command(flatten)]
+    pub(crate) views: ViewFlags,
+    #[command(flatten)]
+    pub(crate) host: HostFlags,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct HostFlags {
+    /// The kind of code host [default: auto, told by the address of the repository]
+    #[arg(long, value_name = "KIND", value_enum)]
+    pub(crate) host: Option<HostArg>,
+    /// Where the code host's interface is, such as https://git.example.com/api/v4; `default` for where that kind of
+    /// host has it
+    #[arg(long, value_name = "URL")]
+    pub(crate) host_api_url: Option<String>,
+    /// A file with certificates of authorities to trust beside the known ones, in PEM; `none` for no file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) host_ca_file: Option<String>,
+    /// Take any certificate of the code host: anybody in between can listen; `=false` to check again
+    #[arg(long, value_name = "YES", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) host_accept_any_certificate: Option<bool>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum HostArg {
+    /// What the address of the repository tells
+    Auto,
+    /// GitHub and GitHub Enterprise
+    Github,
+    /// GitLab
+    Gitlab,
+    /// Forgejo and Codeberg
+    Forgejo,
+    /// Gitea
+    Gitea,
+    /// Bitbucket Cloud
+    Bitbucket,
+    /// A git server without pull requests
+    Git,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum OnFindingsArg {
+    /// The pull request is opened as a draft
+    Draft,
+    /// The job fails
+    Fail,
+}
+
+impl From<OnFindingsArg> for copydesk_domain::OnFindings {
+    fn from(arg: OnFindingsArg) -> Self {
+        match arg {
+            OnFindingsArg::Draft => Self::Draft,
+            OnFindingsArg::Fail => Self::Fail,
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Whether a credential is of use with the project's code host.
+
+use copydesk_domain::{HostKind, Project};
+use copydesk_forge::Secret;
+use url::Url;
+
+/// What does not fit, a sentence each.
+pub(super) fn notes(secret: &Secret, project: &Project) -> Vec<String> {
+    let kind = project.host.kind_of(&project.repository);
+    let url = Url::parse(project.repository.clone_address()).ok();
+    let scheme = url.as_ref().map_or("", Url::scheme);
+    if kind == HostKind::Local || scheme == "file" {
+        return vec!["the repository is on this machine and asks for no credential".to_owned()];
+    }
+    let mut notes = Vec::new();
+    match secret {
+        Secret::GithubApp { .. } if kind != HostKind::Github => {
+            notes.push(format!("a GitHub App is of no use with {}; see --host", kind.title()));
+        }
+        Secret::GithubApp { .. } | Secret::Token { .. } if scheme == "ssh" => notes.push(
+            "the repository's address is one of SSH, for which git needs --ssh-key-file; use an https address, or both"
+                .to_owned(),
+        ),
+        Secret::SshKey { .. } if scheme != "ssh" => {
+            notes.push(format!("the repository's address is one of {scheme}, where an SSH key is of no use"));
+        }
+        Secret::SshKey { token: None, .. } if kind != HostKind::Git => notes.push(format!(
+            "with {}, opening pull requests takes a token beside the SSH key: --token-file or --token-env",
+            kind.title()
+        )),
+        _ => {}
+    }
+    if scheme == "http" {
+        notes.push("the repository's address is one of http: anybody in between can read the credential".to_owned());
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use copydesk_domain::{HostSettings, OnFindings, Repository, Timestamp, ViewSettings};
+
+    use super::*;
+
+    fn project(address: &str, kind: Option<HostKind>) -> Project {
+        let at = Timestamp::from_millis(0);
+        Project {
+            id: "docs".to_owned(),
+            name: "Docs".to_owned(),
+            repository: Repository::parse(address, Path::new("/srv")).unwrap(),
+            base_ref: "main".to_owned(),
+            docs_paths: Vec::new(),
+            time_zone: "UTC".to_owned(),
+            jobs_per_hour: None,
+            max_running: None,
+            time_limit_seconds: None,
+            on_findings: OnFindings::Draft,
+            views: ViewSettings::default(),
+            host: HostSettings { kind, ..HostSettings::default() },
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said() {
+        let text = || "planted".to_owned();
+        let token = Secret::Token { username: None, token: text() };
+        let app = Secret::GithubApp { app_id: text(), installation_id: None, private_key: text() };
+        let key = |token| Secret::SshKey { private_key: text(), known_hosts: None, token };
+        for (secret, address, kind, said) in [
+            (&token, "https://github.com/acme/docs", None, ""),
+            (&app, "https://github.com/acme/docs", None, ""),
+            (&app, "https://git.example.com/acme/docs", Some(HostKind::Github), ""),
+            (&key(Some(text())), "git@github.com:acme/docs", None, ""),
+            (&key(None), "git@git.example.com:acme/docs", None, ""),
+            (&app, "https://gitlab.com/acme/docs", None, "no use with GitLab"),
+            (&token, "git@github.com:acme/docs", None, "--ssh-key-file"),
+            (&key(None), "https://github.com/acme/docs", None, "no use"),
+            (&key(None), "git@github.com:acme/docs", None, "takes a token"),
+            (&token, "http://git.example.com/acme/docs", None, "anybody in between"),
+            (&token, "/srv/docs.git", None, "on this machine"),
+        ] {
+            let notes = notes(secret, &project(address, kind));
+            let fits = if said.is_empty() { notes.is_empty() } else { notes.len() == 1 && notes[0].contains(said) };
+            assert!(fits, "{address}: {notes:?}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What a project shows to its code host: what is stored for it, else a token from the environment.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+
+use copydesk_forge::{Secret, SecretError};
+use copydesk_store::{SecretName, SecretRecord, Store, Vault, VaultError};
+
+/// Begins the names of variables that hold the tokens of projects.
+pub const VARIABLE_PREFIX: &str = "COPYDESK_CREDENTIAL_";
+
+/// The most bytes that a token or a key may have.
+pub const MAX_CREDENTIAL_BYTES: usize = 64 * 1024;
+
+/// Finds the credentials of projects. They are looked up anew each time, so a change is seen at once.
+#[derive(Clone)]
+pub struct Credentials {
+    store: Store,
+    vault: Vault,
+    // Not shown by anything: there is no Debug.
+    environment: HashMap<String, OsString>,
+}
+
+/// A credential, and where it was found.
+#[derive(Debug)]
+pub struct Credential {
+    /// What is shown to the host.
+    pub secret: Secret,
+    /// Where it was found.
+    pub source: CredentialSource,
+}
+
+/// Where a credential was found.
+#[derive(Debug)]
+pub enum CredentialSource {
+    /// In the store.
+    Stored(SecretRecord),
+    /// In this variable of the environment.
+    Environment(String),
+}
+
+/// Why the credential of a project cannot be used, as a sentence that holds nothing of it.
+#[derive(Debug, thiserror::Error)]
+pub enum CredentialError {
+    /// It cannot be opened.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    /// It opens, and is not what this program writes.
+    #[error("{0}; set it again with `copydesk project credential set`")]
+    Unreadable(#[from] SecretError),
+    /// The variable holds no token.
+    #[error("the token in the variable {name} {problem}")]
+    Variable {
+        /// The variable.
+        name: String,
+        /// What is wrong, as the end of a sentence.
+        problem: &'static str,
+    },
+}
+
+impl Credentials {
+    /// Credentials in `store`, sealed by `vault`, and in the variables of `environment` that are meant for them.
+    pub fn new(store: Store, vault: Vault, environment: &[(OsString, OsString)]) -> Self {
+        let ours = environment.iter().filter_map(|(name, value)| {
+            let name = name.to_str().filter(|name| name.starts_with(VARIABLE_PREFIX))?;
+            // An empty variable is as good as none.
+            (!value.is_empty()).then(|| (name.to_owned(), value.clone()))
+        });
+        Self { store, vault, environment: ours.collect() }
+    }
+
+    /// What the project shows to its code host; none: it has nothing to show.
+    pub async fn of(&self, project_id: &str) -> Result<Option<Secret>, CredentialError> {
+        Ok(self.find(project_id).await?.map(|credential| credential.secret))
+    }
+
+    /// The same, with where it was found.
+    pub async fn find(&self, project_id: &str) -> Result<Option<Credential>, CredentialError> {
+        if let Some((record, content)) = self.store.secret(&self.vault, project_id, SecretName::Git).await? {
+            let secret = Secret::from_bytes(&content)?;
+            return Ok(Some(Credential { secret, source: CredentialSource::Stored(record) }));
+        }
+        let name = variable(project_id);
+        let Some(value) = self.environment.get(&name) else { return Ok(None) };
+        let checked = value.to_str().ok_or("is not Unicode").and_then(token);
+        let token = checked.map_err(|problem| CredentialError::Variable { name: name.clone(), problem })?;
+        let secret = Secret::Token { username: None, token };
+        Ok(Some(Credential { secret, source: CredentialSource::Environment(name) }))
+    }
+}
+
+/// The variable that may hold the token of a project. Ids have no underscores, so no two projects share one.
+pub fn variable(project_id: &str) -> String {
+    format!("{VARIABLE_PREFIX}{}", project_id.to_ascii_uppercase().replace('-', "_"))
+}
+
+/// A token without the end of its line. What is wrong is said as the end of a sentence, without the token.
+pub fn token(text: &str) -> Result<String, &'static str> {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    let text = text.strip_suffix('\r').unwrap_or(text);
+    if text.trim().is_empty() {
+        Err("is empty")
+    } else if text.len() > MAX_CREDENTIAL_BYTES {
+        Err("is longer than 64 KiB")
+    } else if text.chars().any(char::is_control) {
+        Err("holds control characters or more than one line")
+    } else {
+        Ok(text.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_is_named_like_the_project() {
+        assert_eq!(variable("acme-docs-2"), "COPYDESK_CREDENTIAL_ACME_DOCS_2");
+    }
+
+    #[test]
+    fn a_token_is_one_line_of_bounded_length() {
+        let most = "x".repeat(MAX_CREDENTIAL_BYTES);
+        for (text, wanted) in [("a", "a"), ("a\n", "a"), ("a\r\n", "a"), (" a b ", " a b "), (&most, &most)] {
+            assert_eq!(token(text).as_deref(), Ok(wanted));
+        }
+        for wrong in ["", "\n", "  ", "a\nb", "a\n\n", "a\0", "\u{1b}[2J", &format!("{most}x")] {
+            assert!(token(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

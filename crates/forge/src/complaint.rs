@@ -35,11 +35,21 @@ const KNOWN: &[(&[&str], bool, &str)] = &[
         true,
         "the repository's host does not answer in time",
     ),
-    (&["host key verification failed"], false, "the SSH key of the repository's host is not known to this machine"),
+    (
+        &["host key verification failed"],
+        false,
+        "the SSH key of the repository's host is not the one in `known_hosts`, or none is known",
+    ),
+    (
+        &["load key ", "invalid format", "error in libcrypto"],
+        false,
+        "the SSH key of the project cannot be read; give it as OpenSSH writes it, without a passphrase",
+    ),
     (
         &["ssl certificate", "certificate verification failed", "server certificate"],
         false,
-        "the TLS certificate of the repository's host is not trusted by this machine",
+        "the TLS certificate of the repository's host is not trusted by this machine; set the host's `ca_file` to the \
+         certificate of its authority",
     ),
     (
         &[
@@ -147,8 +157,8 @@ pub(crate) fn is_damage(stderr: &str) -> bool {
 
 /// A stranger's words, fit to be shown: one line, bounded, no control characters, no secret, no path of ours.
 fn quoted(git: &Git<'_>, text: &str) -> String {
-    let mut text = git.credential.map_or_else(|| text.to_owned(), |credential| credential.mask(text));
-    if let Some(folder) = git.folder.to_str() {
+    let mut text = git.remote.credential.as_ref().map_or_else(|| text.to_owned(), |credential| credential.mask(text));
+    if let Some(folder) = git.home.folder.to_str() {
         text = text.replace(folder, "the mirror");
     }
     let visible = |c: char| if c.is_control() { ' ' } else { c };
@@ -162,14 +172,17 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::Trouble;
-    use crate::remote::{Address, Credential};
+    use crate::home::Home;
+    use crate::remote::Address;
+    use crate::{Credential, Remote, Trouble};
 
     fn with_git<T>(act: impl FnOnce(&Git<'_>) -> T) -> T {
         let address = Address::parse("https://host.example/x.git").unwrap();
-        let credential = Credential::new("x", "planted-secret");
-        let (folder, time_limit) = (Path::new("/var/mirrors/x.git"), Duration::from_secs(1));
-        act(&Git { folder, address: &address, credential: Some(&credential), time_limit })
+        let credential = Some(Credential::new("x", "planted-secret"));
+        let remote = Remote { credential, ..Remote::default() };
+        let mut home = Home::of(Path::new("/var/mirrors"), "x");
+        home.folder = "/var/mirrors/x.git".into();
+        act(&Git { home: &home, address: &address, remote: &remote, time_limit: Duration::from_secs(1) })
     }
 
     #[test]

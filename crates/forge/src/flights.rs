@@ -3,12 +3,11 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 
 use crate::objects::lock;
-use crate::remote::Credential;
-use crate::{CommitId, ForgeError};
+use crate::{CommitId, ForgeError, Remote};
 
 type Outcome = Result<Option<CommitId>, ForgeError>;
 /// A branch, and on whose behalf: what one may see says nothing about another.
-type Key = (String, Option<Credential>);
+type Key = (String, Arc<Remote>);
 
 /// Fetches under way, so that callers who want the same share one.
 #[derive(Default)]
@@ -65,9 +64,11 @@ mod tests {
     use futures_util::future::join_all;
 
     use super::*;
+    use crate::Credential;
 
     fn key(who: Option<&str>) -> Key {
-        ("main".to_owned(), who.map(|secret| Credential::new("x", secret)))
+        let credential = who.map(|secret| Credential::new("x", secret));
+        ("main".to_owned(), Arc::new(Remote { credential, ..Remote::default() }))
     }
 
     #[tokio::test]

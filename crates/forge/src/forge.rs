@@ -51,9 +51,9 @@ impl Forge {
 
     /// The mirror of a repository; made, empty, if there is none. The remote is not spoken to.
     pub async fn mirror(&self, remote: &Remote) -> Result<Mirror, ForgeError> {
-        let credential = remote.credential.clone();
+        let remote = Arc::new(remote.clone());
         if let Some(shared) = lock(&self.mirrors).find(&remote.address) {
-            return Ok(Mirror { shared, credential });
+            return Ok(Mirror { shared, remote });
         }
         let address = Address::parse(&remote.address)?;
         let home = Home::of(&self.settings.folder, &remote.address);
@@ -69,7 +69,7 @@ impl Forge {
         let (flights, pushes) = (Flights::default(), Semaphore::new(PUSHES));
         let shared = Shared { settings, address, home, objects, flights, pushes };
         let shared = lock(&self.mirrors).add(&remote.address, Arc::new(shared));
-        Ok(Mirror { shared, credential })
+        Ok(Mirror { shared, remote })
     }
 }
 

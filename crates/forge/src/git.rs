@@ -1,15 +1,17 @@
 use std::fs::File;
-use std::io;
-use std::path::Path;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
-use crate::ForgeError;
-use crate::remote::{Address, Credential};
+use crate::home::Home;
+use crate::remote::{Address, SshKey};
+use crate::{ForgeError, Remote};
 
 /// How much of what git prints is kept; the rest is read and thrown away.
 const MOST_OUTPUT: u64 = 1024 * 1024;
@@ -31,11 +33,15 @@ const NETWORK: &[&str] = &[
 ];
 const SSH: &[&str] = &["HOME", "SSH_AUTH_SOCK", "USER", "LOGNAME"];
 
+/// How ssh is started: it asks nobody, ends when the other side is silent, and lends nothing of this machine.
+const SSH_COMMAND: &str =
+    "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 -o ForwardAgent=no -o PermitLocalCommand=no";
+
 /// One way to start the git program; there is no other.
 pub(crate) struct Git<'a> {
-    pub(crate) folder: &'a Path,
+    pub(crate) home: &'a Home,
     pub(crate) address: &'a Address,
-    pub(crate) credential: Option<&'a Credential>,
+    pub(crate) remote: &'a Remote,
     pub(crate) time_limit: Duration,
 }
 
@@ -51,7 +57,8 @@ impl Git<'_> {
     /// Runs git to its end, to the time limit or until nobody waits any more; then it and all that it started is gone.
     /// It keeps `lock` held as long as it lives, even if this process is killed.
     pub(crate) async fn run(&self, arguments: &[&str], lock: Option<&File>) -> Result<Output, ForgeError> {
-        let mut command = self.command(arguments);
+        let wallet = self.ssh_key().map(|key| Wallet::with(self.home, key)).transpose()?;
+        let mut command = self.command(arguments, wallet.as_ref())?;
         // An empty file reads like `/dev/null`. Being the same open file as ours, it holds the same lock.
         command.stdin(match lock {
             Some(lock) => Stdio::from(lock.try_clone().map_err(ForgeError::from_io)?),
@@ -79,12 +86,23 @@ impl Git<'_> {
         Ok(Output { success: status.success(), stdout, stderr })
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    /// The key to show, if the address is one where a key is shown.
+    fn ssh_key(&self) -> Option<&SshKey> {
+        self.remote.ssh_key.as_ref().filter(|_| self.address.scheme() == "ssh")
+    }
+
+    fn command(&self, arguments: &[&str], wallet: Option<&Wallet>) -> Result<Command, ForgeError> {
         let mut command = Command::new("git");
         command.env_clear();
         self.set_environment(&mut command);
+        self.set_credential(&mut command);
+        if let Some(wallet) = wallet {
+            command.current_dir(wallet.folder.path()).env("GIT_SSH_COMMAND", wallet.ssh_command());
+            // Only the key that was given, not those that somebody's agent holds.
+            command.env_remove("SSH_AUTH_SOCK");
+        }
         // Named outright, so that no repository is searched for and none above the mirror is ever taken.
-        command.arg("--git-dir").arg(self.folder);
+        command.arg("--git-dir").arg(std::path::absolute(&self.home.folder).map_err(ForgeError::from_io)?);
         // No `refs/replace` that swaps one object for another.
         command.arg("--no-replace-objects");
         // Nothing is written in passing.
@@ -119,7 +137,7 @@ impl Git<'_> {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own, so that helpers such as `git-remote-https` and `ssh` are killed along with it.
         command.process_group(0).kill_on_drop(true);
-        command
+        Ok(command)
     }
 
     fn set_environment(&self, command: &mut Command) {
@@ -143,16 +161,61 @@ impl Git<'_> {
         command.env("GIT_NO_LAZY_FETCH", "1");
         // Messages are read by this program.
         command.env("LC_ALL", "C");
-        command.env("GIT_SSH_VARIANT", "ssh").env(
-            "GIT_SSH_COMMAND",
-            "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 -o ForwardAgent=no -o PermitLocalCommand=no",
-        );
-        // The environment, because everybody on the machine can read arguments. Only for the address's own host.
-        if let (Some(credential), "http" | "https") = (self.credential, self.address.scheme()) {
-            command.env("GIT_CONFIG_COUNT", "1");
-            command.env("GIT_CONFIG_KEY_0", format!("http.{}/.extraHeader", self.address.origin()));
-            command.env("GIT_CONFIG_VALUE_0", credential.header());
+        command.env("GIT_SSH_VARIANT", "ssh").env("GIT_SSH_COMMAND", SSH_COMMAND);
+    }
+
+    /// In the environment, because everybody on the machine can read arguments. Only for the address's own host.
+    fn set_credential(&self, command: &mut Command) {
+        if !matches!(self.address.scheme(), "http" | "https") {
+            return;
         }
+        let mut settings = Vec::new();
+        if let Some(credential) = &self.remote.credential {
+            settings.push(("extraHeader", credential.header()));
+        }
+        if self.remote.trust.accept_any_certificate {
+            settings.push(("sslVerify", "false".to_owned()));
+        }
+        if let Some(file) = &self.remote.trust.ca_file {
+            // This one goes before a setting.
+            command.env_remove("GIT_SSL_CAINFO");
+            settings.push(("sslCAInfo", file.clone()));
+        }
+        command.env("GIT_CONFIG_COUNT", settings.len().to_string());
+        for (number, (name, value)) in settings.into_iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{number}"), format!("http.{}/.{name}", self.address.origin()));
+            command.env(format!("GIT_CONFIG_VALUE_{number}"), value);
+        }
+    }
+}
+
+/// A folder that only this user can open, with the key for one command. It goes when the command has ended.
+struct Wallet {
+    folder: TempDir,
+    has_known_hosts: bool,
+}
+
+impl Wallet {
+    fn with(home: &Home, key: &SshKey) -> Result<Self, ForgeError> {
+        let folder = home.wallet().map_err(ForgeError::from_io)?;
+        let write = |name: &str, text: &str| {
+            let mut options = File::options();
+            let file = options.write(true).create_new(true).mode(0o600).open(folder.path().join(name));
+            file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(ForgeError::from_io)
+        };
+        write("key", key.private_key())?;
+        if let Some(known_hosts) = key.known_hosts() {
+            write("known_hosts", known_hosts)?;
+        }
+        Ok(Self { has_known_hosts: key.known_hosts().is_some(), folder })
+    }
+
+    /// Names the files from their own folder, in which the command runs: a path could hold what a shell or ssh reads as
+    /// something else.
+    fn ssh_command(&self) -> String {
+        let known = " -o UserKnownHostsFile=known_hosts -o GlobalKnownHostsFile=/dev/null -o StrictHostKeyChecking=yes";
+        let known = if self.has_known_hosts { known } else { "" };
+        format!("{SSH_COMMAND} -i key -o IdentitiesOnly=yes{known}")
     }
 }
 

@@ -12,6 +12,9 @@ const MOST_PACKS: usize = 50;
 /// More loose objects than this are packed.
 const MOST_LOOSE: usize = 5000;
 
+/// No git command takes so long that it still needs a key of this age.
+const OLD_WALLET: Duration = Duration::from_secs(6 * 60 * 60);
+
 /// Where one mirror lives on disk: a bare repository and, beside it, a file to lock.
 #[derive(Debug)]
 pub(crate) struct Home {
@@ -81,6 +84,25 @@ impl Home {
         tempfile::Builder::new().prefix(&format!("{}{suffix}", self.name)).tempdir_in(&self.parent)
     }
 
+    /// A folder for the key of one git command, closed to other users.
+    pub(crate) fn wallet(&self) -> io::Result<tempfile::TempDir> {
+        fs::create_dir_all(&self.parent)?;
+        self.temporary(".ssh-")
+    }
+
+    /// Removes the keys that a killed process has left.
+    fn sweep_wallets(&self) {
+        for entry in fs::read_dir(&self.parent).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let rest = name.to_str().and_then(|name| name.strip_prefix(&self.name));
+            let age = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
+            if rest.is_some_and(|rest| rest.starts_with(".ssh-")) && age().is_some_and(|age| age > OLD_WALLET) {
+                // If it stays, the next sweep tries again.
+                _ = fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+
     /// Removes what a crash in the middle of [`Home::make_anew`] has left.
     fn sweep_siblings(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.parent)? {
@@ -106,6 +128,7 @@ impl Home {
         stale("objects/pack", |name| name.starts_with("tmp_") || name.starts_with(".tmp-"));
         stale("refs/copydesk", |name| name.ends_with(".lock"));
         stale("", |name| name.ends_with(".lock"));
+        self.sweep_wallets();
     }
 
     /// Whether there are so many files that looking for an object takes long.

@@ -12,16 +12,16 @@ use crate::git::{Git, Output};
 use crate::home::Home;
 use crate::local::{self, Tip};
 use crate::objects::Objects;
-use crate::remote::{Address, Credential};
+use crate::remote::Address;
 use crate::tree::CommitTree;
-use crate::{CommitId, CommitInfo, Diff, FileChange, ForgeError, Tree, build, diff};
+use crate::{CommitId, CommitInfo, Diff, FileChange, ForgeError, Remote, Tree, build, diff};
 
 /// A bare copy of a repository on this machine, from which commits are read and to which they are written before they
 /// are pushed. Cheap to clone. Its functions that are not `async` read and write files.
 #[derive(Clone)]
 pub struct Mirror {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) credential: Option<Credential>,
+    pub(crate) remote: Arc<Remote>,
 }
 
 /// What all who use one mirror in this process share.
@@ -54,8 +54,19 @@ impl Mirror {
                 Tip::At(_) | Tip::Unknown => {}
             }
         }
-        let key = (branch.clone(), self.credential.clone());
+        let key = (branch.clone(), Arc::clone(&self.remote));
         self.shared.flights.share(key, || self.fetch_now(&branch)).await
+    }
+
+    /// The branch that the remote takes for its main one; none if it names none, as an empty repository does.
+    pub async fn default_branch(&self) -> Result<Option<String>, ForgeError> {
+        let arguments = ["ls-remote", "--quiet", "--symref", self.shared.address.url.as_str(), "HEAD"];
+        let output = self.git().run(&arguments, None).await?;
+        if !output.success {
+            return Err(complaint::explain(&self.git(), &output.stderr));
+        }
+        let named = |line: &str| Some(line.strip_prefix("ref: refs/heads/")?.split('\t').next()?.to_owned());
+        Ok(output.stdout.lines().find_map(named))
     }
 
     /// Whether a commit is in the mirror.
@@ -229,9 +240,9 @@ impl Mirror {
 
     fn git(&self) -> Git<'_> {
         Git {
-            folder: &self.shared.home.folder,
+            home: &self.shared.home,
             address: &self.shared.address,
-            credential: self.credential.as_ref(),
+            remote: &self.remote,
             time_limit: self.shared.settings.time_limit,
         }
     }

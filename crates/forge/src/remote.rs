@@ -14,12 +14,66 @@ pub struct Signature {
 }
 
 /// A repository somewhere else.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Remote {
     /// What git clones from, without a credential: a `file`, `https`, `http` or `ssh` address.
     pub address: String,
     /// What to show at an `https` or `http` address. Others have their own ways.
     pub credential: Option<Credential>,
+    /// What to show at an `ssh` address; none: what this machine shows by itself.
+    pub ssh_key: Option<SshKey>,
+    /// Whose word is taken for who the host at an `https` address is.
+    pub trust: Trust,
+}
+
+impl Remote {
+    /// The repository at `address`, without a credential.
+    pub fn at(address: impl Into<String>) -> Self {
+        Self { address: address.into(), ..Self::default() }
+    }
+}
+
+/// Whose word is taken for who a host is, beside the authorities that this machine knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Trust {
+    /// A file with the certificates of more authorities, in PEM.
+    pub ca_file: Option<String>,
+    /// Take any certificate.
+    pub accept_any_certificate: bool,
+}
+
+/// A private key for SSH and what is known of the host that it is for. Shows neither.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct SshKey {
+    private_key: String,
+    known_hosts: Option<String>,
+}
+
+impl SshKey {
+    /// A key as OpenSSH writes it, and lines of `known_hosts`; none: what this machine knows.
+    pub fn new(private_key: &str, known_hosts: Option<&str>) -> Self {
+        Self { private_key: as_file(private_key), known_hosts: known_hosts.map(as_file) }
+    }
+
+    /// For the file that the ssh program reads.
+    pub(crate) fn private_key(&self) -> &str {
+        &self.private_key
+    }
+
+    pub(crate) fn known_hosts(&self) -> Option<&str> {
+        self.known_hosts.as_deref()
+    }
+}
+
+/// Text as ssh wants it in a file: it takes no key with foreign ends of lines or without the last one.
+fn as_file(text: &str) -> String {
+    format!("{}\n", text.trim().replace("\r\n", "\n"))
+}
+
+impl fmt::Debug for SshKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SshKey(…)")
+    }
 }
 
 /// A user name and a secret. Shows neither in full.
@@ -37,9 +91,19 @@ impl Credential {
 
     /// The header that carries it. For the environment of the git program only.
     pub(crate) fn header(&self) -> String {
+        format!("Authorization: {}", self.header_value())
+    }
+
+    /// What stands in the header.
+    pub(crate) fn header_value(&self) -> String {
         use base64::Engine;
         let pair = format!("{}:{}", self.username, self.secret);
-        format!("Authorization: Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
+        format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
+    }
+
+    /// The secret, to be masked.
+    pub(crate) fn secret(&self) -> &str {
+        &self.secret
     }
 
     /// A text without the secret, should it be in there in any of its forms.

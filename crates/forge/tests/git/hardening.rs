@@ -147,7 +147,7 @@ async fn fetch_from(address: &str) -> copydesk_forge::ForgeError {
     let sandbox = Sandbox::empty();
     let credential = Some(Credential::new("x-access-token", SECRET));
     assert!(!format!("{credential:?}").contains(SECRET));
-    let remote = Remote { address: address.to_owned(), credential };
+    let remote = Remote { credential, ..Remote::at(address) };
     let error = sandbox.forge().mirror(&remote).await.unwrap().fetch("main").await.unwrap_err();
     assert!(!error.message.contains(SECRET), "{error}");
     assert!(!error.message.contains(sandbox.path("").to_str().unwrap()), "{error}");

@@ -261,7 +261,7 @@ async fn addresses_that_git_must_not_be_given_are_refused() {
     let sandbox = Sandbox::empty();
     for address in ["ext::sh -c id", "-uroot", "git://host/x", "ssh://-oProxyCommand=id/x", "https://me:pw@host/x", "x"]
     {
-        let remote = Remote { address: address.to_owned(), credential: None };
+        let remote = Remote::at(address);
         let error = sandbox.forge().mirror(&remote).await.err().unwrap();
         assert_eq!(error.message, "the repository's address is not one that git may use", "{address}");
     }

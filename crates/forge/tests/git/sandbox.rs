@@ -76,7 +76,7 @@ impl Sandbox {
     }
 
     pub fn address_of(&self, name: &str) -> Remote {
-        Remote { address: format!("file://{}", self.path(name).display()), credential: None }
+        Remote::at(format!("file://{}", self.path(name).display()))
     }
 
     pub fn settings(&self) -> ForgeSettings {

@@ -36,7 +36,7 @@ pub struct Workshop {
 impl Workshop {
     /// The mirror of a project's repository.
     async fn mirror(&self, project: &Project) -> Result<Mirror, Failure> {
-        let remote = Remote { address: project.repository.clone_address().to_owned(), credential: None };
+        let remote = Remote::at(project.repository.clone_address());
         Ok(self.forge.mirror(&remote).await?)
     }
 }

@@ -211,7 +211,8 @@ fn in_repo(
     }
 }
 
-const LIST: [&str; 7] = ["state", "sort", "milestone", "labels", "poster", "page", "limit"];
+/// Newer versions know `head` as well; this one looks at it as little as older ones do.
+const LIST: [&str; 8] = ["head", "state", "sort", "milestone", "labels", "poster", "page", "limit"];
 
 fn list(repo: &Repo, request: &Request) -> Reply {
     let state = request.query("state").unwrap_or_else(|| "open".to_owned());

@@ -146,6 +146,12 @@ fn route(request: &Request, state: &mut State) -> Result<Reply, Reply> {
             token.ok_or_else(|| message(401, "401 Unauthorized"))?;
             Ok(Reply::json(200, &json!({ "version": "17.11.0", "revision": "fa4e0000" })))
         }
+        (Method::GET, ["personal_access_tokens", "self"]) => {
+            let token = token.ok_or_else(|| message(401, "401 Unauthorized"))?;
+            let scope = if token.rights.push || token.rights.open { "api" } else { "read_api" };
+            let view = json!({ "id": 42, "name": "docs", "revoked": false, "active": true, "scopes": [scope] });
+            Ok(Reply::json(200, &view))
+        }
         (_, ["projects", project, rest @ ..]) => in_project(project, rest, token, request, state),
         _ => Err(unknown(request, state)),
     }

@@ -16,7 +16,10 @@ mod github;
 mod gitlab;
 mod gitlab_views;
 mod hooks;
+mod nginx;
+mod programs;
 mod server;
+mod sshd;
 mod state;
 
 use std::sync::Arc;
@@ -29,6 +32,8 @@ use tokio::task::JoinHandle;
 pub use app::FakeApp;
 pub use faults::Fault;
 pub use hooks::Delivery;
+pub use nginx::{Nginx, USER as NGINX_USER};
+pub use sshd::Sshd;
 pub use state::{Comment, Holder, Pull, Rights, Seen};
 
 use crate::GitRepo;

@@ -1,5 +1,6 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -87,7 +88,9 @@ impl Home {
     /// A folder for the key of one git command, closed to other users.
     pub(crate) fn wallet(&self) -> io::Result<tempfile::TempDir> {
         fs::create_dir_all(&self.parent)?;
-        self.temporary(".ssh-")
+        let mut builder = tempfile::Builder::new();
+        builder.permissions(fs::Permissions::from_mode(0o700));
+        builder.prefix(&format!("{}.ssh-", self.name)).tempdir_in(&self.parent)
     }
 
     /// Removes the keys that a killed process has left.

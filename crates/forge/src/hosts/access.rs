@@ -19,6 +19,14 @@ pub(super) enum Access {
     App(Arc<App>),
 }
 
+/// What goes along with a request.
+pub(super) struct Pass {
+    /// The value of the header.
+    pub(super) header: Option<HeaderValue>,
+    /// What of it must never be shown.
+    pub(super) masks: Vec<String>,
+}
+
 impl Access {
     /// What people call it.
     pub(super) fn title(&self) -> &'static str {
@@ -30,10 +38,10 @@ impl Access {
         }
     }
 
-    /// The value of the header, and what of it must never be shown.
-    pub(super) async fn header(&self) -> Result<(Option<HeaderValue>, Vec<String>), ForgeError> {
+    /// What to send along. It may have to be fetched first.
+    pub(super) async fn pass(&self) -> Result<Pass, ForgeError> {
         let (text, secret) = match self {
-            Self::None => return Ok((None, Vec::new())),
+            Self::None => return Ok(Pass { header: None, masks: Vec::new() }),
             Self::Bearer(token) => (format!("Bearer {token}"), token.clone()),
             Self::Token(token) => (format!("token {token}"), token.clone()),
             Self::Basic(credential) => (credential.header_value(), credential.secret().to_owned()),
@@ -46,7 +54,7 @@ impl Access {
         let mut value = HeaderValue::from_str(&text).map_err(unfit)?;
         value.set_sensitive(true);
         let encoded = text.rsplit(' ').next().unwrap_or_default().to_owned();
-        Ok((Some(value), vec![secret, encoded]))
+        Ok(Pass { header: Some(value), masks: vec![secret, encoded] })
     }
 
     /// Lets go of a token that the host has refused before its time; says whether a new one can be had.

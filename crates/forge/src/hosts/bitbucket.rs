@@ -11,9 +11,11 @@ use serde_json::{Value, json};
 
 use super::access::Access;
 use super::gate::Gate;
-use super::http::{Failed, Line, Page};
+use super::http::Line;
+use super::message::{Failed, Page};
 use super::opening::{self, Opener, Posted};
 use super::refusal::{Act, needed, of_branches, refused};
+use super::report;
 use crate::{Abilities, Ability, CodeHost, ForgeError, NewPullRequest};
 
 /// One repository on Bitbucket Cloud.
@@ -138,7 +140,7 @@ impl Bitbucket {
     }
 
     async fn abilities_now(&self) -> Abilities {
-        let scopes = match super::look::<Repository>(&self.line, &self.path).await {
+        let scopes = match report::look::<Repository>(&self.line, &self.path).await {
             Ok((_, answer)) => answer.header("x-oauth-scopes").map(str::to_owned),
             Err(abilities) => return *abilities,
         };

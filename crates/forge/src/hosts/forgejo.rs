@@ -11,10 +11,12 @@ use serde_json::json;
 
 use super::access::Access;
 use super::gate::Gate;
-use super::http::{Answer, Failed, Line, Page};
+use super::http::Line;
+use super::message::{Answer, Failed, Page};
 use super::opening::{self, Opener, Posted, is_open};
 use super::place::escaped;
 use super::refusal::{Act, of_branches, refused};
+use super::report;
 use super::title::{is_marked, marked};
 use crate::{Abilities, Ability, CodeHost, ForgeError, NewPullRequest};
 
@@ -154,17 +156,17 @@ impl Forgejo {
     }
 
     async fn abilities_now(&self) -> Abilities {
-        let repository: Repository = match super::look(&self.line, &self.path).await {
+        let repository: Repository = match report::look(&self.line, &self.path).await {
             Ok((repository, _)) => repository,
             Err(abilities) => return *abilities,
         };
         if repository.archived {
-            return super::archived(&self.line);
+            return report::archived(&self.line);
         }
         let role = repository.permissions.map(|permissions| permissions.push);
         let probe = self.gate.may_push(&self.line).await;
         let push = match (&probe, role) {
-            (Ability::Unknown(_), Some(false)) => super::no_push(&self.line),
+            (Ability::Unknown(_), Some(false)) => report::no_push(&self.line),
             _ => probe,
         };
         let pull_requests = if repository.has_pull_requests == Some(false) {

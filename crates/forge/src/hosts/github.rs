@@ -12,9 +12,12 @@ use tokio::sync::OnceCell;
 
 use super::access::Access;
 use super::gate::Gate;
-use super::http::{Failed, Line, Page};
+use super::http::Line;
+use super::message::{Failed, Page};
 use super::opening::{self, Opener, Posted};
-use super::refusal::{Act, of_branches, refused};
+use super::refusal::{Act, needed, of_branches, refused};
+use super::report;
+use super::words::with_words;
 use crate::{Abilities, Ability, CodeHost, ForgeError, NewPullRequest};
 
 /// One repository on GitHub.
@@ -164,7 +167,9 @@ impl Github {
             return Ok(pull.draft);
         }
         let wish = if draft { "make the pull request a draft" } else { "mark the pull request as ready" };
-        Err(ForgeError::lasting(super::words::with_words(&format!("GitHub does not {wish}"), &words)))
+        let sentence = with_words(&format!("GitHub does not {wish}"), &words);
+        let is_passing = words.to_ascii_lowercase().contains("rate limit");
+        Err(if is_passing { ForgeError::passing(sentence) } else { ForgeError::lasting(sentence) })
     }
 
     /// `https://api.github.com/graphql`, or `https://github.example.com/api/graphql` beside `/api/v3`.
@@ -174,16 +179,16 @@ impl Github {
     }
 
     async fn abilities_now(&self) -> Abilities {
-        let (repository, answer) = match super::look::<Repository>(&self.line, &self.path).await {
+        let (repository, answer) = match report::look::<Repository>(&self.line, &self.path).await {
             Ok(looked) => looked,
             Err(abilities) => return *abilities,
         };
         if repository.archived {
-            return super::archived(&self.line);
+            return report::archived(&self.line);
         }
         let role = repository.permissions.map(|permissions| permissions.push);
         let push = match (self.gate.may_push(&self.line).await, role) {
-            (Ability::Unknown(_), Some(false)) => super::no_push(&self.line),
+            (Ability::Unknown(_), Some(false)) => report::no_push(&self.line),
             (Ability::Unknown(_), Some(true)) if self.knows_rights(answer.header("x-oauth-scopes")) => Ability::Yes,
             (told, _) => told,
         };
@@ -197,7 +202,7 @@ impl Github {
     }
 
     fn may_open(&self, scopes: Option<&str>) -> Ability {
-        let needed = super::refusal::needed(self.line.kind, Act::Write);
+        let needed = needed(self.line.kind, Act::Write);
         match (&self.line.access, scopes) {
             (Access::None, _) => Ability::No("GitHub takes no pull request without a token".to_owned()),
             // Its token would not have been given without the permission.

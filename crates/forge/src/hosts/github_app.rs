@@ -12,9 +12,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::http::{Answer, Line};
+use super::http::Line;
 use super::jwt::SigningKey;
 use super::limits;
+use super::message::Answer;
 use super::refusal::Act;
 use super::words::with_words;
 use crate::ForgeError;

@@ -11,9 +11,11 @@ use serde_json::json;
 
 use super::access::Access;
 use super::gate::Gate;
-use super::http::{Failed, Line, Page};
+use super::http::Line;
+use super::message::{Failed, Page};
 use super::opening::{self, Opener, Posted};
 use super::refusal::{Act, needed, of_branches, refused};
+use super::report;
 use super::title::marked;
 use crate::{Abilities, Ability, CodeHost, ForgeError, NewPullRequest};
 
@@ -138,18 +140,18 @@ impl Gitlab {
     }
 
     async fn abilities_now(&self) -> Abilities {
-        let project: Project = match super::look(&self.line, &self.path).await {
+        let project: Project = match report::look(&self.line, &self.path).await {
             Ok((project, _)) => project,
             Err(abilities) => return *abilities,
         };
         if project.archived {
-            return super::archived(&self.line);
+            return report::archived(&self.line);
         }
         let roles = project.permissions.map(|given| [given.project_access, given.group_access]);
         let level = roles.map(|roles| roles.into_iter().flatten().map(|role| role.access_level).max().unwrap_or(0));
         let push = match (self.gate.may_push(&self.line).await, level) {
             (Ability::Unknown(_), Some(level)) if level >= DEVELOPER => Ability::Yes,
-            (Ability::Unknown(_), Some(_)) => super::no_push(&self.line),
+            (Ability::Unknown(_), Some(_)) => report::no_push(&self.line),
             (told, _) => told,
         };
         let pull_requests = if project.merge_requests_access_level.as_deref() == Some("disabled") {

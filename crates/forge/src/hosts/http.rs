@@ -9,13 +9,13 @@ use copydesk_domain::{HostKind, random_fraction};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use reqwest::{Method, Response};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use url::Url;
 
-use super::access::Access;
+use super::access::{Access, Pass};
+use super::limits;
+use super::message::{Answer, Call, Failed, Page};
 use super::refusal::{Act, refused};
 use super::settings::{HostsSettings, Media};
-use super::{limits, words};
 use crate::ForgeError;
 
 /// The most of an answer that is read.
@@ -37,109 +37,6 @@ pub(super) struct Line {
     /// What the repository is called.
     pub(super) repository: String,
     pub(super) access: Access,
-}
-
-/// One request.
-#[derive(Clone)]
-pub(super) struct Call {
-    method: Method,
-    url: Url,
-    body: Option<Value>,
-    /// What to show instead of the line's own credential.
-    bearer: Option<String>,
-    /// Whether doing it twice is the same as doing it once.
-    is_repeatable: bool,
-}
-
-impl Call {
-    pub(super) fn with_body(mut self, body: Value) -> Self {
-        self.body = Some(body);
-        self
-    }
-
-    pub(super) fn with_query(mut self, pairs: &[(&str, &str)]) -> Self {
-        self.url.query_pairs_mut().extend_pairs(pairs);
-        self
-    }
-
-    pub(super) fn with_bearer(mut self, token: String) -> Self {
-        self.bearer = Some(token);
-        self
-    }
-
-    /// Says that it may be done twice, as a `POST` usually must not.
-    pub(super) fn repeatable(mut self) -> Self {
-        self.is_repeatable = true;
-        self
-    }
-}
-
-/// What a host answered.
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) headers: HeaderMap,
-    body: Vec<u8>,
-    /// What must not be shown of it.
-    masks: Vec<String>,
-}
-
-impl Answer {
-    pub(super) fn is_success(&self) -> bool {
-        (200..300).contains(&self.status)
-    }
-
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
-    }
-
-    /// The host's own message, fit to be shown.
-    pub(super) fn words(&self) -> String {
-        words::message(&self.body, &self.masks)
-    }
-
-    /// The address of the next page, from `Link: <…>; rel="next"`.
-    pub(super) fn next_link(&self) -> Option<String> {
-        next_of(self.header("link")?)
-    }
-
-    #[cfg(test)]
-    pub(super) fn for_test(status: u16, headers: HeaderMap, body: &str, secret: &str) -> Self {
-        Self { status, headers, body: body.as_bytes().to_vec(), masks: vec![secret.to_owned()] }
-    }
-}
-
-/// Why there is no answer.
-#[derive(Debug)]
-pub(super) struct Failed {
-    pub(super) error: ForgeError,
-    /// Whether the host may have done what it was asked for.
-    pub(super) is_unclear: bool,
-}
-
-impl Failed {
-    fn clearly(error: ForgeError) -> Self {
-        Self { error, is_unclear: false }
-    }
-}
-
-impl From<Failed> for ForgeError {
-    fn from(failed: Failed) -> Self {
-        failed.error
-    }
-}
-
-impl From<ForgeError> for Failed {
-    fn from(error: ForgeError) -> Self {
-        Self::clearly(error)
-    }
-}
-
-/// What comes of one page of a list.
-pub(super) enum Page<T> {
-    /// What was looked for.
-    Found(T),
-    /// It is not here; where to look next.
-    Next(Option<String>),
 }
 
 impl Line {
@@ -169,8 +66,7 @@ impl Line {
     pub(super) fn call_at(&self, method: Method, address: &str) -> Result<Call, ForgeError> {
         let url = Url::parse(address).map_err(|_| self.wrong_address())?;
         self.stays_home(&url)?;
-        let is_repeatable = method != Method::POST;
-        Ok(Call { method, url, body: None, bearer: None, is_repeatable })
+        Ok(Call::new(method, url))
     }
 
     fn wrong_address(&self) -> ForgeError {
@@ -214,8 +110,10 @@ impl Line {
         for _ in 0..MOST_PAGES {
             match page(&self.send(&call).await?)? {
                 Page::Found(found) => return Ok(Some(found)),
-                Page::Next(None) => return Ok(None),
-                Page::Next(Some(next)) => call = self.call_at(Method::GET, &next)?,
+                Page::Next(next) => match next.and_then(|address| call.for_page(&address)) {
+                    Some(next) => call = next,
+                    None => return Ok(None),
+                },
             }
         }
         Ok(None)
@@ -228,7 +126,9 @@ impl Line {
         let mut tries = 0;
         loop {
             tries += 1;
-            let (failed, wait) = match self.follow(call).await {
+            let own = call.bearer.as_ref().map(|token| Access::Bearer(token.clone()));
+            let pass = own.as_ref().unwrap_or(&self.access).pass().await?;
+            let (failed, wait) = match self.follow(call, &pass).await {
                 Ok(answer) => match self.trouble_of(&answer) {
                     Some(trouble) => trouble,
                     None if answer.status == 401 && !is_renewed && self.access.renew().await => {
@@ -259,30 +159,26 @@ impl Line {
     /// Why to ask again, and when, if the answer is of that kind.
     fn trouble_of(&self, answer: &Answer) -> Option<(Failed, Option<Duration>)> {
         let now = self.settings.clock.now();
-        if let Some(limit) = limits::limit_of(answer.status, &answer.headers, &answer.words(), now) {
-            let host = self.host();
+        if let Some(limit) = limits::limit_of(answer.status, &answer.headers, || answer.words(), now) {
             let when = match limit.wait {
                 Some(wait) => format!("it takes them again at {}", now.plus(wait)),
                 None => "try again in some minutes".to_owned(),
             };
-            let error = ForgeError::passing(format!("{host} has had too many requests; {when}"));
-            // Without a word when, an hour may pass: nobody waits here for that.
-            return Some((Failed::clearly(error), Some(limit.wait.unwrap_or(Duration::MAX))));
+            let error = ForgeError::passing(format!("{} has had too many requests; {when}", self.host()));
+            return Some((Failed::clearly(error), limit.wait.or(limit.is_long.then_some(Duration::MAX))));
         }
         if answer.status < 500 {
             return None;
         }
         let failed = Failed { error: refused(self, Act::Look, answer), is_unclear: true };
-        Some((failed, limits::wait_of(&answer.headers, now)))
+        Some((failed, limits::retry_after(&answer.headers, now)))
     }
 
     /// Asks once, and where the host leads for a repository with a new name, as long as that is itself.
-    async fn follow(&self, call: &Call) -> Result<Answer, Failed> {
-        let bearer = call.bearer.as_ref().map(|token| Access::Bearer(token.clone()));
-        let (authorization, masks) = bearer.as_ref().unwrap_or(&self.access).header().await?;
+    async fn follow(&self, call: &Call, pass: &Pass) -> Result<Answer, Failed> {
         let mut url = call.url.clone();
         for _ in 0..=MOST_REDIRECTS {
-            let answer = self.exchange(call, &url, authorization.as_ref(), &masks).await?;
+            let answer = self.exchange(call, &url, pass).await?;
             if !matches!(answer.status, 301 | 302 | 307 | 308) {
                 return Ok(answer);
             }
@@ -320,15 +216,9 @@ impl Line {
         ))
     }
 
-    async fn exchange(
-        &self,
-        call: &Call,
-        url: &Url,
-        authorization: Option<&HeaderValue>,
-        masks: &[String],
-    ) -> Result<Answer, Failed> {
+    async fn exchange(&self, call: &Call, url: &Url, pass: &Pass) -> Result<Answer, Failed> {
         let mut request = self.client.request(call.method.clone(), url.clone()).headers(self.form());
-        if let Some(value) = authorization {
+        if let Some(value) = &pass.header {
             request = request.header(AUTHORIZATION, value);
         }
         if let Some(body) = &call.body {
@@ -337,7 +227,7 @@ impl Line {
         let mut response = request.send().await.map_err(|error| self.lapse(&error))?;
         let (status, headers) = (response.status().as_u16(), std::mem::take(response.headers_mut()));
         let body = self.body_of(response).await?;
-        Ok(Answer { status, headers, body, masks: masks.to_vec() })
+        Ok(Answer { status, headers, body, masks: pass.masks.clone() })
     }
 
     async fn body_of(&self, mut response: Response) -> Result<Vec<u8>, Failed> {
@@ -350,6 +240,11 @@ impl Line {
             }
         }
         Ok(body)
+    }
+
+    /// Whether anything answers at the interface's address, to whatever.
+    pub(super) async fn is_there(&self) -> bool {
+        self.client.get(&self.api).headers(self.form()).send().await.is_ok()
     }
 
     /// The media type that is asked for.
@@ -416,41 +311,9 @@ fn chain_of(error: &reqwest::Error) -> String {
     text
 }
 
-/// The address of the next page in the value of a `Link` header.
-fn next_of(value: &str) -> Option<String> {
-    let is_next = |parameters: &str| {
-        parameters.split(';').any(|parameter| {
-            let (name, value) = parameter.trim().split_once('=').unwrap_or_default();
-            name.eq_ignore_ascii_case("rel") && value.trim_matches('"').split(' ').any(|word| word == "next")
-        })
-    };
-    let mut rest = value;
-    while let Some((_, link)) = rest.split_once('<') {
-        let (address, after) = link.split_once('>')?;
-        let (parameters, _) = after.split_once('<').unwrap_or((after, ""));
-        if is_next(parameters.trim_end().trim_end_matches(',')) {
-            return Some(address.to_owned());
-        }
-        rest = after;
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_next_page_is_found_among_links() {
-        let many =
-            r#"<https://x/?page=1,2>; rel="prev", <https://x/?page=3>; rel="next", <https://x/?page=9>; rel="last""#;
-        assert_eq!(next_of(many).as_deref(), Some("https://x/?page=3"));
-        assert_eq!(next_of("<https://x/?page=2>; title=a; rel=next").as_deref(), Some("https://x/?page=2"));
-        assert_eq!(next_of(r#"<https://x/?page=9>; rel="last""#), None);
-        for odd in ["", "<", "rel=next", "<https://x", "<>;<>;rel", "<a>; rel=\"nextish\""] {
-            assert_eq!(next_of(odd), None, "{odd}");
-        }
-    }
 
     #[test]
     fn paths_stay_below_the_interface() {

@@ -10,29 +10,39 @@ use reqwest::header::HeaderMap;
 pub(super) struct Limit {
     /// How long to wait, if it says so.
     pub(super) wait: Option<Duration>,
+    /// Whether it takes minutes, also if nothing is said.
+    pub(super) is_long: bool,
 }
 
 /// Whether an answer means "too many requests", and for how long. `now` is our clock; the host's own goes before it.
-pub(super) fn limit_of(status: u16, headers: &HeaderMap, words: &str, now: Timestamp) -> Option<Limit> {
-    let wait = || wait_of(headers, now);
-    let is_spent = number(headers, "x-ratelimit-remaining") == Some(0);
-    let low = words.to_ascii_lowercase();
-    let says_so = low.contains("rate limit") || low.contains("abuse detection");
-    match status {
-        429 => Some(Limit { wait: wait() }),
-        // GitHub refuses with 403, and not always with a header.
-        403 if headers.contains_key("retry-after") || is_spent || says_so => Some(Limit { wait: wait() }),
-        _ => None,
+pub(super) fn limit_of(
+    status: u16,
+    headers: &HeaderMap,
+    words: impl FnOnce() -> String,
+    now: Timestamp,
+) -> Option<Limit> {
+    if status == 429 {
+        return Some(Limit { wait: wait_of(headers, now), is_long: false });
     }
+    if status != 403 {
+        return None;
+    }
+    // GitHub refuses with 403, not always with a header, and wants a minute at least then.
+    let is_spent = number(headers, "x-ratelimit-remaining") == Some(0);
+    let says_so = || {
+        let low = words().to_ascii_lowercase();
+        low.contains("rate limit") || low.contains("abuse detection")
+    };
+    let is_limit = headers.contains_key("retry-after") || is_spent || says_so();
+    is_limit.then(|| Limit { wait: wait_of(headers, now), is_long: true })
 }
 
 /// How long a host says to wait: `retry-after` in seconds or as a date, else the end of the window of its limit.
 pub(super) fn wait_of(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
-    let now = date_of(headers).unwrap_or(now);
-    if let Some(text) = headers.get("retry-after").and_then(|value| value.to_str().ok()) {
-        let seconds = text.trim().parse::<u64>().ok().map(Duration::from_secs);
-        return seconds.or_else(|| Some(http_date(text)?.since(now)));
+    if headers.contains_key("retry-after") {
+        return retry_after(headers, now);
     }
+    let now = date_of(headers).unwrap_or(now);
     // A window that is not spent says nothing about a wait.
     if number(headers, "x-ratelimit-remaining").or_else(|| number(headers, "ratelimit-remaining")).unwrap_or(0) > 0 {
         return None;
@@ -42,6 +52,13 @@ pub(super) fn wait_of(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let left = if reset < 1_000_000_000 { Duration::from_secs(reset) } else { at_second(reset)?.since(now) };
     // The window ends within that second, not at its beginning.
     Some(left + Duration::from_secs(1))
+}
+
+/// What `retry-after` says.
+pub(super) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let text = headers.get("retry-after")?.to_str().ok()?;
+    let seconds = text.trim().parse::<u64>().ok().map(Duration::from_secs);
+    seconds.or_else(|| Some(http_date(text)?.since(date_of(headers).unwrap_or(now))))
 }
 
 /// When the host thinks it is.
@@ -106,7 +123,8 @@ mod tests {
 
     #[test]
     fn a_refusal_for_too_many_requests_is_told_from_others() {
-        let limited = |status, pairs: &[_], words| limit_of(status, &headers(pairs), words, NOW).is_some();
+        let limited =
+            |status, pairs: &[_], words| limit_of(status, &headers(pairs), || str::to_owned(words), NOW).is_some();
         assert!(limited(429, &[], ""));
         assert!(limited(403, &[("retry-after", "60")], ""));
         assert!(limited(403, &[("x-ratelimit-remaining", "0")], "API rate limit exceeded"));

@@ -10,10 +10,12 @@ mod gitlab;
 mod http;
 mod jwt;
 mod limits;
+mod message;
 mod opening;
 mod place;
 mod plain;
 mod refusal;
+mod report;
 mod settings;
 mod title;
 mod words;
@@ -26,19 +28,18 @@ use std::time::Duration;
 
 use copydesk_domain::{HostKind, HostSettings, Repository};
 use reqwest::{Certificate, Method};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use self::access::Access;
 use self::gate::{Gate, Pass};
 use self::github_app::{App, Tokens};
-use self::http::{Answer, Line};
+use self::http::Line;
 use self::jwt::SigningKey;
 use self::place::Place;
 use self::refusal::{Act, refused};
 use crate::objects::lock;
-use crate::{Abilities, Ability, CodeHost, Credential, ForgeError, Remote, Secret, SshKey, Trust};
+use crate::{CodeHost, Credential, ForgeError, Remote, Secret, SshKey, Trust};
 
 pub use settings::{HostsSettings, Media};
 
@@ -179,11 +180,14 @@ impl Hosts {
         if *accept_any {
             builder = builder.tls_danger_accept_invalid_certs(true);
         }
-        builder.build().map_err(|_| ForgeError::lasting(NOT_CERTIFICATES))
+        let unfit = if certificates.is_some() { NOT_CERTIFICATES } else { NO_AUTHORITIES };
+        builder.build().map_err(|_| ForgeError::lasting(unfit))
     }
 }
 
 const NOT_CERTIFICATES: &str = "the `ca_file` of the project's host holds no certificates in PEM";
+const NO_AUTHORITIES: &str =
+    "this machine knows no certificate authorities; install them (often `ca-certificates`), or set `ca_file`";
 
 fn read_certificates(path: &str) -> Result<Vec<u8>, ForgeError> {
     let unreadable = |_| ForgeError::lasting("the `ca_file` of the project's host cannot be read");
@@ -219,6 +223,8 @@ fn access_of(kind: HostKind, secret: Option<Secret>, app: Option<Arc<App>>) -> A
         Some(Secret::SshKey { token: Some(token), .. }) => (None, token),
         Some(Secret::SshKey { token: None, .. } | Secret::GithubApp { .. }) | None => return Access::None,
     };
+    // As it is pasted, with the end of the line.
+    let token = token.trim().to_owned();
     match (kind, username) {
         (HostKind::Forgejo | HostKind::Bitbucket, Some(username)) => Access::Basic(Credential::new(username, token)),
         (HostKind::Forgejo, None) => Access::Token(token),
@@ -235,7 +241,8 @@ fn gate_of(
     app: Option<Arc<App>>,
     trust: Trust,
 ) -> Gate {
-    let fixed = |username: Option<&str>, token: &str| Pass::Fixed(Credential::new(git_user(kind, username), token));
+    let fixed =
+        |username: Option<&str>, token: &str| Pass::Fixed(Credential::new(git_user(kind, username), token.trim()));
     if let Some(app) = app {
         // An App has no key for SSH; its token is for https.
         let address = if address.starts_with("ssh:") { format!("{}.git", place.web) } else { address };
@@ -272,40 +279,9 @@ async fn post_comment(line: &Line, path: String, body: Value) -> Result<(), Forg
     if answer.is_success() { Ok(()) } else { Err(refused(line, Act::Comment, &answer)) }
 }
 
-/// The repository as the host shows it, or what cannot be done with it then.
-async fn look<T: DeserializeOwned>(line: &Line, path: &str) -> Result<(T, Answer), Box<Abilities>> {
-    let asked = async { line.send(&line.call(Method::GET, path)?).await };
-    let answer = asked.await.map_err(|failed| Box::new(unreachable(failed.error)))?;
-    let read = line.read(Act::Look, &answer).map_err(|error| Box::new(unreadable(error)))?;
-    Ok((read, answer))
-}
-
+/// A repository without a commit has no main branch.
 fn empty(line: &Line) -> ForgeError {
     ForgeError::lasting(format!("{} is empty; push a first commit to it", line.name()))
-}
-
-/// Nothing can be done with a host that does not answer.
-fn unreachable(error: ForgeError) -> Abilities {
-    Abilities { reachable: Ability::No(error.message), ..Abilities::all(&Ability::Unknown(NOT_ASKED.to_owned())) }
-}
-
-/// The host answers, but not about the repository.
-fn unreadable(error: ForgeError) -> Abilities {
-    let unknown = || Ability::Unknown(NOT_ASKED.to_owned());
-    let readable = Ability::No(error.message);
-    Abilities { reachable: Ability::Yes, readable, push: unknown(), pull_requests: unknown() }
-}
-
-const NOT_ASKED: &str = "it was not asked because the repository cannot be read";
-
-/// A repository that can be looked at only.
-fn archived(line: &Line) -> Abilities {
-    let no = || Ability::No(format!("{} is archived; nothing can be changed in it", line.name()));
-    Abilities { reachable: Ability::Yes, readable: Ability::Yes, push: no(), pull_requests: no() }
-}
-
-fn no_push(line: &Line) -> Ability {
-    Ability::No(format!("the account of the {} may not write to {}", line.credential_title(), line.name()))
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use copydesk_domain::{PullRequest, PullRequestState};
 use futures_util::future::BoxFuture;
 
-use super::http::{Failed, Line};
+use super::http::Line;
+use super::message::Failed;
 use crate::{CodeHost, ForgeError, NewPullRequest};
 
 /// What came of the wish to open a pull request.

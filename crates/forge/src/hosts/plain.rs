@@ -10,6 +10,7 @@ use url::Url;
 use super::gate::{Gate, Greeting, head_of};
 use super::http::Line;
 use super::place::escaped;
+use super::report;
 use crate::{Abilities, Ability, CodeHost, ForgeError, NewPullRequest};
 
 /// One repository on a git server.
@@ -41,12 +42,12 @@ impl Plain {
             },
             Ok(Greeting::Status(status)) => {
                 let why = format!("the git server refuses the repository to the credential (status {status})");
-                Abilities { pull_requests, ..super::unreadable(ForgeError::lasting(why)) }
+                Abilities { pull_requests, ..report::unreadable(ForgeError::lasting(why)) }
             }
             Ok(Greeting::Mute) => {
                 Abilities { pull_requests, ..Abilities::all(&unknown("over SSH only git itself can tell")) }
             }
-            Err(error) => Abilities { pull_requests, ..super::unreachable(error) },
+            Err(error) => Abilities { pull_requests, ..report::unreachable(error) },
         }
     }
 

@@ -2,7 +2,8 @@
 
 use copydesk_domain::HostKind;
 
-use super::http::{Answer, Line};
+use super::http::Line;
+use super::message::Answer;
 use super::words::with_words;
 use crate::ForgeError;
 
@@ -100,7 +101,8 @@ pub(super) fn needed(kind: HostKind, act: Act) -> &'static str {
 
 /// Why a pull request cannot be opened from one branch to another, if what the host says tells.
 pub(super) fn of_branches(line: &Line, words: &str, head: &str, base: &str) -> Option<ForgeError> {
-    let (host, low) = (line.host(), words.to_ascii_lowercase());
+    // The name of a branch may hold the words that are looked for.
+    let (host, low) = (line.host(), words.to_lowercase().replace(&head.to_lowercase(), ""));
     let any = |needles: &[&str]| needles.iter().any(|needle| low.contains(needle));
     if any(&["no commits between", "no changes", "nothing to compare", "identical"]) {
         let sentence = format!("there is nothing to merge from `{head}` into `{base}`: {base} has all of it already");
@@ -183,5 +185,7 @@ mod tests {
         assert!(told("Validation Failed; code invalid; field head").unwrap().contains("`copydesk/x`"));
         assert!(told("destination branch not found").unwrap().contains("no branch `main`"));
         assert_eq!(told("title is too long"), None);
+        let named = of_branches(&line, "source: branch not found: copydesk/database", "copydesk/database", "main");
+        assert!(named.unwrap().message.contains("`copydesk/database`"));
     }
 }

@@ -8,3 +8,4 @@ mod mirror;
 mod push;
 mod sandbox;
 mod sharing;
+mod ssh;

@@ -57,8 +57,11 @@ fn settings(folder: &Path, git: &Path, port: u16) -> String {
     let (folder, git) = (folder.display(), git.display());
     let backend = "/usr/lib/git-core/git-http-backend";
     let backend = exec_path().map_or(backend.to_owned(), |path| format!("{path}/git-http-backend"));
+    // Otherwise those who do the work are somebody who may not see the temporary folder.
+    let user = if rustix::process::geteuid().is_root() { "user root root;" } else { "" };
     format!(
         r#"
+{user}
 daemon off;
 worker_processes 1;
 pid {folder}/nginx.pid;

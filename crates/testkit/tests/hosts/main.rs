@@ -4,6 +4,7 @@ mod app;
 mod git;
 mod hooks;
 mod life;
+mod servers;
 mod strict;
 
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! The requests of the clients, held against the hosts' own published descriptions: `scripts/check-hosts` starts Prism with
 //! each of them and says where it is.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop at once")]
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};

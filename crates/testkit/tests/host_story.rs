@@ -1,5 +1,6 @@
 //! One story, told to every code host through the product's own clients: a pull request from its opening to its end, and
 //! everything that can go wrong on the way.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop at once")]
 
 use std::path::Path;
 use std::sync::Arc;

@@ -103,3 +103,33 @@ fn quoted(text: &str) -> Option<(String, usize)> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Filter;
+
+    #[test]
+    fn queries_are_read_or_refused() {
+        for (text, fits) in [
+            (r#"source.branch.name = "docs/more""#, true),
+            (r#"source.branch.name="a\"b\\" AND state != "OPEN""#, true),
+            (r#"title = "x" AND (state = "OPEN" OR state = "MERGED")"#, true),
+            ("id = 7", true),
+            (r#"source.branch = "x""#, false),
+            (r#"title ~ "x""#, false),
+            (r#"title = "x"#, false),
+            (r#"state = "OPEN" OR state = "MERGED""#, false),
+            (r#"title = "x" AND"#, false),
+            ("", false),
+        ] {
+            assert_eq!(Filter::parse(text).is_some(), fits, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_escapes_is_one_text() {
+        let filter = Filter::parse(r#"source.branch.name = "a\" OR \"b""#).unwrap();
+        assert_eq!(filter.0.len(), 1);
+        assert_eq!(filter.0[0][0].value, "a\" OR \"b");
+    }
+}

@@ -6,7 +6,8 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::dialect::{Dialect, GitRefusal, Trouble};
-use super::exchange::{Is, Reply, Request, page, text};
+use super::exchange::{Reply, Request, page, text};
+use super::gitlab_fields::{CREATE, LIST, NOTE, UPDATE};
 use super::gitlab_views as views;
 use super::hooks::Delivery;
 use super::state::{Hook, Opening, Pull, Refused, Repo, Rights, State, Token};
@@ -228,8 +229,6 @@ fn in_project(
     }
 }
 
-const LIST: [&str; 8] = ["source_branch", "target_branch", "state", "order_by", "sort", "scope", "page", "per_page"];
-
 fn list(repo: &Repo, request: &Request) -> Reply {
     let state = request.query("state").unwrap_or_else(|| "all".to_owned());
     let (source, target) = (request.query("source_branch"), request.query("target_branch"));
@@ -279,18 +278,8 @@ fn malformed() -> Reply {
 }
 
 fn create(visit: &Visit, request: &Request, state: &mut State) -> Result<Reply, Reply> {
-    const FIELDS: [(&str, Is); 8] = [
-        ("source_branch", Is::Text),
-        ("target_branch", Is::Text),
-        ("title", Is::Text),
-        ("description", Is::Text),
-        ("labels", Is::Text),
-        ("remove_source_branch", Is::Flag),
-        ("squash", Is::Flag),
-        ("allow_collaboration", Is::Flag),
-    ];
     let author = visit.writer()?.login().to_owned();
-    let body = request.object(&FIELDS, &mut state.violations).map_err(|_| malformed())?;
+    let body = request.object(&CREATE, &mut state.violations).map_err(|_| malformed())?;
     let missing: Vec<String> = ["title", "source_branch", "target_branch"]
         .iter()
         .filter(|name| text(&body, name).is_none())
@@ -337,20 +326,11 @@ fn view(visit: &Visit, number: u64, request: &Request, state: &State) -> Reply {
 }
 
 fn update(visit: &Visit, number: &str, request: &Request, state: &mut State) -> Result<Reply, Reply> {
-    const FIELDS: [(&str, Is); 7] = [
-        ("title", Is::Text),
-        ("description", Is::Text),
-        ("state_event", Is::Text),
-        ("target_branch", Is::Text),
-        ("labels", Is::Text),
-        ("remove_source_branch", Is::Flag),
-        ("squash", Is::Flag),
-    ];
     let number = numbered(visit, number, state)?;
     visit.writer()?;
-    let body = request.object(&FIELDS, &mut state.violations).map_err(|_| malformed())?;
+    let body = request.object(&UPDATE, &mut state.violations).map_err(|_| malformed())?;
     if body.is_empty() {
-        let names: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = UPDATE.iter().map(|(name, _)| *name).collect();
         let error = format!("{} are missing, at least one parameter must be provided", names.join(", "));
         return Err(Reply::json(400, &json!({ "error": error })));
     }
@@ -388,7 +368,7 @@ fn update(visit: &Visit, number: &str, request: &Request, state: &mut State) -> 
 fn comment(visit: &Visit, number: &str, request: &Request, state: &mut State) -> Result<Reply, Reply> {
     let number = numbered(visit, number, state)?;
     let author = visit.writer()?.login().to_owned();
-    let body = request.object(&[("body", Is::Text)], &mut state.violations).map_err(|_| malformed())?;
+    let body = request.object(&NOTE, &mut state.violations).map_err(|_| malformed())?;
     let Some(words) = text(&body, "body") else {
         return Err(Reply::json(400, &json!({ "error": "body is missing" })));
     };

@@ -14,6 +14,7 @@ mod forgejo_views;
 mod git_http;
 mod github;
 mod gitlab;
+mod gitlab_fields;
 mod gitlab_views;
 mod hooks;
 mod nginx;

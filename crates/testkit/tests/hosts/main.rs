@@ -1,4 +1,5 @@
 //! The fakes of code hosts themselves: they must be as strict as the real ones, or they prove nothing.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop at once")]
 
 mod app;
 mod git;

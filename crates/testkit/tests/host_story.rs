@@ -135,6 +135,23 @@ async fn drafts_become_ready_and_drafts_again() {
 }
 
 #[tokio::test]
+async fn the_newest_of_a_branch_is_found_however_long_the_list_is() {
+    // Forgejo gives fifty at a time and cannot be asked for a branch.
+    let (host, git) = fake(HostKind::Forgejo).await;
+    let client = client(&host, Some(token(&host, Rights::ALL)));
+    client.open(&new("feature")).await.unwrap();
+    for number in 0..=50 {
+        let branch = format!("other-{number}");
+        git.git(&["branch", &branch, "docs/second"]);
+        client.open(&new(&branch)).await.unwrap();
+    }
+    assert_eq!(client.find("feature").await.unwrap().unwrap().number, 1);
+    assert_eq!(client.find("none").await.unwrap(), None);
+    assert_eq!(client.open(&new("feature")).await.unwrap().number, 1);
+    host.assert_clean();
+}
+
+#[tokio::test]
 async fn where_there_are_no_drafts_it_is_opened_as_ready() {
     let (host, _) = fake(HostKind::Github).await;
     host.forbid_drafts("acme/docs");
@@ -172,10 +189,10 @@ async fn a_renamed_repository_is_found_at_its_new_place() {
     for kind in KINDS {
         let (host, _) = fake(kind).await;
         let client = client(&host, Some(token(&host, Rights::ALL)));
-        host.rename("acme/docs", "acme/handbook");
+        host.rename("acme/docs", "globex/handbook");
         assert_eq!(client.default_branch().await.unwrap(), "main", "{kind:?}");
         assert_eq!(client.open(&new("feature")).await.unwrap().number, 1, "{kind:?}");
-        assert!(client.find("feature").await.unwrap().unwrap().url.contains("acme/handbook"), "{kind:?}");
+        assert!(client.find("feature").await.unwrap().unwrap().url.contains("globex/handbook"), "{kind:?}");
         assert_eq!(client.read(1).await.unwrap().number, 1, "{kind:?}");
         host.assert_clean();
     }

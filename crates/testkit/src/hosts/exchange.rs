@@ -173,15 +173,21 @@ pub(super) fn text<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a
     object.get(name).and_then(Value::as_str)
 }
 
-/// A page of a list, and the `Link` header that leads to the others.
-pub(super) fn page<T: Clone>(items: &[T], request: &Request, page: usize, size: usize) -> (Vec<T>, Option<String>) {
+/// A page of the list at a path, and the `Link` header that leads to the others.
+pub(super) fn page<T: Clone>(
+    items: &[T],
+    request: &Request,
+    path: &str,
+    page: usize,
+    size: usize,
+) -> (Vec<T>, Option<String>) {
     let last = items.len().div_ceil(size).max(1);
     let shown = items.iter().skip((page - 1) * size).take(size).cloned().collect();
     let link = |to: usize, rel: &str| {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(request.queries().iter().filter(|(name, _)| name != "page"));
         query.append_pair("page", &to.to_string());
-        format!("<{}{}?{}>; rel=\"{rel}\"", request.origin, request.path, query.finish())
+        format!("<{}{path}?{}>; rel=\"{rel}\"", request.origin, query.finish())
     };
     let mut links = Vec::new();
     if page > 1 {

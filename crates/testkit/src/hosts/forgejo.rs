@@ -223,7 +223,8 @@ fn list(repo: &Repo, request: &Request) -> Reply {
         Some("recentupdate") => found.sort_by_key(|pull| std::cmp::Reverse((pull.updated_at, pull.number))),
         _ => found.reverse(),
     }
-    let (shown, link) = page(&found, request, request.number("page", 1, 10_000), request.number("limit", 30, 50));
+    let (shown, link) =
+        page(&found, request, &request.path, request.number("page", 1, 10_000), request.number("limit", 30, 50));
     let values: Vec<Value> = shown.iter().map(|pull| views::pull(repo, pull, &request.origin)).collect();
     let reply = Reply::json(200, &Value::Array(values)).with("x-total-count", found.len());
     match link {

@@ -207,7 +207,13 @@ fn in_project(
     }
     let visit = Visit { repo: repo.id, token, rights };
     match (request.method.clone(), rest) {
-        (Method::GET, []) => Ok(Reply::json(200, &views::project(repo, &request.origin, rights))),
+        (Method::GET, []) => {
+            let mut view = views::project(repo, &request.origin, rights);
+            if visit.token.is_none() {
+                view.as_object_mut().unwrap().remove("permissions");
+            }
+            Ok(Reply::json(200, &view))
+        }
         (Method::GET, ["repository", "branches", branch]) => {
             let tip = repo.tip(branch).ok_or_else(|| message(404, "404 Branch Not Found"))?;
             let protected = repo.protected.contains(*branch);
@@ -242,7 +248,7 @@ fn list(repo: &Repo, request: &Request) -> Reply {
         found.reverse();
     }
     let (at, size) = (request.number("page", 1, 10_000), request.number("per_page", 20, 100));
-    let (shown, link) = page(&found, request, at, size);
+    let (shown, link) = page(&found, request, &request.path, at, size);
     let values: Vec<Value> = shown.iter().map(|pull| views::merge_request(repo, pull, &request.origin)).collect();
     let pages = found.len().div_ceil(size).max(1);
     let number = |there: bool, number: usize| if there { number.to_string() } else { String::new() };

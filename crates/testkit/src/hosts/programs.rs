@@ -12,11 +12,15 @@ const ELSEWHERE: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
 /// Where a program is. If it is nowhere, the test that needs it is skipped, which is said; where the variable
 /// `COPYDESK_TEST_SERVERS` says `required`, it fails instead.
 pub(super) fn find(name: &str) -> Option<PathBuf> {
+    let required = std::env::var("COPYDESK_TEST_SERVERS").is_ok_and(|value| value == "required");
+    find_or(name, required)
+}
+
+fn find_or(name: &str, required: bool) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(ELSEWHERE.map(PathBuf::from));
     let found = folders.map(|folder| folder.join(name)).find(|program| program.is_file());
     if found.is_none() {
-        let required = std::env::var("COPYDESK_TEST_SERVERS").is_ok_and(|value| value == "required");
         assert!(!required, "{name} is missing, and COPYDESK_TEST_SERVERS says that it is required");
         eprintln!("skipped: {name} is not installed");
     }
@@ -59,4 +63,16 @@ pub(super) fn free_port() -> u16 {
 /// Whether somebody listens on a port.
 pub(super) fn listens(port: u16) -> bool {
     std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find_or;
+
+    #[test]
+    fn what_is_missing_is_skipped_unless_it_is_required() {
+        assert_eq!(find_or("copydesk-is-no-server", false), None);
+        assert!(find_or("sh", true).is_some());
+        assert!(std::panic::catch_unwind(|| find_or("copydesk-is-no-server", true)).is_err());
+    }
 }

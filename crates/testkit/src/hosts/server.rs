@@ -61,6 +61,7 @@ async fn respond(request: hyper::Request<Incoming>, shared: Arc<Shared>) -> io::
     let (place, fault) = {
         let mut state = shared.state();
         let method = request.method.to_string();
+        look_for_secrets(&request, &target, &mut state);
         let fault = faults::strike(&mut state.faults, &method, &target);
         state.seen.push(Seen { method, path: target, status: None });
         (state.seen.len() - 1, fault)
@@ -72,6 +73,19 @@ async fn respond(request: hyper::Request<Incoming>, shared: Arc<Shared>) -> io::
     let mut state = shared.state();
     state.seen[place].status = Some(reply.status);
     Ok(reply.with("date", date(state.now())).into_response())
+}
+
+/// A token belongs into the header for it, and nowhere else.
+fn look_for_secrets(request: &Request, target: &str, state: &mut State) {
+    let meant = ["authorization", "private-token"];
+    let headers = request.headers.iter().filter(|(name, _)| !meant.contains(&name.as_str()));
+    let mut places: Vec<&[u8]> = headers.map(|(_, value)| value.as_bytes()).collect();
+    places.extend([target.as_bytes(), &request.body]);
+    let holds = |place: &[u8], secret: &str| place.windows(secret.len()).any(|part| part == secret.as_bytes());
+    let shown = state.tokens.iter().any(|token| places.iter().any(|place| holds(place, &token.secret)));
+    if shown {
+        state.violate(format!("{} {}: a token is shown outside its header", request.method, request.path));
+    }
 }
 
 /// An instant as headers write it. Clients go by it to find out that clocks differ.

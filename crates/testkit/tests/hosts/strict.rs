@@ -19,8 +19,12 @@ async fn what_no_client_should_send_is_held_against_it() {
         request(&host, &token, Method::POST, path).body(text).send().await.unwrap();
         request(&host, &token, Method::GET, &format!("{path}?colour=red")).send().await.unwrap();
         request(&host, &token, Method::GET, "/colours").send().await.unwrap();
+        request(&host, &token, Method::GET, &format!("{path}?page={token}")).send().await.unwrap();
         let violations = host.take_violations();
-        for sign in ["no field \"colour\"", "the body is said to be", "no parameter \"colour\"", "no such address"] {
+        let shown = "a token is shown outside its header";
+        for sign in
+            [shown, "no field \"colour\"", "the body is said to be", "no parameter \"colour\"", "no such address"]
+        {
             assert!(violations.iter().any(|violation| violation.contains(sign)), "{kind:?} {sign} {violations:?}");
         }
     }

@@ -261,7 +261,13 @@ fn in_repo(repo: u64, rest: &[&str], request: &Request, state: &mut State) -> Re
     }
     let visit = Visit { repo, token, rights };
     match (request.method.clone(), rest) {
-        (Method::GET, []) => Ok(Reply::json(200, &views::repo(there, &request.origin, rights))),
+        (Method::GET, []) => {
+            let mut view = views::repo(there, &request.origin, rights);
+            if visit.token.is_none() {
+                view.as_object_mut().unwrap().remove("permissions");
+            }
+            Ok(Reply::json(200, &view))
+        }
         (Method::GET, ["branches", branch @ ..]) => {
             let branch = branch.join("/");
             let tip = there.tip(&branch).ok_or_else(|| error(404, "Branch not found"))?;

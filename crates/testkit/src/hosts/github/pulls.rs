@@ -3,7 +3,7 @@
 use copydesk_domain::PullRequestState;
 use serde_json::{Map, Value, json};
 
-use super::{Visit, error, invalid, not_found, views};
+use super::{REST, Visit, error, invalid, not_found, views};
 use crate::hosts::exchange::{Is, Malformed, Reply, Request, page, text};
 use crate::hosts::state::{Opening, Pull, Refused, Repo, State};
 
@@ -30,7 +30,10 @@ pub(super) fn list(repo: &Repo, request: &Request) -> Reply {
     if descending {
         found.reverse();
     }
-    let (found, link) = page(&found, request, request.number("page", 1, 10_000), request.number("per_page", 30, 100));
+    // However the list was asked for, the pages are at the number of the repository.
+    let path = format!("{REST}/repositories/{}/pulls", repo.id);
+    let (at, size) = (request.number("page", 1, 10_000), request.number("per_page", 30, 100));
+    let (found, link) = page(&found, request, &path, at, size);
     let views: Vec<Value> = found.iter().map(|pull| views::pull(repo, pull, &request.origin, false)).collect();
     let reply = Reply::json(200, &Value::Array(views));
     match link {

@@ -53,17 +53,15 @@ fn hashed(password: &str) -> String {
     format!("{{SHA}}{}", base64::engine::general_purpose::STANDARD.encode(digest))
 }
 
+/// One process does all, as whoever runs the test: nothing is left behind when it is killed.
 fn settings(folder: &Path, git: &Path, port: u16) -> String {
     let (folder, git) = (folder.display(), git.display());
     let backend = "/usr/lib/git-core/git-http-backend";
     let backend = exec_path().map_or(backend.to_owned(), |path| format!("{path}/git-http-backend"));
-    // Otherwise those who do the work are somebody who may not see the temporary folder.
-    let user = if rustix::process::geteuid().is_root() { "user root root;" } else { "" };
     format!(
         r#"
-{user}
 daemon off;
-worker_processes 1;
+master_process off;
 pid {folder}/nginx.pid;
 events {{ worker_connections 64; }}
 http {{

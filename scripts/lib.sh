@@ -14,9 +14,13 @@ mkdir "$work/tmp"
 export TMPDIR="$work/tmp"
 # A script that starts a server says here how it is stopped. Not in a trap of its own: that would lose the status.
 stop_server() { :; }
+# What keeps Debian from starting servers, if we have put it there.
+policy=
+drop_policy() { [ -z "$policy" ] || rm -f "$policy"; policy=; }
 cleanup() {
   local status=$?
   trap - EXIT INT TERM
+  drop_policy
   stop_server
   stop_postgres
   rm -rf "$work"
@@ -41,8 +45,15 @@ install_packages() {
       mkdir -p /etc/postgresql-common
       echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf
     fi
+    # The same goes for the other servers; tests start their own.
+    if [ ! -e /usr/sbin/policy-rc.d ]; then
+      policy=/usr/sbin/policy-rc.d
+      printf '#!/bin/sh\nexit 101\n' >"$policy"
+      chmod 755 "$policy"
+    fi
     DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
       -o Dpkg::Options::=--force-confold "${missing[@]}"
+    drop_policy
   else
     die "Missing: install these packages (Debian's names) and run again: ${missing[*]}"
   fi
@@ -51,6 +62,8 @@ install_packages() {
 have() {
   case $1 in
     initdb) [ -n "$(postgres_bin)" ] ;;
+    # Servers, which Debian keeps off the PATH of users.
+    nginx | fcgiwrap | sshd) command -v "$1" >/dev/null || [ -x "/usr/sbin/$1" ] ;;
     *) command -v "$1" >/dev/null ;;
   esac
 }

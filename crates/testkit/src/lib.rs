@@ -12,6 +12,7 @@ mod editor;
 mod figures;
 mod gate;
 mod git;
+pub mod hosts;
 pub mod load;
 pub mod model;
 mod product;

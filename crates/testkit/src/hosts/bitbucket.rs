@@ -1,0 +1,394 @@
+//! Bitbucket Cloud: the interface at `/2.0`. A token of a person is shown with the e-mail address, one of a repository
+//! alone; a second pull request from the same branch changes the first.
+
+use copydesk_domain::PullRequestState;
+use hyper::Method;
+use serde_json::{Map, Value, json};
+
+use super::bitbucket_query::Filter;
+use super::bitbucket_views as views;
+use super::dialect::{Dialect, GitRefusal, Trouble};
+use super::exchange::{Is, Reply, Request, text};
+use super::hooks::Delivery;
+use super::state::{Holder, Hook, Opening, Pull, Refused, Repo, Rights, State, Token};
+
+const REST: &str = "/2.0";
+const LONGEST_TITLE: usize = 255;
+
+/// Bitbucket Cloud.
+pub(super) struct Bitbucket;
+
+impl Dialect for Bitbucket {
+    fn prefix(&self) -> &'static str {
+        REST
+    }
+
+    fn answer(&self, request: &Request, state: &mut State) -> Reply {
+        let reply = route(request, state).unwrap_or_else(|refusal| refusal);
+        let reply = reply.with("x-request-count", state.seen.len()).with("x-view-name", "bitbucket.apps.repo2.api.v20");
+        match caller(request, state) {
+            Ok(Some(token)) => reply.with("x-oauth-scopes", scopes(token.rights).join(", ")),
+            _ => reply,
+        }
+    }
+
+    fn trouble(&self, trouble: &Trouble, _: &State) -> Reply {
+        match *trouble {
+            Trouble::Status(status @ 502..=504) => {
+                Reply::new(status, "text/html", "<html><title>Bitbucket is unavailable</title></html>")
+            }
+            Trouble::Status(status) => error(status, "Something went wrong"),
+            Trouble::RateLimit(wait) | Trouble::SecondaryLimit(wait) => {
+                let reply = error(429, "Rate limit for this resource has been exceeded")
+                    .with("x-ratelimit-limit", 1000)
+                    .with("x-ratelimit-nearlimit", "true")
+                    .with("x-ratelimit-resource", "api-repositories");
+                match wait {
+                    Some(seconds) => reply.with("retry-after", seconds),
+                    None => reply,
+                }
+            }
+            Trouble::Revoked => unauthorized(),
+        }
+    }
+
+    fn new_token(&self, number: u64) -> String {
+        format!("ATCTT3xFfGN0{number:060}=BB5A1C07")
+    }
+
+    fn git_token(&self, user: &str, password: &str, state: &State) -> Option<Token> {
+        let token = state.token(password)?;
+        let named = match &token.holder {
+            Holder::User { login, .. } => user == login || user == "x-bitbucket-api-token-auth",
+            _ => user == "x-token-auth",
+        };
+        named.then_some(token)
+    }
+
+    fn git_refusal(&self, refusal: GitRefusal, _: &str) -> Reply {
+        const HIDDEN: &str = "You may not have access to this repository or it no longer exists in this workspace. If you \
+                              think this repository exists and you have access, make sure you are authenticated.";
+        match refusal {
+            GitRefusal::Anonymous | GitRefusal::Unknown => {
+                Reply::text(401, "").with("www-authenticate", "Basic realm=\"Bitbucket.org HTTP\"")
+            }
+            GitRefusal::Hidden => Reply::text(404, HIDDEN),
+            GitRefusal::ReadOnly => Reply::text(403, "Your credentials lack one or more required privilege scopes."),
+        }
+    }
+
+    fn protected(&self, branch: &str) -> String {
+        format!("Permission denied to update branch {branch}.")
+    }
+
+    fn delivery(&self, repo: &Repo, pull: &Pull, hook: &Hook, origin: &str) -> Delivery {
+        let body = json!({
+            "repository": views::repo(repo, origin), "actor": views::user("bb-reviewer", origin),
+            "pullrequest": views::pull(repo, pull, origin),
+        });
+        let event = match pull.state {
+            PullRequestState::Open => "pullrequest:updated",
+            PullRequestState::Merged => "pullrequest:fulfilled",
+            PullRequestState::Closed => "pullrequest:rejected",
+        };
+        let delivery = Delivery::new("Bitbucket-Webhooks/2.0", &body)
+            .with("x-event-key", event)
+            .with("x-attempt-number", 1)
+            .with("x-hook-uuid", format!("{{b9a4c3d2-0000-4000-8000-{:012}}}", repo.id))
+            .with("x-request-uuid", format!("7a1f5e90-0000-4000-8000-{:012}", pull.number));
+        let signature = delivery.signature(hook);
+        delivery.with("x-hub-signature", format!("sha256={signature}"))
+    }
+}
+
+fn error(status: u16, message: &str) -> Reply {
+    Reply::json(status, &json!({ "type": "error", "error": { "message": message } }))
+}
+
+/// What is wrong with a field, in Bitbucket's shape.
+fn wrong(field: &str, what: &str) -> Reply {
+    let body = json!({
+        "type": "error", "error": { "message": format!("{field}: {what}"), "fields": { field: [what] } },
+    });
+    Reply::json(400, &body)
+}
+
+fn unauthorized() -> Reply {
+    error(401, "Token is invalid, expired, or not supported for this endpoint.")
+}
+
+fn hidden() -> Reply {
+    error(
+        404,
+        "You may not have access to this repository or it no longer exists in this workspace. If you think this \
+         repository exists and you have access, make sure you are authenticated.",
+    )
+}
+
+fn unknown(request: &Request, state: &mut State) -> Reply {
+    state.violate(format!("{} {}: there is no such address", request.method, request.path));
+    error(404, "Resource not found")
+}
+
+/// The scopes that rights come from.
+fn scopes(rights: Rights) -> Vec<&'static str> {
+    let all = [
+        (rights.read && !rights.push, "repository"),
+        (rights.push, "repository:write"),
+        (rights.read && !rights.open, "pullrequest"),
+        (rights.open, "pullrequest:write"),
+    ];
+    all.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect()
+}
+
+/// Whose token a request shows, and whether it is shown as it must be.
+fn caller(request: &Request, state: &State) -> Result<Option<Token>, Reply> {
+    if let Some((user, password)) = request.basic() {
+        let token = state.token(&password).ok_or_else(unauthorized)?;
+        let is_his = matches!(&token.holder, Holder::User { email, .. } if *email == user);
+        return if is_his { Ok(Some(token)) } else { Err(unauthorized()) };
+    }
+    match request.authorization() {
+        Some((scheme, secret)) if scheme == "bearer" => {
+            let token = state.token(secret).filter(|token| token.holder == Holder::Repository);
+            token.map(Some).ok_or_else(unauthorized)
+        }
+        None if request.header("authorization").is_none() => Ok(None),
+        _ => Err(unauthorized()),
+    }
+}
+
+fn route(request: &Request, state: &mut State) -> Result<Reply, Reply> {
+    if request.header("user-agent").is_none_or(str::is_empty) {
+        state.violate(format!("{} {}: no user agent", request.method, request.path));
+    }
+    let token = caller(request, state)?;
+    let Some(parts) = request.parts(REST) else { return Err(unknown(request, state)) };
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    match (request.method.clone(), parts.as_slice()) {
+        (Method::GET, ["user"]) => {
+            let token = token.ok_or_else(unauthorized)?;
+            Ok(Reply::json(200, &views::user(token.login(), &request.origin)))
+        }
+        (_, ["repositories", owner, name, rest @ ..]) => {
+            in_repo(&format!("{owner}/{name}"), rest, token, request, state)
+        }
+        _ => Err(unknown(request, state)),
+    }
+}
+
+/// Somebody who may do something in a repository.
+struct Visit {
+    repo: u64,
+    token: Option<Token>,
+    rights: Rights,
+}
+
+impl Visit {
+    /// Whoever may open pull requests; else what Bitbucket says.
+    fn writer(&self) -> Result<&Token, Reply> {
+        let token = self.token.as_ref().ok_or_else(unauthorized)?;
+        if self.rights.open {
+            return Ok(token);
+        }
+        let body = json!({
+            "type": "error",
+            "error": {
+                "message": "Your credentials lack one or more required privilege scopes.",
+                "detail": { "required": ["pullrequest:write"], "granted": scopes(self.rights) },
+            },
+        });
+        Err(Reply::json(403, &body).with("x-accepted-oauth-scopes", "pullrequest:write"))
+    }
+}
+
+fn in_repo(
+    path: &str,
+    rest: &[&str],
+    token: Option<Token>,
+    request: &Request,
+    state: &mut State,
+) -> Result<Reply, Reply> {
+    let here = state.find(path);
+    let repo = here.or_else(|| state.find_moved(path)).ok_or_else(hidden)?;
+    let rights = state.rights(token.as_ref(), repo);
+    if !rights.read {
+        return Err(hidden());
+    }
+    if here.is_none() {
+        let tail: String = rest.iter().map(|part| format!("/{part}")).collect();
+        let query = if request.raw_query.is_empty() { String::new() } else { format!("?{}", request.raw_query) };
+        let location = format!("{}{REST}/repositories/{}{tail}{query}", request.origin, repo.path);
+        return Err(Reply::text(301, "").with("location", location));
+    }
+    let visit = Visit { repo: repo.id, token, rights };
+    match (request.method.clone(), rest) {
+        (Method::GET, []) => Ok(Reply::json(200, &views::repo(repo, &request.origin))),
+        (Method::GET, ["refs", "branches", branch @ ..]) => {
+            let branch = branch.join("/");
+            let tip = repo.tip(&branch).ok_or_else(|| error(404, &format!("Branch \"{branch}\" not found")))?;
+            Ok(Reply::json(200, &json!({ "type": "branch", "name": branch, "target": { "hash": tip } })))
+        }
+        (Method::GET, ["pullrequests"]) => {
+            let reply = list(repo, request);
+            request.expect_queries(&LIST, &mut state.violations);
+            reply
+        }
+        (Method::POST, ["pullrequests"]) => create(&visit, request, state),
+        (Method::GET, ["pullrequests", number]) => {
+            let number = numbered(&visit, number, state)?;
+            Ok(view(&visit, 200, number, request, state))
+        }
+        (Method::PUT, ["pullrequests", number]) => update(&visit, number, request, state),
+        (Method::POST, ["pullrequests", number, "decline"]) => {
+            let number = numbered(&visit, number, state)?;
+            visit.writer()?;
+            state.set_open(visit.repo, number, false);
+            Ok(view(&visit, 200, number, request, state))
+        }
+        (Method::POST, ["pullrequests", number, "comments"]) => comment(&visit, number, request, state),
+        _ => Err(unknown(request, state)),
+    }
+}
+
+const LIST: [&str; 6] = ["q", "state", "sort", "page", "pagelen", "fields"];
+
+fn list(repo: &Repo, request: &Request) -> Result<Reply, Reply> {
+    let queries = request.queries();
+    let states: Vec<&str> =
+        queries.iter().filter(|(name, _)| name == "state").map(|(_, value)| value.as_str()).collect();
+    let filter = match request.query("q") {
+        Some(text) => Some(Filter::parse(&text).ok_or_else(|| error(400, "Invalid query string"))?),
+        None => None,
+    };
+    let fits = |pull: &&Pull| {
+        let state = views::state(pull);
+        // Only open ones are listed, unless states are asked for by their own parameter or in the query.
+        let wanted = match (&filter, states.is_empty()) {
+            (_, false) => states.contains(&state),
+            (Some(filter), true) if filter.is_about("state") => true,
+            (_, true) => state == "OPEN",
+        };
+        wanted && filter.as_ref().is_none_or(|filter| filter.fits(pull))
+    };
+    let mut found: Vec<&Pull> = repo.pulls.iter().filter(fits).collect();
+    if request.query("sort").is_none_or(|sort| sort.starts_with('-')) {
+        found.reverse();
+    }
+    let (at, size) = (request.number("page", 1, 10_000), request.number("pagelen", 10, 50));
+    let shown = found.iter().skip((at - 1) * size).take(size);
+    let values: Vec<Value> = shown.map(|pull| views::pull(repo, pull, &request.origin)).collect();
+    let mut body = json!({ "values": values, "pagelen": size, "size": found.len(), "page": at });
+    if at * size < found.len() {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(queries.iter().filter(|(name, _)| name != "page"));
+        query.append_pair("page", &(at + 1).to_string());
+        body["next"] = json!(format!("{}{}?{}", request.origin, request.path, query.finish()));
+    }
+    Ok(Reply::json(200, &body))
+}
+
+const FIELDS: [(&str, Is); 8] = [
+    ("title", Is::Text),
+    ("description", Is::Text),
+    ("source", Is::Object),
+    ("destination", Is::Object),
+    ("close_source_branch", Is::Flag),
+    ("reviewers", Is::List),
+    ("draft", Is::Flag),
+    ("type", Is::Text),
+];
+
+fn branch_of(body: &Map<String, Value>, side: &str) -> Option<String> {
+    body.get(side)?.pointer("/branch/name")?.as_str().map(str::to_owned)
+}
+
+/// The title, which every change must have.
+fn title_of(body: &Map<String, Value>) -> Result<String, Reply> {
+    let title = text(body, "title").filter(|title| !title.is_empty());
+    let title = title.ok_or_else(|| wrong("title", "This field is required."))?;
+    match title.chars().count() > LONGEST_TITLE {
+        true => Err(wrong("title", &format!("Ensure this value has at most {LONGEST_TITLE} characters."))),
+        false => Ok(title.to_owned()),
+    }
+}
+
+fn create(visit: &Visit, request: &Request, state: &mut State) -> Result<Reply, Reply> {
+    let author = visit.writer()?.login().to_owned();
+    let body = request.object(&FIELDS, &mut state.violations).map_err(|_| error(400, "Bad request"))?;
+    let title = title_of(&body)?;
+    let head = branch_of(&body, "source").ok_or_else(|| wrong("source", "This field is required."))?;
+    let main = state.by_id(visit.repo).unwrap().default_branch.clone();
+    let base = branch_of(&body, "destination").unwrap_or(main);
+    let words = text(&body, "description").unwrap_or_default().to_owned();
+    let draft = body.get("draft") == Some(&json!(true));
+    let new = Opening { head: head.clone(), base: base.clone(), title, body: words, draft, author };
+    match state.open(visit.repo, new, false) {
+        Ok(pull) => Ok(view(visit, 201, pull.number, request, state)),
+        Err(Refused::NoHead) => Err(wrong("source", &format!("branch not found: {head}"))),
+        Err(Refused::NoBase) => Err(wrong("destination", &format!("branch not found: {base}"))),
+        Err(Refused::SameBranch | Refused::NoCommits) => Err(wrong("source", "There are no changes to be pulled")),
+        Err(Refused::Exists(number)) => {
+            change(visit, number, &body, state)?;
+            Ok(view(visit, 201, number, request, state))
+        }
+    }
+}
+
+/// Writes what a body says into an open pull request.
+fn change(visit: &Visit, number: u64, body: &Map<String, Value>, state: &mut State) -> Result<(), Reply> {
+    let title = title_of(body)?;
+    let now = state.now();
+    let repo = state.by_id_mut(visit.repo).unwrap();
+    let base = branch_of(body, "destination");
+    if let Some(base) = base.as_ref().filter(|base| repo.tip(base).is_none()) {
+        return Err(wrong("destination", &format!("branch not found: {base}")));
+    }
+    let pull = repo.pull_mut(number).unwrap();
+    if pull.state != PullRequestState::Open {
+        return Err(error(400, "This pull request is closed and cannot be changed."));
+    }
+    pull.title = title;
+    pull.updated_at = now;
+    if let Some(base) = base {
+        pull.base = base;
+    }
+    if let Some(words) = text(body, "description") {
+        pull.body = words.to_owned();
+    }
+    if let Some(draft) = body.get("draft").and_then(Value::as_bool) {
+        pull.draft = draft;
+    }
+    Ok(())
+}
+
+fn numbered(visit: &Visit, number: &str, state: &State) -> Result<u64, Reply> {
+    let repo = state.by_id(visit.repo).unwrap();
+    let pull = number.parse().ok().and_then(|number| repo.pull(number));
+    pull.map(|pull| pull.number).ok_or_else(|| error(404, "Pull request not found"))
+}
+
+fn view(visit: &Visit, status: u16, number: u64, request: &Request, state: &State) -> Reply {
+    let repo = state.by_id(visit.repo).unwrap();
+    Reply::json(status, &views::pull(repo, repo.pull(number).unwrap(), &request.origin))
+}
+
+fn update(visit: &Visit, number: &str, request: &Request, state: &mut State) -> Result<Reply, Reply> {
+    let number = numbered(visit, number, state)?;
+    visit.writer()?;
+    let body = request.object(&FIELDS, &mut state.violations).map_err(|_| error(400, "Bad request"))?;
+    change(visit, number, &body, state)?;
+    Ok(view(visit, 200, number, request, state))
+}
+
+fn comment(visit: &Visit, number: &str, request: &Request, state: &mut State) -> Result<Reply, Reply> {
+    let number = numbered(visit, number, state)?;
+    let author = visit.writer()?.login().to_owned();
+    let body =
+        request.object(&[("content", Is::Object)], &mut state.violations).map_err(|_| error(400, "Bad request"))?;
+    let words = body.get("content").and_then(|content| content["raw"].as_str()).filter(|words| !words.is_empty());
+    let words = words.ok_or_else(|| wrong("content", "This field is required."))?.to_owned();
+    let comment = state.comment(visit.repo, number, &author, &words).unwrap();
+    let repo = state.by_id(visit.repo).unwrap();
+    Ok(Reply::json(201, &views::comment(repo, number, &comment, &request.origin)))
+}

@@ -1,0 +1,72 @@
+//! The documents of Forgejo and Gitea.
+
+use copydesk_domain::{PullRequestState, Timestamp};
+use jiff::tz::{Offset, TimeZone};
+use serde_json::{Value, json};
+
+use super::state::{Comment, Pull, Repo, Rights};
+
+/// What they take for a draft, whatever the case.
+pub(super) fn is_draft(title: &str) -> bool {
+    let title = title.to_ascii_lowercase();
+    title.starts_with("wip:") || title.starts_with("[wip]")
+}
+
+/// An instant as they write it: in the time zone of the server, which is seldom UTC.
+fn instant(at: Timestamp) -> String {
+    let zone = TimeZone::fixed(Offset::constant(1));
+    let at = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap().to_zoned(zone);
+    at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+pub(super) fn user(login: &str, origin: &str) -> Value {
+    json!({
+        "id": 4101, "login": login, "login_name": "", "full_name": "", "username": login, "active": false,
+        "email": format!("{login}@noreply.forgejo.example"), "html_url": format!("{origin}/{login}"),
+    })
+}
+
+pub(super) fn repo(repo: &Repo, origin: &str, rights: Rights) -> Value {
+    let path = &repo.path;
+    json!({
+        "id": repo.id, "owner": user(repo.owner(), origin), "name": repo.name(), "full_name": path,
+        "empty": false, "private": repo.private, "fork": false, "archived": false, "mirror": false,
+        "url": format!("{origin}/api/v1/repos/{path}"), "html_url": format!("{origin}/{path}"),
+        "clone_url": format!("{origin}/{path}.git"), "default_branch": repo.default_branch,
+        "has_pull_requests": true,
+        "permissions": { "admin": false, "push": rights.push, "pull": rights.read },
+    })
+}
+
+pub(super) fn pull(repo: &Repo, pull: &Pull, origin: &str) -> Value {
+    let (path, number) = (&repo.path, pull.number);
+    let html = format!("{origin}/{path}/pulls/{number}");
+    let side = |branch: &str| {
+        json!({
+            "label": branch, "ref": branch, "sha": repo.tip(branch), "repo_id": repo.id,
+            "repo": self::repo(repo, origin, Rights::READ),
+        })
+    };
+    let merged = pull.state == PullRequestState::Merged;
+    json!({
+        "id": 500 + number, "url": html, "number": number, "user": user(&pull.author, origin),
+        "title": pull.title, "body": pull.body, "labels": [], "milestone": null, "assignee": null, "assignees": null,
+        "requested_reviewers": null, "state": if pull.state == PullRequestState::Open { "open" } else { "closed" },
+        "draft": pull.draft, "is_locked": false, "comments": pull.comments.len(), "html_url": html,
+        "diff_url": format!("{html}.diff"), "patch_url": format!("{html}.patch"), "mergeable": !merged,
+        "merged": merged, "merged_at": pull.merged_at.map(instant), "merge_commit_sha": pull.merge_commit,
+        "merged_by": if merged { user("forge-reviewer", origin) } else { Value::Null },
+        "allow_maintainer_edit": false, "base": side(&pull.base), "head": side(&pull.head), "due_date": null,
+        "created_at": instant(pull.created_at), "updated_at": instant(pull.updated_at),
+        "closed_at": pull.closed_at.map(instant), "pin_order": 0,
+    })
+}
+
+pub(super) fn comment(repo: &Repo, number: u64, comment: &Comment, origin: &str) -> Value {
+    let html = format!("{origin}/{}/pulls/{number}", repo.path);
+    json!({
+        "id": comment.id, "html_url": format!("{html}#issuecomment-{}", comment.id), "pull_request_url": html,
+        "issue_url": "", "user": user(&comment.author, origin), "body": comment.body, "assets": [],
+        "created_at": instant(comment.created_at), "updated_at": instant(comment.created_at),
+    })
+}

@@ -1,0 +1,88 @@
+//! GitHub's documents.
+
+use copydesk_domain::{PullRequestState, Timestamp};
+use serde_json::{Value, json};
+
+use super::REST;
+use crate::hosts::state::{Comment, Pull, Repo, Rights};
+
+/// An instant as GitHub writes it: to the second.
+pub(super) fn instant(at: Timestamp) -> String {
+    let text = at.to_string();
+    format!("{}Z", text.split('.').next().unwrap_or_default())
+}
+
+/// The id that GraphQL knows a pull request by.
+pub(super) fn node(repo: &Repo, pull: &Pull) -> String {
+    format!("PR_kwDO{}_{}", repo.id, pull.number)
+}
+
+pub(super) fn user(login: &str, origin: &str) -> Value {
+    let kind = if login.ends_with("[bot]") { "Bot" } else { "User" };
+    json!({
+        "login": login, "id": 4101, "node_id": "MDQ6VXNlcjQxMDE=", "type": kind, "site_admin": false,
+        "url": format!("{origin}{REST}/users/{login}"), "html_url": format!("{origin}/{login}"),
+    })
+}
+
+pub(super) fn repo(repo: &Repo, origin: &str, rights: Rights) -> Value {
+    let path = &repo.path;
+    json!({
+        "id": repo.id, "node_id": format!("R_kgDO{}", repo.id), "name": repo.name(), "full_name": path,
+        "private": repo.private, "visibility": if repo.private { "private" } else { "public" },
+        "owner": user(repo.owner(), origin),
+        "html_url": format!("{origin}/{path}"), "url": format!("{origin}{REST}/repos/{path}"),
+        "clone_url": format!("{origin}/{path}.git"), "fork": false, "archived": false, "disabled": false,
+        "default_branch": repo.default_branch,
+        "permissions": {
+            "admin": false, "maintain": false, "push": rights.push, "triage": rights.push, "pull": rights.read,
+        },
+    })
+}
+
+/// A pull request; `whole` for itself, else as lists have it.
+pub(super) fn pull(repo: &Repo, pull: &Pull, origin: &str, whole: bool) -> Value {
+    let (path, number) = (&repo.path, pull.number);
+    let api = format!("{origin}{REST}/repos/{path}");
+    let side = |branch: &str| {
+        json!({
+            "label": format!("{}:{branch}", repo.owner()), "ref": branch, "sha": repo.tip(branch),
+            "user": user(repo.owner(), origin), "repo": self::repo(repo, origin, Rights::READ),
+        })
+    };
+    let merged = pull.state == PullRequestState::Merged;
+    let mut value = json!({
+        "id": 1_000_000 + repo.id * 100 + number, "node_id": node(repo, pull), "number": number,
+        "url": format!("{api}/pulls/{number}"), "html_url": format!("{origin}/{path}/pull/{number}"),
+        "issue_url": format!("{api}/issues/{number}"), "comments_url": format!("{api}/issues/{number}/comments"),
+        "state": if pull.state == PullRequestState::Open { "open" } else { "closed" }, "locked": false,
+        "title": pull.title, "body": if pull.body.is_empty() { Value::Null } else { json!(pull.body) },
+        "user": user(&pull.author, origin), "draft": pull.draft,
+        "created_at": instant(pull.created_at), "updated_at": instant(pull.updated_at),
+        "closed_at": pull.closed_at.map(instant), "merged_at": pull.merged_at.map(instant),
+        "merge_commit_sha": pull.merge_commit, "head": side(&pull.head), "base": side(&pull.base),
+        "assignee": null, "assignees": [], "requested_reviewers": [], "requested_teams": [], "labels": [],
+        "milestone": null, "author_association": "COLLABORATOR", "auto_merge": null, "active_lock_reason": null,
+    });
+    if whole {
+        // Lists do without these.
+        let more = json!({
+            "merged": merged, "mergeable": if merged { Value::Null } else { json!(true) },
+            "mergeable_state": if merged { "unknown" } else { "clean" },
+            "merged_by": if merged { user("octo-reviewer", origin) } else { Value::Null },
+            "comments": pull.comments.len(), "review_comments": 0, "maintainer_can_modify": false, "commits": 1,
+        });
+        value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    }
+    value
+}
+
+pub(super) fn comment(repo: &Repo, number: u64, comment: &Comment, origin: &str) -> Value {
+    let (path, id) = (&repo.path, comment.id);
+    json!({
+        "id": id, "node_id": format!("IC_kwDO{id}"), "body": comment.body, "user": user(&comment.author, origin),
+        "url": format!("{origin}{REST}/repos/{path}/issues/comments/{id}"),
+        "html_url": format!("{origin}/{path}/pull/{number}#issuecomment-{id}"),
+        "created_at": instant(comment.created_at), "updated_at": instant(comment.created_at),
+    })
+}

@@ -1,0 +1,105 @@
+//! GitLab's documents.
+
+use copydesk_domain::{PullRequestState, Timestamp};
+use serde_json::{Value, json};
+
+use super::state::{Comment, Pull, Repo, Rights};
+
+/// What GitLab takes for a draft, whatever the case.
+pub(super) fn is_draft(title: &str) -> bool {
+    let title = title.to_ascii_lowercase();
+    ["draft:", "[draft]", "(draft)"].iter().any(|prefix| title.starts_with(prefix))
+}
+
+/// Its word for where a merge request stands.
+pub(super) fn state(pull: &Pull) -> &'static str {
+    match pull.state {
+        PullRequestState::Open => "opened",
+        PullRequestState::Merged => "merged",
+        PullRequestState::Closed => "closed",
+    }
+}
+
+pub(super) fn user(login: &str, origin: &str) -> Value {
+    json!({
+        "id": 4101, "username": login, "name": login, "state": "active", "locked": false, "avatar_url": null,
+        "web_url": format!("{origin}/{login}"),
+    })
+}
+
+pub(super) fn project(repo: &Repo, origin: &str, rights: Rights) -> Value {
+    let path = &repo.path;
+    let level = if rights.push { 30 } else { 20 };
+    json!({
+        "id": repo.id, "name": repo.name(), "path": repo.name(), "path_with_namespace": path,
+        "name_with_namespace": path.replace('/', " / "), "default_branch": repo.default_branch,
+        "visibility": if repo.private { "private" } else { "public" }, "archived": false,
+        "web_url": format!("{origin}/{path}"), "http_url_to_repo": format!("{origin}/{path}.git"),
+        "namespace": { "id": 77, "path": repo.owner(), "full_path": repo.owner(), "kind": "group" },
+        "merge_requests_enabled": true, "merge_requests_access_level": "enabled", "empty_repo": false,
+        "permissions": { "project_access": { "access_level": level, "notification_level": 3 }, "group_access": null },
+    })
+}
+
+pub(super) fn merge_request(repo: &Repo, pull: &Pull, origin: &str) -> Value {
+    let (path, number) = (&repo.path, pull.number);
+    let by = |done: bool| if done { user("gl-reviewer", origin) } else { Value::Null };
+    let merged = pull.state == PullRequestState::Merged;
+    let closed = pull.state == PullRequestState::Closed;
+    json!({
+        "id": 900_000 + repo.id * 100 + number, "iid": number, "project_id": repo.id,
+        "title": pull.title, "description": pull.body, "state": state(pull),
+        "created_at": pull.created_at, "updated_at": pull.updated_at,
+        "merged_by": by(merged), "merge_user": by(merged), "merged_at": pull.merged_at,
+        "closed_by": by(closed), "closed_at": pull.closed_at.filter(|_| closed),
+        "source_branch": pull.head, "target_branch": pull.base,
+        "source_project_id": repo.id, "target_project_id": repo.id,
+        "author": user(&pull.author, origin), "assignees": [], "assignee": null, "reviewers": [], "labels": [],
+        "draft": pull.draft, "work_in_progress": pull.draft, "milestone": null, "sha": repo.tip(&pull.head),
+        "merge_commit_sha": pull.merge_commit, "squash_commit_sha": null, "squash": false,
+        "merge_status": "can_be_merged", "detailed_merge_status": "mergeable", "has_conflicts": false,
+        "user_notes_count": pull.comments.len(), "discussion_locked": null, "should_remove_source_branch": null,
+        "references": { "short": format!("!{number}"), "relative": format!("!{number}"), "full": format!("{path}!{number}") },
+        "web_url": format!("{origin}/{path}/-/merge_requests/{number}"),
+    })
+}
+
+pub(super) fn note(number: u64, note: &Comment, origin: &str) -> Value {
+    json!({
+        "id": note.id, "type": null, "body": note.body, "author": user(&note.author, origin), "system": false,
+        "created_at": note.created_at, "updated_at": note.created_at, "noteable_type": "MergeRequest",
+        "noteable_iid": number, "resolvable": false, "confidential": false, "internal": false,
+    })
+}
+
+/// What GitLab tells of a merge request that was merged or closed. Instants are written otherwise than elsewhere.
+pub(super) fn event(repo: &Repo, pull: &Pull, origin: &str) -> Value {
+    let (path, number) = (&repo.path, pull.number);
+    let web = format!("{origin}/{path}");
+    let instant =
+        |at: Timestamp| format!("{} UTC", at.to_string().replace('T', " ").split('.').next().unwrap_or_default());
+    let action = match pull.state {
+        PullRequestState::Open => "open",
+        PullRequestState::Merged => "merge",
+        PullRequestState::Closed => "close",
+    };
+    let project = json!({
+        "id": repo.id, "name": repo.name(), "path_with_namespace": path, "default_branch": repo.default_branch,
+        "web_url": web, "git_http_url": format!("{web}.git"), "namespace": repo.owner(),
+        "visibility_level": if repo.private { 0 } else { 20 },
+    });
+    json!({
+        "object_kind": "merge_request", "event_type": "merge_request",
+        "user": { "id": 4102, "name": "Reviewer", "username": "gl-reviewer", "email": "[REDACTED]" },
+        "project": project,
+        "object_attributes": {
+            "id": 900_000 + repo.id * 100 + number, "iid": number, "title": pull.title, "description": pull.body,
+            "state": state(pull), "action": action, "draft": pull.draft, "work_in_progress": pull.draft,
+            "source_branch": pull.head, "target_branch": pull.base, "source_project_id": repo.id,
+            "target_project_id": repo.id, "merge_commit_sha": pull.merge_commit,
+            "created_at": instant(pull.created_at), "updated_at": instant(pull.updated_at),
+            "url": format!("{web}/-/merge_requests/{number}"), "last_commit": { "id": repo.tip(&pull.head) },
+        },
+        "labels": [], "changes": {}, "repository": { "name": repo.name(), "url": format!("{web}.git"), "homepage": web },
+    })
+}

@@ -1,0 +1,313 @@
+//! Code hosts for tests: they keep repositories and pull requests, speak the wire format of the real ones, and serve the
+//! same repositories to git over HTTP. They are strict: what a real host would refuse they refuse in its words, and what
+//! it would let pass but no client should send makes the test fail.
+
+mod app;
+mod bitbucket;
+mod bitbucket_query;
+mod bitbucket_views;
+mod dialect;
+mod exchange;
+mod faults;
+mod forgejo;
+mod forgejo_views;
+mod git_http;
+mod github;
+mod gitlab;
+mod gitlab_fields;
+mod gitlab_views;
+mod hooks;
+mod nginx;
+mod programs;
+mod server;
+mod sshd;
+mod state;
+
+use std::sync::Arc;
+
+use copydesk_domain::{Clock, HostKind, SystemClock};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+pub use app::FakeApp;
+pub use faults::Fault;
+pub use hooks::Delivery;
+pub use nginx::{Nginx, USER as NGINX_USER};
+pub use sshd::Sshd;
+pub use state::{Comment, Holder, Pull, Rights, Seen};
+
+use crate::GitRepo;
+use app::{App, Keys};
+use dialect::Dialect;
+use faults::Queued;
+use server::Shared;
+use state::{Hook, Repo, State, Token};
+
+/// A code host on this machine. It stops when it is dropped; a test that drops it with violations that nobody has looked
+/// at fails.
+pub struct FakeHost {
+    kind: HostKind,
+    shared: Arc<Shared>,
+    task: JoinHandle<()>,
+}
+
+impl FakeHost {
+    /// Starts a host of this kind on a port of its own.
+    pub async fn start(kind: HostKind) -> Self {
+        Self::with_clock(kind, Arc::new(SystemClock)).await
+    }
+
+    /// Starts a host that goes by this clock.
+    pub async fn with_clock(kind: HostKind, clock: Arc<dyn Clock>) -> Self {
+        let dialect: Box<dyn Dialect> = match kind {
+            HostKind::Github => Box::new(github::Github),
+            HostKind::Gitlab => Box::new(gitlab::Gitlab),
+            HostKind::Forgejo => Box::new(forgejo::Forgejo),
+            HostKind::Bitbucket => Box::new(bitbucket::Bitbucket),
+            HostKind::Git | HostKind::Local => panic!("there is no fake of {}", kind.title()),
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let shared = Arc::new(Shared { dialect, state: State::new(clock).into(), origin });
+        let task = tokio::spawn(server::serve(listener, shared.clone()));
+        Self { kind, shared, task }
+    }
+
+    /// Which kind it is.
+    pub fn kind(&self) -> HostKind {
+        self.kind
+    }
+
+    /// Where it is, without a path.
+    pub fn url(&self) -> &str {
+        &self.shared.origin
+    }
+
+    /// Where its interface is.
+    pub fn api_url(&self) -> String {
+        format!("{}{}", self.shared.origin, self.shared.dialect.prefix())
+    }
+
+    /// What git clones a repository from.
+    pub fn address(&self, path: &str) -> String {
+        format!("{}/{path}.git", self.shared.origin)
+    }
+
+    /// Takes a repository in at a path (`acme/docs`), for everybody to see.
+    pub fn add(&self, path: &str, git: GitRepo) -> Arc<GitRepo> {
+        git_http::prepare(&git);
+        let git = Arc::new(git);
+        let default_branch = git.git(&["symbolic-ref", "--short", "HEAD"]).trim().to_owned();
+        let mut state = self.shared.state();
+        let repo = Repo {
+            id: state.new_id(),
+            path: path.to_owned(),
+            git: git.clone(),
+            default_branch,
+            private: false,
+            drafts: true,
+            protected: Default::default(),
+            pulls: Vec::new(),
+            hooks: Vec::new(),
+        };
+        state.repos.push(repo);
+        git
+    }
+
+    /// Lets only those see a repository who have the right to.
+    pub fn make_private(&self, path: &str) {
+        self.change(path, |repo| repo.private = true);
+    }
+
+    /// Lets nobody open drafts in a repository.
+    pub fn forbid_drafts(&self, path: &str) {
+        self.change(path, |repo| repo.drafts = false);
+    }
+
+    /// Refuses pushes to a branch, in the host's words.
+    pub fn protect(&self, path: &str, branch: &str) {
+        self.change(path, |repo| {
+            repo.protected.insert(branch.to_owned());
+            let words = |branch: &String| self.shared.dialect.protected(branch);
+            git_http::protect(&repo.git, repo.protected.iter().map(|branch| (branch, words(branch))));
+        });
+    }
+
+    /// Moves a repository to another path. The old one leads to it.
+    pub fn rename(&self, path: &str, to: &str) {
+        let id = self.change(path, |repo| {
+            repo.path = to.to_owned();
+            repo.id
+        });
+        self.shared.state().moved.insert(path.to_ascii_lowercase(), id);
+    }
+
+    /// A new token of somebody who may do this much in all repositories.
+    pub fn token(&self, rights: Rights) -> String {
+        let user = Holder::User { login: "docs-writer".to_owned(), email: "writer@acme.example".to_owned() };
+        self.token_of(user, rights)
+    }
+
+    /// A new token of this holder.
+    pub fn token_of(&self, holder: Holder, rights: Rights) -> String {
+        let mut state = self.shared.state();
+        let secret = self.shared.dialect.new_token(state.new_id());
+        state.tokens.push(Token { secret: secret.clone(), holder, rights, repos: None, revoked: false, expires: None });
+        secret
+    }
+
+    /// Takes a token back.
+    pub fn revoke(&self, secret: &str) {
+        let mut state = self.shared.state();
+        state.tokens.iter_mut().filter(|token| token.secret == secret).for_each(|token| token.revoked = true);
+    }
+
+    /// Takes all tokens back that were given to installations of Apps.
+    pub fn revoke_installation_tokens(&self) {
+        let mut state = self.shared.state();
+        let given = state.tokens.iter_mut().filter(|token| token.holder == Holder::Installation);
+        given.for_each(|token| token.revoked = true);
+    }
+
+    /// A GitHub App with a key of its own, installed for these repositories, with this much allowed.
+    pub fn app(&self, paths: &[&str], rights: Rights) -> FakeApp {
+        let keys = Keys::generate();
+        let mut state = self.shared.state();
+        let (id, installation) = (state.new_id(), state.new_id());
+        let level = |write: bool| if write { "write" } else { "read" };
+        let permissions =
+            json!({ "metadata": "read", "contents": level(rights.push), "pull_requests": level(rights.open) });
+        let client_id = format!("Iv23li{id:014}");
+        let app = App {
+            id,
+            client_id: client_id.clone(),
+            public_key: keys.public,
+            owner: paths[0].split('/').next().unwrap_or_default().to_owned(),
+            installation,
+            repos: paths.iter().map(|path| state.find(path).unwrap().id).collect(),
+            permissions: permissions.as_object().unwrap().clone(),
+            suspended: false,
+        };
+        state.apps.push(app);
+        FakeApp { id, client_id, installation, private_key: keys.pkcs1, private_key_pkcs8: keys.pkcs8 }
+    }
+
+    /// Takes what an App may do back for now.
+    pub fn suspend(&self, app: &FakeApp) {
+        let mut state = self.shared.state();
+        state.apps.iter_mut().filter(|there| there.id == app.id).for_each(|app| app.suspended = true);
+    }
+
+    /// Puts the host's clock ahead by this many seconds, or behind.
+    pub fn skew(&self, seconds: i64) {
+        self.shared.state().skew = seconds;
+    }
+
+    /// Lets the next `count` requests fail whose method is `method` (`*` for any) and whose path and query hold `path`.
+    pub fn fail(&self, count: usize, method: &str, path: &str, fault: Fault) {
+        let queued = Queued { left: count, method: method.to_owned(), path: path.to_owned(), fault };
+        self.shared.state().faults.push(queued);
+    }
+
+    /// The pull requests of a repository, the oldest first.
+    pub fn pulls(&self, path: &str) -> Vec<Pull> {
+        self.shared.state().find(path).unwrap().pulls.clone()
+    }
+
+    /// Merges a pull request as a reviewer would, tells whoever wants to know, and gives what they answered.
+    pub async fn merge(&self, path: &str, number: u64) -> Vec<Option<u16>> {
+        {
+            let mut state = self.shared.state();
+            let repo = state.find(path).unwrap().id;
+            state.merge(repo, number);
+        }
+        self.tell(path, number).await
+    }
+
+    /// Closes a pull request as a reviewer would, tells whoever wants to know, and gives what they answered.
+    pub async fn close(&self, path: &str, number: u64) -> Vec<Option<u16>> {
+        {
+            let mut state = self.shared.state();
+            let repo = state.find(path).unwrap().id;
+            state.set_open(repo, number, false);
+        }
+        self.tell(path, number).await
+    }
+
+    /// Tells an address of every pull request of a repository that is merged or closed from now on.
+    pub fn hook(&self, path: &str, address: &str, secret: &str) {
+        let hook = Hook { address: address.to_owned(), secret: secret.to_owned() };
+        self.change(path, |repo| repo.hooks.push(hook));
+    }
+
+    /// What the host would send of a pull request as it is now, signed with this secret.
+    pub fn delivery(&self, path: &str, number: u64, secret: &str) -> Delivery {
+        let state = self.shared.state();
+        let repo = state.find(path).unwrap();
+        let hook = Hook { address: String::new(), secret: secret.to_owned() };
+        self.shared.dialect.delivery(repo, repo.pull(number).unwrap(), &hook, &self.shared.origin)
+    }
+
+    /// Every request so far, the oldest first.
+    pub fn seen(&self) -> Vec<Seen> {
+        self.shared.state().seen.clone()
+    }
+
+    /// How many requests there were with this method (`*` for any) and this in their path and query.
+    pub fn count(&self, method: &str, path: &str) -> usize {
+        let fits = |seen: &&Seen| (method == "*" || seen.method == method) && seen.path.contains(path);
+        self.shared.state().seen.iter().filter(fits).count()
+    }
+
+    /// How many packs were asked for: the fetches and clones that were not served by what was there already.
+    pub fn fetches(&self) -> usize {
+        self.count("POST", "/git-upload-pack")
+    }
+
+    /// How many packs were sent: the pushes that came as far as their content.
+    pub fn pushes(&self) -> usize {
+        self.count("POST", "/git-receive-pack")
+    }
+
+    /// Takes what clients did that none should do; the test then answers for it.
+    pub fn take_violations(&self) -> Vec<String> {
+        std::mem::take(&mut self.shared.state().violations)
+    }
+
+    /// Fails if a client did anything that none should do.
+    pub fn assert_clean(&self) {
+        let violations = self.take_violations();
+        assert!(violations.is_empty(), "{}: {violations:#?}", self.kind.title());
+    }
+
+    async fn tell(&self, path: &str, number: u64) -> Vec<Option<u16>> {
+        let deliveries: Vec<(String, Delivery)> = {
+            let state = self.shared.state();
+            let repo = state.find(path).unwrap();
+            let pull = repo.pull(number).unwrap();
+            let about = |hook: &Hook| self.shared.dialect.delivery(repo, pull, hook, &self.shared.origin);
+            repo.hooks.iter().map(|hook| (hook.address.clone(), about(hook))).collect()
+        };
+        let mut answers = Vec::new();
+        for (address, delivery) in deliveries {
+            answers.push(delivery.send(&address).await);
+        }
+        answers
+    }
+
+    fn change<T>(&self, path: &str, how: impl FnOnce(&mut Repo) -> T) -> T {
+        let mut state = self.shared.state();
+        let id = state.find(path).unwrap().id;
+        how(state.by_id_mut(id).unwrap())
+    }
+}
+
+impl Drop for FakeHost {
+    fn drop(&mut self) {
+        self.task.abort();
+        if !std::thread::panicking() {
+            self.assert_clean();
+        }
+    }
+}

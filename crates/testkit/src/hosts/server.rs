@@ -1,0 +1,151 @@
+//! The server that all fakes share: it reads requests, lets faults strike, and asks the dialect or git.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use bytes::Bytes;
+use copydesk_domain::Timestamp;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::Response;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use super::dialect::{Dialect, Trouble};
+use super::exchange::{Reply, Request};
+use super::faults::{self, Fault};
+use super::git_http;
+use super::state::{Seen, State};
+
+/// Larger pushes are not for tests.
+const LARGEST_BODY: usize = 256 * 1024 * 1024;
+
+/// What all connections of a fake share.
+pub(super) struct Shared {
+    pub(super) dialect: Box<dyn Dialect>,
+    pub(super) state: Mutex<State>,
+    pub(super) origin: String,
+}
+
+impl Shared {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        // A test that failed while it held the lock must not hide its own message.
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// Serves until it is dropped.
+pub(super) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
+    let mut connections = JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        while connections.try_join_next().is_some() {}
+        connections.spawn(converse(stream, shared.clone()));
+    }
+}
+
+async fn converse(stream: TcpStream, shared: Arc<Shared>) {
+    let service = service_fn(move |request| {
+        let shared = shared.clone();
+        async move { respond(request, shared).await }
+    });
+    // An error here is a client that went away, or a fault that cut the connection.
+    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+}
+
+/// Answers a request. An error cuts the connection.
+async fn respond(request: hyper::Request<Incoming>, shared: Arc<Shared>) -> io::Result<Response<Full<Bytes>>> {
+    let request = read(request, &shared.origin).await?;
+    let target = target(&request);
+    let (place, fault) = {
+        let mut state = shared.state();
+        let method = request.method.to_string();
+        look_for_secrets(&request, &target, &mut state);
+        let fault = faults::strike(&mut state.faults, &method, &target);
+        state.seen.push(Seen { method, path: target, status: None });
+        (state.seen.len() - 1, fault)
+    };
+    let reply = match fault {
+        None => work(request, &shared).await,
+        Some(fault) => suffer(fault, request, &shared).await?,
+    };
+    let mut state = shared.state();
+    state.seen[place].status = Some(reply.status);
+    Ok(reply.with("date", date(state.now())).into_response())
+}
+
+/// A token belongs into the header for it, and nowhere else.
+fn look_for_secrets(request: &Request, target: &str, state: &mut State) {
+    let meant = ["authorization", "private-token"];
+    let headers = request.headers.iter().filter(|(name, _)| !meant.contains(&name.as_str()));
+    let mut places: Vec<&[u8]> = headers.map(|(_, value)| value.as_bytes()).collect();
+    places.extend([target.as_bytes(), &request.body]);
+    let holds = |place: &[u8], secret: &str| place.windows(secret.len()).any(|part| part == secret.as_bytes());
+    let shown = state.tokens.iter().any(|token| places.iter().any(|place| holds(place, &token.secret)));
+    if shown {
+        state.violate(format!("{} {}: a token is shown outside its header", request.method, request.path));
+    }
+}
+
+/// An instant as headers write it. Clients go by it to find out that clocks differ.
+fn date(at: Timestamp) -> String {
+    let at = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap();
+    at.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
+}
+
+async fn read(request: hyper::Request<Incoming>, origin: &str) -> io::Result<Request> {
+    let (head, body) = request.into_parts();
+    let body = Limited::new(body, LARGEST_BODY).collect().await.map_err(io::Error::other)?.to_bytes();
+    Ok(Request {
+        method: head.method,
+        path: head.uri.path().to_owned(),
+        raw_query: head.uri.query().unwrap_or_default().to_owned(),
+        headers: head.headers,
+        body,
+        origin: origin.to_owned(),
+    })
+}
+
+fn target(request: &Request) -> String {
+    match request.raw_query.as_str() {
+        "" => request.path.clone(),
+        query => format!("{}?{query}", request.path),
+    }
+}
+
+/// Lets a fault strike.
+async fn suffer(fault: Fault, request: Request, shared: &Arc<Shared>) -> io::Result<Reply> {
+    let trouble = match fault {
+        Fault::Status(status) => Trouble::Status(status),
+        Fault::RateLimit(wait) => Trouble::RateLimit(wait),
+        Fault::SecondaryLimit(wait) => Trouble::SecondaryLimit(wait),
+        Fault::Revoked => Trouble::Revoked,
+        Fault::Hang => return std::future::pending().await,
+        Fault::Break => return Err(io::Error::other("the test breaks the connection")),
+        Fault::LoseAnswer => {
+            work(request, shared).await;
+            return Err(io::Error::other("the test loses the answer"));
+        }
+        Fault::HangAfterwards => {
+            work(request, shared).await;
+            return std::future::pending().await;
+        }
+        Fault::Slow(wait) => {
+            tokio::time::sleep(wait).await;
+            return Ok(work(request, shared).await);
+        }
+    };
+    Ok(shared.dialect.trouble(&trouble, &shared.state()))
+}
+
+/// Does what a request asks for.
+async fn work(request: Request, shared: &Arc<Shared>) -> Reply {
+    if !shared.dialect.is_interface(&request.path) {
+        return git_http::serve(request, shared.clone()).await;
+    }
+    let shared = shared.clone();
+    // It looks into the repository with the git program, which takes its time.
+    let answer = tokio::task::spawn_blocking(move || shared.dialect.answer(&request, &mut shared.state()));
+    answer.await.unwrap_or_else(|_| Reply::text(500, "the fake itself failed; see what the test printed"))
+}

@@ -21,6 +21,7 @@ mod queue;
 mod rounds;
 mod sqlite;
 mod upkeep;
+mod webhooks;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,12 +37,15 @@ pub use hub::{Change, Changes};
 pub use jobs::{JobFilter, NewJob};
 pub use keys::{Access, NewKey};
 pub use lease::{Claimed, Finish, Finished, Lease, LeaseLost, Pulse, Retry};
-pub use outbox::OutboxEntry;
+pub use outbox::{FannedOut, OutboxEntry};
 pub use projects::{NewProject, ProjectChange};
 pub use pulls::{LocalPull, NewPull, Permit, Publishing};
 pub use queue::{QueueDepth, QueueTerms};
 pub use rounds::{Edit, NewEvent, Round, Step, Verdict};
 pub use upkeep::Reaped;
+pub use webhooks::{
+    Added, After, Attempt, Backlog, Blame, DeliveryFilter, DueDelivery, DueEndpoint, NewEndpoint, WebhookDelivery, WebhookEndpoint,
+};
 
 use conn::{Conn, Result};
 

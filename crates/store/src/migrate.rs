@@ -8,6 +8,8 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "foundation", include_str!("../migrations/0001_foundation.sql")),
     (2, "agent jobs", include_str!("../migrations/0002_agent_jobs.sql")),
     (3, "page views", include_str!("../migrations/0003_page_views.sql")),
+    (4, "credentials", include_str!("../migrations/0004_credentials.sql")),
+    (5, "webhooks", include_str!("../migrations/0005_webhooks.sql")),
 ];
 
 /// The newest schema version this program knows.

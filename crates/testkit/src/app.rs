@@ -8,6 +8,7 @@ use copydesk_forge::{Forge, ForgeSettings, Signature};
 use copydesk_server::docs_job::{ChangeLimits, DocsEngine, Workshop};
 use copydesk_server::runner::{Engine, Runner};
 use copydesk_server::views::{Proxies, Views, ViewsSettings};
+use copydesk_server::webhooks::{AllowPrivate, InstallationSeal, WebhookSettings, Webhooks, deliver_forever};
 use copydesk_server::{App, Limits, Metrics, Served, Settings, api, keep_up, serve};
 use copydesk_store::{NewKey, NewProject, QueueTerms, Store};
 use copydesk_views::classify::Classifier;
@@ -30,6 +31,7 @@ pub struct TestApp {
 struct Tasks {
     served: JoinHandle<Served>,
     upkeep: JoinHandle<()>,
+    deliveries: JoinHandle<()>,
     runner: Option<JoinHandle<()>>,
 }
 
@@ -39,6 +41,7 @@ pub struct Setup {
     clock: Arc<dyn Clock>,
     settings: Settings,
     views: ViewsSettings,
+    webhooks: WebhookSettings,
     terms: QueueTerms,
     engines: Vec<Arc<dyn Engine>>,
     editors: Vec<Arc<dyn Editor>>,
@@ -65,6 +68,12 @@ impl Setup {
     /// Changes how page views are treated: nothing is limited, and doubles within a second are dropped.
     pub fn views(mut self, change: impl FnOnce(&mut ViewsSettings)) -> Self {
         change(&mut self.views);
+        self
+    }
+
+    /// Changes how webhooks are delivered: to this machine, at most, and with pauses that are not stretched.
+    pub fn webhooks(mut self, change: impl FnOnce(&mut WebhookSettings)) -> Self {
+        change(&mut self.webhooks);
         self
     }
 
@@ -127,7 +136,8 @@ impl Setup {
         let lists = Arc::new(Classifier::builtin());
         let app = App::new(store, self.settings, Metrics::new())
             .with_workshop(workshop.clone())
-            .with_views(Arc::new(Views::new(views.clone(), self.clock, lists, self.views.clone())));
+            .with_views(Arc::new(Views::new(views.clone(), self.clock, lists, self.views.clone())))
+            .with_webhooks(Arc::new(Webhooks::new(self.webhooks, Arc::new(InstallationSeal::new(&[7; 32]).unwrap()))));
         let mut engines = self.engines;
         for editor in self.editors {
             engines.push(Arc::new(DocsEngine::new(workshop.clone(), editor)));
@@ -137,6 +147,7 @@ impl Setup {
         let tasks = Tasks {
             served: tokio::spawn(serve(app.clone(), api::router(app.clone()), listener)),
             upkeep: tokio::spawn(keep_up(app.clone())),
+            deliveries: tokio::spawn(deliver_forever(app.clone())),
             runner,
         };
         TestApp { app, client, views, views_settings: self.views, tasks: Mutex::new(Some(tasks)), mirrors }
@@ -151,6 +162,7 @@ impl TestApp {
             clock: Arc::new(ManualClock::new()),
             settings: settings(),
             views: views_settings(),
+            webhooks: webhook_settings(),
             terms: terms(),
             engines: Vec::new(),
             editors: Vec::new(),
@@ -231,6 +243,7 @@ impl TestApp {
         let served = tokio::time::timeout(patience, tasks.served).await.expect("the server stops").unwrap();
         assert_eq!(served, Served::Finished, "a connection was cut off");
         tokio::time::timeout(patience, tasks.upkeep).await.expect("the upkeep stops").unwrap();
+        tokio::time::timeout(patience, tasks.deliveries).await.expect("the deliveries stop").unwrap();
         let Some(runner) = tasks.runner else { return };
         tokio::time::timeout(patience, runner).await.expect("the runner stops").unwrap();
         let depth = self.store().queue_depth().await.unwrap();
@@ -273,6 +286,12 @@ fn views_settings() -> ViewsSettings {
         proxies: Proxies::default(),
         lists: None,
     }
+}
+
+/// To this machine, where the receivers of tests are.
+fn webhook_settings() -> WebhookSettings {
+    let allow_private = AllowPrivate::parse("127.0.0.1").unwrap();
+    WebhookSettings { allow_private, jitter: || 0.0, ..WebhookSettings::default() }
 }
 
 /// Three tries, half an hour a job, as many at a time as there are workers.

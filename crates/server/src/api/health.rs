@@ -45,5 +45,8 @@ pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {
     if let Ok(depth) = app.store().queue_depth().await {
         app.metrics().queue(depth);
     }
+    if let Ok(backlog) = app.store().delivery_backlog().await {
+        app.metrics().backlog(backlog, app.store().now());
+    }
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.metrics().render())
 }

@@ -9,6 +9,7 @@ mod health;
 mod job_requests;
 mod job_view;
 mod jobs;
+mod webhooks;
 
 use axum::Router;
 use axum::http::StatusCode;
@@ -24,6 +25,7 @@ use crate::problem::Problem;
 use crate::{App, edge, pages};
 
 pub use docs::document;
+pub(crate) use job_view::JobView;
 
 /// Everything the server answers to.
 pub fn router(app: App) -> Router {
@@ -57,6 +59,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(analytics::view_series))
         .routes(routes!(analytics::view_agents))
         .merge(collect::routes())
+        .merge(webhooks::routes())
         .routes(routes!(pages::pull_request))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))

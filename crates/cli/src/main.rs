@@ -19,6 +19,7 @@ mod secret;
 mod serve;
 mod store;
 mod views;
+mod webhook;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -78,6 +79,7 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Command::Openapi => output::json(&copydesk_server::api::document(&serve::settings(&load(base)?))),
         Command::Project(command) => runtime.block_on(project::run(command, &load(base)?, &working_dir)),
         Command::Key(command) => runtime.block_on(key::run(command, &load(base)?)),
+        Command::Webhook(command) => runtime.block_on(webhook::run(command, &load(base)?)),
         Command::Job(command) => runtime.block_on(job::run(command, &environment)),
         Command::Views(command) => runtime.block_on(views::run(command, &load(base)?)),
         Command::Reclassify(flags) => runtime.block_on(views::reclassify(flags, &load(base)?)),

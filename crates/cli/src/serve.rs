@@ -6,6 +6,7 @@ use std::time::Duration;
 use copydesk_domain::SystemClock;
 use copydesk_server::docs_job::Workshop;
 use copydesk_server::runner::Runner;
+use copydesk_server::webhooks::deliver_forever;
 use copydesk_server::{App, Limits, Metrics, Served, Settings, api, keep_up, serve as serve_http};
 use copydesk_store::{QueueTerms, Store};
 use copydesk_views::store::Shared;
@@ -14,7 +15,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{engines, logging, store, views};
+use crate::{engines, logging, store, views, webhook};
 
 /// `copydesk serve`
 pub(crate) async fn serve(config: Config) -> Result<ExitCode, Failure> {
@@ -80,11 +81,17 @@ impl Server {
         let address = listener.local_addr().map_err(cannot)?;
         let workshop = engines::workshop(config, config.public_url_at(address))?;
         let (shared, page_views) = views::serving(config, Arc::new(SystemClock)).await?;
-        let app =
-            App::new(store, settings(config), Metrics::new()).with_workshop(workshop.clone()).with_views(page_views);
+        let app = App::new(store, settings(config), Metrics::new())
+            .with_workshop(workshop.clone())
+            .with_views(page_views)
+            .with_webhooks(Arc::new(webhook::webhooks(config)?));
         let runner = runner(&app, config, workshop)?;
         let http = tokio::spawn(serve_http(app.clone(), api::router(app.clone()), listener));
-        let others = vec![tokio::spawn(runner.run(config.runner.workers as usize)), tokio::spawn(keep_up(app.clone()))];
+        let others = vec![
+            tokio::spawn(runner.run(config.runner.workers as usize)),
+            tokio::spawn(keep_up(app.clone())),
+            tokio::spawn(deliver_forever(app.clone())),
+        ];
         Ok(Self { app, views: shared, address, http, others })
     }
 

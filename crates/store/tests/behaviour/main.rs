@@ -39,3 +39,4 @@ mod random;
 mod raw;
 mod rounds;
 mod upkeep;
+mod webhooks;

@@ -170,7 +170,11 @@ async fn list(c: &mut dyn Conn, endpoint_id: String, filter: DeliveryFilter) -> 
 
 async fn redeliver(c: &mut dyn Conn, id: String, now: Timestamp) -> Result<Option<WebhookDelivery>> {
     let Some(old) = get(c, id).await? else { return Ok(None) };
-    c.row_locked("SELECT id FROM webhook_endpoints WHERE id = $1", values![&old.endpoint_id]).await?;
+    let held = c.row_locked("SELECT id FROM webhook_endpoints WHERE id = $1", values![&old.endpoint_id]).await?;
+    // Removed while it was waited for.
+    if held.is_none() {
+        return Ok(None);
+    }
     let sql = "UPDATE webhook_deliveries SET not_before = $1 WHERE id = $2 AND not_before IS NOT NULL";
     let waits = c.run(sql, values![now, &old.id]).await? > 0;
     let id = if waits {

@@ -40,3 +40,4 @@ mod running;
 mod stage;
 mod stopping;
 mod stories;
+mod webhooks;

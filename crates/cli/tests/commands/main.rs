@@ -8,3 +8,4 @@ mod page_views;
 mod projects_and_keys;
 mod serving;
 mod support;
+mod webhooks;

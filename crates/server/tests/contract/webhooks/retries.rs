@@ -149,6 +149,7 @@ async fn redelivery_sends_the_same_event_again(stage: &Stage) {
     assert_ne!(both[0].header("webhook-timestamp"), both[1].header("webhook-timestamp"), "signed anew");
     assert_ne!(both[0].header("webhook-signature"), both[1].header("webhook-signature"));
 
+    stage.advance(SECOND);
     receiver.reply(Reply::Status(500, String::new()));
     project.job().await;
     let failed = hook.tried(stage, 1).await;

@@ -44,7 +44,8 @@ pub use queue::{QueueDepth, QueueTerms};
 pub use rounds::{Edit, NewEvent, Round, Step, Verdict};
 pub use upkeep::Reaped;
 pub use webhooks::{
-    Added, After, Attempt, Backlog, Blame, DeliveryFilter, DueDelivery, DueEndpoint, NewEndpoint, WebhookDelivery, WebhookEndpoint,
+    Added, After, Attempt, Backlog, Blame, DeliveryFilter, DueDelivery, DueEndpoint, NewEndpoint, WebhookDelivery,
+    WebhookEndpoint,
 };
 
 use conn::{Conn, Result};

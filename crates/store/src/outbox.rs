@@ -98,8 +98,7 @@ async fn due(c: &mut dyn Conn, limit: u32, now: Timestamp) -> Result<Vec<String>
 
 async fn all_due(c: &mut dyn Conn, limit: u32, render: Render, now: Timestamp) -> Result<FannedOut> {
     let skip = c.skip_locked();
-    let sql =
-        format!("SELECT {COLUMNS} FROM outbox WHERE not_before <= $1 ORDER BY not_before, id LIMIT $2 {skip}");
+    let sql = format!("SELECT {COLUMNS} FROM outbox WHERE not_before <= $1 ORDER BY not_before, id LIMIT $2 {skip}");
     let rows = c.rows(sql, values![now, limit]).await?;
     deal_with(c, &rows, render, now).await
 }

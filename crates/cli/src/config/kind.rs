@@ -252,9 +252,7 @@ fn line(text: &str) -> Reading<String> {
 /// As text, as a yes or no of the file, or as a list of texts.
 fn ranges(given: &Given) -> Option<String> {
     let text = match given {
-        Given::List(items) => {
-            items.iter().map(|(item, _)| item.text()).collect::<Option<Vec<_>>>()?.join(",")
-        }
+        Given::List(items) => items.iter().map(|(item, _)| item.text()).collect::<Option<Vec<_>>>()?.join(","),
         Given::Other(written) => written.clone(),
         other => other.text()?.to_owned(),
     };

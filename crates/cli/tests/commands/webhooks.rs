@@ -39,7 +39,8 @@ async fn story(backend: Backend) {
     let (project, key) = desk.project_and_key("Docs");
     let (url, received) = receiver(3);
     let run = |arguments: &[&str]| desk.run_with(&[&["webhook"], arguments].concat(), &[HERE]);
-    let made = run(&["add", &project, &url, "--event", "job.created", "--description", "For the chat", "--json"]).json();
+    let made =
+        run(&["add", &project, &url, "--event", "job.created", "--description", "For the chat", "--json"]).json();
     let id = made["id"].as_str().unwrap();
     assert!(made["secret"].as_str().unwrap().starts_with("whsec_"));
     assert_eq!((&made["events"], &made["description"]), (&json!(["job.created"]), &json!("For the chat")));
@@ -48,7 +49,12 @@ async fn story(backend: Backend) {
     assert!(run(&["list", &project]).ok().out.contains("job.created"));
 
     // A proxy would look names up past the guard, so none is used.
-    let proxies = [HERE, ("HTTP_PROXY", "http://127.0.0.1:9"), ("http_proxy", "http://127.0.0.1:9"), ("ALL_PROXY", "http://127.0.0.1:9")];
+    let proxies = [
+        HERE,
+        ("HTTP_PROXY", "http://127.0.0.1:9"),
+        ("http_proxy", "http://127.0.0.1:9"),
+        ("ALL_PROXY", "http://127.0.0.1:9"),
+    ];
     let tested = desk.run_with(&["webhook", "test", id, "--json"], &proxies).json();
     assert_eq!((&tested["lastStatus"], &tested["lastAnswer"]), (&json!(200), &json!("Thanks")));
 

@@ -30,7 +30,11 @@ pub async fn deliver_forever(app: App) {
             () = worker.app.stopped() => {}
         }
     }
-    let all = async { while let Some(ended) = worker.running.join_next().await { mind(ended) } };
+    let all = async {
+        while let Some(ended) = worker.running.join_next().await {
+            mind(ended)
+        }
+    };
     let _ = tokio::time::timeout(worker.app.settings().limits.shutdown_time / 2, all).await;
 }
 

@@ -177,11 +177,8 @@ async fn redeliver(c: &mut dyn Conn, id: String, now: Timestamp) -> Result<Optio
     }
     let sql = "UPDATE webhook_deliveries SET not_before = $1 WHERE id = $2 AND not_before IS NOT NULL";
     let waits = c.run(sql, values![now, &old.id]).await? > 0;
-    let id = if waits {
-        old.id
-    } else {
-        insert(c, &old.endpoint_id, &old.event_id, &old.kind, &old.payload, now).await?
-    };
+    let id =
+        if waits { old.id } else { insert(c, &old.endpoint_id, &old.event_id, &old.kind, &old.payload, now).await? };
     c.announce(Change::Outbox).await?;
     get(c, id).await
 }

@@ -106,7 +106,8 @@ impl Store {
     /// Delivers to it again, what has waited first. None if there is no such webhook.
     pub async fn resume_webhook(&self, id: &str) -> Result<Option<WebhookEndpoint>> {
         let id = id.to_owned();
-        let sql = "UPDATE webhook_endpoints SET paused_at = NULL, paused_why = NULL, failing_since = NULL WHERE id = $1";
+        let sql =
+            "UPDATE webhook_endpoints SET paused_at = NULL, paused_why = NULL, failing_since = NULL WHERE id = $1";
         self.write(move |c| {
             Box::pin(async move {
                 c.run(sql, values![&id]).await?;
@@ -119,12 +120,7 @@ impl Store {
 
     /// Signs with another secret from now on, and with the present one beside it until `until`. None if there is no
     /// such webhook.
-    pub async fn rotate_webhook(
-        &self,
-        id: &str,
-        sealed: Vec<u8>,
-        until: Timestamp,
-    ) -> Result<Option<WebhookEndpoint>> {
+    pub async fn rotate_webhook(&self, id: &str, sealed: Vec<u8>, until: Timestamp) -> Result<Option<WebhookEndpoint>> {
         let (id, now) = (id.to_owned(), self.now());
         self.write(move |c| Box::pin(rotate(c, id, sealed, until, now))).await
     }
@@ -144,14 +140,7 @@ async fn add(c: &mut dyn Conn, new: NewEndpoint, now: Timestamp) -> Result<Added
     c.run(
         "INSERT INTO webhook_endpoints (id, project_id, url, events, description, created_at) \
          VALUES ($1, $2, $3, $4, $5, $6)",
-        values![
-            &new.id,
-            new.project_id,
-            new.url,
-            serde_json::Value::from(events).to_string(),
-            new.description,
-            now
-        ],
+        values![&new.id, new.project_id, new.url, serde_json::Value::from(events).to_string(), new.description, now],
     )
     .await?;
     insert_secret(c, &new.id, new.sealed, now).await?;

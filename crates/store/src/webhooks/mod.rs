@@ -8,8 +8,8 @@ mod endpoints;
 mod take;
 
 pub use attempts::{After, Attempt, Blame};
-pub use deliveries::{Backlog, DeliveryFilter, WebhookDelivery};
 pub(crate) use deliveries::insert;
-pub use endpoints::{Added, NewEndpoint, WebhookEndpoint};
+pub use deliveries::{Backlog, DeliveryFilter, WebhookDelivery};
 pub(crate) use endpoints::wanting;
+pub use endpoints::{Added, NewEndpoint, WebhookEndpoint};
 pub use take::{DueDelivery, DueEndpoint};

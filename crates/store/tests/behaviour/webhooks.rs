@@ -262,7 +262,10 @@ async fn a_failure_is_tried_again_when_it_was_said(desk: Desk) {
     let attempt = Attempt { status: None, answer: None, error: Some("no answer".to_owned()), took: SECOND };
     let at = desk.now().plus(SECOND * 5);
     let waits = desk.store.record_attempt(&tried, attempt, After::Again(at), failing()).await.unwrap().unwrap();
-    assert_eq!((waits.next_try_at, waits.last_status, waits.last_error.as_deref()), (Some(at), None, Some("no answer")));
+    assert_eq!(
+        (waits.next_try_at, waits.last_status, waits.last_error.as_deref()),
+        (Some(at), None, Some("no answer"))
+    );
     assert_eq!(endpoint(&desk, &hook).await.failing_since, Some(desk.now()));
     desk.advance(SECOND * 5 - MILLISECOND);
     assert!(take(&desk, &hook).await.is_empty());

@@ -67,7 +67,10 @@ async fn a_job_does_not_wait_for_its_deliveries(stage: &Stage) {
     project.until(&id, "completed").await;
     receiver.expect(2).await;
     let waiting = hook.deliveries("").await;
-    assert!(waiting.iter().all(|it| it["deliveredAt"].is_null()), "the job ended, its deliveries have not: {waiting:?}");
+    assert!(
+        waiting.iter().all(|it| it["deliveredAt"].is_null()),
+        "the job ended, its deliveries have not: {waiting:?}"
+    );
     receiver.open();
     hook.newest("they end too", |it| !it["deliveredAt"].is_null()).await;
 }
@@ -117,10 +120,8 @@ async fn what_a_dead_process_had_in_hand_is_delivered_by_another(stage: &Stage) 
     stage.advance(MINUTE);
     let received = receiver.expect(1).await.remove(0);
     assert_eq!(received.header("webhook-id"), lost.delivery.event_id);
-    eventually("it is written down", async || {
-        store.delivery(&lost.delivery.id).await.unwrap().unwrap().delivered_at
-    })
-    .await;
+    eventually("it is written down", async || store.delivery(&lost.delivery.id).await.unwrap().unwrap().delivered_at)
+        .await;
 }
 
 async fn redirects_are_not_followed(stage: &Stage) {
@@ -159,8 +160,10 @@ async fn where_it_may_not_go_nothing_is_sent(stage: &Stage) {
     assert_eq!(receiver.received().len(), 2);
     app.stop().await;
 
-    let allow = |text: &'static str| move |it: &mut copydesk_server::webhooks::WebhookSettings| {
-        it.allow_private = AllowPrivate::parse(text).unwrap();
+    let allow = |text: &'static str| {
+        move |it: &mut copydesk_server::webhooks::WebhookSettings| {
+            it.allow_private = AllowPrivate::parse(text).unwrap();
+        }
     };
     for (strict, says) in [("false", "https"), ("10.0.0.0/8", "127.0.0.1")] {
         let app = stage.app_with(|setup| setup.webhooks(allow(strict))).await;

@@ -229,5 +229,4 @@ fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
 }
 
 #[cfg(test)]
-#[path = "guard_tests.rs"]
 mod tests;

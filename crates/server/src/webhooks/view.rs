@@ -143,11 +143,11 @@ impl<'a> From<&'a WebhookDelivery> for DeliveryView<'a> {
 #[allow(dead_code, reason = "describes copydesk_domain::EventKind, which knows nothing of OpenAPI")]
 pub(crate) enum WebhookEvent {
     #[schema(rename = "job.created")]
-    JobCreated,
+    Created,
     #[schema(rename = "job.completed")]
-    JobCompleted,
+    Completed,
     #[schema(rename = "job.failed")]
-    JobFailed,
+    Failed,
     #[schema(rename = "job.archived")]
-    JobArchived,
+    Archived,
 }

@@ -78,11 +78,6 @@ impl Receiver {
         format!("http://{}/hook", self.address)
     }
 
-    /// Where it is.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
     /// The next delivery that nothing is planned for yet is answered so.
     pub fn reply(&self, reply: Reply) {
         self.inner.replies.lock().unwrap().push_back(reply);

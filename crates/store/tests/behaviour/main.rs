@@ -22,6 +22,7 @@ mod admission;
 mod changes;
 mod concurrency;
 mod control;
+mod deliveries;
 mod desk;
 mod events;
 mod fencing;

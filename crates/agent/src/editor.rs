@@ -30,6 +30,9 @@ pub struct Assignment<'a> {
     pub workspace: Workspace,
     /// The commit of the base branch that the job started from.
     pub base: Arc<dyn Tree>,
+    /// Files in which the base branch and the job have changed the same places: they hold git's marks, and are to be
+    /// resolved before anything else.
+    pub conflicts: &'a [String],
     /// The folders that hold documentation, `.` for all of the repository.
     pub docs_paths: &'a [String],
     /// The most files that may be different from `workspace` as it was given. More would be refused afterwards.

@@ -42,6 +42,8 @@ const LONGEST_LAYOUT: usize = 8_000;
 /// How many names of a folder are shown.
 const MOST_NAMES: usize = 80;
 const MOST_FOLDERS: usize = 8;
+/// How many files with conflicts are named.
+const MOST_CONFLICTS: usize = 50;
 
 /// What the repository says about itself: guidance for authors, and what is in the folders with documentation. About
 /// `most` bytes at most.
@@ -68,6 +70,28 @@ pub(crate) fn context(tree: &dyn Tree, docs_paths: &[String], most: usize) -> io
             .to_owned()
     };
     Ok(format!("{intro}{text}<repository-layout>\n{layout}</repository-layout>"))
+}
+
+/// What is said about files that are full of marks, if there are any.
+pub(crate) fn conflicts(paths: &[String]) -> String {
+    if paths.is_empty() {
+        return String::new();
+    }
+    let mut text =
+        "\n\nThe base branch has moved on, and has changed the same places as this job. The files below hold both \
+         versions between the marks `<<<<<<<`, `=======` and `>>>>>>>`: the job's first, the base branch's second. \
+         Resolve every one of them before you do anything else: keep what both sides want, remove the marks.\n\
+         <conflicts>\n"
+            .to_owned();
+    for path in paths.iter().take(MOST_CONFLICTS) {
+        // What a file is called cannot end the fragment it is in.
+        let _ = writeln!(text, "{}", format!("{path:?}").replace("</conflicts", "<\\/conflicts"));
+    }
+    if paths.len() > MOST_CONFLICTS {
+        let _ = writeln!(text, "… and {} more; search for the marks", paths.len() - MOST_CONFLICTS);
+    }
+    text.push_str("</conflicts>");
+    text
 }
 
 /// Where guidance is looked for: at the top, in `.github` and at the top of each folder with documentation.

@@ -1,25 +1,43 @@
 //! What runs jobs, as the configuration says.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use copydesk_agent::{BuiltinEditor, Editor, KeySource, ModelEditor, ModelSettings, Secret};
-use copydesk_forge::{Forge, ForgeSettings, Signature};
-use copydesk_server::docs_job::{ChangeLimits, DocsEngine, Workshop};
+use copydesk_forge::{Forge, ForgeSettings, Hosts, HostsSettings, Signature};
+use copydesk_server::credentials::Credentials;
+use copydesk_server::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
 use copydesk_server::runner::{Engine, Noop};
+use copydesk_store::{Store, Vault};
 
 use crate::config::{Config, Dollars, Provider};
 use crate::failure::Failure;
 
 /// What documentation jobs share.
-pub(crate) fn workshop(config: &Config, public_url: String) -> Result<Arc<Workshop>, Failure> {
+pub(crate) fn workshop(
+    config: &Config,
+    store: &Store,
+    environment: &[(OsString, OsString)],
+    public_url: String,
+) -> Result<Arc<Workshop>, Failure> {
     let folder: PathBuf = std::path::absolute(config.data_dir.join("mirrors"))
         .map_err(|error| Failure::error(format!("the data folder cannot be used: {error}")))?;
     let signature = Signature { name: config.git.name.clone(), email: config.git.email.clone() };
     let settings =
         ForgeSettings { folder, time_limit: config.git.time, author: signature.clone(), committer: signature };
     let limits = ChangeLimits { files: config.limits.changed_files, lines: config.limits.changed_lines };
-    Ok(Arc::new(Workshop { forge: Forge::new(settings), public_url, limits }))
+    let hosts = Hosts::new(HostsSettings::default());
+    let vault = Vault::new(config.credentials_key_path());
+    let credentials = Credentials::new(store.clone(), vault, environment);
+    Ok(Arc::new(Workshop {
+        forge: Forge::new(settings),
+        hosts,
+        credentials,
+        refreshes: Refreshes::default(),
+        public_url,
+        limits,
+    }))
 }
 
 /// The engines of this process: `noop`, `builtin` and the model that is configured.

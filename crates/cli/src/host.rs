@@ -8,7 +8,7 @@ use crate::args::{HostArg, HostFlags};
 use crate::failure::Failure;
 
 /// Far more than all authorities of the world need.
-const MAX_CA_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_CA_BYTES: u64 = 1024 * 1024;
 
 /// What is to be of the settings, from what is.
 pub(crate) fn read(flags: &HostFlags, mut host: HostSettings, working_dir: &Path) -> Result<HostSettings, Failure> {
@@ -46,7 +46,7 @@ fn ca_file(path: &Path) -> Result<String, Failure> {
     let path = path.canonicalize().map_err(|error| wrong(error.to_string()))?;
     let about = std::fs::metadata(&path).map_err(|error| wrong(error.to_string()))?;
     if !about.is_file() || about.len() > MAX_CA_BYTES {
-        return Err(wrong("is not a file of at most 4 MiB".to_owned()));
+        return Err(wrong("is not a file of at most 1 MiB".to_owned()));
     }
     let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
     if !text.contains("-----BEGIN CERTIFICATE-----") {

@@ -15,7 +15,7 @@ pub(crate) async fn run(command: KeyCommand, config: &Config) -> Result<ExitCode
             if name.chars().count() > 200 || name.chars().any(char::is_control) {
                 return Err(Failure::usage("--name must have at most 200 characters and no control characters"));
             }
-            let store = store::open_ready(config).await?;
+            let store = store::open_or_make(config).await?;
             let expires_at = expires.map(|text| expiry(&text, &store)).transpose()?;
             let scope = match scope {
                 ScopeArg::Read => Scope::Read,

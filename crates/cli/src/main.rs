@@ -17,10 +17,12 @@ mod lists;
 mod logging;
 mod output;
 mod project;
+mod project_test;
 mod secret;
 mod serve;
 mod store;
 mod views;
+mod webhook;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -65,11 +67,11 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
     let ended = match args.command {
         Command::Serve(flags) => {
             let config = load([base, flags.values()].concat())?;
-            runtime.block_on(serve::serve(config))
+            runtime.block_on(serve::serve(config, &environment))
         }
         Command::Worker(flags) => {
             let config = load([base, flags.values()].concat())?;
-            runtime.block_on(serve::worker(config))
+            runtime.block_on(serve::worker(config, &environment))
         }
         Command::Migrate => runtime.block_on(store::migrate(&load(base)?)),
         Command::Config { json, sample: true } if !json => {
@@ -81,6 +83,7 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Command::Project(command) => runtime.block_on(project::run(command, &load(base)?, &working_dir, &environment)),
         Command::Credentials(command) => runtime.block_on(credential::manage(command, &load(base)?)),
         Command::Key(command) => runtime.block_on(key::run(command, &load(base)?)),
+        Command::Webhook(command) => runtime.block_on(webhook::run(command, &load(base)?)),
         Command::Job(command) => runtime.block_on(job::run(command, &environment)),
         Command::Views(command) => runtime.block_on(views::run(command, &load(base)?)),
         Command::Reclassify(flags) => runtime.block_on(views::reclassify(flags, &load(base)?)),

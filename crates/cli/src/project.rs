@@ -7,6 +7,7 @@ use copydesk_domain::{
     HostSettings, MAX_DOMAINS, OnFindings, Project, ProjectId, Repository, ViewSettings, docs_path, domain, git_ref,
     time_zone,
 };
+use copydesk_server::views::hook_secret;
 use copydesk_store::{NewProject, ProjectChange};
 use copydesk_views::store::ViewStore;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use crate::args::{ProjectCommand, ProjectSettings, ViewFlags};
 use crate::config::{Config, format_duration, parse_duration};
 use crate::failure::Failure;
 use crate::views::open_views;
-use crate::{credential, host, output, store};
+use crate::{credential, engines, host, output, project_test, secret, store};
 
 pub(crate) async fn run(
     command: ProjectCommand,
@@ -39,6 +40,16 @@ pub(crate) async fn run(
             let change = read(name, repository, settings, &(old.views, old.host), working_dir)?;
             let project = store.update_project(&id, change).await?.ok_or_else(|| unknown(&id))?;
             show(&project, json)
+        }
+        ProjectCommand::Test { id, json } => {
+            let store = store::open_ready(config).await?;
+            let project = store.project(&id).await?.ok_or_else(|| unknown(&id))?;
+            let workshop = engines::workshop(config, &store, environment, config.public_url())?;
+            project_test::run(&workshop, &project, json).await
+        }
+        ProjectCommand::Hook { id, json } => {
+            let project = store::open_ready(config).await?.project(&id).await?.ok_or_else(|| unknown(&id))?;
+            hook(&project, config, json)
         }
         ProjectCommand::Delete { id, yes, json } => delete(&id, yes, config, json).await,
         ProjectCommand::Credential(command) => credential::run(command, config, environment).await,
@@ -66,7 +77,7 @@ async fn create(change: ProjectChange, id: Option<String>, config: &Config, json
         let id = id.as_ref().map_or("", ProjectId::as_str);
         Failure::error(format!("the id {id} is taken")).hint("choose another --id, or leave it out")
     };
-    let project = store::open_ready(config).await?.create_project(new).await?.ok_or_else(taken)?;
+    let project = store::open_or_make(config).await?.create_project(new).await?.ok_or_else(taken)?;
     show(&project, json)
 }
 
@@ -101,6 +112,19 @@ async fn delete(id: &str, yes: bool, config: &Config, json: bool) -> Result<Exit
         return output::json(&json!({ "id": id, "deleted": true }));
     }
     output::line(&format!("Deleted the project {id} with its keys, jobs and page views."));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where a code host tells of pull requests, and what it signs with.
+fn hook(project: &Project, config: &Config, as_json: bool) -> Result<ExitCode, Failure> {
+    let secret = hook_secret(&secret::read_or_make(config)?, &project.id);
+    let address = format!("{}/hooks/{}", config.public_url(), project.id);
+    if as_json {
+        return output::json(&json!({ "address": address, "secret": secret, "contentType": "application/json" }));
+    }
+    for (label, value) in [("address", address.as_str()), ("secret", &secret), ("content type", "application/json")] {
+        output::line(&format!("{label:<13} {value}"));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

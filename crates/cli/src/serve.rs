@@ -1,3 +1,4 @@
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -6,6 +7,7 @@ use std::time::Duration;
 use copydesk_domain::SystemClock;
 use copydesk_server::docs_job::Workshop;
 use copydesk_server::runner::Runner;
+use copydesk_server::webhooks::deliver_forever;
 use copydesk_server::{App, Limits, Metrics, Served, Settings, api, keep_up, serve as serve_http};
 use copydesk_store::{QueueTerms, Store};
 use copydesk_views::store::Shared;
@@ -14,14 +16,17 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{engines, logging, store, views};
+use crate::{engines, logging, store, views, webhook};
+
+/// The variables that this process was started with.
+pub(crate) type Environment = [(OsString, OsString)];
 
 /// `copydesk serve`
-pub(crate) async fn serve(config: Config) -> Result<ExitCode, Failure> {
+pub(crate) async fn serve(config: Config, environment: &Environment) -> Result<ExitCode, Failure> {
     logging::start(&config);
     // Before anybody can know that it runs: whoever ends it then must end it in order.
     let stop = stop_signal();
-    let server = Server::start(&config, migrated(&config).await?).await?;
+    let server = Server::start(&config, environment, migrated(&config).await?).await?;
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         listen = %server.address,
@@ -39,11 +44,11 @@ pub(crate) async fn serve(config: Config) -> Result<ExitCode, Failure> {
 }
 
 /// `copydesk worker`
-pub(crate) async fn worker(config: Config) -> Result<ExitCode, Failure> {
+pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<ExitCode, Failure> {
     logging::start(&config);
     let stop = stop_signal();
     let app = App::new(migrated(&config).await?, settings(&config), Metrics::new());
-    let workshop = engines::workshop(&config, config.public_url())?;
+    let workshop = engines::workshop(&config, app.store(), environment, config.public_url())?;
     let runner = tokio::spawn(runner(&app, &config, workshop)?.run(config.runner.workers as usize));
     tracing::info!(version = env!("CARGO_PKG_VERSION"), workers = config.runner.workers, "working");
     stop.await;
@@ -73,18 +78,24 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts to listen, to run jobs and to do the chores.
-    pub(crate) async fn start(config: &Config, store: Store) -> Result<Self, Failure> {
+    pub(crate) async fn start(config: &Config, environment: &Environment, store: Store) -> Result<Self, Failure> {
         let listening = TcpListener::bind(config.listen).await;
         let cannot = |error| Failure::error(format!("cannot listen on {}: {error}", config.listen));
         let listener = listening.map_err(|error| cannot(error).hint("choose another address with --listen"))?;
         let address = listener.local_addr().map_err(cannot)?;
-        let workshop = engines::workshop(config, config.public_url_at(address))?;
+        let workshop = engines::workshop(config, &store, environment, config.public_url_at(address))?;
         let (shared, page_views) = views::serving(config, Arc::new(SystemClock)).await?;
-        let app =
-            App::new(store, settings(config), Metrics::new()).with_workshop(workshop.clone()).with_views(page_views);
+        let app = App::new(store, settings(config), Metrics::new())
+            .with_workshop(workshop.clone())
+            .with_views(page_views)
+            .with_webhooks(Arc::new(webhook::webhooks(config)?));
         let runner = runner(&app, config, workshop)?;
         let http = tokio::spawn(serve_http(app.clone(), api::router(app.clone()), listener));
-        let others = vec![tokio::spawn(runner.run(config.runner.workers as usize)), tokio::spawn(keep_up(app.clone()))];
+        let others = vec![
+            tokio::spawn(runner.run(config.runner.workers as usize)),
+            tokio::spawn(keep_up(app.clone())),
+            tokio::spawn(deliver_forever(app.clone())),
+        ];
         Ok(Self { app, views: shared, address, http, others })
     }
 

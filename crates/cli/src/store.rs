@@ -27,8 +27,19 @@ pub(crate) async fn open(config: &Config) -> Result<Store, Failure> {
     })
 }
 
-/// Connects for a command: an empty database gets its tables, an old one is left for `copydesk migrate`.
+/// Connects for a command that works on what is there. Where nothing is, nothing is made: somebody is in a wrong folder.
 pub(crate) async fn open_ready(config: &Config) -> Result<Store, Failure> {
+    if let DatabaseUrl::Sqlite(path) = config.database()
+        && !path.exists()
+    {
+        return Err(Failure::error(format!("there is no Copydesk database at {}", path.display()))
+            .hint("name the data folder with --data-dir, or make a project first"));
+    }
+    open_or_make(config).await
+}
+
+/// Connects for a command: an empty database gets its tables, an old one is left for `copydesk migrate`.
+pub(crate) async fn open_or_make(config: &Config) -> Result<Store, Failure> {
     let store = open(config).await?;
     match store.check_schema().await {
         Err(StoreError::Older { found: 0, .. }) => store.migrate().await.map(drop)?,

@@ -23,8 +23,7 @@ pub enum HostKind {
 
 impl HostKind {
     /// Every kind.
-    pub const ALL: [Self; 6] =
-        [Self::Github, Self::Gitlab, Self::Forgejo, Self::Bitbucket, Self::Git, Self::Local];
+    pub const ALL: [Self; 6] = [Self::Github, Self::Gitlab, Self::Forgejo, Self::Bitbucket, Self::Git, Self::Local];
 
     /// Its word.
     pub fn as_str(self) -> &'static str {

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
+use crate::{PullRequest, Timestamp};
 
 /// Where a job stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -189,6 +189,10 @@ pub struct Job {
     pub client_reference: Option<String>,
     /// The pull request, also while a follow-up runs; see [`Job::visible_pr_link`].
     pub pr_link: Option<String>,
+    /// The same as its code host last told of it; none where that gives pull requests no number.
+    pub pull_request: Option<PullRequest>,
+    /// When the code host was last asked about it.
+    pub pull_checked_at: Option<Timestamp>,
     /// How it ended; none while active.
     pub outcome: Option<Outcome>,
     /// What it says to the user.
@@ -217,6 +221,11 @@ impl Job {
     /// The pull request as clients may see it: none while the job is active.
     pub fn visible_pr_link(&self) -> Option<&str> {
         if self.status == Status::Active { None } else { self.pr_link.as_deref() }
+    }
+
+    /// How the pull request stands, as clients may see it: none while the job is active.
+    pub fn visible_pull_request(&self) -> Option<&PullRequest> {
+        if self.status == Status::Active { None } else { self.pull_request.as_ref() }
     }
 }
 

@@ -13,6 +13,7 @@ mod prompt;
 mod repository;
 mod views;
 mod visible;
+mod webhook;
 mod window;
 
 pub use clock::{Clock, SystemClock, Timestamp};
@@ -25,4 +26,5 @@ pub use prompt::{MAX_PROMPT_BYTES, Prompt, PromptError};
 pub use repository::Repository;
 pub use views::{MAX_DOMAINS, Source, Sources, ViewSettings, domain};
 pub use visible::visible;
+pub use webhook::EventKind;
 pub use window::{Standing, Window};

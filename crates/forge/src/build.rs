@@ -111,16 +111,19 @@ fn encode(mut items: Vec<Item>) -> Vec<u8> {
 /// The bytes of a commit. Nothing in it comes from the machine, so the same input gives the same id.
 pub(crate) fn encode_commit(
     tree: &ObjectId,
-    parent: &ObjectId,
+    parents: &[ObjectId],
     (author, committer): (&Signature, &Signature),
     at: Timestamp,
     message: &str,
 ) -> Vec<u8> {
     let seconds = at.as_millis().div_euclid(1000).max(0);
-    let mut text = format!("tree {tree}\nparent {parent}\n");
+    let mut text = format!("tree {tree}\n");
+    for parent in parents {
+        // Writing to a string cannot fail.
+        _ = writeln!(text, "parent {parent}");
+    }
     for (role, who) in [("author", author), ("committer", committer)] {
         let (name, email) = (header_text(&who.name, "Copydesk"), header_text(&who.email, "copydesk@localhost"));
-        // Writing to a string cannot fail.
         _ = writeln!(text, "{role} {name} <{email}> {seconds} +0000");
     }
     let message = message.replace('\0', "");

@@ -18,6 +18,16 @@ const KNOWN: &[(&[&str], bool, &str)] = &[
         false,
         "the repository uses SHA-256 object names or another extension that is not supported",
     ),
+    (
+        &["unrelated histories"],
+        false,
+        "the base branch was begun anew and has nothing in common with the branch of the job; create a new job",
+    ),
+    (
+        &["usage: git merge-tree", "unknown option `write-tree'"],
+        false,
+        "the git program of this machine is older than 2.38 and cannot bring the branch up to date",
+    ),
     (&["transport '"], false, "the repository's address is not one that git may use"),
     (
         &[

@@ -49,6 +49,8 @@ pub(crate) struct Git<'a> {
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) success: bool,
+    /// With what it ended; none if it was killed.
+    pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
@@ -83,7 +85,7 @@ impl Git<'_> {
         };
         group.disarm();
         let status = status.map_err(ForgeError::from_io)?;
-        Ok(Output { success: status.success(), stdout, stderr })
+        Ok(Output { success: status.success(), code: status.code(), stdout, stderr })
     }
 
     /// The key to show, if the address is one where a key is shown.

@@ -1,7 +1,7 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use copydesk_domain::{Timestamp, git_ref};
+use copydesk_domain::{Timestamp, git_ref, random_token};
 use gix_object::{CommitRef, Kind as ObjectKind};
 use tokio::sync::Semaphore;
 
@@ -97,7 +97,7 @@ impl Mirror {
         })
     }
 
-    fn read_commit(&self, commit: &CommitId) -> Result<Vec<u8>, ForgeError> {
+    pub(crate) fn read_commit(&self, commit: &CommitId) -> Result<Vec<u8>, ForgeError> {
         let found = self.shared.objects.read(&commit.0, ObjectKind::Commit).map_err(ForgeError::from_io)?;
         found.ok_or_else(|| ForgeError::lasting(format!("the commit {commit} is not in the mirror of the repository")))
     }
@@ -118,7 +118,7 @@ impl Mirror {
             return Err(ForgeError::lasting("the commit would change nothing"));
         }
         let people = (&self.shared.settings.author, &self.shared.settings.committer);
-        let commit = build::encode_commit(&new, &parent.0, people, at, message);
+        let commit = build::encode_commit(&new, &[parent.0], people, at, message);
         // Last, so that a commit that is there is complete.
         objects.write(ObjectKind::Commit, &commit).map(CommitId).map_err(ForgeError::from_io)
     }
@@ -138,6 +138,16 @@ impl Mirror {
             return Ok(());
         }
         Err(self.explain_rejection(&branch, &output, tip.is_ok_and(|tip| tip.as_ref() == expect)))
+    }
+
+    /// Whether the remote would take a push, as far as it says so before there is one. Nothing is left behind.
+    pub async fn check_push(&self) -> Result<(), ForgeError> {
+        // The deletion of a branch that nobody has: the remote is asked for leave and not told anything.
+        let what = format!(":refs/heads/copydesk/{}", random_token());
+        let arguments = ["push", "--dry-run", "--porcelain", "--no-verify", self.shared.address.url.as_str(), &what];
+        let output = self.git().run(&arguments, None).await?;
+        let asked = output.success || output.stderr.contains("remote ref does not exist");
+        if asked { Ok(()) } else { Err(complaint::explain(&self.git(), &output.stderr)) }
     }
 
     /// Deletes a branch that must be at `expect` now. It is well if it is gone already.
@@ -238,7 +248,7 @@ impl Mirror {
         }
     }
 
-    fn git(&self) -> Git<'_> {
+    pub(crate) fn git(&self) -> Git<'_> {
         Git {
             home: &self.shared.home,
             address: &self.shared.address,
@@ -259,6 +269,6 @@ fn checked(branch: &str) -> Result<String, ForgeError> {
     git_ref("branch", branch).map_err(|_| ForgeError::lasting("that is not a branch name that git accepts"))
 }
 
-fn parse_commit(data: &[u8]) -> Result<CommitRef<'_>, ForgeError> {
+pub(crate) fn parse_commit(data: &[u8]) -> Result<CommitRef<'_>, ForgeError> {
     CommitRef::from_bytes(data, gix_hash::Kind::Sha1).map_err(|_| ForgeError::lasting("a commit is malformed"))
 }

@@ -11,6 +11,7 @@ use crate::docs_job::Workshop;
 use crate::large_bodies::LargeBodies;
 use crate::problem::Problem;
 use crate::views::Views;
+use crate::webhooks::Webhooks;
 
 /// What every request may need. Cheap to clone.
 #[derive(Clone)]
@@ -26,6 +27,7 @@ struct Inner {
     stopping: watch::Sender<bool>,
     workshop: OnceLock<Arc<Workshop>>,
     views: OnceLock<Arc<Views>>,
+    webhooks: OnceLock<Arc<Webhooks>>,
 }
 
 /// How the server behaves.
@@ -59,8 +61,19 @@ impl App {
         // Streams last, so they may not take up the connections that everybody else needs.
         let streams = Arc::new(Semaphore::new(settings.limits.connections.div_ceil(2)));
         let (key_use, large_bodies) = (KeyUse::default(), LargeBodies::default());
-        let (workshop, views) = (OnceLock::new(), OnceLock::new());
-        Self(Arc::new(Inner { store, settings, metrics, key_use, streams, large_bodies, stopping, workshop, views }))
+        let (workshop, views, webhooks) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self(Arc::new(Inner {
+            store,
+            settings,
+            metrics,
+            key_use,
+            streams,
+            large_bodies,
+            stopping,
+            workshop,
+            views,
+            webhooks,
+        }))
     }
 
     /// Gives it a workshop, with which pull requests can be opened. Once.
@@ -87,6 +100,18 @@ impl App {
     /// The page views, if this process has them.
     pub(crate) fn views(&self) -> Result<&Arc<Views>, Problem> {
         self.0.views.get().ok_or_else(|| Problem::unavailable("This server keeps no page views."))
+    }
+
+    /// Gives it what webhooks are delivered with. Once.
+    #[must_use]
+    pub fn with_webhooks(self, webhooks: Arc<Webhooks>) -> Self {
+        let _ = self.0.webhooks.set(webhooks);
+        self
+    }
+
+    /// What webhooks are delivered with, if this process does.
+    pub(crate) fn webhooks(&self) -> Option<&Arc<Webhooks>> {
+        self.0.webhooks.get()
     }
 
     /// The store.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 
-use copydesk_forge::{Secret, SecretError};
+use copydesk_forge::{ForgeError, Secret, SecretError};
 use copydesk_store::{SecretName, SecretRecord, Store, Vault, VaultError};
 
 /// Begins the names of variables that hold the tokens of projects.
@@ -56,6 +56,17 @@ pub enum CredentialError {
         /// What is wrong, as the end of a sentence.
         problem: &'static str,
     },
+}
+
+impl From<CredentialError> for ForgeError {
+    fn from(error: CredentialError) -> Self {
+        match error {
+            CredentialError::Vault(VaultError::Store(error)) => Self::passing(format!("the database failed: {error}")),
+            // The keys may have been changed on another machine and be on their way to this one.
+            CredentialError::Vault(error @ VaultError::OtherKey { .. }) => Self::passing(error.to_string()),
+            error => Self::lasting(error.to_string()),
+        }
+    }
 }
 
 impl Credentials {

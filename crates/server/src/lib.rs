@@ -18,6 +18,7 @@ pub mod runner;
 mod serve;
 mod upkeep;
 pub mod views;
+pub mod webhooks;
 
 pub use app::{App, Limits, Settings};
 pub use metrics::Metrics;

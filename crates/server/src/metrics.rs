@@ -9,8 +9,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use std::sync::Arc;
 
-use copydesk_domain::Outcome;
-use copydesk_store::QueueDepth;
+use copydesk_domain::{Outcome, Timestamp};
+use copydesk_store::{Backlog, QueueDepth};
 
 /// What the process counts. Labels never hold a project, a path or anything else a client can choose.
 #[derive(Clone)]
@@ -24,6 +24,9 @@ struct Inner {
     leases_lost: Counter,
     queue: Family<QueueLabel, Gauge>,
     views: Family<ViewLabel, Counter>,
+    deliveries: Family<OutcomeLabel, Counter>,
+    deliveries_waiting: Gauge,
+    deliveries_oldest: Gauge,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -89,7 +92,23 @@ impl Metrics {
         registry.register("queue_jobs", "Active jobs in the database", queue.clone());
         let views = Family::<ViewLabel, Counter>::default();
         registry.register("views", "Page views that this process was told of, by what became of them", views.clone());
-        Self(Arc::new(Inner { registry, requests, durations, finished, leases_lost, queue, views }))
+        let deliveries = Family::<OutcomeLabel, Counter>::default();
+        let (deliveries_waiting, deliveries_oldest) = (Gauge::default(), Gauge::default());
+        registry.register("webhook_deliveries", "Tries of this process to deliver to a webhook", deliveries.clone());
+        registry.register("webhooks_waiting", "Events and deliveries that wait", deliveries_waiting.clone());
+        registry.register("webhooks_oldest_seconds", "Age of the oldest that waits", deliveries_oldest.clone());
+        Self(Arc::new(Inner {
+            registry,
+            requests,
+            durations,
+            finished,
+            leases_lost,
+            queue,
+            views,
+            deliveries,
+            deliveries_waiting,
+            deliveries_oldest,
+        }))
     }
 
     pub(crate) fn request(&self, method: &'static str, route: &str, status: u16, took: Duration) {
@@ -117,6 +136,18 @@ impl Metrics {
         if count > 0 {
             self.0.views.get_or_create(&ViewLabel { outcome }).inc_by(count);
         }
+    }
+
+    /// A delivery was tried, and this became of it.
+    pub(crate) fn delivery(&self, outcome: &'static str) {
+        self.0.deliveries.get_or_create(&OutcomeLabel { outcome }).inc();
+    }
+
+    /// So much waits to be delivered.
+    pub(crate) fn backlog(&self, backlog: Backlog, now: Timestamp) {
+        self.0.deliveries_waiting.set(i64::from(backlog.waiting));
+        let oldest = backlog.oldest.map_or(0, |oldest| now.since(oldest).as_secs());
+        self.0.deliveries_oldest.set(i64::try_from(oldest).unwrap_or(i64::MAX));
     }
 
     /// Everything, in the text format of Prometheus.

@@ -13,10 +13,3 @@ CREATE TABLE project_secrets (
     updated_at {int} NOT NULL,
     PRIMARY KEY (project_id, name)
 ) {strict};
-
--- Where the job's pull request stood when its code host was last asked.
-ALTER TABLE jobs ADD COLUMN pr_number {int};
-ALTER TABLE jobs ADD COLUMN pr_state TEXT;
-ALTER TABLE jobs ADD COLUMN pr_draft {int};
-ALTER TABLE jobs ADD COLUMN pr_merged_at {int};
-ALTER TABLE jobs ADD COLUMN pr_checked_at {int};

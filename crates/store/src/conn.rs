@@ -33,6 +33,7 @@ value_from! {
     i64 => |it| Self::Int(Some(it));
     u32 => |it| Self::Int(Some(i64::from(it)));
     bool => |it| Self::Int(Some(i64::from(it)));
+    Option<i64> => |it| Self::Int(it);
     Option<u32> => |it| Self::Int(it.map(i64::from));
     Timestamp => |it| Self::Int(Some(it.as_millis()));
     Option<Timestamp> => |it| Self::Int(it.map(|at| at.as_millis()));

@@ -7,6 +7,8 @@ pub enum Change {
     Ready,
     /// A job has changed, its cancellation and its events included.
     Job(String),
+    /// There is something that webhooks may have to tell.
+    Outbox,
 }
 
 /// Who tells whom that something changed. It only wakes: what happened is read from the database, so a lost

@@ -16,6 +16,7 @@ mod migrate;
 mod outbox;
 mod postgres;
 mod projects;
+mod pull_state;
 mod pulls;
 mod queue;
 mod rounds;
@@ -23,6 +24,7 @@ mod secrets;
 mod sqlite;
 mod upkeep;
 mod vault;
+mod webhooks;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,14 +40,18 @@ pub use hub::{Change, Changes};
 pub use jobs::{JobFilter, NewJob};
 pub use keys::{Access, NewKey};
 pub use lease::{Claimed, Finish, Finished, Lease, LeaseLost, Pulse, Retry};
-pub use outbox::OutboxEntry;
+pub use outbox::{FannedOut, OutboxEntry};
 pub use projects::{NewProject, ProjectChange};
 pub use pulls::{LocalPull, NewPull, Permit, Publishing};
 pub use queue::{QueueDepth, QueueTerms};
-pub use rounds::{Edit, NewEvent, Round, Step, Verdict};
+pub use rounds::{Edit, Merged, NewEvent, Round, Step, Verdict};
 pub use secrets::{Rotated, SecretName, SecretRecord};
 pub use upkeep::Reaped;
 pub use vault::{Held, MAX_SECRET_BYTES, Vault, VaultError};
+pub use webhooks::{
+    Added, After, Attempt, Backlog, Blame, DeliveryFilter, DueDelivery, DueEndpoint, NewEndpoint, WebhookDelivery,
+    WebhookEndpoint,
+};
 
 use conn::{Conn, Result};
 
@@ -104,9 +110,9 @@ impl Store {
         self.read(|c| Box::pin(migrate::check(c))).await
     }
 
-    /// Whether the database answers.
+    /// Whether the database answers and takes writes. Nothing is written.
     pub async fn ping(&self) -> Result<()> {
-        self.read(|c| Box::pin(async move { c.row("SELECT 1", vec![]).await.map(drop) })).await
+        self.write(|c| Box::pin(migrate::check_writable(c))).await
     }
 
     /// Copies the database into a file that must not exist yet, as it is at one moment, while it is in use. False if

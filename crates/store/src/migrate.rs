@@ -9,6 +9,8 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (2, "agent jobs", include_str!("../migrations/0002_agent_jobs.sql")),
     (3, "page views", include_str!("../migrations/0003_page_views.sql")),
     (4, "code hosts", include_str!("../migrations/0004_code_hosts.sql")),
+    (5, "pull requests", include_str!("../migrations/0005_pull_requests.sql")),
+    (6, "webhooks", include_str!("../migrations/0006_webhooks.sql")),
 ];
 
 /// The newest schema version this program knows.
@@ -54,6 +56,18 @@ pub(crate) async fn check(c: &mut dyn Conn) -> Result<()> {
         found if found > KNOWN => Err(StoreError::Newer { found, known: KNOWN }),
         found => Err(StoreError::Older { found, known: KNOWN }),
     }
+}
+
+/// Says whether the database takes writes. On SQLite a transaction that may write has to begin for this to be called, and
+/// that fails on a file that may only be read.
+pub(crate) async fn check_writable(c: &mut dyn Conn) -> Result<()> {
+    let sql = match c.dialect() {
+        Dialect::Sqlite => "SELECT 'off'",
+        Dialect::Postgres => "SELECT current_setting('transaction_read_only')",
+    };
+    let row = c.row(sql, vec![]).await?;
+    let only_read = row.map_or(Ok(false), |row| row.text(0).map(|setting| setting == "on"))?;
+    if only_read { Err(StoreError::Unreachable("the database takes no writes".to_owned())) } else { Ok(()) }
 }
 
 async fn newest(c: &mut dyn Conn) -> Result<i64> {

@@ -1,11 +1,17 @@
+//! What the outside world is to be told, written in the transaction that made it true, and how it becomes deliveries.
+
 use std::time::Duration;
 
-use copydesk_domain::{Job, Timestamp, new_id};
+use copydesk_domain::{EventKind, Job, Timestamp, new_id};
 
-use crate::Store;
-use crate::conn::{Conn, Result, values};
+use crate::conn::{Conn, Result, Row, values};
+use crate::webhooks::{self, WebhookEndpoint};
+use crate::{Change, Store, StoreError, jobs};
 
-/// Something the outside world is to be told, written in the transaction that made it true.
+/// The pause of an entry that cannot be made into deliveries, times the number of tries.
+const ENTRY_PAUSE: Duration = Duration::from_secs(60);
+
+/// Something the outside world is to be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboxEntry {
     /// The event's id, the same at every delivery.
@@ -14,59 +20,140 @@ pub struct OutboxEntry {
     pub project_id: String,
     /// The job it concerns.
     pub job_id: String,
-    /// `job.created`, `job.completed`, `job.failed` or `job.archived`.
-    pub kind: String,
+    /// What happened.
+    pub kind: EventKind,
     /// When it happened.
     pub created_at: Timestamp,
-    /// How often its delivery has been tried.
-    pub tries: u32,
 }
+
+/// What became of a part of the outbox.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FannedOut {
+    /// Entries that are dealt with.
+    pub entries: u32,
+    /// Deliveries that were made of them.
+    pub deliveries: u32,
+    /// Entries that could not be dealt with, and will be tried again.
+    pub postponed: u32,
+}
+
+/// Makes the body of a delivery.
+type Render = fn(&OutboxEntry, &Job) -> String;
 
 impl Store {
-    /// What is due, oldest first, at most `limit`. Each entry is hidden from others for `hold`.
-    pub async fn take_outbox(&self, limit: u32, hold: Duration) -> Result<Vec<OutboxEntry>> {
+    /// Turns what is in the outbox into deliveries, one for each webhook that wants it, oldest first and at most
+    /// `limit` entries. An entry is gone in the transaction that makes its deliveries, so each is made once, however
+    /// many processes do this at a time.
+    pub async fn fan_out(&self, limit: u32, render: Render) -> Result<FannedOut> {
         let now = self.now();
-        self.write(move |c| Box::pin(take(c, limit, now, now.plus(hold)))).await
+        // A look outside the write lock first: where nothing happens, nothing is written.
+        let due = self.read(move |c| Box::pin(due(c, limit, now))).await?;
+        if due.is_empty() {
+            return Ok(FannedOut::default());
+        }
+        match self.write(move |c| Box::pin(all_due(c, limit, render, now))).await {
+            Err(error) if !matches!(error, StoreError::Unreachable(_)) => self.one_by_one(due, render).await,
+            done => done,
+        }
     }
 
-    /// The entry was delivered, or is given up.
-    pub async fn finish_outbox(&self, id: &str) -> Result<()> {
-        let id = id.to_owned();
-        self.write(move |c| {
-            Box::pin(async move { c.run("DELETE FROM outbox WHERE id = $1", values![id]).await.map(drop) })
-        })
-        .await
+    /// Something in a batch is refused. Each by itself, so that it does not keep back the others.
+    async fn one_by_one(&self, ids: Vec<String>, render: Render) -> Result<FannedOut> {
+        let now = self.now();
+        let mut sum = FannedOut::default();
+        for id in ids {
+            let wanted = id.clone();
+            match self.write(move |c| Box::pin(one(c, wanted, render, now))).await {
+                Ok(done) => {
+                    sum.entries += done.entries;
+                    sum.deliveries += done.deliveries;
+                }
+                Err(error @ StoreError::Unreachable(_)) => return Err(error),
+                Err(error) => {
+                    tracing::warn!(%error, event = id, "cannot make deliveries of an event; trying again later");
+                    self.write(move |c| Box::pin(postpone(c, id, now))).await?;
+                    sum.postponed += 1;
+                }
+            }
+        }
+        Ok(sum)
     }
 }
 
-pub(crate) async fn put(c: &mut dyn Conn, kind: &'static str, job: &Job, now: Timestamp) -> Result<()> {
+pub(crate) async fn put(c: &mut dyn Conn, kind: EventKind, job: &Job, now: Timestamp) -> Result<()> {
     c.run(
         "INSERT INTO outbox (id, project_id, job_id, kind, created_at, not_before, tries) VALUES ($1, $2, $3, $4, $5, $6, 0)",
-        values![new_id(now), &job.project_id, &job.id, kind, now, now],
+        values![new_id(now), &job.project_id, &job.id, kind.as_str(), now, now],
     )
-    .await
-    .map(drop)
+    .await?;
+    c.announce(Change::Outbox).await
 }
 
-async fn take(c: &mut dyn Conn, limit: u32, now: Timestamp, until: Timestamp) -> Result<Vec<OutboxEntry>> {
-    let sql = format!(
-        "UPDATE outbox SET not_before = $1, tries = tries + 1 WHERE id IN \
-         (SELECT id FROM outbox WHERE not_before <= $2 ORDER BY not_before, id LIMIT $3 {}) \
-         RETURNING id, project_id, job_id, kind, created_at, tries",
-        c.skip_locked()
-    );
-    let rows = c.rows(sql, values![until, now, limit]).await?;
-    let mut entries = Vec::with_capacity(rows.len());
+const COLUMNS: &str = "id, project_id, job_id, kind, created_at";
+
+async fn due(c: &mut dyn Conn, limit: u32, now: Timestamp) -> Result<Vec<String>> {
+    let sql = "SELECT id FROM outbox WHERE not_before <= $1 ORDER BY not_before, id LIMIT $2";
+    c.rows(sql, values![now, limit]).await?.iter().map(|row| row.string(0)).collect()
+}
+
+async fn all_due(c: &mut dyn Conn, limit: u32, render: Render, now: Timestamp) -> Result<FannedOut> {
+    let skip = c.skip_locked();
+    let sql = format!("SELECT {COLUMNS} FROM outbox WHERE not_before <= $1 ORDER BY not_before, id LIMIT $2 {skip}");
+    let rows = c.rows(sql, values![now, limit]).await?;
+    deal_with(c, &rows, render, now).await
+}
+
+async fn one(c: &mut dyn Conn, id: String, render: Render, now: Timestamp) -> Result<FannedOut> {
+    let skip = c.skip_locked();
+    let rows = c.rows(format!("SELECT {COLUMNS} FROM outbox WHERE id = $1 {skip}"), values![id]).await?;
+    deal_with(c, &rows, render, now).await
+}
+
+async fn postpone(c: &mut dyn Conn, id: String, now: Timestamp) -> Result<()> {
+    let pause = i64::try_from(ENTRY_PAUSE.as_millis()).unwrap_or(i64::MAX / 2);
+    let sql = "UPDATE outbox SET not_before = $1 + $2 * (tries + 1), tries = tries + 1 WHERE id = $3";
+    c.run(sql, values![now, pause, id]).await.map(drop)
+}
+
+/// Makes the deliveries of entries that the transaction holds.
+async fn deal_with(c: &mut dyn Conn, rows: &[Row], render: Render, now: Timestamp) -> Result<FannedOut> {
+    let mut done = FannedOut::default();
     for row in rows {
-        entries.push(OutboxEntry {
-            id: row.string(0)?,
-            project_id: row.string(1)?,
-            job_id: row.string(2)?,
-            kind: row.string(3)?,
-            created_at: row.time(4)?,
-            tries: row.u32(5)?,
-        });
+        let entry = read(row)?;
+        let endpoints = webhooks::wanting(c, &entry.project_id, entry.kind).await?;
+        done.deliveries += deliver(c, &entry, &endpoints, render, now).await?;
+        c.run("DELETE FROM outbox WHERE id = $1", values![&entry.id]).await?;
+        done.entries += 1;
     }
-    entries.sort_by(|one, other| one.id.cmp(&other.id));
-    Ok(entries)
+    Ok(done)
+}
+
+async fn deliver(
+    c: &mut dyn Conn,
+    entry: &OutboxEntry,
+    endpoints: &[WebhookEndpoint],
+    render: Render,
+    now: Timestamp,
+) -> Result<u32> {
+    if endpoints.is_empty() {
+        return Ok(0);
+    }
+    // A job goes only with its project, and then so does the entry.
+    let Some(job) = jobs::get(c, entry.project_id.clone(), entry.job_id.clone()).await? else { return Ok(0) };
+    let payload = render(entry, &job);
+    for endpoint in endpoints {
+        webhooks::insert(c, &endpoint.id, &entry.id, entry.kind.as_str(), &payload, now).await?;
+    }
+    Ok(u32::try_from(endpoints.len()).unwrap_or(u32::MAX))
+}
+
+fn read(row: &Row) -> Result<OutboxEntry> {
+    let kind = row.text(3)?;
+    Ok(OutboxEntry {
+        id: row.string(0)?,
+        project_id: row.string(1)?,
+        job_id: row.string(2)?,
+        kind: EventKind::parse(kind).ok_or_else(|| StoreError::Unreadable(format!("an event called {kind:?}")))?,
+        created_at: row.time(4)?,
+    })
 }

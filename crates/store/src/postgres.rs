@@ -102,12 +102,14 @@ fn payload(change: &Change) -> String {
     match change {
         Change::Ready => "ready".to_owned(),
         Change::Job(id) => format!("job {id}"),
+        Change::Outbox => "outbox".to_owned(),
     }
 }
 
 fn read_payload(text: &str) -> Change {
     match text.strip_prefix("job ") {
         Some(id) => Change::Job(id.to_owned()),
+        None if text == "outbox" => Change::Outbox,
         None => Change::Ready,
     }
 }
@@ -193,7 +195,7 @@ mod tests {
 
     #[test]
     fn announcements_read_back() {
-        for change in [Change::Ready, Change::Job("x".to_owned())] {
+        for change in [Change::Ready, Change::Job("x".to_owned()), Change::Outbox] {
             assert_eq!(read_payload(&payload(&change)), change);
         }
     }

@@ -237,7 +237,8 @@ async fn delete(c: &mut dyn Conn, id: String) -> Result<bool> {
     if c.dialect() == Dialect::Postgres {
         // Whoever ends a job holds its row and then needs the project for the outbox. So all rows are waited for while
         // the project can still be referred to; the deletion itself would shut the door first and wait for ever.
-        for table in ["jobs", "admin_keys"] {
+        // Likewise whoever fans out holds an entry of the outbox and then needs the webhooks.
+        for table in ["jobs", "admin_keys", "outbox", "webhook_endpoints"] {
             let sql = format!(
                 "SELECT count(*) FROM (SELECT 1 FROM {table} WHERE project_id = $1 ORDER BY id FOR UPDATE) AS held"
             );

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Job, Status, Timestamp, random_token};
+use copydesk_domain::{Job, PullRequest, Status, Timestamp, random_token};
 use serde_json::json;
 
 use crate::conn::{Conn, Result, Row, values};
 use crate::lease::{self, Lease, LeaseLost};
-use crate::{Store, events, jobs, rounds};
+use crate::{Store, events, jobs, pull_state, rounds};
 
 /// A pull request that Copydesk keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,10 +144,10 @@ impl Store {
         self.write(move |c| Box::pin(published(c, permit, round, now))).await
     }
 
-    /// Gives the permit back: with the link if the pull request is open.
-    pub async fn end_publishing(&self, permit: &Permit, link: Option<String>) -> Result<Result<Job, LeaseLost>> {
+    /// Gives the permit back: with the pull request if it is open.
+    pub async fn end_publishing(&self, permit: &Permit, pull: Option<PullRequest>) -> Result<Result<Job, LeaseLost>> {
         let (permit, now) = (permit.clone(), self.now());
-        self.write(move |c| Box::pin(finish(c, permit, link, now))).await
+        self.write(move |c| Box::pin(finish(c, permit, pull, now))).await
     }
 }
 
@@ -283,7 +283,7 @@ async fn published(c: &mut dyn Conn, permit: Permit, round: u32, now: Timestamp)
 async fn finish(
     c: &mut dyn Conn,
     permit: Permit,
-    link: Option<String>,
+    pull: Option<PullRequest>,
     now: Timestamp,
 ) -> Result<Result<Job, LeaseLost>> {
     let job = match hold(c, &permit).await? {
@@ -291,15 +291,12 @@ async fn finish(
         Err(lost) => return Ok(Err(lost)),
     };
     c.run("UPDATE jobs SET publisher = NULL, publisher_until = NULL WHERE id = $1", values![&job.id]).await?;
-    if let Some(link) = link {
+    if let Some(pull) = pull {
+        pull_state::write(c, &job.id, &pull, now).await?;
         // Follow-ups go to the same pull request from now on.
-        c.run(
-            "UPDATE jobs SET pr_link = $1, open_pull_request = 1, updated_at = $2, \
-             outcome = 'pr_created' WHERE id = $3",
-            values![&link, now, &job.id],
-        )
-        .await?;
-        events::append(c, &job.id, "opened", json!({ "prLink": link }), now).await?;
+        let sql = "UPDATE jobs SET open_pull_request = 1, updated_at = $1, outcome = 'pr_created' WHERE id = $2";
+        c.run(sql, values![now, &job.id]).await?;
+        events::append(c, &job.id, "opened", json!({ "prLink": pull.url }), now).await?;
     }
     Ok(jobs::get_locked(c, &job.id).await?.ok_or(LeaseLost::Lost))
 }

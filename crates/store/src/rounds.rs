@@ -1,12 +1,12 @@
 //! How far a job has come, so that whoever takes it over goes on from there. Every step is written by the holder of the
 //! lease, together with the events that tell of it.
 
-use copydesk_domain::Timestamp;
+use copydesk_domain::{PullRequest, Timestamp};
 use serde_json::{Value as Json, json};
 
 use crate::conn::{Conn, Result, Row, values};
 use crate::lease::{self, Lease, LeaseLost};
-use crate::{Store, StoreError, events};
+use crate::{Store, StoreError, events, pull_state};
 
 /// One way from prompts to a commit on the job's branch. A job has another one when prompts come in after it.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,9 @@ pub struct Round {
     pub base_commit: String,
     /// The commit that the edits are made on.
     pub parent_commit: String,
+    /// Where the work branch was when the base branch was brought into it; none if it was not. The commit that the
+    /// edits are made on is then that merge.
+    pub merged: Option<Merged>,
     /// What came out of it, once it is edited.
     pub edit: Option<Edit>,
     /// The branch, once there is a commit.
@@ -38,6 +41,15 @@ impl Round {
     pub fn is_kept(&self) -> bool {
         self.commit.is_some() && !self.dropped
     }
+}
+
+/// A work branch into which the base branch was brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// Where the work branch was.
+    pub from: String,
+    /// The files that both had changed at the same place. They are full of marks until the editor has resolved them.
+    pub conflicts: Vec<String>,
 }
 
 /// What came out of a round.
@@ -130,8 +142,8 @@ pub enum Step {
     },
     /// The pull request is open.
     Opened {
-        /// Where people look at it.
-        link: String,
+        /// As the code host tells of it.
+        pull: PullRequest,
     },
 }
 
@@ -169,9 +181,8 @@ impl Store {
 async fn list(c: &mut dyn Conn, job_id: String) -> Result<Vec<Round>> {
     let rows = c
         .rows(
-            "SELECT number, turn, first_message, base_commit, parent_commit, branch, commit_id, pushed_at, dropped_at \
-             FROM rounds \
-             WHERE job_id = $1 ORDER BY number",
+            "SELECT number, turn, first_message, base_commit, parent_commit, branch, commit_id, pushed_at, dropped_at, \
+             merged_commit, conflicts FROM rounds WHERE job_id = $1 ORDER BY number",
             values![&job_id],
         )
         .await?;
@@ -205,7 +216,14 @@ fn read_round(row: &Row) -> Result<Round> {
         commit: row.opt_string(6)?,
         pushed: row.opt_int(7)?.is_some(),
         dropped: row.opt_int(8)?.is_some(),
+        merged: row.opt_string(9)?.map(|from| read_merged(from, row.opt_text(10)?)).transpose()?,
     })
+}
+
+fn read_merged(from: String, conflicts: Option<&str>) -> Result<Merged> {
+    let conflicts = conflicts.map_or(Ok(Vec::new()), serde_json::from_str);
+    let conflicts = conflicts.map_err(|_| StoreError::Unreadable("the conflicts of a round".to_owned()))?;
+    Ok(Merged { from, conflicts })
 }
 
 fn read_edit(row: &Row) -> Result<Edit> {
@@ -292,17 +310,17 @@ async fn take(c: &mut dyn Conn, job_id: &str, step: Step, now: Timestamp) -> Res
             Ok(told)
         }
         Step::Pushed { round } => pushed(c, job_id, round, now).await,
-        Step::Opened { link } => {
-            c.run("UPDATE jobs SET pr_link = $1 WHERE id = $2", values![&link, job_id]).await?;
-            Ok(vec![NewEvent::new("opened", json!({ "prLink": link }))])
+        Step::Opened { pull } => {
+            pull_state::write(c, job_id, &pull, now).await?;
+            Ok(vec![NewEvent::new("opened", json!({ "prLink": pull.url }))])
         }
     }
 }
 
 async fn insert_round(c: &mut dyn Conn, job_id: &str, round: &Round) -> Result<()> {
     c.run(
-        "INSERT INTO rounds (job_id, number, turn, first_message, base_commit, parent_commit, branch) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        "INSERT INTO rounds (job_id, number, turn, first_message, base_commit, parent_commit, branch, merged_commit, \
+         conflicts) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         values![
             job_id,
             round.number,
@@ -311,6 +329,8 @@ async fn insert_round(c: &mut dyn Conn, job_id: &str, round: &Round) -> Result<(
             &round.base_commit,
             &round.parent_commit,
             round.branch.clone(),
+            round.merged.as_ref().map(|merged| merged.from.as_str()),
+            round.merged.as_ref().map(|merged| Json::from(merged.conflicts.clone()).to_string()),
         ],
     )
     .await

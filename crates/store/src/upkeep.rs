@@ -10,7 +10,7 @@ use crate::{QueueTerms, Retry, Store, jobs, lease};
 
 pub(crate) const OUT_OF_TIME: &str = "The job took longer than the project allows.";
 
-/// How long something waits in the outbox for its delivery before it is given up.
+/// How long something that cannot be made into deliveries stays in the outbox before it is given up.
 const OUTBOX_KEPT: Duration = Duration::from_secs(3 * 24 * 3600);
 
 /// What the reaper did.
@@ -42,10 +42,12 @@ impl Store {
         Ok(reaped)
     }
 
-    /// Forgets idempotency keys that have expired and outbox entries that are too old to matter.
+    /// Forgets what nobody needs any more: idempotency keys and secrets that have expired, outbox entries that cannot
+    /// be dealt with, deliveries of long ago.
     pub async fn purge(&self) -> Result<u64> {
         let now = self.now();
-        self.write(move |c| Box::pin(purge(c, now))).await
+        let few = self.write(move |c| Box::pin(purge(c, now))).await?;
+        Ok(few + self.purge_deliveries().await?)
     }
 }
 
@@ -109,7 +111,10 @@ async fn purge(c: &mut dyn Conn, now: Timestamp) -> Result<u64> {
          (SELECT project_id, key FROM idempotency WHERE expires_at <= $1 {skip})"
     );
     let keys = c.run(keys, values![now]).await?;
-    let entries = format!("DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE created_at <= $1 {skip})");
+    // Only those that were tried: what nobody could look at, because no server ran, is still to be told.
+    let entries =
+        format!("DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE tries > 0 AND created_at <= $1 {skip})");
     let entries = c.run(entries, values![now.minus(OUTBOX_KEPT)]).await?;
-    Ok(keys + entries)
+    let secrets = c.run("DELETE FROM webhook_secrets WHERE expires_at <= $1", values![now]).await?;
+    Ok(keys + entries + secrets)
 }

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use copydesk_agent::Editor;
 use copydesk_domain::{Clock, HostSettings, OnFindings, Repository, Scope, Timestamp, ViewSettings};
-use copydesk_forge::{Forge, ForgeSettings, Signature};
-use copydesk_server::docs_job::{ChangeLimits, DocsEngine, Workshop};
+use copydesk_forge::{Forge, ForgeSettings, Hosts, HostsSettings, Secret, Signature};
+use copydesk_server::credentials::Credentials;
+use copydesk_server::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
 use copydesk_server::runner::{Engine, Runner};
 use copydesk_server::views::{Proxies, Views, ViewsSettings};
+use copydesk_server::webhooks::{AllowPrivate, InstallationSeal, WebhookSettings, Webhooks, deliver_forever};
 use copydesk_server::{App, Limits, Metrics, Served, Settings, api, keep_up, serve};
-use copydesk_store::{NewKey, NewProject, QueueTerms, Store};
+use copydesk_store::{NewKey, NewProject, QueueTerms, SecretName, Store, Vault};
 use copydesk_views::classify::Classifier;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -30,6 +32,7 @@ pub struct TestApp {
 struct Tasks {
     served: JoinHandle<Served>,
     upkeep: JoinHandle<()>,
+    deliveries: JoinHandle<()>,
     runner: Option<JoinHandle<()>>,
 }
 
@@ -39,10 +42,12 @@ pub struct Setup {
     clock: Arc<dyn Clock>,
     settings: Settings,
     views: ViewsSettings,
+    webhooks: WebhookSettings,
     terms: QueueTerms,
     engines: Vec<Arc<dyn Engine>>,
     editors: Vec<Arc<dyn Editor>>,
     limits: ChangeLimits,
+    hosts: HostsSettings,
     workers: usize,
 }
 
@@ -65,6 +70,12 @@ impl Setup {
     /// Changes how page views are treated: nothing is limited, and doubles within a second are dropped.
     pub fn views(mut self, change: impl FnOnce(&mut ViewsSettings)) -> Self {
         change(&mut self.views);
+        self
+    }
+
+    /// Changes how webhooks are delivered: to this machine, at most, and with pauses that are not stretched.
+    pub fn webhooks(mut self, change: impl FnOnce(&mut WebhookSettings)) -> Self {
+        change(&mut self.webhooks);
         self
     }
 
@@ -105,6 +116,12 @@ impl Setup {
         self
     }
 
+    /// Changes how code hosts are spoken to: without pauses worth speaking of.
+    pub fn hosts(mut self, change: impl FnOnce(&mut HostsSettings)) -> Self {
+        change(&mut self.hosts);
+        self
+    }
+
     /// Changes how much a job may change.
     pub fn limits(mut self, change: impl FnOnce(&mut ChangeLimits)) -> Self {
         change(&mut self.limits);
@@ -121,13 +138,17 @@ impl Setup {
         let client = Client::new(base, Description::new(&self.settings));
         let workshop = Arc::new(Workshop {
             forge: forge(mirrors.path()),
+            hosts: Hosts::new(self.hosts),
+            credentials: credentials(&store, mirrors.path()),
+            refreshes: Refreshes::default(),
             public_url: client.base().to_owned(),
             limits: self.limits,
         });
         let lists = Arc::new(Classifier::builtin());
         let app = App::new(store, self.settings, Metrics::new())
             .with_workshop(workshop.clone())
-            .with_views(Arc::new(Views::new(views.clone(), self.clock, lists, self.views.clone())));
+            .with_views(Arc::new(Views::new(views.clone(), self.clock, lists, self.views.clone())))
+            .with_webhooks(Arc::new(Webhooks::new(self.webhooks, Arc::new(InstallationSeal::new(&[7; 32]).unwrap()))));
         let mut engines = self.engines;
         for editor in self.editors {
             engines.push(Arc::new(DocsEngine::new(workshop.clone(), editor)));
@@ -137,6 +158,7 @@ impl Setup {
         let tasks = Tasks {
             served: tokio::spawn(serve(app.clone(), api::router(app.clone()), listener)),
             upkeep: tokio::spawn(keep_up(app.clone())),
+            deliveries: tokio::spawn(deliver_forever(app.clone())),
             runner,
         };
         TestApp { app, client, views, views_settings: self.views, tasks: Mutex::new(Some(tasks)), mirrors }
@@ -151,10 +173,12 @@ impl TestApp {
             clock: Arc::new(ManualClock::new()),
             settings: settings(),
             views: views_settings(),
+            webhooks: webhook_settings(),
             terms: terms(),
             engines: Vec::new(),
             editors: Vec::new(),
             limits: ChangeLimits { files: 100, lines: 10_000 },
+            hosts: HostsSettings { first_pause: Duration::from_millis(1), ..HostsSettings::default() },
             workers: 0,
         }
     }
@@ -177,6 +201,18 @@ impl TestApp {
     /// The secret of a project's log drains.
     pub fn drain_secret(&self, project: &str) -> String {
         self.views_settings.drain_secret(project)
+    }
+
+    /// The secret of the webhooks that a project's code host sends.
+    pub fn hook_secret(&self, project: &str) -> String {
+        self.views_settings.hook_secret(project)
+    }
+
+    /// Keeps what a project shows to its code host.
+    pub async fn set_secret(&self, project: &str, secret: &Secret) {
+        let (vault, bytes) = (vault(self.mirrors.path()), secret.to_bytes());
+        let stored = self.store().set_secret(&vault, project, SecretName::Git, secret.title(), &bytes).await;
+        stored.unwrap().unwrap();
     }
 
     /// Where it keeps its mirrors.
@@ -232,11 +268,21 @@ impl TestApp {
         let served = tokio::time::timeout(patience, tasks.served).await.expect("the server stops").unwrap();
         assert_eq!(served, Served::Finished, "a connection was cut off");
         tokio::time::timeout(patience, tasks.upkeep).await.expect("the upkeep stops").unwrap();
+        tokio::time::timeout(patience, tasks.deliveries).await.expect("the deliveries stop").unwrap();
         let Some(runner) = tasks.runner else { return };
         tokio::time::timeout(patience, runner).await.expect("the runner stops").unwrap();
         let depth = self.store().queue_depth().await.unwrap();
         assert_eq!(depth.running, 0, "a job is still in the hands of a worker");
     }
+}
+
+/// Credentials that are sealed with keys in `folder`.
+pub(crate) fn credentials(store: &Store, folder: &Path) -> Credentials {
+    Credentials::new(store.clone(), vault(folder), &[])
+}
+
+fn vault(folder: &Path) -> Vault {
+    Vault::new(folder.join("credentials.key"))
 }
 
 /// Repositories whose mirrors are in `folder`.
@@ -274,6 +320,12 @@ fn views_settings() -> ViewsSettings {
         proxies: Proxies::default(),
         lists: None,
     }
+}
+
+/// To this machine, where the receivers of tests are.
+fn webhook_settings() -> WebhookSettings {
+    let allow_private = AllowPrivate::parse("127.0.0.1").unwrap();
+    WebhookSettings { allow_private, jitter: || 0.0, ..WebhookSettings::default() }
 }
 
 /// Three tries, half an hour a job, as many at a time as there are workers.

@@ -78,8 +78,21 @@ impl GitRepo {
             stream.extend_from_slice(content);
             stream.push(b'\n');
         }
+        self.import(&stream);
+    }
+
+    /// Deletes a file in a new commit on `branch`.
+    pub fn delete(&self, branch: &str, path: &str) {
+        let who = "committer Acme <docs@acme.example> 1794700000 +0000";
+        let path = quoted(path);
+        let stream =
+            format!("commit refs/heads/{branch}\n{who}\ndata 6\nDelete\nfrom refs/heads/{branch}^0\nD {path}\n");
+        self.import(stream.as_bytes());
+    }
+
+    fn import(&self, stream: &[u8]) {
         let mut child = self.command(&["fast-import", "--quiet"]).stdin(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(&stream).unwrap();
+        child.stdin.take().unwrap().write_all(stream).unwrap();
         assert!(child.wait().unwrap().success(), "git fast-import failed");
     }
 

@@ -67,6 +67,13 @@ impl Editor for BuiltinEditor {
 
 async fn edit(assignment: Assignment<'_>) -> Result<Edited, EditFailure> {
     let Assignment { first_message, messages, mut workspace, docs_paths, max_files, notebook, .. } = assignment;
+    if let Some(first) = assignment.conflicts.first() {
+        return Err(EditFailure::Fatal(format!(
+            "The base branch has changed the same places of {} as the job; the builtin engine cannot resolve that: merge \
+             the base branch into the branch of the job by hand, and send the message again.",
+            clip(first, 300)
+        )));
+    }
     let mut turn = Turn { docs_paths, max_files, notebook, dropped: DropFlag::default(), finished: Vec::new() };
     let mut through = first_message.saturating_sub(1);
     let mut new: Vec<Message> = messages.iter().filter(|message| message.number >= first_message).cloned().collect();

@@ -74,7 +74,8 @@ impl<'a> Desk<'a> {
             live: false,
         };
         let room = editor.limits().context_bytes / 4;
-        let context = desk.with_workspace(move |_, scope| prompt::context(&*base, &scope.docs_paths, room)).await?;
+        let mut context = desk.with_workspace(move |_, scope| prompt::context(&*base, &scope.docs_paths, room)).await?;
+        context.push_str(&prompt::conflicts(assignment.conflicts));
         let history = History::new(&context, answers, turn, first_message, messages);
         desk.recorded = history.recorded;
         desk.prompts = history.prompts;

@@ -103,6 +103,7 @@ async fn edit(
         messages,
         base: workspace.base().clone(),
         workspace,
+        conflicts: &[],
         docs_paths: &docs_paths,
         max_files,
         notebook,

@@ -126,6 +126,7 @@ pub async fn turn_of_at_most(
         messages: &messages,
         base: workspace().base().clone(),
         workspace: workspace(),
+        conflicts: &[],
         docs_paths: &["docs".to_owned()],
         max_files,
         notebook: pages,

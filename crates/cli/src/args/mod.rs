@@ -3,6 +3,7 @@ mod job;
 mod key;
 mod project;
 mod views;
+mod webhook;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ pub(crate) use job::{JobCommand, ServerFlags};
 pub(crate) use key::{KeyCommand, ScopeArg};
 pub(crate) use project::{HostArg, HostFlags, ProjectCommand, ProjectSettings};
 pub(crate) use views::{ImportFlags, Range, ReclassifyFlags, ViewFlags, ViewsCommand};
+pub(crate) use webhook::WebhookCommand;
 
 /// Documentation jobs by agents, self-hosted.
 #[derive(Parser)]
@@ -76,6 +78,9 @@ pub(crate) enum Command {
     /// Manage admin API keys
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Manage webhooks, which tell other services of what happens to jobs
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
     /// Create and follow jobs on a server (set COPYDESK_API_KEY)
     #[command(subcommand)]
     Job(JobCommand),

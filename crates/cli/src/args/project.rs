@@ -51,6 +51,22 @@ pub(crate) enum ProjectCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Try what jobs need of a project's code host, and leave nothing behind: exit code 0 if a job would come through
+    Test {
+        /// The project
+        id: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the address and the secret for webhooks of a project's code host, by which it tells of pull requests
+    Hook {
+        /// The project
+        id: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Delete a project with its keys, jobs and page views
     Delete {
         /// The project

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use copydesk_server::webhooks::AllowPrivate;
+
 use super::database::{DatabaseUrl, MASK, mask_url};
 use super::duration::{format_duration, parse_duration};
 use super::given::{Given, HIDDEN, quoted, quoted_url};
@@ -49,6 +51,8 @@ pub(super) enum Kind {
     Dollars(Field<Option<Dollars>>),
     /// One line of text.
     Line(Field<String>),
+    /// Yes, no, or ranges of addresses.
+    Ranges(Field<String>),
 }
 
 /// What is wrong with a value, or with one item of a list.
@@ -87,6 +91,7 @@ impl Kind {
             Self::Folder(_) => "a path".into(),
             Self::Dollars(_) => "an amount of US dollars such as 3 or 0.25".into(),
             Self::Line(_) => "a line of 1 to 200 characters without < and >".into(),
+            Self::Ranges(_) => "true, false or ranges of addresses such as 10.0.0.0/8".into(),
         }
     }
 }
@@ -146,6 +151,9 @@ impl Setting {
                 *(field.put)(config) = read.map_err(|hint| vec![self.problem(given, hint)])?;
             }
             Kind::Line(field) => *(field.put)(config) = self.text(given, line)?,
+            Kind::Ranges(field) => {
+                *(field.put)(config) = ranges(given).ok_or_else(|| vec![self.problem(given, None)])?;
+            }
         }
         Ok(())
     }
@@ -170,7 +178,7 @@ impl Setting {
             Kind::Secret(_) => MASK.to_owned(),
             Kind::Folder(field) => shown((field.get)(config).as_ref().map(|path| path.display())),
             Kind::Dollars(field) => shown(*(field.get)(config)),
-            Kind::Line(field) => (field.get)(config).clone(),
+            Kind::Line(field) | Kind::Ranges(field) => (field.get)(config).clone(),
         }
     }
 
@@ -239,6 +247,16 @@ fn line(text: &str) -> Reading<String> {
     } else {
         Err(None)
     }
+}
+
+/// As text, as a yes or no of the file, or as a list of texts.
+fn ranges(given: &Given) -> Option<String> {
+    let text = match given {
+        Given::List(items) => items.iter().map(|(item, _)| item.text()).collect::<Option<Vec<_>>>()?.join(","),
+        Given::Other(written) => written.clone(),
+        other => other.text()?.to_owned(),
+    };
+    AllowPrivate::parse(&text).is_ok().then_some(text)
 }
 
 fn path(text: &str) -> Reading<PathBuf> {

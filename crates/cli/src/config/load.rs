@@ -11,7 +11,7 @@ use super::settings::{Fallback, SETTINGS, position};
 use super::suggest::{Candidate, nearest};
 use super::{
     Config, CredentialsConfig, FlagValue, GitConfig, JobsConfig, Limits, LogFormat, LogLevel, ModelConfig,
-    RunnerConfig, Sources, ViewsConfig, file,
+    RunnerConfig, Sources, ViewsConfig, WebhooksConfig, file,
 };
 
 /// Loads a configuration.
@@ -224,6 +224,7 @@ fn blank() -> Config {
             lists: None,
             proxies: String::new(),
         },
+        webhooks: WebhooksConfig { allow_private: String::new() },
         secret_file: None,
         git: GitConfig { name: String::new(), email: String::new(), time: Duration::ZERO },
         credentials: CredentialsConfig { key_file: None },

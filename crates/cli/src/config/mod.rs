@@ -57,6 +57,8 @@ pub struct Config {
     pub model: ModelConfig,
     /// Page views.
     pub views: ViewsConfig,
+    /// Webhooks.
+    pub webhooks: WebhooksConfig,
     /// What commits are made with.
     pub git: GitConfig,
     /// How the credentials of projects are kept.
@@ -161,6 +163,13 @@ pub struct ViewsConfig {
     pub lists: Option<PathBuf>,
     /// Proxies whose word is taken: `private`, `none` or ranges of addresses.
     pub proxies: String,
+}
+
+/// Settings of the section `webhooks`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhooksConfig {
+    /// What else they may go to than the internet: `false`, `true` or ranges of addresses.
+    pub allow_private: String,
 }
 
 /// Settings of the section `git`.

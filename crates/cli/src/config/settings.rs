@@ -298,6 +298,12 @@ pub static SETTINGS: &[Setting] = &[
         Fallback::Value("private"),
         Kind::Line(field!(views.proxies)),
     ),
+    open(
+        "webhooks.allow_private",
+        "Private addresses that webhooks may go to, also without https: false, true for this machine and private networks, or ranges such as 10.0.0.0/8, 127.0.0.1",
+        Fallback::Value("false"),
+        Kind::Ranges(field!(webhooks.allow_private)),
+    ),
     open("git.name", "Author and committer of commits", Fallback::Value("Copydesk"), Kind::Line(field!(git.name))),
     open("git.email", "Their e-mail address", Fallback::Value("copydesk@localhost"), Kind::Line(field!(git.email))),
     open(

@@ -29,11 +29,11 @@ pub(crate) async fn run(flags: DemoFlags) -> Result<ExitCode, Failure> {
     line(&format!("   {}", repository.display()));
 
     line("2. A database, a project and a key");
-    let store = store::open_ready(&config).await?;
+    let store = store::open_or_make(&config).await?;
     let (project, key) = set_up(&store, &repository).await?;
     line(&format!("   project {project}, key {}", key.hint()));
 
-    let server = Server::start(&config, store).await?;
+    let server = Server::start(&config, &[], store).await?;
     let url = format!("http://{}", server.address);
     line("3. A server");
     line(&format!("   {url}, described at {url}/docs/"));

@@ -10,3 +10,4 @@ mod page_views;
 mod projects_and_keys;
 mod serving;
 mod support;
+mod webhooks;

@@ -39,6 +39,17 @@ fn a_project_is_made_shown_changed_and_deleted() {
 }
 
 #[test]
+fn looking_into_a_wrong_folder_makes_nothing_there() {
+    let desk = Desk::new();
+    for command in [&["project", "list"][..], &["project", "show", "x"], &["key", "list"], &["views", "status"]] {
+        let ran = desk.run(command);
+        assert_eq!(ran.code, 1, "{command:?}: {}", ran.err);
+        assert!(ran.err.contains("no Copydesk database") && ran.err.contains("--data-dir"), "{}", ran.err);
+    }
+    assert_eq!(std::fs::read_dir(desk.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn a_path_becomes_a_file_address() {
     let desk = Desk::new();
     std::fs::create_dir(desk.path().join("repo")).unwrap();
@@ -65,7 +76,7 @@ fn bad_values_are_usage_errors_and_make_nothing() {
         let ran = desk.run(&[&base[..], &wrong].concat());
         assert_eq!(ran.code, 2, "{wrong:?}: {}", ran.err);
     }
-    assert_eq!(desk.run(&["project", "list", "--json"]).json(), serde_json::json!([]));
+    assert_eq!(desk.run(&["project", "list", "--json"]).code, 1, "there is nothing yet");
 }
 
 async fn keys(backend: Backend) {

@@ -193,7 +193,10 @@ fn read_certificates(path: &str) -> Result<Vec<u8>, ForgeError> {
     let unreadable = |_| ForgeError::lasting("the `ca_file` of the project's host cannot be read");
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(unreadable)?;
-    file.take(LARGEST_CA_FILE).read_to_end(&mut bytes).map_err(unreadable)?;
+    file.take(LARGEST_CA_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > LARGEST_CA_FILE {
+        return Err(ForgeError::lasting("the `ca_file` of the project's host has more than 1 MiB"));
+    }
     Ok(bytes)
 }
 

@@ -57,7 +57,8 @@ pub(super) async fn open(host: &impl Opener, line: &Line, new: &NewPullRequest) 
 }
 
 fn hidden(line: &Line, head: &str) -> ForgeError {
-    ForgeError::lasting(format!(
+    // Its list may lag behind.
+    ForgeError::passing(format!(
         "{} says that there is a pull request from `{head}` already, but shows none; close it there",
         line.host()
     ))

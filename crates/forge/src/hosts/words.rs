@@ -47,8 +47,10 @@ fn collect(value: &Value, depth: usize, parts: &mut Vec<String>) {
             // An object without any of them is one from field to complaint, such as `{"title": ["is too long"]}`, or
             // GitHub's `{"resource": "PullRequest", "field": "head", "code": "invalid"}`.
             if told.is_empty() {
-                let pairs = fields.iter().filter(|(name, _)| *name != "resource").take(8);
-                for (name, inner) in pairs {
+                let mut pairs: Vec<_> = fields.iter().filter(|(name, _)| *name != "resource").collect();
+                // Whether a map keeps its order is decided elsewhere in the program.
+                pairs.sort_by_key(|(name, _)| *name);
+                for (name, inner) in pairs.into_iter().take(8) {
                     let mut inside = Vec::new();
                     collect(inner, depth - 1, &mut inside);
                     if !inside.is_empty() {

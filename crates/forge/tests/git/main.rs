@@ -4,6 +4,7 @@
 mod commit;
 mod diff;
 mod hardening;
+mod merge;
 mod mirror;
 mod push;
 mod sandbox;

@@ -31,6 +31,7 @@ use crate::{App, Settings};
         (name = "Agent jobs", description = "Jobs that run in the background"),
         (name = "Pull requests", description = "Pull requests that Copydesk keeps itself"),
         (name = "Page views", description = "What was read, by people and by AI agents, and where that is told"),
+        (name = "Webhooks", description = "Who is told of what happens to jobs, after the Standard Webhooks specification"),
         (name = "Operation", description = "For those who run the server")
     )
 )]

@@ -27,10 +27,10 @@ pub(crate) async fn healthz() -> Json<Health> {
     Json(OK)
 }
 
-/// Says whether requests can be served: the database answers
+/// Says whether requests can be served: the database answers and takes writes
 #[utoipa::path(get, path = "/readyz", tag = "Operation", operation_id = "readyz", security(()),
     responses((status = 200, description = "They can", body = Health, headers(("X-Request-Id" = String))),
-        (status = 503, description = "Shutting down, or the database cannot be reached", body = ErrorBody)))]
+        (status = 503, description = "Shutting down, or the database cannot be reached or takes no writes", body = ErrorBody)))]
 pub(crate) async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
     app.store().ping().await?;
     Ok(Json(OK))
@@ -44,6 +44,9 @@ pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {
     // Without the database the other figures matter all the more.
     if let Ok(depth) = app.store().queue_depth().await {
         app.metrics().queue(depth);
+    }
+    if let Ok(backlog) = app.store().delivery_backlog().await {
+        app.metrics().backlog(backlog, app.store().now());
     }
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.metrics().render())
 }

@@ -148,7 +148,7 @@ pub(crate) fn list_filter(query: &str) -> Result<JobFilter, Problem> {
                 Some(limit) => filter.limit = limit,
                 None => wrong.push(Detail::new(name, "must be a whole number from 1 to 100")),
             },
-            _ if is_job_id(&value) => filter.before = Some(value.to_ascii_lowercase()),
+            _ if is_id(&value) => filter.before = Some(value.to_ascii_lowercase()),
             _ => wrong.push(Detail::new(name, "must be a nextCursor of this list")),
         }
     }
@@ -156,12 +156,12 @@ pub(crate) fn list_filter(query: &str) -> Result<JobFilter, Problem> {
 }
 
 /// Digits only: no sign, no spaces.
-fn plain_number(text: &str) -> Option<u32> {
+pub(crate) fn plain_number(text: &str) -> Option<u32> {
     (!text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok())?
 }
 
-/// Whether `text` has the form of a job's id.
-fn is_job_id(text: &str) -> bool {
+/// Whether `text` has the form of an id.
+pub(crate) fn is_id(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(at, b)| match at {
             8 | 13 | 18 | 23 => b == b'-',

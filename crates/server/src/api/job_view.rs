@@ -1,4 +1,4 @@
-use copydesk_domain::{Job, Outcome, Status, Timestamp};
+use copydesk_domain::{Job, Outcome, PullRequestState, Status, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -18,6 +18,10 @@ pub(crate) struct JobView<'a> {
     /// The pull request. Null while the job is active, and null if no files were changed.
     #[schema(required, format = "uri")]
     pr_link: Option<&'a str>,
+    /// How the pull request stands on its code host, asked for at most once a minute. Null while the job is active, and
+    /// where the host knows no pull requests.
+    #[schema(required)]
+    pull_request: Option<PullRequestView<'a>>,
     /// When the job was created.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -60,6 +64,35 @@ pub(crate) struct SourceView<'a> {
     /// The branch that the agent works on; null until it exists.
     #[schema(required)]
     r#ref: Option<&'a str>,
+}
+
+/// A pull request
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = JobPullRequest)]
+pub(crate) struct PullRequestView<'a> {
+    /// The number that the code host gave it.
+    number: u64,
+    #[schema(value_type = PullRequestStatus)]
+    state: PullRequestState,
+    /// Whether it is a draft.
+    draft: bool,
+    /// When it was merged.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    merged_at: Option<Timestamp>,
+    /// Where people look at it.
+    #[schema(format = "uri")]
+    url: &'a str,
+}
+
+/// Where a pull request stands
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[allow(dead_code, reason = "describes copydesk_domain::PullRequestState, which knows nothing of OpenAPI")]
+pub(crate) enum PullRequestStatus {
+    Open,
+    Merged,
+    Closed,
 }
 
 /// What the job used up
@@ -162,6 +195,13 @@ impl<'a> From<&'a Job> for JobView<'a> {
             source: SourceView { repository: &job.repository, r#ref: job.branch.as_deref() },
             model: &job.model,
             pr_link: job.visible_pr_link(),
+            pull_request: job.visible_pull_request().map(|pull| PullRequestView {
+                number: pull.number,
+                state: pull.state,
+                draft: pull.draft,
+                merged_at: pull.merged_at,
+                url: &pull.url,
+            }),
             created_at: job.created_at,
             archived_at: job.archived_at,
             updated_at: job.updated_at,

@@ -8,6 +8,7 @@ use copydesk_store::Admission;
 use super::job_requests::{CreateJob, ListJobs, SendMessage, idempotency, list_filter};
 use super::job_view::{JobList, JobView, render};
 use crate::auth::{Reader, Writer};
+use crate::docs_job::refreshed;
 use crate::problem::{ErrorBody, Problem, standing_headers};
 use crate::{App, body};
 
@@ -114,7 +115,11 @@ fn answer(admission: Admission, project_id: &str, success: StatusCode) -> Result
     responses((status = 200, description = "The job", body = JobView)))]
 pub(crate) async fn get_job(State(app): State<App>, Reader(caller): Reader) -> Result<Response, Problem> {
     let job_id = caller.job_id()?.to_owned();
-    let job = app.store().job(caller.project.id, job_id).await?.ok_or_else(Problem::job_not_found)?;
+    let job = app.store().job(caller.project.id.clone(), job_id).await?.ok_or_else(Problem::job_not_found)?;
+    let job = match app.workshop() {
+        Some(workshop) => refreshed(workshop, app.store(), &caller.project, job).await,
+        None => job,
+    };
     Ok(json(StatusCode::OK, render(&job)))
 }
 

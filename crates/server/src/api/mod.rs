@@ -6,9 +6,11 @@ mod collect;
 mod docs;
 mod events;
 mod health;
+mod host_hooks;
 mod job_requests;
 mod job_view;
 mod jobs;
+mod webhooks;
 
 use axum::Router;
 use axum::http::StatusCode;
@@ -24,6 +26,7 @@ use crate::problem::Problem;
 use crate::{App, edge, pages};
 
 pub use docs::document;
+pub(crate) use job_view::JobView;
 
 /// Everything the server answers to.
 pub fn router(app: App) -> Router {
@@ -53,10 +56,12 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(events::job_events))
         .routes(routes!(change::job_diff))
         .routes(routes!(change::open_pull_request))
+        .routes(routes!(host_hooks::hear))
         .routes(routes!(analytics::page_views))
         .routes(routes!(analytics::view_series))
         .routes(routes!(analytics::view_agents))
         .merge(collect::routes())
+        .merge(webhooks::routes())
         .routes(routes!(pages::pull_request))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))

@@ -6,27 +6,38 @@ mod failure;
 mod local_host;
 mod notebook;
 mod publish;
+mod refresh;
 mod review;
 mod round;
+mod update;
 
 use std::sync::Arc;
 
 use copydesk_agent::Editor;
 use copydesk_domain::{Outcome, Project};
-use copydesk_forge::{Forge, Mirror, Remote};
+use copydesk_forge::{CodeHost, Connection, Forge, ForgeError, Hosts, Mirror};
 use copydesk_store::{Finish, Round, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
+use crate::credentials::Credentials;
 use crate::runner::{Engine, Failure, Task};
 
 pub use publish::{Published, publish};
+pub use refresh::Refreshes;
+pub(crate) use refresh::{refresh_soon, refreshed};
 pub use review::ChangeLimits;
 
 /// What documentation jobs need beside the store. Shared by all of them.
 pub struct Workshop {
     /// The repositories.
     pub forge: Forge,
+    /// Where their pull requests live.
+    pub hosts: Hosts,
+    /// What is shown to them.
+    pub credentials: Credentials,
+    /// What they have told of.
+    pub refreshes: Refreshes,
     /// Where users reach this server, without a slash at the end.
     pub public_url: String,
     /// How much a job may change.
@@ -34,10 +45,15 @@ pub struct Workshop {
 }
 
 impl Workshop {
+    /// The way to a project's code host, with its credential.
+    pub async fn connect(&self, project: &Project) -> Result<Connection, ForgeError> {
+        let secret = self.credentials.of(&project.id).await?;
+        self.hosts.connect(&project.repository, &project.host, secret)
+    }
+
     /// The mirror of a project's repository.
-    async fn mirror(&self, project: &Project) -> Result<Mirror, Failure> {
-        let remote = Remote::at(project.repository.clone_address());
-        Ok(self.forge.mirror(&remote).await?)
+    async fn mirror(&self, connection: &Connection) -> Result<Mirror, Failure> {
+        Ok(self.forge.mirror(&connection.remote().await?).await?)
     }
 }
 
@@ -62,8 +78,17 @@ impl Engine for DocsEngine {
     fn run<'a>(&'a self, task: Task<'a>) -> BoxFuture<'a, Result<Finish, Failure>> {
         async move {
             let project = task.project().await?;
-            let mirror = self.workshop.mirror(&project).await?;
-            let bench = Bench { workshop: &self.workshop, task: &task, project: &project, mirror: &mirror };
+            let connection = self.workshop.connect(&project).await?;
+            let mirror = self.workshop.mirror(&connection).await?;
+            let host = connection.code_host();
+            let bench = Bench {
+                workshop: &self.workshop,
+                task: &task,
+                project: &project,
+                connection: &connection,
+                mirror: &mirror,
+                host: host.as_deref(),
+            };
             let rounds = bench.rounds(&*self.editor).await?;
             bench.conclude(&rounds).await
         }
@@ -76,7 +101,10 @@ struct Bench<'a> {
     workshop: &'a Workshop,
     task: &'a Task<'a>,
     project: &'a Project,
+    connection: &'a Connection,
     mirror: &'a Mirror,
+    /// Where pull requests live; none: Copydesk keeps them itself.
+    host: Option<&'a dyn CodeHost>,
 }
 
 impl Bench<'_> {

@@ -2,18 +2,21 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Job, Project, Status};
+use copydesk_domain::{Job, Project, PullRequest, PullRequestState, Status};
 use copydesk_forge::{CodeHost, CommitId, Mirror, NewPullRequest, Trouble, text};
 use copydesk_store::{Edit, Permit, Publishing, Round, Step, Store, StoreError, Verdict};
 
 use super::failure::aside;
 use super::local_host::LocalHost;
-use super::round::{commit_id, restore};
+use super::refresh::still_open;
+use super::round::{commit_id, is_own, restore};
 use super::{Bench, Workshop, review};
 use crate::runner::{Failure, as_sentence};
 
 /// How long somebody who opens the pull request of an ended job may take before another may try.
-const TIME: Duration = Duration::from_secs(120);
+const TIME: Duration = Duration::from_secs(300);
+/// After this long it is given up, well before that.
+const GIVE_UP: Duration = Duration::from_secs(240);
 
 /// What became of the wish to open a pull request.
 pub enum Published {
@@ -44,13 +47,16 @@ impl Bench<'_> {
             store: self.task.store(),
             project: self.project,
             job: self.task.job,
-            mirror: self.mirror,
+            // Anew: what was shown to the host when the job began may have run out while the editor worked.
+            mirror: &self.workshop.mirror(self.connection).await?,
+            host: self.host,
             permit: &permit,
         };
         let commit = publication.push(rounds).await?;
         let prompts: Vec<&str> = self.task.messages.iter().map(|message| message.prompt.as_str()).collect();
-        let link = publication.open(rounds, commit, &prompts).await?;
-        self.task.advance(Step::Opened { link: link.clone() }, Vec::new()).await?;
+        let pull = publication.open(rounds, commit, &prompts).await?;
+        let link = pull.url.clone();
+        self.task.advance(Step::Opened { pull }, Vec::new()).await?;
         Ok(link)
     }
 }
@@ -70,9 +76,10 @@ pub async fn publish(
         Some(Publishing::Busy) => return Ok(Published::Busy),
         None => return Ok(Published::NotFound),
     };
-    let opened = open_ended(workshop, store, project, &job, &permit).await;
-    let link = opened.as_ref().ok().cloned();
-    let Ok(job) = store.end_publishing(&permit, link).await? else { return Ok(Published::Overtaken) };
+    let opened = tokio::time::timeout(GIVE_UP, open_ended(workshop, store, project, &job, &permit)).await;
+    let opened = opened.unwrap_or_else(|_| Err(Failure::Retry("the code host took too long".to_owned())));
+    let pull = opened.as_ref().ok().cloned();
+    let Ok(job) = store.end_publishing(&permit, pull).await? else { return Ok(Published::Overtaken) };
     Ok(match opened {
         Ok(_) => Published::Open(Box::new(job)),
         Err(Failure::Retry(why)) => Published::NotNow(as_sentence(&why)),
@@ -87,9 +94,11 @@ async fn open_ended(
     project: &Project,
     job: &Job,
     permit: &Permit,
-) -> Result<String, Failure> {
-    let mirror = &workshop.mirror(project).await?;
-    let publication = Publication { workshop, store, project, job, mirror, permit };
+) -> Result<PullRequest, Failure> {
+    let connection = workshop.connect(project).await?;
+    let mirror = &workshop.mirror(&connection).await?;
+    let host = connection.code_host();
+    let publication = Publication { workshop, store, project, job, mirror, host: host.as_deref(), permit };
     let rounds = store.rounds(&job.id).await?;
     let commit = publication.push(&rounds).await?;
     let messages = store.messages(&job.id).await?;
@@ -104,6 +113,8 @@ struct Publication<'a> {
     project: &'a Project,
     job: &'a Job,
     mirror: &'a Mirror,
+    /// Where pull requests live; none: Copydesk keeps them itself.
+    host: Option<&'a dyn CodeHost>,
     permit: &'a Permit,
 }
 
@@ -120,7 +131,11 @@ impl Publication<'_> {
             self.store.record_remade(self.permit, round.number, &commit.to_string()).await??;
         }
         let is_first = rounds.iter().filter(|one| one.number < round.number).all(|one| !one.pushed);
-        let expect = (!is_first).then(|| commit_id(&round.parent_commit)).transpose()?;
+        // A merge with the base branch has not gone out yet: the branch is where that began.
+        let parent = round.merged.as_ref().map_or(&round.parent_commit, |merged| &merged.from);
+        let expect = (!is_first).then(|| commit_id(parent)).transpose()?;
+        // What is merged or closed gets no more commits, which nobody would look at.
+        still_open(self.host, self.store, self.project, self.job).await?;
         self.leave().await?;
         match self.mirror.push(&commit, branch, expect.as_ref()).await {
             Ok(()) => {}
@@ -148,7 +163,7 @@ impl Publication<'_> {
         if tip == *commit {
             return Ok(());
         }
-        if rounds.iter().any(|round| round.commit.as_deref() == Some(&tip.to_string())) {
+        if is_own(rounds, &tip) {
             return Ok(self.mirror.push(commit, branch, Some(&tip)).await?);
         }
         let (there, ours) = (self.mirror.commit_info(&tip)?, self.mirror.commit_info(commit)?);
@@ -160,11 +175,11 @@ impl Publication<'_> {
         Ok(self.mirror.push(commit, branch, Some(&tip)).await?)
     }
 
-    /// Opens the pull request, or brings the one that is there up to date, and gives its link.
-    async fn open(&self, rounds: &[Round], commit: CommitId, prompts: &[&str]) -> Result<String, Failure> {
+    /// Opens the pull request, or brings the one that is there up to date.
+    async fn open(&self, rounds: &[Round], commit: CommitId, prompts: &[&str]) -> Result<PullRequest, Failure> {
         let (round, branch) = self.last(rounds)?;
         let edit = round.edit.as_ref().ok_or_else(nothing)?;
-        let new = NewPullRequest {
+        let mut new = NewPullRequest {
             head: branch.to_owned(),
             base: self.job.base_ref.clone(),
             title: text::title(&edit.title),
@@ -172,17 +187,29 @@ impl Publication<'_> {
             draft: self.job.draft || edit.verdict == Verdict::Draft,
         };
         self.leave().await?;
-        let host = LocalHost {
+        let local = LocalHost {
             store: self.store,
             project_id: &self.project.id,
             public_url: &self.workshop.public_url,
             permit: self.permit,
         };
-        let pull = match host.find(branch).await? {
-            Some(there) => host.update(there.number, &new).await?,
-            None => host.open(&new).await?,
+        let host = self.host.unwrap_or(&local);
+        let there = match still_open(self.host, self.store, self.project, self.job).await? {
+            Some(known) => Some(known),
+            None => host.find(branch).await?,
         };
-        Ok(pull.url)
+        let Some(there) = there else {
+            // That may have taken a while.
+            self.leave().await?;
+            return Ok(host.open(&new).await?);
+        };
+        // Opened by a process that was killed before it could say so, and looked at by somebody since.
+        if there.state != PullRequestState::Open {
+            return Ok(there);
+        }
+        // Who has marked it as ready meanwhile was right, unless there are new findings.
+        new.draft = edit.verdict == Verdict::Draft || (self.job.draft && there.draft);
+        Ok(host.update(there.number, &new).await?)
     }
 
     async fn body(&self, round: &Round, edit: &Edit, commit: CommitId, prompts: &[&str]) -> Result<String, Failure> {

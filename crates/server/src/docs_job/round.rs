@@ -1,16 +1,19 @@
 //! A round: where it starts from, the work of the editor, and what is kept of it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use copydesk_agent::{Assignment, EditFailure, Edited, Editor};
 use copydesk_checks::Scope;
 use copydesk_domain::Job;
 use copydesk_forge::{CommitId, FileChange, Mirror, Workspace, branch_name, commit_message};
-use copydesk_store::{Edit, Permit, Round, Step, Verdict};
+use copydesk_store::{Edit, Merged, Permit, Round, Step, Verdict};
 
 use super::failure::aside;
 use super::notebook::JobNotebook;
-use super::{Bench, changes, review};
+use super::refresh::still_open;
+use super::update::marks;
+use super::{Bench, changes, review, update};
 use crate::runner::Failure;
 
 impl Bench<'_> {
@@ -47,10 +50,10 @@ impl Bench<'_> {
         let task = self.task;
         let last_commit = before.iter().rev().find(|round| round.is_kept());
         let (base, start) = match last_commit {
-            Some(last) => (last.base_commit.clone(), self.tip(before, last).await?),
+            Some(last) => self.go_on(before, last).await?,
             None => {
                 let base = self.mirror.fetch(&task.job.base_ref).await?.to_string();
-                (base.clone(), Start { parent: base, again: None })
+                (base.clone(), Start { parent: base, merged: None, again: None })
             }
         };
         let taken = before.iter().filter_map(|round| Some(round.edit.as_ref()?.taken_through));
@@ -63,6 +66,7 @@ impl Bench<'_> {
             first_message,
             base_commit: base,
             parent_commit: start.parent.clone(),
+            merged: start.merged.clone(),
             edit: None,
             // Also that of a round whose commit was dropped: a job has one branch.
             branch: before.iter().rev().find_map(|round| round.branch.clone()),
@@ -75,6 +79,26 @@ impl Bench<'_> {
         Ok(round)
     }
 
+    /// Where a round after `last` starts, and the commit of the base branch that it is held against. After a follow-up
+    /// to a job that had ended, the work branch is brought up to date first.
+    async fn go_on(&self, before: &[Round], last: &Round) -> Result<(String, Start), Failure> {
+        let (job, task_store) = (self.task.job, self.task.store());
+        if last.turn == job.turn {
+            return Ok((last.base_commit.clone(), self.tip(before, last).await?));
+        }
+        still_open(self.host, task_store, self.project, job).await?;
+        let start = self.tip(before, last).await?;
+        let (work, base) = (commit_id(&start.parent)?, self.mirror.fetch(&job.base_ref).await?);
+        if base.to_string() == last.base_commit || self.mirror.contains(&work, &base).await? {
+            return Ok((base.to_string(), start));
+        }
+        let merge = update::merge(self.mirror, job, &work, &base).await?;
+        update::check_scope(&self.workshop.limits.scope(&self.project.docs_paths), job, &merge.conflicts)?;
+        update::check_marked(&*self.mirror.tree(&merge.commit)?, &marks(&work, &base), job, &merge.conflicts)?;
+        let merged = Merged { from: start.parent, conflicts: merge.conflicts };
+        Ok((base.to_string(), Start { parent: merge.commit.to_string(), merged: Some(merged), again: start.again }))
+    }
+
     /// Where to go on from: the last commit of the job, also if that has not gone out yet. If somebody else has added to
     /// the branch, what they left; what has not gone out by then has to be done again.
     async fn tip(&self, before: &[Round], last: &Round) -> Result<Start, Failure> {
@@ -82,19 +106,19 @@ impl Bench<'_> {
             Some(branch) => self.mirror.find_branch(branch).await?,
             None => None,
         };
-        let ours = |tip: &CommitId| before.iter().any(|round| round.commit.as_deref() == Some(&tip.to_string()));
-        match there.filter(|tip| !ours(tip)) {
+        match there.filter(|tip| !is_own(before, tip)) {
             None => {
                 let parent = restore(self.mirror, self.task.job, before, last).await?.to_string();
                 if last.commit.as_ref() != Some(&parent) {
                     let permit = Permit::Lease(self.task.lease().clone());
                     self.task.store().record_remade(&permit, last.number, &parent).await??;
                 }
-                Ok(Start { parent, again: None })
+                Ok(Start { parent, merged: None, again: None })
             }
             Some(tip) => {
                 let waiting = before.iter().filter(|round| round.is_kept() && !round.pushed);
-                Ok(Start { parent: tip.to_string(), again: waiting.map(|round| round.first_message).min() })
+                let again = waiting.map(|round| round.first_message).min();
+                Ok(Start { parent: tip.to_string(), merged: None, again })
             }
         }
     }
@@ -114,6 +138,7 @@ impl Bench<'_> {
             messages: self.task.messages,
             workspace,
             base: self.mirror.tree(&commit_id(&round.base_commit)?)?,
+            conflicts: round.merged.as_ref().map_or(&[], |merged| &merged.conflicts),
             docs_paths: &self.project.docs_paths,
             max_files: self.workshop.limits.files as usize,
             notebook: &notebook,
@@ -144,6 +169,10 @@ impl Bench<'_> {
             }
             restore(self.mirror, self.task.job, before, last).await?;
         }
+        if let Some(merged) = &round.merged {
+            let (work, base) = (commit_id(&merged.from)?, commit_id(&round.base_commit)?);
+            update::merge_again(self.mirror, self.task.job, &work, &base).await?;
+        }
         if self.mirror.has_commit(&commit_id(&round.parent_commit)?) {
             return Ok(());
         }
@@ -171,8 +200,22 @@ impl Bench<'_> {
             diff: Vec::new(),
             made_at,
         };
+        if let Some(merged) = &round.merged {
+            let marks = marks(&commit_id(&merged.from)?, &commit_id(&round.base_commit)?);
+            update::check_resolved(&edited.workspace, &marks, &merged.conflicts)?;
+        }
         let mut commit = None;
-        if !edited.workspace.is_unchanged() {
+        let is_merge = round.merged.as_ref().is_some_and(|merged| merged.conflicts.is_empty());
+        if edited.workspace.is_unchanged() && is_merge {
+            // The branch is up to date now, and that is worth having.
+            edit.verdict = Verdict::Good;
+            edit.title = format!("Merge {}", self.task.job.base_ref);
+            let (mirror, base, id) =
+                (self.mirror.clone(), commit_id(&round.base_commit)?, commit_id(&round.parent_commit)?);
+            edit.diff = aside(move || Ok(mirror.diff(&base, &id)?.text)).await?;
+            let branch = round.branch.clone().unwrap_or_else(|| branch_name(&self.task.job.id, &edit.title));
+            commit = Some((branch, round.parent_commit.clone()));
+        } else if !edited.workspace.is_unchanged() {
             let changed = edited.workspace.changes();
             let reviewed = review::review(self, &round, before, edited.workspace, scope).await?;
             if edit.title.is_empty() {
@@ -185,9 +228,9 @@ impl Bench<'_> {
             }
             let (mirror, job_id, base) =
                 (self.mirror.clone(), self.task.job.id.clone(), commit_id(&round.base_commit)?);
-            let (parent, unfinished) = (round.parent_commit.clone(), edit.clone());
+            let (start, unfinished) = (round.clone(), edit.clone());
             let (id, diff) = aside(move || {
-                let id = write_commit(&mirror, &job_id, &parent, &unfinished, &changed)?;
+                let id = write_commit(&mirror, &job_id, &start.parent_commit, &start, &unfinished, &changed)?;
                 Ok((id, mirror.diff(&base, &id)?.text))
             })
             .await?;
@@ -209,8 +252,21 @@ impl Bench<'_> {
 struct Start {
     /// The commit.
     parent: String,
+    /// Whether that brings the base branch in.
+    merged: Option<Merged>,
     /// The first prompt to do again, because what was made of it cannot be used.
     again: Option<u32>,
+}
+
+/// Whether a commit is this job's own and nobody has taken the branch back to it: the last one that went out, or one that
+/// went out without being recorded.
+pub(super) fn is_own(rounds: &[Round], tip: &CommitId) -> bool {
+    let tip = tip.to_string();
+    let last = rounds.iter().rev().find(|round| round.pushed && round.is_kept());
+    rounds.iter().any(|round| {
+        let is_last = last.is_some_and(|last| last.number == round.number);
+        round.commit.as_ref() == Some(&tip) && (!round.pushed || is_last)
+    })
 }
 
 /// The scope guard as the workspace wants it.
@@ -227,11 +283,16 @@ fn write_commit(
     mirror: &Mirror,
     job_id: &str,
     parent: &str,
+    round: &Round,
     edit: &Edit,
     changed: &[FileChange],
 ) -> Result<CommitId, Failure> {
     let message = commit_message(&edit.title, &edit.summary, job_id);
-    Ok(mirror.commit(&commit_id(parent)?, changed, &message, edit.made_at)?)
+    let parent = commit_id(parent)?;
+    if round.merged.as_ref().is_some_and(|merged| !merged.conflicts.is_empty()) {
+        return Ok(mirror.resolve(&parent, changed, &message, edit.made_at)?);
+    }
+    Ok(mirror.commit(&parent, changed, &message, edit.made_at)?)
 }
 
 /// Makes sure that the commit of `round` is in `mirror`, and with it all that it builds upon. This machine may never have
@@ -248,23 +309,63 @@ pub(super) async fn restore(mirror: &Mirror, job: &Job, rounds: &[Round], round:
     if !mirror.has_commit(&base) {
         mirror.fetch(&job.base_ref).await?;
     }
+    let mut merges = Merges::new();
+    for merged in rounds.iter().filter(|one| one.merged.is_some() && one.number <= round.number) {
+        restore_merge(mirror, job, rounds, merged, &mut merges).await?;
+    }
     let (mirror, job_id, rounds, round) = (mirror.clone(), job.id.clone(), rounds.to_vec(), round.clone());
-    aside(move || make_again(&mirror, &job_id, &rounds, &round)).await
+    aside(move || make_again(&mirror, &job_id, &rounds, &round, &merges)).await
+}
+
+/// Merges that were made again, by the ids that they had: those change with the author who is configured.
+type Merges = HashMap<String, CommitId>;
+
+/// Makes the merge that `round` starts from again, unless it is there.
+async fn restore_merge(
+    mirror: &Mirror,
+    job: &Job,
+    rounds: &[Round],
+    round: &Round,
+    merges: &mut Merges,
+) -> Result<(), Failure> {
+    let Some(merged) = &round.merged else { return Ok(()) };
+    if mirror.has_commit(&commit_id(&round.parent_commit)?) {
+        return Ok(());
+    }
+    let mut work = commit_id(&merged.from)?;
+    if let Some(from) = rounds.iter().find(|one| one.commit.as_ref() == Some(&merged.from)).cloned() {
+        let (mirror, job_id, rounds, merges) = (mirror.clone(), job.id.clone(), rounds.to_vec(), merges.clone());
+        work = aside(move || make_again(&mirror, &job_id, &rounds, &from, &merges)).await?;
+    }
+    if let Some(again) = update::merge_again(mirror, job, &work, &commit_id(&round.base_commit)?).await? {
+        merges.insert(round.parent_commit.clone(), again);
+    }
+    Ok(())
 }
 
 /// Makes the commit of `round` from what the store has kept of it and those before, unless it is there. One that has not
 /// gone out yet may get another id than it had: another author may be configured by now.
-fn make_again(mirror: &Mirror, job_id: &str, rounds: &[Round], round: &Round) -> Result<CommitId, Failure> {
+fn make_again(
+    mirror: &Mirror,
+    job_id: &str,
+    rounds: &[Round],
+    round: &Round,
+    merges: &Merges,
+) -> Result<CommitId, Failure> {
     let gone = || Failure::Fatal("The commit of the job is gone and cannot be made again.".to_owned());
     let id = commit_id(round.commit.as_deref().ok_or_else(gone)?)?;
     if mirror.has_commit(&id) {
         return Ok(id);
     }
     let parent = match rounds.iter().find(|one| one.commit.as_ref() == Some(&round.parent_commit)) {
-        Some(parent) => make_again(mirror, job_id, rounds, parent)?.to_string(),
-        None => round.parent_commit.clone(),
+        Some(parent) if parent.number < round.number => make_again(mirror, job_id, rounds, parent, merges)?.to_string(),
+        _ => merges.get(&round.parent_commit).map_or_else(|| round.parent_commit.clone(), CommitId::to_string),
     };
+    if round.commit.as_ref() == Some(&round.parent_commit) {
+        // Nothing but the merge.
+        return commit_id(&parent);
+    }
     let edit = round.edit.as_ref().ok_or_else(gone)?;
-    let again = write_commit(mirror, job_id, &parent, edit, &changes::from_bytes(&edit.changes)?)?;
+    let again = write_commit(mirror, job_id, &parent, round, edit, &changes::from_bytes(&edit.changes)?)?;
     if again == id || !round.pushed { Ok(again) } else { Err(gone()) }
 }

@@ -60,7 +60,7 @@ pub struct ViewsSettings {
     pub duplicate_window: Duration,
     /// Days that views are kept, unless the project says otherwise; 0: for ever.
     pub keep_days: u32,
-    /// What the secrets of log drains are made from; see [`Self::drain_secret`].
+    /// What the secrets of projects are made from; see [`Self::drain_secret`] and [`Self::hook_secret`].
     pub secret: [u8; 32],
     /// Who may say whom a request came from.
     pub proxies: Proxies,
@@ -73,12 +73,26 @@ impl ViewsSettings {
     pub fn drain_secret(&self, project: &str) -> String {
         drain_secret(&self.secret, project)
     }
+
+    /// The secret of the webhooks that a project's code host sends, made likewise.
+    pub fn hook_secret(&self, project: &str) -> String {
+        hook_secret(&self.secret, project)
+    }
 }
 
 /// The secret of a project's log drains, made from that of the installation.
 pub fn drain_secret(secret: &[u8; 32], project: &str) -> String {
+    derived(secret, "drain", project)
+}
+
+/// The secret of the webhooks that a project's code host sends, made from that of the installation.
+pub fn hook_secret(secret: &[u8; 32], project: &str) -> String {
+    derived(secret, "hook", project)
+}
+
+fn derived(secret: &[u8; 32], purpose: &str, project: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
-    let tag = hmac::sign(&key, format!("drain:{project}").as_bytes());
+    let tag = hmac::sign(&key, format!("{purpose}:{project}").as_bytes());
     tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -72,7 +72,7 @@ fn address(hop: &str) -> Option<IpAddr> {
 }
 
 impl Network {
-    fn holds(self, address: IpAddr) -> bool {
+    pub(crate) fn holds(self, address: IpAddr) -> bool {
         match (self.base, address) {
             (IpAddr::V4(base), IpAddr::V4(address)) => {
                 let mask = u32::MAX.checked_shl(32 - u32::from(self.bits)).unwrap_or(0);

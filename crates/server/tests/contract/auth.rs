@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{ApiKey, Clock, Scope};
+use copydesk_domain::{ApiKey, Clock, Scope, new_id};
+use copydesk_store::{Added, NewEndpoint};
 use copydesk_testkit::{Answer, Client, ProjectClient, TestApp};
 use reqwest::Method;
 use serde_json::json;
@@ -14,20 +15,47 @@ const UNKNOWN: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 /// Every address behind a key, asked as `client`.
 async fn ask_everything(app: &TestApp, client: &Client, project: &str, job: &str) -> Vec<(Method, String, Answer)> {
     let mut answers = Vec::new();
+    for old in app.store().webhooks(Some(project)).await.unwrap() {
+        app.store().remove_webhook(&old.id).await.unwrap();
+    }
     for (template, methods) in app.client().description().routes() {
         if !template.starts_with("/v") {
             continue;
         }
         let path = template.replace("{projectId}", project).replace("{id}", job);
         for method in methods {
+            let mut path = path.clone();
+            if path.contains("{webhookId}") {
+                // One of its own for each, because one of them removes it.
+                let (webhook, delivery) = webhook(app, project).await;
+                path = path.replace("{webhookId}", &webhook).replace("{deliveryId}", &delivery);
+            }
             let method = Method::from_bytes(method.as_bytes()).unwrap();
             let call = client.request(method.clone(), &path).header("accept", "application/json");
             let call = if method == Method::POST { call.json(&json!({ "prompt": "x" })) } else { call };
-            answers.push((method, path.clone(), call.send().await));
+            answers.push((method, path, call.send().await));
         }
     }
     assert!(answers.len() >= 7, "all of them");
     answers
+}
+
+/// A webhook of the project with a delivery, or the names of none if there is no such project.
+async fn webhook(app: &TestApp, project: &str) -> (String, String) {
+    let new = NewEndpoint {
+        id: new_id(app.store().now()),
+        project_id: project.to_owned(),
+        url: "https://10.0.0.1/".to_owned(),
+        events: Vec::new(),
+        description: String::new(),
+        sealed: Vec::new(),
+    };
+    let id = new.id.clone();
+    if app.store().add_webhook(new).await.unwrap() == Added::NoProject {
+        return (UNKNOWN.to_owned(), UNKNOWN.to_owned());
+    }
+    let due = app.store().take_test(&id, |_| "{}".to_owned(), Duration::from_secs(60)).await.unwrap().unwrap();
+    (id, due.delivery.id)
 }
 
 /// The client sees to it that each 401 has its `WWW-Authenticate: Bearer` and the one shape.

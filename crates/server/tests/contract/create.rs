@@ -28,6 +28,7 @@ async fn sends_every_field_with_the_right_nulls(stage: &Stage) {
         "source": { "repository": "https://example.com/acme/docs", "ref": null },
         "model": "builtin",
         "prLink": null,
+        "pullRequest": null,
         "createdAt": "2026-03-15T12:00:00.000Z",
         "archivedAt": null,
         "outcome": null,

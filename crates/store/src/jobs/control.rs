@@ -1,4 +1,4 @@
-use copydesk_domain::{Command, Job, Outcome, Refusal, Status, Timestamp};
+use copydesk_domain::{Command, EventKind, Job, Outcome, Refusal, Status, Timestamp};
 use serde_json::json;
 
 use crate::conn::{Conn, Result, values};
@@ -64,7 +64,7 @@ async fn archive(c: &mut dyn Conn, project_id: String, job_id: String, now: Time
     // Nobody goes on from here, and answers are the largest thing that a job leaves behind.
     c.run("DELETE FROM answers WHERE job_id = $1", values![&job.id]).await?;
     events::append(c, &job.id, "archived", json!({}), now).await?;
-    outbox::put(c, "job.archived", &job, now).await?;
+    outbox::put(c, EventKind::JobArchived, &job, now).await?;
     super::get_locked(c, &job.id).await
 }
 
@@ -103,7 +103,7 @@ pub(crate) async fn end(c: &mut dyn Conn, job: &Job, ending: Ending, now: Timest
     }
     let data = json!({ "outcome": ending.outcome, "message": message });
     events::append(c, &job.id, status.as_str(), data, now).await?;
-    let kind = if status == Status::Completed { "job.completed" } else { "job.failed" };
+    let kind = if status == Status::Completed { EventKind::JobCompleted } else { EventKind::JobFailed };
     outbox::put(c, kind, job, now).await?;
     // Its project may have room for another now.
     c.announce(Change::Ready).await

@@ -1,4 +1,4 @@
-use copydesk_domain::{Command, Job, Prompt, Status, Timestamp, Usage, Window, new_id};
+use copydesk_domain::{Command, EventKind, Job, Prompt, Status, Timestamp, Usage, Window, new_id};
 use serde_json::json;
 
 use crate::admission::{self, Admission, Idempotency};
@@ -75,6 +75,8 @@ async fn create(
         open_pull_request: new.open_pull_request,
         client_reference: new.client_reference,
         pr_link: None,
+        pull_request: None,
+        pull_checked_at: None,
         outcome: None,
         message: None,
         title: None,
@@ -90,7 +92,7 @@ async fn create(
     insert(c, &job).await?;
     add_message(c, &job, 1, &new.prompt, now).await?;
     events::append(c, &job.id, "created", json!({ "model": job.model }), now).await?;
-    outbox::put(c, "job.created", &job, now).await?;
+    outbox::put(c, EventKind::JobCreated, &job, now).await?;
     c.announce(Change::Ready).await?;
     let answer = render(&job);
     if let Some(idempotency) = idempotency {

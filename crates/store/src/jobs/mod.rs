@@ -42,7 +42,7 @@ impl Store {
     }
 }
 
-async fn get(c: &mut dyn Conn, project_id: String, id: String) -> Result<Option<Job>> {
+pub(crate) async fn get(c: &mut dyn Conn, project_id: String, id: String) -> Result<Option<Job>> {
     static SQL: std::sync::LazyLock<String> =
         std::sync::LazyLock::new(|| format!("SELECT {COLUMNS} FROM jobs WHERE id = $1 AND project_id = $2"));
     c.row(SQL.as_str(), values![id, project_id]).await?.map(|row| read(&row)).transpose()

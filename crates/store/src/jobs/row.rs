@@ -1,11 +1,12 @@
 use copydesk_domain::{Job, Outcome, Status};
 
-use crate::StoreError;
 use crate::conn::{Result, Row};
+use crate::{StoreError, pull_state};
 
 pub(crate) const COLUMNS: &str = "id, project_id, status, repository, base_ref, branch, model, draft, open_pull_request, \
      client_reference, pr_link, outcome, message, title, usage, checks, cancel_requested_at, turn, created_at, updated_at, \
-     archived_at, turn_message";
+     archived_at, turn_message, pr_number, pr_state, pr_draft, pr_merged_at, \
+     pr_checked_at";
 
 pub(crate) fn read(row: &Row) -> Result<Job> {
     let unreadable = |what: &str| StoreError::Unreadable(format!("a job's {what}"));
@@ -35,5 +36,7 @@ pub(crate) fn read(row: &Row) -> Result<Job> {
         updated_at: row.time(19)?,
         archived_at: row.opt_time(20)?,
         turn_message: row.u32(21)?,
+        pull_request: pull_state::read(row, 22, row.opt_text(10)?)?,
+        pull_checked_at: row.opt_time(26)?,
     })
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use copydesk_domain::{Prompt, Scope};
-use copydesk_store::{DatabaseAddress, Finish, Finished, JobFilter, NewKey, QueueTerms, Store, StoreError};
+use copydesk_store::{
+    After, Attempt, Blame, DatabaseAddress, Finish, Finished, JobFilter, NewKey, QueueTerms, Store, StoreError,
+};
 use copydesk_testkit::eventually;
 use futures_util::future::{join_all, try_join_all};
 use serde_json::json;
@@ -46,8 +48,12 @@ async fn work(store: Store, project: String, rounds: usize) -> Result<usize, Sto
         store.revoke_key(&record.id).await?;
         store.reap(&terms(), || 0.0).await?;
         store.purge().await?;
-        for entry in store.take_outbox(3, SECOND).await? {
-            store.finish_outbox(&entry.id).await?;
+        store.fan_out(3, crate::outbox::body).await?;
+        for endpoint in store.due_webhooks().await? {
+            for due in store.take_deliveries(&endpoint.id, 3, SECOND).await? {
+                let attempt = Attempt { status: Some(200), answer: None, error: None, took: SECOND };
+                store.record_attempt(&due.delivery, attempt, After::Delivered, Blame::None).await?;
+            }
         }
         store.queue_depth().await?;
         store.next_due().await?;
@@ -58,6 +64,7 @@ async fn work(store: Store, project: String, rounds: usize) -> Result<usize, Sto
 
 async fn many_processes_that_read_and_write_meet_no_error(desk: Desk) {
     let project = desk.project("Docs").await;
+    crate::webhooks::hook(&desk, &project).await;
     let stores = desk.several_beside(4).await;
     let tasks = (0..16).map(|at| {
         let (store, project) = (stores[at % stores.len()].clone(), project.clone());
@@ -114,6 +121,7 @@ async fn projects_deleted_while_their_jobs_run_give_no_error(desk: Desk) {
     let stores = desk.several_beside(3).await;
     for round in 0..12 {
         let project = desk.project(&format!("round {round}")).await;
+        crate::webhooks::hook(&desk, &project).await;
         let mut ids = Vec::new();
         let mut held = Vec::new();
         for _ in 0..12 {
@@ -145,7 +153,14 @@ async fn projects_deleted_while_their_jobs_run_give_no_error(desk: Desk) {
                         for _ in 0..6 {
                             store.create_job(new_job(&project), OFF, None, render).await?;
                             store.claim("other", &models(), &terms()).await?;
-                            store.take_outbox(50, SECOND).await?;
+                            store.fan_out(50, crate::outbox::body).await?;
+                            for endpoint in store.due_webhooks().await? {
+                                for due in store.take_deliveries(&endpoint.id, 3, SECOND).await? {
+                                    let attempt = Attempt { status: None, answer: None, error: None, took: SECOND };
+                                    store.record_attempt(&due.delivery, attempt, After::GiveUp, Blame::None).await?;
+                                    store.redeliver(&due.delivery.id).await?;
+                                }
+                            }
                         }
                     }
                 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_domain::{
-    Clock, HostSettings, Job, OnFindings, Outcome, Prompt, Repository, Timestamp, ViewSettings, Window,
+    Clock, HostSettings, Job, OnFindings, Outcome, Prompt, PullRequest, PullRequestState, Repository, Timestamp,
+    ViewSettings, Window,
 };
 use copydesk_store::{
     Admission, Claimed, Finish, Finished, Idempotency, JobFilter, Lease, NewJob, NewProject, QueueTerms, Store,
@@ -126,6 +127,11 @@ impl Desk {
     pub async fn kinds(&self, job: &str) -> Vec<String> {
         self.store.events(job, 0, 1000).await.unwrap().into_iter().map(|event| event.kind).collect()
     }
+}
+
+/// A pull request that has just been opened.
+pub fn opened(url: &str) -> PullRequest {
+    PullRequest { number: 7, url: url.to_owned(), state: PullRequestState::Open, draft: false, merged_at: None }
 }
 
 pub fn new_project(name: &str) -> NewProject {

@@ -54,6 +54,8 @@ async fn a_new_job_reads_back_as_it_was_asked_for(desk: Desk) {
             open_pull_request,
             client_reference,
             pr_link: None,
+            pull_request: None,
+            pull_checked_at: None,
             outcome: None,
             message: None,
             title: None,

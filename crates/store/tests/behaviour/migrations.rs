@@ -9,6 +9,7 @@ use crate::desk::Desk;
 use crate::raw;
 
 behaviours! {
+    a_database_that_takes_no_writes_is_not_ready,
     an_empty_database_is_older,
     a_fresh_database_gets_every_version_once,
     migrating_again_keeps_what_is_there,
@@ -143,4 +144,19 @@ async fn a_database_from_before_code_hosts_keeps_its_projects_and_jobs(desk: Des
     store.set_secret(&vault, "docs", SecretName::Git, "token", b"planted").await.unwrap().unwrap();
     assert_eq!(store.secret(&vault, "docs", SecretName::Git).await.unwrap().unwrap().1, b"planted");
     db.destroy().await;
+}
+
+async fn a_database_that_takes_no_writes_is_not_ready(desk: Desk) {
+    desk.store.ping().await.unwrap();
+    if !desk.is_postgres() {
+        // Who runs the tests may be allowed to write to any file.
+        return;
+    }
+    let alter = "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || quote_ident(current_database()) || \
+                 ' SET default_transaction_read_only = on'; END $$";
+    desk.db.execute(alter).await;
+    let beside = copydesk_store::Store::open(desk.db.address(), desk.clock.clone()).await.unwrap();
+    let error = beside.ping().await.unwrap_err();
+    assert!(error.to_string().contains("no writes"), "{error}");
+    desk.store.ping().await.unwrap();
 }

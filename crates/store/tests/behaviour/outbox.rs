@@ -1,36 +1,45 @@
-//! The outbox: what the outside world is to be told, written with what made it true.
+//! The outbox: what the outside world is to be told, written with what made it true, becomes deliveries.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
-use copydesk_domain::Outcome;
-use copydesk_store::OutboxEntry;
+use copydesk_domain::{EventKind, Job, Outcome};
+use copydesk_store::{FannedOut, OutboxEntry, Store};
 use futures_util::future::join_all;
 
-use crate::desk::{Desk, LEASE, MILLISECOND, SECOND, terms};
+use crate::desk::{Desk, LEASE, SECOND, terms};
+use crate::raw;
+use crate::webhooks::{deliveries, hook, hook_for};
 
 behaviours! {
     every_turn_of_a_job_is_in_the_outbox,
     what_changes_nothing_is_not_in_the_outbox,
-    an_entry_is_hidden_while_it_is_being_delivered_and_comes_back_the_same,
-    a_delivered_entry_is_gone,
-    entries_come_oldest_first_and_not_more_than_asked_for,
-    two_deliverers_at_once_never_take_the_same_entry,
+    an_event_becomes_one_delivery_for_each_webhook_that_wants_it,
+    the_body_is_made_when_the_deliveries_are,
+    without_webhooks_the_outbox_is_emptied_all_the_same,
+    events_come_oldest_first_and_not_more_than_asked_for,
+    several_processes_at_once_make_each_delivery_once,
+    an_event_that_cannot_be_told_does_not_keep_back_the_others,
 }
 
-const HOLD: Duration = Duration::from_secs(60);
-
-async fn take(desk: &Desk, limit: u32) -> Vec<OutboxEntry> {
-    desk.store.take_outbox(limit, HOLD).await.unwrap()
+/// A body that says what it was made of.
+pub fn body(entry: &OutboxEntry, job: &Job) -> String {
+    format!("{} {} {} {}", entry.id, entry.kind.as_str(), job.id, job.status.as_str())
 }
 
-async fn kinds_of(desk: &Desk, job: &str) -> Vec<String> {
-    desk.advance(HOLD);
-    take(desk, 1000).await.into_iter().filter(|entry| entry.job_id == job).map(|entry| entry.kind).collect()
+pub async fn fan_out(store: &Store) -> FannedOut {
+    store.fan_out(1000, body).await.unwrap()
+}
+
+/// What a webhook that wants everything is told of a job, oldest first.
+async fn kinds_of(desk: &Desk, hook: &str, job: &str) -> Vec<String> {
+    fan_out(&desk.store).await;
+    let told = deliveries(desk, hook).await;
+    told.into_iter().rev().filter(|it| it.payload.contains(job)).map(|it| it.kind).collect()
 }
 
 async fn every_turn_of_a_job_is_in_the_outbox(desk: Desk) {
     let project = desk.project("Docs").await;
+    let hook = hook(&desk, &project).await;
     let finished = desk.ended(&project, Outcome::PrCreated).await;
     desk.message(&project, &finished).await;
     let claimed = desk.claim("worker").await;
@@ -46,91 +55,125 @@ async fn every_turn_of_a_job_is_in_the_outbox(desk: Desk) {
     desk.advance(terms().queue_time);
     desk.store.reap(&terms(), || 0.0).await.unwrap();
 
-    assert_eq!(kinds_of(&desk, &finished).await, ["job.created", "job.completed", "job.completed"]);
-    assert_eq!(kinds_of(&desk, &failed).await, ["job.created", "job.failed", "job.archived"]);
-    assert_eq!(kinds_of(&desk, &held).await, ["job.created", "job.failed", "job.archived"]);
-    assert_eq!(kinds_of(&desk, &cancelled).await, ["job.created", "job.failed"]);
-    assert_eq!(kinds_of(&desk, &reaped).await, ["job.created", "job.failed"]);
+    assert_eq!(kinds_of(&desk, &hook, &finished).await, ["job.created", "job.completed", "job.completed"]);
+    assert_eq!(kinds_of(&desk, &hook, &failed).await, ["job.created", "job.failed", "job.archived"]);
+    assert_eq!(kinds_of(&desk, &hook, &held).await, ["job.created", "job.failed", "job.archived"]);
+    assert_eq!(kinds_of(&desk, &hook, &cancelled).await, ["job.created", "job.failed"]);
+    assert_eq!(kinds_of(&desk, &hook, &reaped).await, ["job.created", "job.failed"]);
 }
 
 async fn what_changes_nothing_is_not_in_the_outbox(desk: Desk) {
     let project = desk.project("Docs").await;
+    let hook = hook(&desk, &project).await;
     let id = desk.create(&project).await;
     let claimed = desk.claim("worker").await;
     desk.store.heartbeat(&claimed.lease, LEASE).await.unwrap().unwrap();
     desk.store.cancel_job(&project, &id).await.unwrap().unwrap().unwrap();
     desk.store.cancel_job(&project, &id).await.unwrap().unwrap().unwrap();
-    assert_eq!(kinds_of(&desk, &id).await, ["job.created"]);
+    assert_eq!(kinds_of(&desk, &hook, &id).await, ["job.created"]);
     desk.store.archive_job(&project, &id).await.unwrap();
     desk.store.archive_job(&project, &id).await.unwrap();
     desk.message(&project, &id).await;
     assert!(desk.store.cancel_job(&project, &id).await.unwrap().unwrap().is_err());
-    assert_eq!(kinds_of(&desk, &id).await, ["job.created", "job.failed", "job.archived"]);
+    assert_eq!(kinds_of(&desk, &hook, &id).await, ["job.created", "job.failed", "job.archived"]);
 }
 
-async fn an_entry_is_hidden_while_it_is_being_delivered_and_comes_back_the_same(desk: Desk) {
-    let project = desk.project("Docs").await;
-    let job = desk.create(&project).await;
-    let created_at = desk.now();
+async fn an_event_becomes_one_delivery_for_each_webhook_that_wants_it(desk: Desk) {
+    let (project, other) = (desk.project("Docs").await, desk.project("Other").await);
+    let all = hook(&desk, &project).await;
+    let ends = hook_for(&desk, &project, &[EventKind::JobCompleted, EventKind::JobFailed]).await;
+    let archived = hook_for(&desk, &project, &[EventKind::JobArchived]).await;
+    let paused = hook(&desk, &project).await;
+    desk.store.pause_webhook(&paused, "Not now.").await.unwrap().unwrap();
+    let elsewhere = hook(&desk, &other).await;
+    let job = desk.ended(&project, Outcome::NoChanges).await;
     desk.advance(SECOND);
-    let first = take(&desk, 10).await.remove(0);
-    let id = first.id.clone();
-    let wanted = |tries| OutboxEntry {
-        id: id.clone(),
-        project_id: project.clone(),
-        job_id: job.clone(),
-        kind: "job.created".to_owned(),
-        created_at,
-        tries,
-    };
-    assert_eq!(first, wanted(1));
-    desk.advance(HOLD - MILLISECOND);
-    assert_eq!(take(&desk, 10).await, []);
-    desk.advance(MILLISECOND);
-    assert_eq!(take(&desk, 10).await, [wanted(2)], "with its id, so that a receiver knows it again");
+    assert_eq!(fan_out(&desk.store).await, FannedOut { entries: 2, deliveries: 3, postponed: 0 });
+    assert_eq!(fan_out(&desk.store).await, FannedOut::default(), "once is enough");
+
+    let told = deliveries(&desk, &all).await;
+    let kinds: Vec<_> = told.iter().map(|it| it.kind.as_str()).collect();
+    assert_eq!(kinds, ["job.completed", "job.created"], "newest first");
+    let of_ends = deliveries(&desk, &ends).await;
+    assert_eq!(of_ends.len(), 1);
+    assert_eq!(of_ends[0].event_id, told[0].event_id, "one event has one id, whoever is told");
+    assert_ne!(of_ends[0].id, told[0].id);
+    for nothing in [&archived, &paused, &elsewhere] {
+        assert_eq!(deliveries(&desk, nothing).await, []);
+    }
+    let first = &told[1];
+    assert_eq!((first.tries, first.created_at, first.next_try_at), (0, desk.now(), Some(desk.now())));
+    assert!(first.payload.contains(&job) && first.payload.starts_with(&first.event_id), "{}", first.payload);
 }
 
-async fn a_delivered_entry_is_gone(desk: Desk) {
+async fn the_body_is_made_when_the_deliveries_are(desk: Desk) {
     let project = desk.project("Docs").await;
-    desk.create(&project).await;
-    let kept = desk.create(&project).await;
-    let delivered = take(&desk, 1).await.remove(0);
-    desk.store.finish_outbox(&delivered.id).await.unwrap();
-    desk.store.finish_outbox(&delivered.id).await.unwrap();
-    desk.advance(HOLD);
-    let left: Vec<_> = take(&desk, 10).await.into_iter().map(|entry| entry.job_id).collect();
-    assert_eq!(left, [kept]);
+    let hook = hook(&desk, &project).await;
+    let job = desk.create(&project).await;
+    desk.store.cancel_job(&project, &job).await.unwrap().unwrap().unwrap();
+    fan_out(&desk.store).await;
+    let told = deliveries(&desk, &hook).await;
+    assert!(told[1].payload.ends_with(&format!("job.created {job} failed")), "{}", told[1].payload);
+    desk.store.archive_job(&project, &job).await.unwrap();
+    fan_out(&desk.store).await;
+    let told = deliveries(&desk, &hook).await;
+    assert!(told[2].payload.ends_with("failed"), "what is made stays as it was: {}", told[2].payload);
 }
 
-async fn entries_come_oldest_first_and_not_more_than_asked_for(desk: Desk) {
+async fn without_webhooks_the_outbox_is_emptied_all_the_same(desk: Desk) {
     let project = desk.project("Docs").await;
+    desk.ended(&project, Outcome::NoChanges).await;
+    assert_eq!(fan_out(&desk.store).await, FannedOut { entries: 2, deliveries: 0, postponed: 0 });
+    assert_eq!(raw::number(desk.db.address(), "SELECT count(*) FROM outbox").await, 0);
+}
+
+async fn events_come_oldest_first_and_not_more_than_asked_for(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let hook = hook(&desk, &project).await;
     let mut jobs = Vec::new();
     for _ in 0..7 {
         jobs.push(desk.create(&project).await);
     }
-    let mut taken = Vec::new();
     for wanted in [3, 3, 1, 0] {
-        let entries = take(&desk, 3).await;
-        assert_eq!(entries.len(), wanted);
-        taken.extend(entries.into_iter().map(|entry| entry.job_id));
+        assert_eq!(desk.store.fan_out(3, body).await.unwrap().entries, wanted);
     }
-    assert_eq!(taken, jobs);
+    let told = deliveries(&desk, &hook).await;
+    let told: Vec<_> = told.iter().rev().map(|it| it.payload.split(' ').nth(2).unwrap()).collect();
+    assert_eq!(told, jobs);
 }
 
-async fn two_deliverers_at_once_never_take_the_same_entry(desk: Desk) {
+async fn several_processes_at_once_make_each_delivery_once(desk: Desk) {
     let project = desk.project("Docs").await;
+    let hook = hook(&desk, &project).await;
     for _ in 0..60 {
         desk.create(&project).await;
     }
-    let deliverers = desk.several_beside(4).await.into_iter().map(|store| {
+    let processes = desk.several_beside(4).await.into_iter().map(|store| {
         tokio::spawn(async move {
-            let mut mine = Vec::new();
             for _ in 0..20 {
-                mine.extend(store.take_outbox(7, HOLD).await.unwrap().into_iter().map(|entry| entry.id));
+                store.fan_out(7, body).await.unwrap();
             }
-            mine
         })
     });
-    let taken: Vec<_> = join_all(deliverers).await.into_iter().flat_map(|mine| mine.unwrap()).collect();
-    assert_eq!((taken.len(), taken.iter().collect::<BTreeSet<_>>().len()), (60, 60), "each once, and none forgotten");
+    join_all(processes).await.into_iter().for_each(|done| done.unwrap());
+    let told: Vec<_> = deliveries(&desk, &hook).await.into_iter().map(|it| it.event_id).collect();
+    assert_eq!((told.len(), told.iter().collect::<BTreeSet<_>>().len()), (60, 60), "each once, and none forgotten");
+}
+
+async fn an_event_that_cannot_be_told_does_not_keep_back_the_others(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let hook = hook(&desk, &project).await;
+    let broken = desk.create(&project).await;
+    let whole = desk.create(&project).await;
+    desk.db.execute(&format!("UPDATE jobs SET usage = 'nonsense' WHERE id = '{broken}'")).await;
+    assert_eq!(fan_out(&desk.store).await, FannedOut { entries: 1, deliveries: 1, postponed: 1 });
+    assert!(deliveries(&desk, &hook).await[0].payload.contains(&whole));
+    assert_eq!(fan_out(&desk.store).await, FannedOut::default(), "after a pause");
+    desk.advance(SECOND * 60);
+    assert_eq!(fan_out(&desk.store).await, FannedOut { entries: 0, deliveries: 0, postponed: 1 });
+    desk.db.execute(&format!("UPDATE jobs SET usage = '{{}}' WHERE id = '{broken}'")).await;
+    desk.advance(SECOND * 119);
+    assert_eq!(fan_out(&desk.store).await, FannedOut::default(), "after a longer one");
+    desk.advance(SECOND);
+    assert_eq!(fan_out(&desk.store).await.deliveries, 1);
 }

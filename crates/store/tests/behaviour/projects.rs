@@ -223,7 +223,18 @@ async fn projects_are_listed_by_id(desk: Desk) {
     assert_eq!(ids, ["a", "a-b", "a1", "ab", "b"], "by bytes, on every database and in every locale");
 }
 
-const OF_PROJECTS: [&str; 7] = ["projects", "admin_keys", "jobs", "messages", "events", "idempotency", "outbox"];
+const OF_PROJECTS: [&str; 10] = [
+    "projects",
+    "admin_keys",
+    "jobs",
+    "messages",
+    "events",
+    "idempotency",
+    "outbox",
+    "webhook_endpoints",
+    "webhook_secrets",
+    "webhook_deliveries",
+];
 
 async fn rows(desk: &Desk) -> Vec<i64> {
     let mut counts = Vec::new();
@@ -238,6 +249,8 @@ async fn fill(desk: &Desk, project: &str) -> copydesk_store::Claimed {
     let new =
         NewKey { project_id: Some(project.to_owned()), name: "CI".to_owned(), scope: Scope::Read, expires_at: None };
     desk.store.create_key(new).await.unwrap().unwrap();
+    let hook = crate::webhooks::hook(desk, project).await;
+    desk.store.take_test(&hook, |_| "{}".to_owned(), LEASE).await.unwrap().unwrap();
     desk.ended(project, Outcome::NoChanges).await;
     let archived = desk.ended(project, Outcome::Error).await;
     desk.store.archive_job(project, &archived).await.unwrap().unwrap();

@@ -4,7 +4,7 @@ use copydesk_domain::{Outcome, Status};
 use copydesk_store::{Claimed, Edit, Finish, LeaseLost, NewPull, Permit, Publishing, Round, Step, Verdict};
 use futures_util::future::join_all;
 
-use crate::desk::{Desk, SECOND};
+use crate::desk::{Desk, SECOND, opened};
 
 behaviours! {
     pull_requests_are_numbered_in_their_project,
@@ -51,6 +51,7 @@ async fn ready(desk: &Desk, project: &str) -> String {
         commit: None,
         pushed: false,
         dropped: false,
+        merged: None,
     };
     let edit = Edit {
         title: "Fix".to_owned(),
@@ -173,7 +174,7 @@ async fn a_publisher_that_died_is_replaced(desk: Desk) {
     let late = desk.store.put_local_pull(&dead, new_pull(&project, "copydesk/x")).await.unwrap();
     assert_eq!(late, Err(LeaseLost::Lost));
     assert_eq!(desk.store.record_published(&dead, 1).await.unwrap(), Err(LeaseLost::Lost));
-    assert!(desk.store.end_publishing(&dead, Some("http://x/2".to_owned())).await.unwrap().is_err());
+    assert!(desk.store.end_publishing(&dead, Some(opened("http://x/2"))).await.unwrap().is_err());
     desk.store.put_local_pull(&alive, new_pull(&project, "copydesk/x")).await.unwrap().unwrap();
 }
 
@@ -182,7 +183,7 @@ async fn a_published_job_keeps_its_link(desk: Desk) {
     let job = ready(&desk, &project).await;
     let permit = permit(&desk, &project, &job).await;
     desk.store.record_published(&permit, 1).await.unwrap().unwrap();
-    let ended = desk.store.end_publishing(&permit, Some("http://x/1".to_owned())).await.unwrap().unwrap();
+    let ended = desk.store.end_publishing(&permit, Some(opened("http://x/1"))).await.unwrap().unwrap();
     assert_eq!((ended.status, ended.outcome), (Status::Completed, Some(Outcome::PrCreated)));
     assert_eq!((ended.visible_pr_link(), ended.branch.as_deref()), (Some("http://x/1"), Some("copydesk/x")));
     assert!(ended.open_pull_request, "a follow-up adds to it");

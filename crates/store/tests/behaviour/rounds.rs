@@ -4,7 +4,7 @@ use copydesk_domain::Usage;
 use copydesk_store::{Answer, Claimed, Edit, LeaseLost, NewEvent, Round, Step, Verdict};
 use serde_json::json;
 
-use crate::desk::{Desk, LEASE, SECOND, terms};
+use crate::desk::{Desk, LEASE, SECOND, opened, terms};
 
 behaviours! {
     a_round_reads_back_as_far_as_it_came,
@@ -35,6 +35,7 @@ fn round(number: u32) -> Round {
         commit: None,
         pushed: false,
         dropped: false,
+        merged: None,
     }
 }
 
@@ -84,7 +85,7 @@ async fn a_round_reads_back_as_far_as_it_came(desk: Desk) {
     advance(&desk, &claimed, Step::Pushed { round: 1 }).await.unwrap();
     expected.pushed = true;
     assert_eq!(desk.store.rounds(id).await.unwrap(), [expected]);
-    advance(&desk, &claimed, Step::Opened { link: "http://x/1".to_owned() }).await.unwrap();
+    advance(&desk, &claimed, Step::Opened { pull: opened("http://x/1") }).await.unwrap();
     let kinds = desk.kinds(id).await;
     assert_eq!(kinds, ["created", "claimed", "prepared", "plan", "edited", "committed", "pushed", "opened"]);
 }
@@ -115,7 +116,7 @@ async fn the_branch_shows_once_it_is_pushed(desk: Desk) {
 
 async fn the_link_is_kept_but_not_shown_while_the_job_runs(desk: Desk) {
     let (project, claimed) = begun(&desk).await;
-    advance(&desk, &claimed, Step::Opened { link: "http://x/1".to_owned() }).await.unwrap();
+    advance(&desk, &claimed, Step::Opened { pull: opened("http://x/1") }).await.unwrap();
     let job = desk.job(&project, &claimed.job.id).await;
     assert_eq!((job.pr_link.as_deref(), job.visible_pr_link()), (Some("http://x/1"), None));
     desk.finish(&claimed).await;
@@ -214,7 +215,7 @@ async fn nothing_is_recorded_after_a_cancellation(desk: Desk) {
     let (project, claimed) = begun(&desk).await;
     let id = &claimed.job.id;
     desk.store.cancel_job(&project, id).await.unwrap().unwrap().unwrap();
-    for step in [Step::Prepared(round(1)), Step::Opened { link: "http://x/1".to_owned() }] {
+    for step in [Step::Prepared(round(1)), Step::Opened { pull: opened("http://x/1") }] {
         assert_eq!(advance(&desk, &claimed, step).await, Err(LeaseLost::Cancelled));
     }
     let kept = desk.store.record_answer(&claimed.lease, answer(b"{}", None), Vec::new()).await.unwrap();

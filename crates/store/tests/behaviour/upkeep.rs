@@ -22,7 +22,7 @@ behaviours! {
     several_reapers_at_once_requeue_each_job_once,
     any_number_of_dead_leases_is_dealt_with,
     the_reaper_leaves_ended_jobs_alone,
-    the_sweeper_forgets_expired_keys_and_old_outbox_entries_only,
+    the_sweeper_forgets_expired_keys_and_what_cannot_be_told_only,
 }
 
 const NOTHING: Reaped = Reaped { requeued: 0, ended: 0 };
@@ -227,7 +227,7 @@ async fn the_reaper_leaves_ended_jobs_alone(desk: Desk) {
     assert_eq!(raw::all_of_jobs(desk.db.address()).await, before);
 }
 
-async fn the_sweeper_forgets_expired_keys_and_old_outbox_entries_only(desk: Desk) {
+async fn the_sweeper_forgets_expired_keys_and_what_cannot_be_told_only(desk: Desk) {
     let project = desk.project("Docs").await;
     let day = Duration::from_secs(24 * 3600);
     let create =
@@ -238,6 +238,8 @@ async fn the_sweeper_forgets_expired_keys_and_old_outbox_entries_only(desk: Desk
         (keys, raw::number(address, "SELECT count(*) FROM outbox").await)
     };
     create("old").await.unwrap();
+    // Somebody has tried to tell of these, in vain.
+    desk.db.execute("UPDATE outbox SET tries = 1").await;
     desk.advance(SECOND);
     create("new").await.unwrap();
     desk.advance(day - SECOND - MILLISECOND);
@@ -249,5 +251,7 @@ async fn the_sweeper_forgets_expired_keys_and_old_outbox_entries_only(desk: Desk
     assert_eq!((desk.store.purge().await.unwrap(), left().await), (1, (0, 2)));
     desk.advance(MILLISECOND);
     assert_eq!((desk.store.purge().await.unwrap(), left().await), (1, (0, 1)));
+    desk.advance(day * 30);
+    assert_eq!((desk.store.purge().await.unwrap(), left().await), (0, (0, 1)), "nobody has looked at this one yet");
     assert_eq!(desk.jobs(&project).await.len(), 2);
 }

@@ -146,3 +146,16 @@ fn flag_then_variable_then_default_name_the_file() {
     let shown = format!("{} line 1", absolute.display());
     assert_eq!(load(Some(absolute.clone()), &variable), ("flag".into(), shown));
 }
+
+#[test]
+fn private_addresses_are_allowed_by_yes_by_text_and_by_list() {
+    let allowed =
+        |text: &str| load_file(&format!("[webhooks]\nallow_private = {text}\n")).unwrap().webhooks.allow_private;
+    assert_eq!((allowed("true"), allowed("false")), ("true".to_owned(), "false".to_owned()));
+    assert_eq!(allowed("'10.0.0.0/8'"), "10.0.0.0/8");
+    assert_eq!(allowed("['10.0.0.0/8', '::1']"), "10.0.0.0/8,::1");
+    for wrong in ["1", "[]", "['x']", "[1]", "{}", "'yes'", "[true]"] {
+        let found = lines(load_file(&format!("webhooks.allow_private = {wrong}\n")));
+        assert_eq!(found.len(), 1, "{wrong}: {found:?}");
+    }
+}

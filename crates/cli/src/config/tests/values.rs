@@ -88,6 +88,11 @@ const BOUNDS: &[(&str, &[&str], &[&str])] = &[
     ("views.memory", &["16", "1000000"], &["15", "1000001", "256MB"]),
     ("views.lists", &["none", "", "lists"], &["a\0b"]),
     ("views.proxies", &["private", "none", "10.0.0.0/8, 192.0.2.7"], &["", "a\nb"]),
+    (
+        "webhooks.allow_private",
+        &["false", "true", "127.0.0.1", "10.0.0.0/8, fd00::/8"],
+        &["", "yes", "10.0.0.0/33", "10.0.0.0/8;::1", "localhost"],
+    ),
     ("git.name", &["Docs Bot", "Ünïcode"], &["", " ", "a<b", "a\nb"]),
     ("git.email", &["bot@example.com"], &["", "<bot@example.com>"]),
     ("git.time", &["1s", "6h"], &["0s", "6h1s"]),

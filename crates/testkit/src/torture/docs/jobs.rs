@@ -204,7 +204,7 @@ impl Batch {
             fleet.mind();
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        let workshop = workshop(&self.mirrors.path().join("publisher"));
+        let workshop = workshop(&self.store, &self.mirrors.path().join("publisher"));
         for job in self.jobs.iter().filter(|job| !job.story.opens) {
             let (project, job) = (self.places[job.place].1.clone(), job.id.clone());
             let errand = Errand { project, job, follow_ups: Vec::new(), publish: true };

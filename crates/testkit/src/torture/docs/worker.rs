@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use copydesk_agent::{BuiltinEditor, Editor, KeySource, ModelEditor, ModelSettings, Provider, Secret};
 use copydesk_domain::{Prompt, Status, Window};
-use copydesk_server::docs_job::{ChangeLimits, DocsEngine, Published, Workshop, publish};
+use copydesk_forge::{Hosts, HostsSettings};
+use copydesk_server::docs_job::{ChangeLimits, DocsEngine, Published, Refreshes, Workshop, publish};
 use copydesk_server::runner::{Engine, Runner};
 use copydesk_server::{App, Metrics};
 use copydesk_store::Store;
@@ -13,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::super::worker::{address, end_with_parent};
 use super::clock::DeadlyClock;
-use crate::app::forge;
+use crate::app::{credentials, forge};
 use crate::model::{ANTHROPIC_MODEL, KEY, OPENAI_MODEL};
 use crate::product::{settings, terms};
 
@@ -65,7 +66,7 @@ pub async fn run_docs_worker(options: DocsWorkerOptions) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let workshop = Arc::new(workshop(&options.mirrors));
+    let workshop = Arc::new(workshop(&store, &options.mirrors));
     let app = App::new(store, settings(OPENAI_MODEL), Metrics::new()).with_workshop(workshop.clone());
     let mut engines: Vec<Arc<dyn Engine>> = Vec::new();
     for editor in editors(&options.model_url) {
@@ -89,9 +90,12 @@ pub async fn run_docs_worker(options: DocsWorkerOptions) -> ExitCode {
 }
 
 /// Repositories with mirrors in `folder`.
-pub(super) fn workshop(folder: &std::path::Path) -> Workshop {
+pub(super) fn workshop(store: &Store, folder: &std::path::Path) -> Workshop {
     Workshop {
         forge: forge(folder),
+        hosts: Hosts::new(HostsSettings::default()),
+        credentials: credentials(store, folder),
+        refreshes: Refreshes::default(),
         public_url: PUBLIC_URL.to_owned(),
         limits: ChangeLimits { files: 100, lines: 10_000 },
     }

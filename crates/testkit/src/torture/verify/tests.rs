@@ -20,6 +20,8 @@ fn job(id: &str, status: Status) -> Job {
         open_pull_request: true,
         client_reference: None,
         pr_link: None,
+        pull_request: None,
+        pull_checked_at: None,
         outcome: None,
         message: None,
         title: None,

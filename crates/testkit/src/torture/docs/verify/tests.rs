@@ -37,6 +37,8 @@ fn job() -> Job {
         open_pull_request: true,
         client_reference: None,
         pr_link: Some(link()),
+        pull_request: None,
+        pull_checked_at: None,
         outcome: Some(Outcome::PrCreated),
         message: None,
         title: None,
@@ -73,6 +75,7 @@ fn round(number: u32, commit: &str) -> Round {
         commit: Some(commit.to_owned()),
         pushed: true,
         dropped: false,
+        merged: None,
     }
 }
 

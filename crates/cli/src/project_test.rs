@@ -1,0 +1,97 @@
+//! `copydesk project test`: what works with a project's code host and what is missing, without leaving anything behind.
+
+use std::process::ExitCode;
+
+use copydesk_domain::{HostKind, Project};
+use copydesk_forge::{Abilities, Ability, Connection, ForgeError, Mirror};
+use copydesk_server::docs_job::Workshop;
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::output;
+
+/// Tries all that a job needs, and says what came of it. Exit code 0 if a job would come through.
+pub(crate) async fn run(workshop: &Workshop, project: &Project, as_json: bool) -> Result<ExitCode, Failure> {
+    let trials = trials(workshop, project).await;
+    let passed = trials.iter().all(|trial| !matches!(trial.ability, Ability::No(_)));
+    if as_json {
+        let trials: Vec<Value> = trials.iter().map(Trial::json).collect();
+        output::json(&json!({ "project": project.id, "works": passed, "trials": trials }))?;
+    } else {
+        trials.iter().for_each(|trial| output::line(&trial.line()));
+        output::line(if passed { "A job can run." } else { "A job would fail; see above." });
+    }
+    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// One thing that was tried.
+struct Trial {
+    name: &'static str,
+    what: String,
+    ability: Ability,
+}
+
+impl Trial {
+    fn new(name: &'static str, what: impl Into<String>, ability: Ability) -> Self {
+        Self { name, what: what.into(), ability }
+    }
+
+    fn line(&self) -> String {
+        let (mark, why) = match &self.ability {
+            Ability::Yes => ("yes", ""),
+            Ability::No(why) => ("NO", why.as_str()),
+            Ability::Unknown(why) => ("?", why.as_str()),
+        };
+        let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+        format!("{mark:<4} {}{why}", self.what)
+    }
+
+    fn json(&self) -> Value {
+        let (result, why) = match &self.ability {
+            Ability::Yes => ("yes", None),
+            Ability::No(why) => ("no", Some(why)),
+            Ability::Unknown(why) => ("unknown", Some(why)),
+        };
+        json!({ "trial": self.name, "what": self.what, "result": result, "why": why })
+    }
+}
+
+async fn trials(workshop: &Workshop, project: &Project) -> Vec<Trial> {
+    let address = project.repository.public_address();
+    let connection = match workshop.connect(project).await {
+        Ok(connection) => connection,
+        Err(error) => return vec![Trial::new("settings", "the settings and the credential can be used", no(&error))],
+    };
+    let kind = connection.kind().title();
+    let mut trials =
+        vec![Trial::new("settings", format!("the settings and the credential can be used for {kind}"), Ability::Yes)];
+    trials.extend(git_trials(workshop, &connection, project, address).await);
+    let host = connection.code_host().filter(|_| connection.kind() != HostKind::Git);
+    let Some(host) = host else { return trials };
+    let Abilities { reachable, readable, push: _, pull_requests } = host.abilities().await;
+    trials.push(Trial::new("host_reachable", "the interface of the code host answers", reachable));
+    trials.push(Trial::new("host_readable", "it shows the repository", readable));
+    trials.push(Trial::new("pull_requests", "it lets pull requests be opened", pull_requests));
+    trials
+}
+
+/// What git says: the branch that jobs start from can be fetched, and a branch can be pushed. It is git that pushes, so
+/// what an interface says about that does not count.
+async fn git_trials(workshop: &Workshop, connection: &Connection, project: &Project, address: &str) -> Vec<Trial> {
+    let reach = format!("git reaches {address} and its branch {}", project.base_ref);
+    let mirror: Result<Mirror, ForgeError> = async { workshop.forge.mirror(&connection.remote().await?).await }.await;
+    let mirror = match mirror {
+        Ok(mirror) => mirror,
+        Err(error) => return vec![Trial::new("fetch", reach, no(&error))],
+    };
+    let fetched = mirror.fetch(&project.base_ref).await;
+    let pushed = mirror.check_push().await;
+    vec![
+        Trial::new("fetch", reach, fetched.map_or_else(|error| no(&error), |_| Ability::Yes)),
+        Trial::new("push", "git may push a branch", pushed.map_or_else(|error| no(&error), |()| Ability::Yes)),
+    ]
+}
+
+fn no(error: &ForgeError) -> Ability {
+    Ability::No(error.message.clone())
+}

@@ -1,0 +1,194 @@
+//! What code hosts tell by themselves: that something happened to a pull request.
+
+use aws_lc_rs::{constant_time, hmac};
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use copydesk_domain::ProjectId;
+use serde::Deserialize;
+
+use crate::docs_job::refresh_soon;
+use crate::problem::{ErrorBody, Problem};
+use crate::{App, body};
+
+/// The most that a host may send: a text of a pull request many times as long as any.
+const MOST: usize = 4 * 1024 * 1024;
+/// Headers in which hosts sign a body: HMAC-SHA256 in hexadecimal. GitHub, Bitbucket, Forgejo, Gitea.
+const SIGNATURES: [&str; 4] = ["x-hub-signature-256", "x-hub-signature", "x-forgejo-signature", "x-gitea-signature"];
+/// The header in which GitLab names the secret.
+const TOKEN: &str = "x-gitlab-token";
+
+/// Which pull request a delivery is about, in the words of each host. Nothing else of it is believed.
+#[derive(Deserialize)]
+struct Delivery {
+    /// GitHub, Forgejo and Gitea.
+    pull_request: Option<Numbered>,
+    /// GitLab.
+    object_kind: Option<String>,
+    object_attributes: Option<Inner>,
+    /// Bitbucket.
+    pullrequest: Option<Identified>,
+}
+
+#[derive(Deserialize)]
+struct Numbered {
+    number: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Inner {
+    iid: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Identified {
+    id: Option<u64>,
+}
+
+impl Delivery {
+    fn number(&self) -> Option<u64> {
+        let github = self.pull_request.as_ref().and_then(|pull| pull.number);
+        let is_merge_request = self.object_kind.as_deref() == Some("merge_request");
+        let gitlab = self.object_attributes.as_ref().filter(|_| is_merge_request).and_then(|inner| inner.iid);
+        let bitbucket = self.pullrequest.as_ref().and_then(|pull| pull.id);
+        github.or(gitlab).or(bitbucket)
+    }
+}
+
+/// Hear from a code host
+///
+/// The address for webhooks of GitHub, GitLab, Forgejo, Gitea and Bitbucket about pull requests, with the project's hook
+/// secret (`copydesk project hook ID` shows both). A delivery only says that it is time to look: what the job shows is what
+/// the code host then answers.
+#[utoipa::path(post, path = "/hooks/{projectId}", tag = "Agent jobs", operation_id = "hearFromHost", security(()),
+    params(("projectId" = String, Path, description = "The project"),
+        ("x-hub-signature-256" = Option<String>, Header, description = "`sha256=` and the HMAC-SHA256 of the body with the hook secret, in hexadecimal (GitHub)"),
+        ("x-gitlab-token" = Option<String>, Header, description = "The hook secret (GitLab)")),
+    request_body(content = Object, content_type = "application/json"),
+    responses((status = 202, description = "Heard"),
+        (status = 400, description = "The body cannot be read", body = ErrorBody),
+        (status = 403, description = "The signature or the secret is wrong", body = ErrorBody),
+        (status = 404, description = "There is no such project", body = ErrorBody),
+        (status = 413, description = "The body has more than 4 MiB", body = ErrorBody)))]
+pub(crate) async fn hear(
+    State(app): State<App>,
+    project: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<StatusCode, Problem> {
+    let Path(id) = project.map_err(|_| Problem::project_not_found())?;
+    let id = ProjectId::parse(&id).map_err(|_| Problem::project_not_found())?;
+    let Some(proof) = Proof::of(&headers) else { return Err(forbidden()) };
+    let secret = app.views()?.settings().hook_secret(id.as_str());
+    // Somebody who names a wrong secret is not even listened to.
+    if matches!(&proof, Proof::Named(named) if !is_same(named, secret.as_bytes())) {
+        return Err(forbidden());
+    }
+    let _place = app.large_bodies().place_for(&headers).await;
+    let bytes = body::bounded(&headers, body, MOST, "4 MiB").await?;
+    if !proof.holds(&bytes, &secret) {
+        return Err(forbidden());
+    }
+    let project = app.store().project(id.as_str()).await?.ok_or_else(Problem::project_not_found)?;
+    let delivery: Delivery = serde_json::from_slice(&bytes).map_err(|_| {
+        Problem::new(StatusCode::BAD_REQUEST, "invalid_json", "The request body is not the JSON of a webhook.")
+    })?;
+    if let (Some(workshop), Some(number)) = (app.workshop().cloned(), delivery.number())
+        && let Some(job) = app.store().job_of_pull(&project.id, number).await?
+    {
+        // The host is not kept waiting for its own answer.
+        refresh_soon(workshop, app.store().clone(), project, job);
+    }
+    Ok(StatusCode::ACCEPTED)
+}
+
+/// What a delivery proves itself with.
+enum Proof {
+    /// An HMAC-SHA256 of the body.
+    Signed(Vec<u8>),
+    /// The secret itself.
+    Named(Vec<u8>),
+}
+
+impl Proof {
+    fn of(headers: &HeaderMap) -> Option<Self> {
+        if let Some(token) = headers.get(TOKEN) {
+            return Some(Self::Named(token.as_bytes().to_vec()));
+        }
+        let signature = SIGNATURES.iter().find_map(|name| headers.get(*name))?.to_str().ok()?;
+        unhex(signature.strip_prefix("sha256=").unwrap_or(signature)).map(Self::Signed)
+    }
+
+    fn holds(&self, body: &[u8], secret: &str) -> bool {
+        match self {
+            Self::Named(named) => is_same(named, secret.as_bytes()),
+            Self::Signed(tag) => {
+                let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+                hmac::verify(&key, body, tag).is_ok()
+            }
+        }
+    }
+}
+
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    constant_time::verify_slices_are_equal(one, other).is_ok()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u8> =
+        text.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect::<Option<_>>()?;
+    let is_whole = digits.len() == 64;
+    is_whole.then(|| digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+fn forbidden() -> Problem {
+    Problem::new(
+        StatusCode::FORBIDDEN,
+        "invalid_signature",
+        "The signature or the secret of the webhook is not that of this project.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(json: &str) -> Option<u64> {
+        serde_json::from_str::<Delivery>(json).ok()?.number()
+    }
+
+    #[test]
+    fn each_host_names_its_pull_request() {
+        assert_eq!(number(r#"{"action":"closed","number":3,"pull_request":{"number":3,"merged":true}}"#), Some(3));
+        assert_eq!(number(r#"{"object_kind":"merge_request","object_attributes":{"iid":4,"id":99}}"#), Some(4));
+        assert_eq!(number(r#"{"object_kind":"push","object_attributes":{"iid":4}}"#), None);
+        assert_eq!(number(r#"{"pullrequest":{"id":5}}"#), Some(5));
+        assert_eq!(number(r#"{"zen":"Keep it simple."}"#), None);
+    }
+
+    #[test]
+    fn a_proof_is_of_the_body_and_the_secret() {
+        // printf '{}' | openssl dgst -sha256 -hmac secret
+        let tag = "77325902caca812dc259733aacd046b73817372c777b8d95b402647474516e13";
+        let other = "0000000000000000000000000000000000000000000000000000000000000000";
+        for (name, value, right) in [
+            ("x-hub-signature-256", format!("sha256={tag}"), true),
+            ("x-gitea-signature", tag.to_owned(), true),
+            ("x-hub-signature", format!("sha256={other}"), false),
+            ("x-gitlab-token", "secret".to_owned(), true),
+            ("x-gitlab-token", "Secret".to_owned(), false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, value.parse().unwrap());
+            assert_eq!(Proof::of(&headers).unwrap().holds(b"{}", "secret"), right, "{name}: {value}");
+        }
+        for (name, value) in
+            [("x-hub-signature-256", "sha256=zz"), ("x-hub-signature", "sha1=00"), ("x-other", "secret")]
+        {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, value.parse().unwrap());
+            assert!(Proof::of(&headers).is_none(), "{name}: {value}");
+        }
+    }
+}

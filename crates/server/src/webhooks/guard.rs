@@ -1,0 +1,232 @@
+//! Which addresses deliveries may go to. Whoever adds a webhook chooses where this server connects to, so it must not
+//! lead to what only this server can reach: itself, its network, the metadata service of its host.
+//!
+//! Names are judged when they are looked up for a connection, and the connection goes to one of the addresses that
+//! were judged. So a name that points elsewhere a moment later gains nothing.
+
+use std::error::Error;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+
+use copydesk_domain::Invalid;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use tokio::sync::Semaphore;
+use url::{Host, Url};
+
+use crate::views::Network;
+
+/// The longest address of a webhook.
+const LONGEST_URL: usize = 2048;
+/// Names that are looked up at a time. A look-up cannot be stopped and keeps a thread that jobs need too.
+const LOOKUPS: usize = 8;
+
+/// What else deliveries may go to than addresses of the internet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum AllowPrivate {
+    /// Nothing.
+    #[default]
+    No,
+    /// This machine and private networks, but not the metadata services of hosts.
+    Yes,
+    /// These ranges.
+    Only(Vec<Network>),
+}
+
+impl AllowPrivate {
+    /// Reads `false`, `true`, or ranges with commas between them.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let wrong = |range: &str| {
+            Invalid::new("allow_private", format!("must be true, false or ranges such as 10.0.0.0/8, not {range:?}"))
+        };
+        match text.trim() {
+            "false" => Ok(Self::No),
+            "true" => Ok(Self::Yes),
+            ranges => {
+                let read = |range: &str| range.trim().parse::<Network>().map_err(|_| wrong(range));
+                ranges.split(',').map(read).collect::<Result<_, _>>().map(Self::Only)
+            }
+        }
+    }
+
+    fn names(&self, address: IpAddr) -> bool {
+        match self {
+            Self::No => false,
+            Self::Yes => !is_public(address) && !is_metadata(address),
+            Self::Only(ranges) => ranges.iter().any(|range| range.holds(address.to_canonical())),
+        }
+    }
+}
+
+/// Looks names up.
+pub(crate) type Lookup = Arc<dyn Fn(&str) -> std::io::Result<Vec<IpAddr>> + Send + Sync>;
+
+/// Decides where deliveries may go.
+#[derive(Clone)]
+pub(crate) struct Guard {
+    allowed: Arc<AllowPrivate>,
+    lookup: Lookup,
+    lookups: Arc<Semaphore>,
+}
+
+/// An address that deliveries may not go to.
+#[derive(Debug)]
+pub(crate) struct Refused(IpAddr);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the address {} is not one that webhooks may go to; see webhooks.allow_private", self.0)
+    }
+}
+
+impl Error for Refused {}
+
+impl Guard {
+    pub(crate) fn new(allowed: AllowPrivate) -> Self {
+        Self::with_lookup(allowed, Arc::new(system_lookup))
+    }
+
+    pub(crate) fn with_lookup(allowed: AllowPrivate, lookup: Lookup) -> Self {
+        Self { allowed: Arc::new(allowed), lookup, lookups: Arc::new(Semaphore::new(LOOKUPS)) }
+    }
+
+    /// The address of a webhook, if it is one that deliveries may go to as far as that can be told without a look-up.
+    pub(crate) fn check(&self, text: &str) -> Result<Url, Invalid> {
+        let wrong = |message: String| Invalid::new("url", message);
+        if text.len() > LONGEST_URL {
+            return Err(wrong(format!("must have at most {LONGEST_URL} bytes")));
+        }
+        let url = Url::parse(text).map_err(|error| wrong(format!("must be an https address: {error}")))?;
+        if !["https", "http"].contains(&url.scheme()) || (url.scheme() == "http" && *self.allowed == AllowPrivate::No) {
+            return Err(wrong("must be an https address".to_owned()));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(wrong("must not hold a user or a password".to_owned()));
+        }
+        if url.fragment().is_some() {
+            return Err(wrong("must not have a fragment".to_owned()));
+        }
+        self.check_literal(&url).map_err(|refused| wrong(format!("leads where it may not: {refused}")))?;
+        Ok(url)
+    }
+
+    /// An address in numbers is never looked up, so it is judged here.
+    pub(crate) fn check_literal(&self, url: &Url) -> Result<(), Refused> {
+        let address = match url.host() {
+            Some(Host::Ipv4(address)) => IpAddr::V4(address),
+            Some(Host::Ipv6(address)) => IpAddr::V6(address),
+            Some(Host::Domain(_)) | None => return Ok(()),
+        };
+        if self.admits(address, url.scheme() == "http") { Ok(()) } else { Err(Refused(address)) }
+    }
+
+    /// Without encryption only to where the configuration says so.
+    fn admits(&self, address: IpAddr, plain: bool) -> bool {
+        self.allowed.names(address) || (!plain && is_public(address))
+    }
+
+    /// The resolver of a client that speaks only http (`plain`) or only https.
+    pub(crate) fn resolver(&self, plain: bool) -> Arc<Checked> {
+        Arc::new(Checked { guard: self.clone(), plain })
+    }
+}
+
+/// Looks names up and gives only the addresses that the guard admits.
+pub(crate) struct Checked {
+    guard: Guard,
+    plain: bool,
+}
+
+impl Resolve for Checked {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (guard, plain, name) = (self.guard.clone(), self.plain, name.as_str().to_owned());
+        Box::pin(async move {
+            let permit = guard.lookups.clone().acquire_owned().await?;
+            let lookup = guard.lookup.clone();
+            let found = tokio::task::spawn_blocking(move || {
+                // Held here: whoever asked may have given up long before the answer.
+                let _permit = permit;
+                lookup(&name)
+            });
+            let found = found.await??;
+            let admitted: Vec<_> = found.iter().filter(|address| guard.admits(**address, plain)).copied().collect();
+            match (admitted.is_empty(), found.first()) {
+                (true, Some(refused)) => Err(Refused(*refused).into()),
+                (true, None) => Err("the name has no address".into()),
+                (false, _) => Ok(Box::new(admitted.into_iter().map(|it| SocketAddr::new(it, 0))) as Addrs),
+            }
+        })
+    }
+}
+
+fn system_lookup(name: &str) -> std::io::Result<Vec<IpAddr>> {
+    Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect())
+}
+
+/// Where hosts tell their machines who they are and what they may do.
+fn is_metadata(address: IpAddr) -> bool {
+    const V4: [Ipv4Addr; 4] = [
+        Ipv4Addr::new(169, 254, 169, 254),
+        Ipv4Addr::new(169, 254, 170, 2),
+        Ipv4Addr::new(100, 100, 100, 200),
+        Ipv4Addr::new(168, 63, 129, 16),
+    ];
+    const V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+    match address {
+        IpAddr::V4(address) => V4.contains(&address),
+        IpAddr::V6(address) => address == V6 || embedded(address).is_some_and(|inner| V4.contains(&inner)),
+    }
+}
+
+/// Whether an address is one of the internet at large.
+fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_public_v4(address),
+        IpAddr::V6(address) => match embedded(address) {
+            Some(inner) => is_public_v4(inner),
+            None => is_public_v6(address),
+        },
+    }
+}
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    // The registry of special addresses (IANA), and the metadata service that one host has on a public one.
+    !matches!(
+        address.octets(),
+        [0 | 10 | 127, ..]
+            | [100, 64..=127, ..]
+            | [169, 254, ..]
+            | [172, 16..=31, ..]
+            | [192, 0, 0 | 2, _]
+            | [192, 88, 99, _]
+            | [192, 168, ..]
+            | [198, 18 | 19, ..]
+            | [198, 51, 100, _]
+            | [203, 0, 113, _]
+            | [224..=255, ..]
+            | [168, 63, 129, 16]
+    )
+}
+
+fn is_public_v6(address: Ipv6Addr) -> bool {
+    let [first, second, ..] = address.segments();
+    // Only this part of all addresses is given out, and these of it are for protocols and for documentation.
+    let given_out = first & 0xe000 == 0x2000;
+    let protocols = first == 0x2001 && second < 0x200;
+    let documentation = (first == 0x2001 && second == 0xdb8) || (first == 0x3fff && second < 0x1000);
+    given_out && !protocols && !documentation
+}
+
+/// The IPv4 address that an IPv6 address leads to: mapped, through NAT64, or 6to4.
+fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let join = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0xffff, high, low] => Some(join(high, low)),
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some(join(high, low)),
+        [0x2002, high, low, ..] => Some(join(high, low)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! Webhooks: what happens to a project's jobs is told to whoever asked for it, after the Standard Webhooks
+//! specification.
+//!
+//! An event is written into the outbox by the transaction that makes it true. [`fan_out`] turns it into one delivery
+//! for each webhook, [`worker`] takes what is due, [`deliver`] makes one try. Nothing here is waited for by a job.
+
+mod deliver;
+mod fan_out;
+mod guard;
+mod seal;
+mod sign;
+mod view;
+mod worker;
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use copydesk_domain::{EventKind, Invalid, new_id};
+use copydesk_store::{Added, NewEndpoint, Store, StoreError, WebhookDelivery, WebhookEndpoint};
+
+pub use guard::AllowPrivate;
+pub use seal::{InstallationSeal, Seal};
+pub use sign::Secret;
+pub(crate) use view::WebhookEvent;
+pub use view::{DeliveryView, WebhookView};
+pub use worker::deliver_forever;
+
+use guard::Guard;
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+
+/// How long the secret before the present one signs beside it.
+const OLD_SECRET_KEPT: Duration = Duration::from_secs(24 * HOUR);
+/// The longest description.
+const LONGEST_DESCRIPTION: usize = 200;
+
+/// How deliveries are made.
+#[derive(Debug, Clone)]
+pub struct WebhookSettings {
+    /// What else they may go to than addresses of the internet.
+    pub allow_private: AllowPrivate,
+    /// How long one try may take.
+    pub time_limit: Duration,
+    /// The pauses between tries; after the last one a delivery is given up.
+    pub pauses: Vec<Duration>,
+    /// How much longer a pause is made, from 0 up to 1, of which a tenth is taken.
+    pub jitter: fn() -> f64,
+    /// A webhook that has failed for so long is paused.
+    pub patience: Duration,
+    /// Deliveries of this process at a time.
+    pub at_once: usize,
+    /// Those of one webhook.
+    pub at_once_to_one: usize,
+}
+
+impl Default for WebhookSettings {
+    fn default() -> Self {
+        let pauses = [5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR];
+        Self {
+            allow_private: AllowPrivate::No,
+            time_limit: Duration::from_secs(15),
+            pauses: pauses.map(Duration::from_secs).to_vec(),
+            jitter: copydesk_domain::random_fraction,
+            patience: Duration::from_secs(5 * 24 * HOUR),
+            at_once: 128,
+            at_once_to_one: 4,
+        }
+    }
+}
+
+/// What deliveries are made with.
+pub struct Webhooks {
+    settings: WebhookSettings,
+    guard: Guard,
+    seal: Arc<dyn Seal>,
+    clients: [OnceLock<reqwest::Client>; 2],
+}
+
+/// A webhook to make, as somebody asks for it.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// The project.
+    pub project_id: String,
+    /// Where to deliver to.
+    pub url: String,
+    /// What; all there is if empty.
+    pub events: Vec<EventKind>,
+    /// What people say of it.
+    pub description: String,
+}
+
+/// Why a webhook was not made.
+#[derive(Debug)]
+pub enum NotMade {
+    /// Something of the wish breaks a rule.
+    Invalid(Invalid),
+    /// There is no such project.
+    NoProject,
+    /// The project has as many as it can have, which is so many.
+    TooMany(i64),
+    /// The database.
+    Store(StoreError),
+}
+
+impl From<Invalid> for NotMade {
+    fn from(invalid: Invalid) -> Self {
+        Self::Invalid(invalid)
+    }
+}
+
+impl From<StoreError> for NotMade {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl Webhooks {
+    /// With these settings, and secrets sealed so.
+    pub fn new(settings: WebhookSettings, seal: Arc<dyn Seal>) -> Self {
+        let guard = Guard::new(settings.allow_private.clone());
+        Self { settings, guard, seal, clients: [OnceLock::new(), OnceLock::new()] }
+    }
+
+    /// Makes a webhook and its secret, which is shown only now.
+    pub async fn add(&self, store: &Store, wish: Wish) -> Result<(WebhookEndpoint, Secret), NotMade> {
+        let url = self.guard.check(wish.url.trim())?.to_string();
+        let description = wish.description.trim().to_owned();
+        if description.chars().count() > LONGEST_DESCRIPTION || description.chars().any(char::is_control) {
+            let message = format!("must have at most {LONGEST_DESCRIPTION} characters and no control characters");
+            return Err(Invalid::new("description", message).into());
+        }
+        let mut events = wish.events;
+        events.sort();
+        events.dedup();
+        let (id, secret) = (new_id(store.now()), Secret::generate());
+        let sealed = self.seal.seal(&id, secret.as_bytes())?;
+        let new = NewEndpoint { id, project_id: wish.project_id, url, events, description, sealed };
+        match store.add_webhook(new).await? {
+            Added::Done(endpoint) => Ok((*endpoint, secret)),
+            Added::NoProject => Err(NotMade::NoProject),
+            Added::TooMany(most) => Err(NotMade::TooMany(most)),
+        }
+    }
+
+    /// Makes a new secret, which is shown only now; the present one signs beside it for a day. None if there is no
+    /// such webhook.
+    pub async fn rotate(&self, store: &Store, id: &str) -> Result<Option<(WebhookEndpoint, Secret)>, StoreError> {
+        let secret = Secret::generate();
+        let sealed = self.seal.seal(id, secret.as_bytes())?;
+        let rotated = store.rotate_webhook(id, sealed, store.now().plus(OLD_SECRET_KEPT)).await?;
+        Ok(rotated.map(|endpoint| (endpoint, secret)))
+    }
+
+    /// Tries a webhook out, paused or not, and waits for the answer. None if there is no such webhook.
+    pub async fn test(&self, store: &Store, id: &str) -> Result<Option<WebhookDelivery>, StoreError> {
+        let webhook_id = id.to_owned();
+        let taken = store.take_test(id, move |now| fan_out::test_body(&webhook_id, now), self.hold()).await?;
+        let Some(due) = taken else { return Ok(None) };
+        deliver::deliver(self, store, &due).await
+    }
+
+    /// How long a delivery stays in the hands of whoever tries it: longer than a try can take.
+    fn hold(&self) -> Duration {
+        self.settings.time_limit * 2 + Duration::from_secs(30)
+    }
+
+    /// The secrets of a webhook, opened.
+    fn open(&self, endpoint_id: &str, sealed: &[Vec<u8>]) -> Result<Vec<Secret>, StoreError> {
+        let unfit = || StoreError::Unreadable("a webhook's secret has the wrong length".to_owned());
+        let open = |sealed: &Vec<u8>| Secret::from_bytes(self.seal.open(endpoint_id, sealed)?).ok_or_else(unfit);
+        sealed.iter().map(open).collect()
+    }
+}

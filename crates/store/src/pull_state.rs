@@ -1,0 +1,96 @@
+//! Where the pull requests of jobs stand on their code hosts.
+
+use std::time::Duration;
+
+use copydesk_domain::{Job, PullRequest, PullRequestState, Timestamp};
+use serde_json::json;
+
+use crate::conn::{Conn, Result, Row, values};
+use crate::{Store, StoreError, events, jobs};
+
+impl Store {
+    /// Whether it is time to ask the code host about a job's pull request: nobody has for `pause`. Whoever is told so
+    /// asks; nobody else is told so meanwhile.
+    pub async fn begin_pull_check(&self, job_id: &str, pause: Duration) -> Result<bool> {
+        let (job_id, now) = (job_id.to_owned(), self.now());
+        self.write(move |c| Box::pin(begin_check(c, job_id, pause, now))).await
+    }
+
+    /// Records how a job's pull request stands. Gives the job; none if there is no such job.
+    pub async fn record_pull(&self, job_id: &str, pull: &PullRequest) -> Result<Option<Job>> {
+        let (job_id, pull, now) = (job_id.to_owned(), pull.clone(), self.now());
+        self.write(move |c| Box::pin(record(c, job_id, pull, now))).await
+    }
+
+    /// The job that a project's pull request came from.
+    pub async fn job_of_pull(&self, project_id: &str, number: u64) -> Result<Option<Job>> {
+        let values = values![project_id, number_value(number)];
+        let sql = format!(
+            "SELECT {} FROM jobs WHERE project_id = $1 AND pr_number = $2 ORDER BY id DESC LIMIT 1",
+            jobs::COLUMNS
+        );
+        self.read(move |c| Box::pin(async move { c.row(sql, values).await?.map(|row| jobs::read(&row)).transpose() }))
+            .await
+    }
+}
+
+async fn begin_check(c: &mut dyn Conn, job_id: String, pause: Duration, now: Timestamp) -> Result<bool> {
+    let pause = i64::try_from(pause.as_millis()).unwrap_or(i64::MAX);
+    let since = Timestamp::from_millis(now.as_millis().saturating_sub(pause));
+    let sql = "UPDATE jobs SET pr_checked_at = $1 WHERE id = $2 AND pr_number IS NOT NULL \
+               AND (pr_checked_at IS NULL OR pr_checked_at <= $3)";
+    Ok(c.run(sql, values![now, job_id, since]).await? > 0)
+}
+
+async fn record(c: &mut dyn Conn, job_id: String, pull: PullRequest, now: Timestamp) -> Result<Option<Job>> {
+    let Some(job) = jobs::get_locked(c, &job_id).await? else { return Ok(None) };
+    // A merge is final: whoever says otherwise has asked before it and been slow.
+    let is_late = |was: &PullRequest| {
+        was.state == PullRequestState::Merged && pull.state != was.state && pull.number == was.number
+    };
+    if job.pull_request.as_ref().is_some_and(|was| *was == pull || is_late(was)) {
+        return Ok(Some(job));
+    }
+    let was = job.pull_request.map(|pull| pull.state);
+    write(c, &job_id, &pull, now).await?;
+    c.run("UPDATE jobs SET updated_at = $1 WHERE id = $2", values![now, &job_id]).await?;
+    if was != Some(pull.state) {
+        let data = json!({ "number": pull.number, "state": pull.state, "mergedAt": pull.merged_at });
+        events::append(c, &job_id, "pull_request", data, now).await?;
+    }
+    jobs::get_locked(c, &job_id).await
+}
+
+/// Writes down where the pull request of a job is and how it stands. One without a number is only a link.
+pub(crate) async fn write(c: &mut dyn Conn, job_id: &str, pull: &PullRequest, now: Timestamp) -> Result<()> {
+    let has_number = pull.number > 0;
+    let number = has_number.then(|| number_value(pull.number));
+    let state = has_number.then(|| pull.state.as_str().to_owned());
+    let draft = has_number.then_some(i64::from(pull.draft));
+    c.run(
+        "UPDATE jobs SET pr_link = $1, pr_number = $2, pr_state = $3, pr_draft = $4, pr_merged_at = $5, \
+         pr_checked_at = $6 WHERE id = $7",
+        values![&pull.url, number, state, draft, pull.merged_at, now, job_id],
+    )
+    .await
+    .map(drop)
+}
+
+/// No host counts that far.
+fn number_value(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Reads `pr_number, pr_state, pr_draft, pr_merged_at`, the first of which is at `from`.
+pub(crate) fn read(row: &Row, from: usize, link: Option<&str>) -> Result<Option<PullRequest>> {
+    let (Some(number), Some(url)) = (row.opt_int(from)?, link) else { return Ok(None) };
+    let unreadable = || StoreError::Unreadable("the state of a pull request".to_owned());
+    let state = row.opt_text(from + 1)?.and_then(PullRequestState::parse).ok_or_else(unreadable)?;
+    Ok(Some(PullRequest {
+        number: u64::try_from(number).map_err(|_| unreadable())?,
+        url: url.to_owned(),
+        state,
+        draft: row.opt_int(from + 2)?.unwrap_or(0) != 0,
+        merged_at: row.opt_time(from + 3)?,
+    }))
+}

@@ -1,0 +1,77 @@
+//! Where pull requests stand on their code hosts.
+
+use copydesk_domain::{PullRequest, PullRequestState};
+use copydesk_store::Step;
+use futures_util::future::join_all;
+
+use crate::desk::{Desk, SECOND, opened};
+
+behaviours! {
+    a_job_shows_how_its_pull_request_stands,
+    one_asks_at_a_time_and_not_too_often,
+    a_change_of_state_is_told_once,
+    a_pull_request_leads_to_its_job,
+    a_link_without_a_number_is_only_a_link,
+}
+
+/// A finished job with this pull request, and its project.
+async fn with(desk: &Desk, pull: PullRequest) -> (String, String) {
+    let project = desk.project("Docs").await;
+    desk.create(&project).await;
+    let claimed = desk.claim("w").await;
+    desk.store.advance(&claimed.lease, Some(Step::Opened { pull }), Vec::new()).await.unwrap().unwrap();
+    desk.finish(&claimed).await;
+    (project, claimed.job.id)
+}
+
+async fn a_job_shows_how_its_pull_request_stands(desk: Desk) {
+    let (project, job) = with(&desk, PullRequest { draft: true, ..opened("http://x/7") }).await;
+    let seen = desk.job(&project, &job).await;
+    assert_eq!(seen.visible_pull_request(), Some(&PullRequest { draft: true, ..opened("http://x/7") }));
+    assert_eq!(seen.visible_pr_link(), Some("http://x/7"));
+    let merged = PullRequest { state: PullRequestState::Merged, merged_at: Some(desk.now()), ..opened("http://y/7") };
+    desk.advance(SECOND);
+    let seen = desk.store.record_pull(&job, &merged).await.unwrap().unwrap();
+    assert_eq!((seen.pull_request.as_ref(), seen.pr_link.as_deref()), (Some(&merged), Some("http://y/7")));
+    assert_eq!(seen.updated_at, desk.now());
+    let late = desk.store.record_pull(&job, &opened("http://x/7")).await.unwrap().unwrap();
+    assert_eq!(late.pull_request.as_ref(), Some(&merged), "a merge is final");
+    assert_eq!(desk.store.record_pull("nobody", &merged).await.unwrap(), None);
+}
+
+async fn one_asks_at_a_time_and_not_too_often(desk: Desk) {
+    let (_, job) = with(&desk, opened("http://x/7")).await;
+    let pause = SECOND * 60;
+    assert!(!desk.store.begin_pull_check(&job, pause).await.unwrap(), "it was just opened");
+    desk.advance(pause);
+    let asked = join_all((0..8).map(|_| desk.store.begin_pull_check(&job, pause))).await;
+    assert_eq!(asked.into_iter().filter(|asks| *asks.as_ref().unwrap()).count(), 1);
+    desk.advance(pause);
+    assert!(desk.store.begin_pull_check(&job, pause).await.unwrap());
+    assert!(!desk.store.begin_pull_check("nobody", pause).await.unwrap());
+}
+
+async fn a_change_of_state_is_told_once(desk: Desk) {
+    let (_, job) = with(&desk, opened("http://x/7")).await;
+    let before = desk.kinds(&job).await.len();
+    let closed = PullRequest { state: PullRequestState::Closed, ..opened("http://x/7") };
+    for pull in [opened("http://x/7"), closed.clone(), closed] {
+        desk.store.record_pull(&job, &pull).await.unwrap().unwrap();
+    }
+    assert_eq!(desk.kinds(&job).await[before..], ["pull_request"]);
+}
+
+async fn a_pull_request_leads_to_its_job(desk: Desk) {
+    let (project, job) = with(&desk, opened("http://x/7")).await;
+    assert_eq!(desk.store.job_of_pull(&project, 7).await.unwrap().unwrap().id, job);
+    assert_eq!(desk.store.job_of_pull(&project, 8).await.unwrap(), None);
+    assert_eq!(desk.store.job_of_pull("other", 7).await.unwrap(), None);
+}
+
+async fn a_link_without_a_number_is_only_a_link(desk: Desk) {
+    let (project, job) = with(&desk, PullRequest { number: 0, ..opened("http://x#branch") }).await;
+    let seen = desk.job(&project, &job).await;
+    assert_eq!((seen.visible_pull_request(), seen.visible_pr_link()), (None, Some("http://x#branch")));
+    desk.advance(SECOND * 3600);
+    assert!(!desk.store.begin_pull_check(&job, SECOND).await.unwrap(), "there is nothing to ask for");
+}

@@ -1,7 +1,8 @@
 //! Git over HTTP: `git http-backend` as CGI, behind the host's own rules for who may.
 
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -84,10 +85,20 @@ fn redirect(repo: &Repo, request: &Request, asked: &Asked) -> Reply {
     Reply::text(301, "Moved Permanently").with("location", location)
 }
 
+/// The program itself. Started by `git`, it would outlive that when a request is given up, and then waits for the rest of
+/// the body for ever, and busily.
+fn backend() -> &'static Path {
+    static BACKEND: OnceLock<PathBuf> = OnceLock::new();
+    BACKEND.get_or_init(|| {
+        let asked = std::process::Command::new("git").arg("--exec-path").output().unwrap();
+        Path::new(String::from_utf8(asked.stdout).unwrap().trim()).join("git-http-backend")
+    })
+}
+
 /// Runs `git http-backend` for one request.
 async fn run(git: &GitRepo, user: &str, path: &str, request: Request) -> Reply {
-    let mut command = tokio::process::Command::new("git");
-    command.arg("http-backend").env_clear();
+    let mut command = tokio::process::Command::new(backend());
+    command.env_clear();
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").env("LC_ALL", "C");
     command.env("GIT_PROJECT_ROOT", git.path()).env("GIT_HTTP_EXPORT_ALL", "1").env("PATH_INFO", path);

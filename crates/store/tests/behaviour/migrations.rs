@@ -155,7 +155,7 @@ async fn a_database_that_takes_no_writes_is_not_ready(desk: Desk) {
     let alter = "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || quote_ident(current_database()) || \
                  ' SET default_transaction_read_only = on'; END $$";
     desk.db.execute(alter).await;
-    let beside = copydesk_store::Store::open(desk.db.address(), desk.clock.clone()).await.unwrap();
+    let beside = Store::open(desk.db.address(), desk.clock.clone()).await.unwrap();
     let error = beside.ping().await.unwrap_err();
     assert!(error.to_string().contains("no writes"), "{error}");
     desk.store.ping().await.unwrap();

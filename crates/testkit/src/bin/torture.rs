@@ -1,4 +1,4 @@
-//! Runs that try to break Copydesk: `torture kills`, `torture steps`, `torture jobs`, `torture load` and `torture
+//! Runs that try to break Copydesk: `torture kills`, `torture steps`, `torture hosts`, `torture jobs`, `torture load` and `torture
 //! views`. Each prints its figures and every violation it found; without any it exits with 0.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a run that cannot be set up should stop at once")]
 
@@ -11,8 +11,8 @@ use copydesk_domain::random_fraction;
 use copydesk_testkit::Backend;
 use copydesk_testkit::load::{LoadOptions, run_load};
 use copydesk_testkit::torture::{
-    DocsWorkerOptions, Errand, JobsOptions, KillOptions, ViewsOptions, WorkerOptions, run_docs_worker, run_jobs,
-    run_kills, run_steps, run_views, run_worker,
+    DocsWorkerOptions, Errand, HostsOptions, JobsOptions, KillOptions, ViewsOptions, WorkerOptions, run_docs_worker,
+    run_hosts, run_jobs, run_kills, run_steps, run_views, run_worker,
 };
 
 #[derive(Parser)]
@@ -45,6 +45,16 @@ enum Args {
         /// sqlite, or postgres (on COPYDESK_TEST_POSTGRES).
         #[arg(long)]
         database: Backend,
+    },
+    /// A documentation job whose pull request lives on a code host is killed between its steps and at its requests;
+    /// another process must bring it to the same end, with one pull request.
+    Hosts {
+        /// sqlite, or postgres (on COPYDESK_TEST_POSTGRES).
+        #[arg(long)]
+        database: Backend,
+        /// Kill at every step and every request, not only at those that change something and some of the others.
+        #[arg(long)]
+        full: bool,
     },
     /// Processes are killed at any moment while they work on documentation jobs; every job must come to its one end.
     Jobs {
@@ -99,7 +109,7 @@ enum Args {
         #[arg(long)]
         journal: PathBuf,
     },
-    /// A worker process of `steps` and `jobs`.
+    /// A worker process of `steps`, `hosts` and `jobs`.
     #[command(hide = true)]
     DocsWorker(DocsWorker),
 }
@@ -157,6 +167,7 @@ fn main() -> ExitCode {
             }))
         }
         Args::Steps { database } => runtime.block_on(run_steps(database)),
+        Args::Hosts { database, full } => runtime.block_on(run_hosts(HostsOptions { backend: database, full })),
         Args::Jobs { database, kills, jobs, lease_ms } => {
             let lease = Duration::from_millis(lease_ms);
             runtime.block_on(run_jobs(JobsOptions { backend: database, kills, jobs, lease }))

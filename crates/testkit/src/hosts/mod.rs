@@ -16,6 +16,7 @@ mod github;
 mod gitlab;
 mod gitlab_fields;
 mod gitlab_views;
+mod hold;
 mod hooks;
 mod nginx;
 mod programs;
@@ -32,6 +33,7 @@ use tokio::task::JoinHandle;
 
 pub use app::FakeApp;
 pub use faults::Fault;
+pub use hold::{Hold, Pause};
 pub use hooks::Delivery;
 pub use nginx::{Nginx, USER as NGINX_USER};
 pub use sshd::Sshd;
@@ -41,6 +43,7 @@ use crate::GitRepo;
 use app::{App, Keys};
 use dialect::Dialect;
 use faults::Queued;
+use hold::Held;
 use server::Shared;
 use state::{Hook, Repo, State, Token};
 
@@ -208,6 +211,24 @@ impl FakeHost {
     pub fn fail(&self, count: usize, method: &str, path: &str, fault: Fault) {
         let queued = Queued { left: count, method: method.to_owned(), path: path.to_owned(), fault };
         self.shared.state().faults.push(queued);
+    }
+
+    /// Holds up the request with this number from now, from 1. Only one is waited for at a time.
+    pub fn hold(&self, number: usize, pause: Pause) -> Hold {
+        let (held, hold) = Held::new(number, pause);
+        self.shared.state().held = Some(held);
+        hold
+    }
+
+    /// Where people look at a pull request.
+    pub fn pull_url(&self, path: &str, number: u64) -> String {
+        let folder = match self.kind {
+            HostKind::Gitlab => "-/merge_requests",
+            HostKind::Bitbucket => "pull-requests",
+            HostKind::Forgejo => "pulls",
+            _ => "pull",
+        };
+        format!("{}/{path}/{folder}/{number}", self.shared.origin)
     }
 
     /// The pull requests of a repository, the oldest first.

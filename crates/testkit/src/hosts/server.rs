@@ -17,6 +17,7 @@ use super::dialect::{Dialect, Trouble};
 use super::exchange::{Reply, Request};
 use super::faults::{self, Fault};
 use super::git_http;
+use super::hold::{self, Held};
 use super::state::{Seen, State};
 
 /// Larger pushes are not for tests.
@@ -58,17 +59,18 @@ async fn converse(stream: TcpStream, shared: Arc<Shared>) {
 async fn respond(request: hyper::Request<Incoming>, shared: Arc<Shared>) -> io::Result<Response<Full<Bytes>>> {
     let request = read(request, &shared.origin).await?;
     let target = target(&request);
-    let (place, fault) = {
+    let (place, fault, held) = {
         let mut state = shared.state();
         let method = request.method.to_string();
         look_for_secrets(&request, &target, &mut state);
         let fault = faults::strike(&mut state.faults, &method, &target);
         state.seen.push(Seen { method, path: target, status: None });
-        (state.seen.len() - 1, fault)
+        (state.seen.len() - 1, fault, hold::strike(&mut state.held))
     };
-    let reply = match fault {
-        None => work(request, &shared).await,
-        Some(fault) => suffer(fault, request, &shared).await?,
+    let reply = match (held, fault) {
+        (None, None) => work(request, &shared).await,
+        (None, Some(fault)) => suffer(fault, request, &shared).await?,
+        (Some(held), _) => hold_up(held, request, &shared).await?,
     };
     let mut state = shared.state();
     state.seen[place].status = Some(reply.status);
@@ -112,6 +114,13 @@ fn target(request: &Request) -> String {
         "" => request.path.clone(),
         query => format!("{}?{query}", request.path),
     }
+}
+
+/// Lets a request wait for the test. It does so on its own: whoever made it may go away meanwhile.
+async fn hold_up(held: Held, request: Request, shared: &Arc<Shared>) -> io::Result<Reply> {
+    let shared = shared.clone();
+    let waiting = tokio::spawn(async move { held.wait(work(request, &shared)).await });
+    waiting.await.map_err(io::Error::other)?
 }
 
 /// Lets a fault strike.

@@ -8,6 +8,7 @@ use copydesk_domain::{Clock, PullRequestState, Timestamp};
 
 use super::app::App;
 use super::faults::Queued;
+use super::hold::Held;
 use crate::GitRepo;
 
 /// Everything that a fake remembers.
@@ -23,6 +24,7 @@ pub(super) struct State {
     pub(super) seen: Vec<Seen>,
     pub(super) violations: Vec<String>,
     pub(super) faults: Vec<Queued>,
+    pub(super) held: Option<Held>,
     pub(super) next_id: u64,
 }
 
@@ -198,6 +200,7 @@ impl State {
             seen: Vec::new(),
             violations: Vec::new(),
             faults: Vec::new(),
+            held: None,
             next_id: 4100,
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use copydesk_domain::{Job, Prompt, Status, SystemClock, Window, random_fraction};
+use copydesk_domain::{HostSettings, Job, Prompt, Status, SystemClock, Window, random_fraction};
 use copydesk_store::{JobFilter, Store};
 use tempfile::TempDir;
 
@@ -92,7 +92,7 @@ impl Batch {
         let mut places = Vec::new();
         for _ in 0..REPOSITORIES {
             let repo = Arc::new(GitRepo::new(BASE));
-            let project = create_project(&store, &repo).await;
+            let project = create_project(&store, &repo.address(), HostSettings::default()).await;
             places.push((repo, project));
         }
         let mirrors = tempfile::tempdir().unwrap();
@@ -146,7 +146,7 @@ impl Batch {
         let story = story.slowly(Duration::from_millis(number as u64 % 5 * 25));
         let place = number % self.places.len();
         let (repo, project) = &self.places[place];
-        let id = create_job(&self.store, project, repo, &story, &self.model).await;
+        let id = create_job(&self.store, project, &repo.address(), &story, &self.model).await;
         self.jobs.push(Entry { id, story, place, sent: 1 });
     }
 

@@ -2,8 +2,10 @@
 //! must have one branch, one pull request, all of its edits, and no answer of a model that was paid for twice.
 
 mod clock;
+mod hosts;
 mod jobs;
 mod moments;
+mod place;
 mod seen;
 mod steps;
 mod story;
@@ -11,6 +13,7 @@ mod verify;
 mod worker;
 mod world;
 
+pub use hosts::{HostsOptions, run_hosts};
 pub use jobs::{JobsOptions, run_jobs};
 pub use steps::run_steps;
 pub use worker::{DocsWorkerOptions, Errand, run_docs_worker};

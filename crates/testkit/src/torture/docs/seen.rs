@@ -7,6 +7,7 @@ use copydesk_forge::branch_name;
 use copydesk_store::{Event, Round, Store};
 
 use super::story::{Files, Story};
+use super::worker::PUBLIC_URL;
 use crate::model::ModelServer;
 use crate::{GitEntry, GitRepo, TestDatabase};
 
@@ -44,8 +45,10 @@ pub(super) struct SeenBranch {
 /// A pull request.
 #[derive(Debug, Clone)]
 pub(super) struct SeenPull {
+    pub(super) number: u64,
     pub(super) head: String,
-    pub(super) token: String,
+    /// Where people look at it.
+    pub(super) url: String,
 }
 
 /// Looks at a job; none if it is not there.
@@ -102,9 +105,14 @@ async fn answers(database: &TestDatabase, job: &str) -> Vec<Timestamp> {
 }
 
 async fn pulls(database: &TestDatabase, job: &str) -> Vec<SeenPull> {
-    let sql = format!("SELECT head, token FROM pull_requests WHERE job_id = '{job}' ORDER BY number");
-    let rows = database.query(&sql).await;
-    rows.into_iter().map(|row| SeenPull { head: row[0].clone(), token: row[1].clone() }).collect()
+    let columns = "CAST(number AS TEXT), head, token";
+    let sql = format!("SELECT {columns} FROM pull_requests WHERE job_id = '{job}' ORDER BY number");
+    let pull = |row: &Vec<String>| SeenPull {
+        number: row[0].parse().unwrap(),
+        head: row[1].clone(),
+        url: format!("{PUBLIC_URL}/pull/{}", row[2]),
+    };
+    database.query(&sql).await.iter().map(pull).collect()
 }
 
 /// What is wrong with a repository as a whole: it must be sound, and every branch but `main` must be one of these jobs'.

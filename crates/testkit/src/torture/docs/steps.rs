@@ -23,7 +23,7 @@ const AT_ONCE: usize = 3;
 /// A plot is through when so many processes in a row have lived to the end.
 const SURVIVORS: usize = 2;
 /// More steps than any job has.
-const MOST_STEPS: u64 = 500;
+pub(super) const MOST_STEPS: usize = 500;
 /// Where kills must have met a job: behind each of these.
 const BOUNDARIES: [&str; 8] =
     ["created", "claimed", "prepared", "answered", "committed", "pushed", "opened", "completed"];
@@ -56,7 +56,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    fn join(&mut self, other: Self) {
+    pub(super) fn join(&mut self, other: Self) {
         self.worlds += other.worlds;
         self.kills += other.kills;
         self.wasted += other.wasted;
@@ -71,7 +71,11 @@ impl Tally {
 pub async fn run_steps(backend: Backend) -> bool {
     let started = Instant::now();
     let model = Arc::new(ModelServer::builder().start().await);
-    let plots = PLOTS.iter().map(|plot| run_plot(backend, &model, *plot));
+    let plots = PLOTS.iter().map(|(name, story)| {
+        let model = &model;
+        let world = move |step| World::new(backend, model, story(&format!("{name}-{step}")));
+        run_plot(name, 1..MOST_STEPS as u64, world)
+    });
     let (plots, moments) = tokio::join!(futures_util::future::join_all(plots), moments::run(backend, &model));
     let mut all = Tally::default();
     plots.into_iter().for_each(|tally| all.join(tally));
@@ -85,12 +89,18 @@ pub async fn run_steps(backend: Backend) -> bool {
     all.violations.is_empty()
 }
 
-/// Kills at the first step, at the second, and so on, until there is none left.
-async fn run_plot(backend: Backend, model: &Arc<ModelServer>, (name, story): Plot) -> Tally {
+/// Kills at these steps, each in a world of its own, until there is none left.
+pub(super) async fn run_plot<W>(name: &str, steps: impl Iterator<Item = u64>, world: impl Fn(u64) -> W) -> Tally
+where
+    W: Future<Output = World>,
+{
     let mut all = Tally::default();
     let mut survivors = 0;
-    let world = |step| async move { run_world(backend, model, story(&format!("{name}-{step}")), step).await };
-    let mut worlds = std::pin::pin!(futures_util::stream::iter(1..MOST_STEPS).map(world).buffered(AT_ONCE));
+    let run = |step| {
+        let world = world(step);
+        async move { run_world(world.await, step).await }
+    };
+    let mut worlds = std::pin::pin!(futures_util::stream::iter(steps).map(run).buffered(AT_ONCE));
     while let Some(tally) = worlds.next().await {
         survivors = if tally.kills == 0 { survivors + 1 } else { 0 };
         all.join(tally);
@@ -102,8 +112,7 @@ async fn run_plot(backend: Backend, model: &Arc<ModelServer>, (name, story): Plo
     all
 }
 
-async fn run_world(backend: Backend, model: &Arc<ModelServer>, story: Story, step: u64) -> Tally {
-    let world = World::new(backend, model, story).await;
+async fn run_world(world: World, step: u64) -> Tally {
     let mut tally = Tally { worlds: 1, ..Tally::default() };
     match live(world.life("first", Some(step))).await {
         Ok(true) => {}

@@ -23,6 +23,9 @@ pub(super) const BASE: [(&str, &str); 3] = [
     (SECOND, "# Second page\n\nMarks: none.\n\nSee the [guide](guide.md). It is about Acme Cloud.\n"),
 ];
 
+/// What somebody else adds to a base branch that moves on.
+pub(super) const MOVED: (&str, &str) = ("docs/moved.md", "# Moved on\n");
+
 /// A job from its first prompt to what it leaves behind.
 #[derive(Debug, Clone)]
 pub(super) struct Story {
@@ -33,6 +36,8 @@ pub(super) struct Story {
     pub(super) prompts: Vec<String>,
     /// Whether the job opens its pull request itself.
     pub(super) opens: bool,
+    /// Whether the base branch moves on after the first push.
+    pub(super) moves: bool,
     /// What the model says, if there is one.
     pub(super) script: Option<Script>,
     /// How many answers there may be when all is done.
@@ -86,6 +91,7 @@ impl Story {
             model: BUILTIN,
             prompts: vec![format!("Replace \"Acme Cloud\" with \"{new}\" in docs/.")],
             opens: true,
+            moves: false,
             script: None,
             answers: vec![0],
             edits: vec![edit(GUIDE), edit(SECOND)],
@@ -114,6 +120,12 @@ impl Story {
         self
     }
 
+    /// The same story, while somebody else works on the base branch.
+    pub(super) fn on_a_moving_base(mut self) -> Self {
+        self.moves = true;
+        self
+    }
+
     /// The same story, whose model thinks for so long before each answer.
     pub(super) fn slowly(mut self, thinks: Duration) -> Self {
         self.script = self.script.is_some().then(|| self.write_script(thinks));
@@ -128,6 +140,9 @@ impl Story {
     /// What the branch holds when the model has given so many answers.
     pub(super) fn files_after(&self, base: &Files, answers: usize) -> Files {
         let mut files = base.clone();
+        if self.moves {
+            files.insert(MOVED.0.to_owned(), MOVED.1.to_owned());
+        }
         for edit in self.edits.iter().filter(|edit| edit.answer.is_none_or(|answer| answer < answers)) {
             let text = files.get_mut(edit.path).unwrap();
             *text = text.replace(&edit.old, &edit.new);
@@ -141,6 +156,7 @@ impl Story {
             model,
             prompts: vec![format!("Mark the pages. [[script:{tag}]]")],
             opens: true,
+            moves: false,
             script: None,
             answers: Vec::new(),
             edits: Vec::new(),

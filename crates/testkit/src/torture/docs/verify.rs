@@ -8,7 +8,6 @@ use copydesk_store::Round;
 use super::super::history::check_docs_history;
 use super::seen::{Seen, SeenBranch};
 use super::story::{Files, Story};
-use super::worker::PUBLIC_URL;
 
 /// What must not be, as sentences.
 pub(super) fn verify(story: &Story, base: &Files, seen: &Seen) -> Vec<String> {
@@ -108,9 +107,10 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// One branch with one commit a round and all of the edits; or none at all.
+    /// One branch with one commit a round, which may be on top of a merge with the base branch, and all of the edits; or
+    /// none at all.
     fn branch(&mut self) {
-        let made: Vec<&Round> = self.seen.rounds.iter().filter(|round| round.commit.is_some()).collect();
+        let made: Vec<&'a Round> = self.seen.rounds.iter().filter(|round| round.commit.is_some()).collect();
         let names: Vec<&str> = self.seen.branches.iter().map(|branch| branch.name.as_str()).collect();
         let wanted = usize::from(self.story.changes());
         if names.len() != wanted {
@@ -124,8 +124,10 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn content(&mut self, branch: &SeenBranch, made: &[&Round]) {
-        let commits: Vec<&str> = made.iter().rev().filter_map(|round| round.commit.as_deref()).collect();
+    fn content(&mut self, branch: &SeenBranch, made: &[&'a Round]) {
+        let merge = |round: &'a Round| round.merged.is_some().then_some(round.parent_commit.as_str());
+        let commits: Vec<&str> =
+            made.iter().rev().flat_map(|round| [round.commit.as_deref(), merge(round)]).flatten().collect();
         if branch.commits != commits {
             self.complain(format!("its branch has the commits {:?}, its rounds {commits:?}", branch.commits));
         }
@@ -151,9 +153,13 @@ impl<'a> Check<'a> {
             self.complain(format!("has {} pull requests instead of {wanted}", seen.pulls.len()));
         }
         let pull = seen.pulls.first();
-        let link = pull.map(|pull| format!("{PUBLIC_URL}/pull/{}", pull.token));
+        let link = pull.map(|pull| pull.url.clone());
         if seen.job.pr_link != link {
             self.complain(format!("links to {:?}; its pull request is {link:?}", seen.job.pr_link));
+        }
+        let shown = seen.job.pull_request.as_ref();
+        if shown.map(|shown| (shown.number, &shown.url)) != pull.map(|pull| (pull.number, &pull.url)) {
+            self.complain(format!("shows {shown:?}; its pull request is {pull:?}"));
         }
         if pull.map(|pull| &pull.head) != seen.branches.first().map(|branch| &branch.name) {
             self.complain(format!("its pull request is from {:?}", pull.map(|pull| &pull.head)));

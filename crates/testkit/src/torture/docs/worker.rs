@@ -1,3 +1,4 @@
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -6,15 +7,16 @@ use std::time::Duration;
 use copydesk_agent::{BuiltinEditor, Editor, KeySource, ModelEditor, ModelSettings, Provider, Secret};
 use copydesk_domain::{Prompt, Status, Window};
 use copydesk_forge::{Hosts, HostsSettings};
+use copydesk_server::credentials::Credentials;
 use copydesk_server::docs_job::{ChangeLimits, DocsEngine, Published, Refreshes, Workshop, publish};
 use copydesk_server::runner::{Engine, Runner};
 use copydesk_server::{App, Metrics};
-use copydesk_store::Store;
+use copydesk_store::{Store, Vault};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::super::worker::{address, end_with_parent};
 use super::clock::DeadlyClock;
-use crate::app::{credentials, forge};
+use crate::app::forge;
 use crate::model::{ANTHROPIC_MODEL, KEY, OPENAI_MODEL};
 use crate::product::{settings, terms};
 
@@ -89,12 +91,14 @@ pub async fn run_docs_worker(options: DocsWorkerOptions) -> ExitCode {
     }
 }
 
-/// Repositories with mirrors in `folder`.
+/// Repositories with mirrors in `folder`. What is shown to code hosts is in the environment: every machine has that.
 pub(super) fn workshop(store: &Store, folder: &std::path::Path) -> Workshop {
+    let vault = Vault::new(folder.join("credentials.key"));
+    let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     Workshop {
         forge: forge(folder),
         hosts: Hosts::new(HostsSettings::default()),
-        credentials: credentials(store, folder),
+        credentials: Credentials::new(store.clone(), vault, &environment),
         refreshes: Refreshes::default(),
         public_url: PUBLIC_URL.to_owned(),
         limits: ChangeLimits { files: 100, lines: 10_000 },

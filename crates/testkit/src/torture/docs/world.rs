@@ -5,11 +5,13 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_domain::{HostSettings, OnFindings, Prompt, Repository, SystemClock, ViewSettings, Window};
+use copydesk_domain::{HostKind, HostSettings, OnFindings, Prompt, Repository, SystemClock, ViewSettings, Window};
+use copydesk_server::credentials::variable;
 use copydesk_store::{Admission, NewJob, NewProject, Store};
 use tempfile::TempDir;
 
 use super::super::worker::DATABASE;
+use super::place::{Place, REPOSITORY};
 use super::seen::{self, Seen, check_repository, check_soundness};
 use super::story::{BASE, Story, base};
 use super::verify::verify;
@@ -29,6 +31,8 @@ pub(super) struct World {
     pub(super) project: String,
     pub(super) job: String,
     pub(super) story: Story,
+    /// Where the repository is, if it is not a folder.
+    pub(super) host: Option<Place>,
     model: Arc<ModelServer>,
     folder: TempDir,
 }
@@ -39,10 +43,24 @@ impl World {
         let database = TestDatabase::new(backend).await;
         let store = database.store(Arc::new(SystemClock)).await;
         let repo = tokio::task::spawn_blocking(|| Arc::new(GitRepo::new(BASE))).await.unwrap();
-        let project = create_project(&store, &repo).await;
-        let job = create_job(&store, &project, &repo, &story, model).await;
+        let project = create_project(&store, &repo.address(), HostSettings::default()).await;
+        let job = create_job(&store, &project, &repo.address(), &story, model).await;
         let folder = tempfile::tempdir().unwrap();
-        Self { database, store, repo, project, job, story, model: model.clone(), folder }
+        Self { database, store, repo, project, job, story, host: None, model: model.clone(), folder }
+    }
+
+    /// The same, with the repository on a code host of this kind.
+    pub(super) async fn on_host(backend: Backend, model: &Arc<ModelServer>, story: Story, kind: HostKind) -> Self {
+        let database = TestDatabase::new(backend).await;
+        let store = database.store(Arc::new(SystemClock)).await;
+        let (place, repo) = Place::new(kind, story.moves).await;
+        let address = place.host.address(REPOSITORY);
+        let settings =
+            HostSettings { kind: Some(kind), api_url: Some(place.host.api_url()), ..HostSettings::default() };
+        let project = create_project(&store, &address, settings).await;
+        let job = create_job(&store, &project, &address, &story, model).await;
+        let folder = tempfile::tempdir().unwrap();
+        Self { database, store, repo, project, job, story, host: Some(place), model: model.clone(), folder }
     }
 
     /// A process that sees the job through, unless it dies at that reading of its clock. It keeps its mirrors in the
@@ -60,6 +78,9 @@ impl World {
             Some(reading) => command.env(FATAL_READING, reading.to_string()),
             None => command.env_remove(FATAL_READING),
         };
+        if let Some(place) = &self.host {
+            command.env(variable(&self.project), &place.token);
+        }
         let mut command = tokio::process::Command::from(command);
         command.stdin(Stdio::piped()).kill_on_drop(true);
         command
@@ -75,13 +96,19 @@ impl World {
     /// Looks at the job.
     pub(super) async fn look(&self) -> Seen {
         let whose = (self.project.as_str(), self.job.as_str());
-        seen::look(&self.store, &self.database, &self.repo, &self.model, &self.story, whose).await.unwrap()
+        let seen = seen::look(&self.store, &self.database, &self.repo, &self.model, &self.story, whose).await;
+        let mut seen = seen.unwrap();
+        if let Some(place) = &self.host {
+            seen.pulls.extend(place.pulls());
+        }
+        seen
     }
 
     /// What is wrong in the end.
     pub(super) async fn verify(&self) -> Vec<String> {
         let mut wrong = verify(&self.story, &base(), &self.look().await);
         wrong.extend(check_repository(&self.repo, std::slice::from_ref(&self.job)).await);
+        wrong.extend(self.host.iter().flat_map(|place| place.verify(&self.story)));
         let mirrors = self.folder.path().to_owned();
         wrong.extend(tokio::task::spawn_blocking(move || check_mirrors(&mirrors)).await.unwrap());
         wrong
@@ -126,11 +153,11 @@ pub(super) fn worker_command(
     command
 }
 
-pub(super) async fn create_project(store: &Store, repo: &GitRepo) -> String {
+pub(super) async fn create_project(store: &Store, repository: &str, host: HostSettings) -> String {
     let new = NewProject {
         id: None,
         name: "Docs".to_owned(),
-        repository: Repository::from_stored(repo.address()),
+        repository: Repository::from_stored(repository.to_owned()),
         base_ref: "main".to_owned(),
         docs_paths: vec!["docs".to_owned()],
         time_zone: "UTC".to_owned(),
@@ -139,7 +166,7 @@ pub(super) async fn create_project(store: &Store, repo: &GitRepo) -> String {
         time_limit_seconds: None,
         on_findings: OnFindings::Fail,
         views: ViewSettings::default(),
-        host: HostSettings::default(),
+        host,
     };
     store.create_project(new).await.unwrap().unwrap().id
 }
@@ -148,7 +175,7 @@ pub(super) async fn create_project(store: &Store, repo: &GitRepo) -> String {
 pub(super) async fn create_job(
     store: &Store,
     project: &str,
-    repo: &GitRepo,
+    repository: &str,
     story: &Story,
     model: &ModelServer,
 ) -> String {
@@ -157,7 +184,7 @@ pub(super) async fn create_job(
     }
     let new = NewJob {
         project_id: project.to_owned(),
-        repository: repo.address(),
+        repository: repository.to_owned(),
         base_ref: "main".to_owned(),
         model: story.model.to_owned(),
         draft: false,

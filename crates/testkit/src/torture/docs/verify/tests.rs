@@ -1,4 +1,4 @@
-use copydesk_domain::{Job, Usage};
+use copydesk_domain::{Job, PullRequest, PullRequestState, Usage};
 use copydesk_store::{Edit, Event, Verdict};
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn branch_name() -> String {
 }
 
 fn link() -> String {
-    format!("{PUBLIC_URL}/pull/secret")
+    "http://copydesk.example/pull/secret".to_owned()
 }
 
 fn job() -> Job {
@@ -37,7 +37,13 @@ fn job() -> Job {
         open_pull_request: true,
         client_reference: None,
         pr_link: Some(link()),
-        pull_request: None,
+        pull_request: Some(PullRequest {
+            number: 7,
+            url: link(),
+            state: PullRequestState::Open,
+            draft: false,
+            merged_at: None,
+        }),
         pull_checked_at: None,
         outcome: Some(Outcome::PrCreated),
         message: None,
@@ -133,7 +139,7 @@ fn good() -> Seen {
             commits: vec!["c2".to_owned(), "c1".to_owned()],
             files: story().files_after(&base(), 6),
         }],
-        pulls: vec![SeenPull { head: branch_name(), token: "secret".to_owned() }],
+        pulls: vec![SeenPull { number: 7, head: branch_name(), url: link() }],
     }
 }
 
@@ -171,6 +177,8 @@ fn a_second_branch_or_pull_request_is_seen() {
     assert!(said(|seen| seen.pulls.push(seen.pulls[0].clone())).contains("has 2 pull requests instead of 1"));
     assert!(said(|seen| seen.pulls.clear()).contains("has 0 pull requests instead of 1"));
     assert!(said(|seen| seen.job.pr_link = None).contains("links to None"));
+    assert!(said(|seen| seen.pulls[0].number = 8).contains("shows Some(PullRequest { number: 7"));
+    assert!(said(|seen| seen.job.pull_request = None).contains("shows None"));
     assert!(said(|seen| seen.pulls[0].head = "main".to_owned()).contains("its pull request is from Some(\"main\")"));
     let other = said(|seen| seen.events[9].data = json!({ "prLink": "elsewhere" }));
     assert!(other.contains("1 of its events tell of another pull request"), "{other}");

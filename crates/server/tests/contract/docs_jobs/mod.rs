@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use copydesk_agent::{EditFailure, Editor};
 use copydesk_domain::Repository;
-use copydesk_testkit::{GitRepo, ProjectClient, TestApp, TestEditor, eventually};
+use copydesk_testkit::{GitEntry, GitRepo, ProjectClient, TestApp, TestEditor, eventually};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
@@ -22,6 +22,7 @@ behaviours! {
     a_job_may_leave_its_change_to_be_looked_at,
     a_job_without_a_pull_request_can_be_followed_up,
     another_machine_goes_on_with_what_was_not_pushed,
+    another_machine_goes_on_from_a_merge,
     only_a_completed_change_can_be_opened,
     a_job_starts_from_the_branch_it_names,
     a_branch_that_is_not_there_fails_the_job,
@@ -254,6 +255,34 @@ async fn another_machine_goes_on_with_what_was_not_pushed(stage: &Stage) {
     assert!(repo.text(&branch, "docs/new.md").is_some() && repo.text(&branch, "docs/newer.md").is_some());
 }
 
+async fn another_machine_goes_on_from_a_merge(stage: &Stage) {
+    let repo = site();
+    let (editor, mut gate) = TestEditor::writing().gated();
+    let first = app_with(stage, editor).await;
+    let project = first.project_with("Docs", |new| new.repository = of(&repo)).await;
+    let id = project.create("docs/new.md = # New\\n").await["id"].as_str().unwrap().to_owned();
+    gate.arrived().await;
+    gate.open();
+    project.until(&id, "completed").await;
+    repo.commit("main", "Move on", [("docs/moved.md".to_owned(), GitEntry::File(b"# Moved\n".to_vec()))]);
+    project.message(&id, "docs/newer.md = # Newer\\n").await.expect(200);
+    // The base branch is merged by now, and only this machine has the merge.
+    gate.arrived().await;
+    first.stop().await;
+    let second = app_with(stage, TestEditor::writing()).await;
+    let client = second.client().with_key(&project.key.secret);
+    eventually("the follow-up is done", async || {
+        let job = client.get(&project.job_path(&id, "")).send().await.expect(200);
+        assert_ne!(job["status"], "failed", "{}", job["message"]);
+        (job["status"] == "completed").then_some(())
+    })
+    .await;
+    let branch = branch(&repo);
+    for path in ["docs/new.md", "docs/newer.md", "docs/moved.md"] {
+        assert!(repo.text(&branch, path).is_some(), "{path}");
+    }
+}
+
 async fn only_a_completed_change_can_be_opened(stage: &Stage) {
     let repo = site();
     let (editor, mut gate) = TestEditor::writing().gated();
@@ -271,7 +300,7 @@ async fn only_a_completed_change_can_be_opened(stage: &Stage) {
 async fn a_job_starts_from_the_branch_it_names(stage: &Stage) {
     let repo = site();
     repo.git(&["branch", "next", "main"]);
-    repo.commit("next", "Go on", [("docs/next.md".to_owned(), copydesk_testkit::GitEntry::File(b"# Next\n".to_vec()))]);
+    repo.commit("next", "Go on", [("docs/next.md".to_owned(), GitEntry::File(b"# Next\n".to_vec()))]);
     let project = project_on(stage, &repo, TestEditor::writing()).await;
     let body = json!({ "prompt": "docs/new.md = # New\\n", "baseRef": "next" });
     let id = project.try_create(body).await.expect(201)["id"].as_str().unwrap().to_owned();

@@ -168,10 +168,6 @@ impl Bench<'_> {
                 self.mirror.find_branch(branch).await?;
             }
             restore(self.mirror, self.task.job, before, last).await?;
-            // What a merge brings in may be newer than all that was there before.
-            if !self.mirror.has_commit(&commit_id(&round.base_commit)?) {
-                self.mirror.fetch(&self.task.job.base_ref).await?;
-            }
         }
         if let Some(merged) = &round.merged {
             let (work, base) = (commit_id(&merged.from)?, commit_id(&round.base_commit)?);

@@ -20,6 +20,7 @@ pub(super) async fn merge_again(
     work: &CommitId,
     base: &CommitId,
 ) -> Result<Option<CommitId>, Failure> {
+    // It may be newer than all that was there before.
     if !mirror.has_commit(base) {
         mirror.fetch(&job.base_ref).await?;
     }

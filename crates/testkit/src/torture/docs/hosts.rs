@@ -37,8 +37,11 @@ const SOME_LOOKS: usize = 10;
 /// Where kills must have met a job: behind each of these steps.
 const BOUNDARIES: [&str; 5] = ["claimed", "prepared", "committed", "pushed", "opened"];
 
+/// Makes a story for a job.
+type Plot = fn(&str) -> Story;
+
 /// What jobs are killed at; a short run makes do with the first.
-const PLOTS: [(&str, fn(&str) -> Story); 3] = [
+const PLOTS: [(&str, Plot); 3] = [
     ("merge", |tag| Story::followed_builtin(tag).on_a_moving_base()),
     ("follow-up", Story::followed_builtin),
     ("later", |tag| Story::followed_builtin(tag).opened_later()),

@@ -10,6 +10,7 @@ mod body;
 pub mod credentials;
 pub mod docs_job;
 mod edge;
+mod hex;
 mod large_bodies;
 mod metrics;
 mod pages;

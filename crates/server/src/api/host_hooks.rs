@@ -9,6 +9,7 @@ use copydesk_domain::ProjectId;
 use serde::Deserialize;
 
 use crate::docs_job::refresh_soon;
+use crate::hex::unhex;
 use crate::problem::{ErrorBody, Problem};
 use crate::{App, body};
 
@@ -16,6 +17,8 @@ use crate::{App, body};
 const MOST: usize = 4 * 1024 * 1024;
 /// Headers in which hosts sign a body: HMAC-SHA256 in hexadecimal. GitHub, Bitbucket, Forgejo, Gitea.
 const SIGNATURES: [&str; 4] = ["x-hub-signature-256", "x-hub-signature", "x-forgejo-signature", "x-gitea-signature"];
+/// Bytes of an HMAC-SHA256.
+const TAG: usize = 32;
 /// The header in which GitLab names the secret.
 const TOKEN: &str = "x-gitlab-token";
 
@@ -117,7 +120,8 @@ impl Proof {
             return Some(Self::Named(token.as_bytes().to_vec()));
         }
         let signature = SIGNATURES.iter().find_map(|name| headers.get(*name))?.to_str().ok()?;
-        unhex(signature.strip_prefix("sha256=").unwrap_or(signature)).map(Self::Signed)
+        let tag = unhex(signature.strip_prefix("sha256=").unwrap_or(signature).as_bytes());
+        tag.filter(|tag| tag.len() == TAG).map(Self::Signed)
     }
 
     fn holds(&self, body: &[u8], secret: &str) -> bool {
@@ -133,13 +137,6 @@ impl Proof {
 
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     constant_time::verify_slices_are_equal(one, other).is_ok()
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> =
-        text.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect::<Option<_>>()?;
-    let is_whole = digits.len() == 64;
-    is_whole.then(|| digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
 fn forbidden() -> Problem {

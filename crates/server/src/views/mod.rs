@@ -23,6 +23,7 @@ use copydesk_views::{Batch, Hit};
 
 use crate::Metrics;
 use crate::edge::no_way_back;
+use crate::hex::hex;
 
 pub(crate) use doubles::Doubles;
 pub(crate) use frozen::{Frozen, FrozenKey};
@@ -93,7 +94,7 @@ pub fn hook_secret(secret: &[u8; 32], project: &str) -> String {
 fn derived(secret: &[u8; 32], purpose: &str, project: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
     let tag = hmac::sign(&key, format!("{purpose}:{project}").as_bytes());
-    tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(tag.as_ref())
 }
 
 impl fmt::Debug for ViewsSettings {

@@ -4,6 +4,7 @@ use aws_lc_rs::{constant_time, hmac};
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, StatusCode};
 
+use crate::hex::unhex;
 use crate::problem::Problem;
 
 /// The header for senders that can set one.
@@ -51,14 +52,6 @@ pub(super) fn forbidden() -> Problem {
         "invalid_signature",
         "The signature or the secret of the log drain is not that of this project.",
     )
-}
-
-fn unhex(text: &[u8]) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    if !text.len().is_multiple_of(2) {
-        return None;
-    }
-    text.chunks_exact(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
 }
 
 #[cfg(test)]

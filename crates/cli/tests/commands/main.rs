@@ -6,6 +6,7 @@ mod configuration;
 mod credential_keys;
 mod credentials;
 mod jobs;
+mod leaks;
 mod page_views;
 mod projects_and_keys;
 mod serving;

@@ -13,6 +13,8 @@ pub enum Fault {
     SecondaryLimit(Option<u64>),
     /// The host no longer takes the credential.
     Revoked,
+    /// The host answers with this status, and its words repeat what was shown to it.
+    Echo(u16),
     /// No answer, and nothing done.
     Hang,
     /// The connection breaks, and nothing is done.

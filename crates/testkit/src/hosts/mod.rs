@@ -160,6 +160,11 @@ impl FakeHost {
         secret
     }
 
+    /// Every token that the host has given out, also to installations of Apps.
+    pub fn tokens(&self) -> Vec<String> {
+        self.shared.state().tokens.iter().map(|token| token.secret.clone()).collect()
+    }
+
     /// Takes a token back.
     pub fn revoke(&self, secret: &str) {
         let mut state = self.shared.state();

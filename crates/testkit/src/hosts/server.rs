@@ -10,6 +10,7 @@ use hyper::Response;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
@@ -130,6 +131,7 @@ async fn suffer(fault: Fault, request: Request, shared: &Arc<Shared>) -> io::Res
         Fault::RateLimit(wait) => Trouble::RateLimit(wait),
         Fault::SecondaryLimit(wait) => Trouble::SecondaryLimit(wait),
         Fault::Revoked => Trouble::Revoked,
+        Fault::Echo(status) => return Ok(echo(status, &request, shared)),
         Fault::Hang => return std::future::pending().await,
         Fault::Break => return Err(io::Error::other("the test breaks the connection")),
         Fault::LoseAnswer => {
@@ -146,6 +148,17 @@ async fn suffer(fault: Fault, request: Request, shared: &Arc<Shared>) -> io::Res
         }
     };
     Ok(shared.dialect.trouble(&trouble, &shared.state()))
+}
+
+/// What a careless proxy in front of a host may say: git shows it to its user, and so do many clients.
+fn echo(status: u16, request: &Request, shared: &Shared) -> Reply {
+    let shown = request.header("authorization").or_else(|| request.header("private-token")).unwrap_or("nothing");
+    let words = format!("Refused: the request had {shown}");
+    let value = match shared.dialect.is_interface(&request.path) {
+        false => return Reply::text(status, words),
+        true => json!({ "message": words, "error": { "message": words } }),
+    };
+    Reply::json(status, &value)
 }
 
 /// Does what a request asks for.

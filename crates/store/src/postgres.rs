@@ -55,9 +55,18 @@ impl Postgres {
         F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T>> + Send + 'static,
     {
         let mut transaction = self.pool.begin().await?;
-        let result = script(&mut PgConn { connection: &mut transaction, clock: &*self.clock }).await?;
-        transaction.commit().await?;
-        Ok(result)
+        match script(&mut PgConn { connection: &mut transaction, clock: &*self.clock }).await {
+            Ok(result) => {
+                transaction.commit().await?;
+                Ok(result)
+            }
+            Err(error) => {
+                // Now, and not when the connection is next used: until then it would hold its locks. If that fails, the
+                // first error says more.
+                let _ = transaction.rollback().await;
+                Err(error)
+            }
+        }
     }
 
     pub(crate) async fn read<T, F>(&self, script: F) -> Result<T>

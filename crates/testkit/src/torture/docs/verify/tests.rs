@@ -257,8 +257,14 @@ fn a_job_that_changes_nothing_has_nothing() {
     ];
     let mut only = round(1, "");
     (only.commit, only.branch, only.pushed) = (None, None, false);
-    seen.job =
-        Job { outcome: Some(Outcome::NoChanges), pr_link: None, branch: None, usage: Usage::default(), ..seen.job };
+    seen.job = Job {
+        outcome: Some(Outcome::NoChanges),
+        pr_link: None,
+        pull_request: None,
+        branch: None,
+        usage: Usage::default(),
+        ..seen.job
+    };
     seen.events = events(&history);
     seen.rounds = vec![only];
     (seen.answers, seen.calls, seen.branches, seen.pulls) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

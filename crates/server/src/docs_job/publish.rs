@@ -14,9 +14,9 @@ use super::{Bench, Workshop, review};
 use crate::runner::{Failure, as_sentence};
 
 /// How long somebody who opens the pull request of an ended job may take before another may try.
-const TIME: Duration = Duration::from_secs(300);
+const TIME: Duration = Duration::from_secs(120);
 /// After this long it is given up, well before that.
-const GIVE_UP: Duration = Duration::from_secs(240);
+const GIVE_UP: Duration = Duration::from_secs(90);
 
 /// What became of the wish to open a pull request.
 pub enum Published {

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::Settings;
+use crate::hex::hex;
 use crate::problem::{Detail, Problem};
 
 /// At least one character that is not white space, as Rust's `trim` and so the contract understands it.
@@ -183,8 +184,7 @@ pub(crate) fn idempotency(headers: &HeaderMap, target: &str, body: &[u8]) -> Res
     }
     // A key used for something else is another request, so that is part of what is compared.
     let digest = Sha256::new().chain_update(target.as_bytes()).chain_update([0]).chain_update(body).finalize();
-    let fingerprint = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Some(Idempotency { key: key.to_owned(), fingerprint }))
+    Ok(Some(Idempotency { key: key.to_owned(), fingerprint: hex(&digest) }))
 }
 
 #[cfg(test)]

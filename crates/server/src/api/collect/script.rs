@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 
 use sha2::{Digest, Sha256};
 
+use crate::hex::hex;
 use crate::problem::{ErrorBody, Problem};
 
 /// What is served: our script without its comments and indentation.
@@ -21,7 +22,7 @@ static SCRIPT: LazyLock<String> = LazyLock::new(|| {
 });
 /// What its caches know it by.
 static TAG: LazyLock<HeaderValue> = LazyLock::new(|| {
-    let digest: String = Sha256::digest(&*SCRIPT).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let digest = hex(&Sha256::digest(&*SCRIPT)[..8]);
     HeaderValue::from_str(&format!("\"{digest}\"")).unwrap_or(HeaderValue::from_static("\"script\""))
 });
 

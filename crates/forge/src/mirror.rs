@@ -58,17 +58,6 @@ impl Mirror {
         self.shared.flights.share(key, || self.fetch_now(&branch)).await
     }
 
-    /// The branch that the remote takes for its main one; none if it names none, as an empty repository does.
-    pub async fn default_branch(&self) -> Result<Option<String>, ForgeError> {
-        let arguments = ["ls-remote", "--quiet", "--symref", self.shared.address.url.as_str(), "HEAD"];
-        let output = self.git().run(&arguments, None).await?;
-        if !output.success {
-            return Err(complaint::explain(&self.git(), &output.stderr));
-        }
-        let named = |line: &str| Some(line.strip_prefix("ref: refs/heads/")?.split('\t').next()?.to_owned());
-        Ok(output.stdout.lines().find_map(named))
-    }
-
     /// Whether a commit is in the mirror.
     pub fn has_commit(&self, id: &CommitId) -> bool {
         matches!(self.shared.objects.header(&id.0), Ok(Some((ObjectKind::Commit, _))))

@@ -1,10 +1,11 @@
 //! The OpenAPI description and a page to read it with, both from inside the program.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
+use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde_json::{Value, json};
@@ -138,19 +139,51 @@ pub(super) async fn index() -> Response {
 
 pub(super) async fn file(path: Result<Path<String>, PathRejection>) -> Result<Response, Problem> {
     let Path(path) = path.map_err(|_| Problem::route_not_found())?;
-    static CONFIG: LazyLock<Arc<utoipa_swagger_ui::Config<'static>>> =
-        LazyLock::new(|| Arc::new(utoipa_swagger_ui::Config::from("/openapi.json")));
-    let file = utoipa_swagger_ui::serve(&path, CONFIG.clone()).ok().flatten().ok_or_else(Problem::route_not_found)?;
+    let file = FILES.iter().find(|file| file.name == path).ok_or_else(Problem::route_not_found)?;
     // The page runs only what came with it and talks only to this server.
     let policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
-    let headers = [
-        (CONTENT_TYPE, file.content_type),
-        (CONTENT_SECURITY_POLICY, policy.to_owned()),
-        (CACHE_CONTROL, "max-age=3600".to_owned()),
-    ];
-    let mut response = (headers, file.bytes.into_owned()).into_response();
-    if file.gzpipped {
-        response.headers_mut().insert(CONTENT_ENCODING, axum::http::HeaderValue::from_static("gzip"));
+    let headers = [(CONTENT_TYPE, file.media), (CONTENT_SECURITY_POLICY, policy), (CACHE_CONTROL, "max-age=3600")];
+    let mut response = (headers, file.bytes).into_response();
+    if file.gzipped {
+        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     Ok(response)
 }
+
+struct File {
+    name: &'static str,
+    media: &'static str,
+    bytes: &'static [u8],
+    gzipped: bool,
+}
+
+macro_rules! file {
+    ($name:literal, $media:literal) => {
+        File {
+            name: $name,
+            media: $media,
+            bytes: include_bytes!(concat!("../../assets/api-page/", $name)),
+            gzipped: false,
+        }
+    };
+    ($name:literal, $media:literal, gzipped) => {
+        File {
+            name: $name,
+            media: $media,
+            bytes: include_bytes!(concat!("../../assets/api-page/", $name, ".gz")),
+            gzipped: true,
+        }
+    };
+}
+
+/// What the page consists of: Swagger UI (scripts/update-api-page), compressed since every browser takes it so, and
+/// what is our own.
+static FILES: [File; 7] = [
+    file!("index.html", "text/html; charset=utf-8"),
+    file!("page.css", "text/css"),
+    file!("icon.svg", "image/svg+xml"),
+    file!("swagger-initializer.js", "text/javascript"),
+    file!("swagger-ui.css", "text/css", gzipped),
+    file!("swagger-ui-bundle.js", "text/javascript", gzipped),
+    file!("swagger-ui-standalone-preset.js", "text/javascript", gzipped),
+];

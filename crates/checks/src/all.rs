@@ -8,9 +8,8 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::site::{SiteSettings, Sites, is_foreign, is_text};
-use crate::{Files, Finding, page, paths};
+use crate::{Files, Finding, nav_check, page, page_check, paths};
 
-/// What the checks found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// How many pages were looked at.
@@ -22,7 +21,7 @@ pub struct Report {
 }
 
 /// Runs all checks over all of the documentation, on all processors.
-pub fn check_all<F: Files + Sync + ?Sized>(files: &F, settings: &SiteSettings) -> io::Result<Report> {
+pub fn check_all(files: &dyn Files, settings: &SiteSettings) -> io::Result<Report> {
     let sites = Sites::find(files, settings)?;
     let paths = documentation(files, settings)?;
     let context = Context::new(files, &sites);
@@ -30,19 +29,19 @@ pub fn check_all<F: Files + Sync + ?Sized>(files: &F, settings: &SiteSettings) -
     // First all pages are read, so that none is read twice for the sake of its anchors.
     in_parallel(&pages, |path| context.facts(path).map(|_| Vec::new()))?;
     let all: Vec<&String> = paths.iter().collect();
-    let mut findings = in_parallel(&all, |path| context.findings(path))?;
-    findings.extend(context.navigation_findings()?);
+    let mut findings = in_parallel(&all, |path| page_check::findings(&context, path))?;
+    findings.extend(nav_check::findings(&context)?);
     // Navigation files may be scripts, and may lie above the documentation.
     for (path, _) in sites.navigations().filter(|(path, _)| paths.binary_search_by(|it| it.as_str().cmp(path)).is_err())
     {
-        findings.extend(context.text_findings(path)?);
+        findings.extend(page_check::text_findings(&context, path)?);
     }
     sort(&mut findings);
     Ok(Report { pages: pages.len(), files: paths.len(), findings })
 }
 
 /// The files of the documentation that are looked at, sorted.
-pub(crate) fn documentation<F: Files + ?Sized>(files: &F, settings: &SiteSettings) -> io::Result<Vec<String>> {
+pub(crate) fn documentation(files: &dyn Files, settings: &SiteSettings) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
     for folder in &settings.docs_paths {
         let folder = paths::plain_folder(folder);

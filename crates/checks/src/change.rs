@@ -6,12 +6,12 @@ use std::io;
 use crate::all::{documentation, sort};
 use crate::compare::{CheckResult, Comparison, Moves, difference};
 use crate::context::Context;
-use crate::facts::{PageFacts, finding};
+use crate::facts::PageFacts;
+use crate::finding::finding;
 use crate::inbound::{self, Trace};
 use crate::site::{SiteSettings, Sites, is_foreign, is_text};
-use crate::{Check, Files, Finding, Scope, page, scope};
+use crate::{Check, Files, Finding, Scope, nav_check, page, page_check, scope};
 
-/// Every check.
 pub(crate) const CHECKS: [Check; 12] = [
     Check::Syntax,
     Check::FrontMatter,
@@ -29,17 +29,13 @@ pub(crate) const CHECKS: [Check; 12] = [
 
 /// Runs the checks over a change: `changed` are the paths of all files that were added, edited or deleted between `base`
 /// and `now`. Only what is new counts.
-pub fn check_change<B, N>(
-    base: &B,
-    now: &N,
+pub fn check_change(
+    base: &dyn Files,
+    now: &dyn Files,
     changed: &[String],
     settings: &SiteSettings,
     scope: &Scope,
-) -> io::Result<Comparison>
-where
-    B: Files + ?Sized,
-    N: Files + ?Sized,
-{
+) -> io::Result<Comparison> {
     let changed: BTreeSet<&str> = changed.iter().map(String::as_str).collect();
     let now_sites = Sites::find(now, settings)?;
     let sites_changed = changed.iter().any(|path| Sites::depends_on(path));
@@ -54,7 +50,7 @@ where
     change.compare(scope, sites_changed)
 }
 
-fn moves<B: Files + ?Sized, N: Files + ?Sized>(base: &B, now: &N, changed: &BTreeSet<&str>) -> io::Result<Moves> {
+fn moves(base: &dyn Files, now: &dyn Files, changed: &BTreeSet<&str>) -> io::Result<Moves> {
     let mut moves = Moves::default();
     for path in changed {
         match (base.exists(path)?, now.exists(path)?) {
@@ -66,32 +62,32 @@ fn moves<B: Files + ?Sized, N: Files + ?Sized>(base: &B, now: &N, changed: &BTre
     Ok(moves)
 }
 
-struct Change<'a, B: Files + ?Sized, N: Files + ?Sized> {
-    base: Context<'a, B>,
-    now: Context<'a, N>,
+struct Change<'a> {
+    base: Context<'a>,
+    now: Context<'a>,
     changed: BTreeSet<&'a str>,
     moves: Moves,
     settings: &'a SiteSettings,
 }
 
-impl<B: Files + ?Sized, N: Files + ?Sized> Change<'_, B, N> {
+impl Change<'_> {
     fn compare(&self, scope: &Scope, sites_changed: bool) -> io::Result<Comparison> {
         let affected = self.affected()?;
         let mut before = Vec::new();
         let mut now = Vec::new();
         for path in &affected {
-            before.extend(self.base.findings(path)?);
-            now.extend(self.now.findings(path)?);
+            before.extend(page_check::findings(&self.base, path)?);
+            now.extend(page_check::findings(&self.now, path)?);
         }
         // Whatever else a file is, it must not bring in a secret or hidden text.
         for path in self.changed.iter().filter(|path| !affected.contains(**path)) {
-            before.extend(self.base.text_findings(path)?);
-            now.extend(self.now.text_findings(path)?);
+            before.extend(page_check::text_findings(&self.base, path)?);
+            now.extend(page_check::text_findings(&self.now, path)?);
         }
         let lists_matter = sites_changed || !self.moves.deleted.is_empty() || !self.moves.added.is_empty();
         if lists_matter {
-            before.extend(self.base.navigation_findings()?);
-            now.extend(self.now.navigation_findings()?);
+            before.extend(nav_check::findings(&self.base)?);
+            now.extend(nav_check::findings(&self.now)?);
         }
         let (mut new, gone) = difference(&before, &now, &self.moves);
         new.extend(self.scope_findings(scope)?);
@@ -219,9 +215,7 @@ impl<B: Files + ?Sized, N: Files + ?Sized> Change<'_, B, N> {
 
 /// Whether a page may have lost anchors that it had, or a snippet that gave it some.
 fn has_fewer_anchors(before: &PageFacts, now: &PageFacts) -> bool {
-    let snippets = |facts: &PageFacts| -> BTreeSet<String> {
-        let links = facts.links.iter().filter(|link| link.kind == page::LinkKind::Snippet);
-        links.map(|link| link.target.clone()).collect()
-    };
+    let snippets =
+        |facts: &PageFacts| -> BTreeSet<String> { facts.snippets().map(|link| link.target.clone()).collect() };
     before.open && !now.open || !before.anchors.is_subset(&now.anchors) || !snippets(before).is_subset(&snippets(now))
 }

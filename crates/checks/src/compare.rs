@@ -18,7 +18,6 @@ pub struct Comparison {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckResult {
-    /// The check.
     pub check: Check,
     /// Whether there was anything for it to look at.
     pub ran: bool,
@@ -36,7 +35,6 @@ impl Comparison {
         self.checks.iter().all(|result| result.new.is_empty())
     }
 
-    /// All new findings.
     pub fn new_findings(&self) -> impl Iterator<Item = &Finding> {
         self.checks.iter().flat_map(|result| &result.new)
     }

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
+use crate::finding::finding;
 use crate::lines::Lines;
-use crate::page::{self, LinkKind};
+use crate::page::{self, Link, LinkKind};
 use crate::{Check, Finding, invisible, secrets};
 
 /// What a page says about itself and about others.
@@ -19,17 +20,13 @@ pub(crate) struct PageFacts {
     pub(crate) own: Vec<Finding>,
 }
 
-/// A link of a page.
 pub(crate) struct PlacedLink {
-    pub(crate) kind: LinkKind,
-    pub(crate) target: String,
-    pub(crate) in_tag: bool,
-    pub(crate) line: u32,
-    pub(crate) column: u32,
+    pub(crate) link: Link,
+    /// Line and column.
+    pub(crate) place: (u32, u32),
 }
 
 impl PageFacts {
-    /// Reads a page.
     pub(crate) fn of(path: &str, text: &str) -> Self {
         let page = page::parse(path, text);
         let lines = Lines::of(text);
@@ -42,22 +39,20 @@ impl PageFacts {
             };
             finding(problem.check, path, lines.place(problem.range.start), problem.message.clone(), subject)
         }));
-        let links = page.links.iter().map(|link| {
-            let (line, column) = lines.place(link.range.start);
-            PlacedLink { kind: link.kind, target: link.target.clone(), in_tag: link.in_tag, line, column }
-        });
         let headings: Vec<String> = page.headings.iter().map(|heading| heading.anchor.clone()).collect();
         let anchors = headings.iter().chain(&page.anchors).map(|anchor| page::anchor_key(anchor)).collect();
+        let links = page.links.into_iter().map(|link| PlacedLink { place: lines.place(link.range.start), link });
         Self { links: links.collect(), anchors, headings, open: page.open, own }
+    }
+
+    /// The links that take in a snippet.
+    pub(crate) fn snippets(&self) -> impl Iterator<Item = &Link> {
+        self.links.iter().map(|placed| &placed.link).filter(|link| link.kind == LinkKind::Snippet)
     }
 }
 
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().chars().take(80).collect()
-}
-
-pub(crate) fn finding(check: Check, path: &str, place: (u32, u32), message: String, subject: String) -> Finding {
-    Finding { check, path: path.to_owned(), line: place.0, column: place.1, message, subject }
 }
 
 /// What is wrong with any text: secrets and invisible characters.

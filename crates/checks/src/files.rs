@@ -2,7 +2,7 @@ use std::io;
 
 /// A tree of files to look at: a folder on disk, or a commit with edits over it. Paths are relative, separated by `/`,
 /// without `.` and `..`.
-pub trait Files {
+pub trait Files: Sync {
     /// What is in a file; none if there is no regular file of that path.
     fn read(&self, path: &str) -> io::Result<Option<Vec<u8>>>;
 

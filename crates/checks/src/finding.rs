@@ -53,9 +53,7 @@ impl Check {
 /// Something that is wrong at one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The check that found it.
     pub check: Check,
-    /// The file.
     pub path: String,
     /// The line, from 1.
     pub line: u32,
@@ -65,4 +63,8 @@ pub struct Finding {
     pub message: String,
     /// What it is about, without its position: a finding with the same check, path and subject was there before.
     pub subject: String,
+}
+
+pub(crate) fn finding(check: Check, path: &str, place: (u32, u32), message: String, subject: String) -> Finding {
+    Finding { check, path: path.to_owned(), line: place.0, column: place.1, message, subject }
 }

@@ -6,9 +6,9 @@ use std::io;
 use memchr::memmem::Finder;
 
 use crate::context::Context;
-use crate::page::LinkKind;
+use crate::link::snippet;
+use crate::paths;
 use crate::resolve::{Look, Verdict};
-use crate::{Files, paths};
 
 /// What is gone: files, anchors of pages, redirects.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ impl Trace {
     }
 
     /// A file was deleted; also folders, if it was the last file in them.
-    pub(crate) fn file_is_gone<F: Files + ?Sized>(&mut self, path: &str, now: &Look<'_, F>) -> io::Result<()> {
+    pub(crate) fn file_is_gone(&mut self, path: &str, now: &Look<'_>) -> io::Result<()> {
         self.anchors_are_gone(path);
         let mut folder = paths::folder(path);
         while !folder.is_empty() && now.list(folder)?.is_empty() {
@@ -118,10 +118,10 @@ fn holds_unnamed(content: &[u8]) -> bool {
 }
 
 /// Whether a page takes in one of the files as a snippet.
-pub(crate) fn takes_in<F: Files + ?Sized>(context: &Context<'_, F>, path: &str, trace: &Trace) -> io::Result<bool> {
+pub(crate) fn takes_in(context: &Context<'_>, path: &str, trace: &Trace) -> io::Result<bool> {
     let Some(facts) = context.facts(path)? else { return Ok(false) };
-    for link in facts.links.iter().filter(|link| link.kind == LinkKind::Snippet) {
-        if let Verdict::Found(files) = context.snippet(path, link)?
+    for link in facts.snippets() {
+        if let Verdict::Found(files) = snippet(context, path, link)?
             && files.iter().any(|file| trace.files.contains(file))
         {
             return Ok(true);

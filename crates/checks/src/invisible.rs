@@ -3,7 +3,6 @@
 /// A run of one invisible character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invisible {
-    /// The character.
     pub character: char,
     /// Where the run begins.
     pub at: usize,

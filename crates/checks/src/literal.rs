@@ -10,7 +10,6 @@ pub(crate) struct Node {
     pub(crate) range: Range<usize>,
 }
 
-/// What a value is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
     Text(String),

@@ -11,18 +11,16 @@ use std::ops::Range;
 
 use crate::paths;
 
-pub use edit::{insert_page, rename_page};
+pub use edit::insert_page;
 
 /// What a navigation file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Navigation {
-    /// What kind of file it is.
     pub kind: NavKind,
     /// The folder that the listed pages are in.
     pub root: String,
     /// The pages it lists, in order.
     pub entries: Vec<Entry>,
-    /// The redirects it holds.
     pub redirects: Vec<Redirect>,
     /// Folders below the root whose pages a generator makes, so that there are no files of them.
     pub generated: Vec<String>,
@@ -32,7 +30,6 @@ pub struct Navigation {
     pub problems: Vec<NavProblem>,
 }
 
-/// Kinds of navigation files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NavKind {
     /// `docs.json` or `mint.json`.
@@ -58,12 +55,10 @@ pub struct Entry {
     pub list: usize,
 }
 
-/// A redirect.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Redirect {
     /// The address that is left.
     pub source: String,
-    /// Where it leads.
     pub destination: String,
     /// Where the source stands in the file.
     pub range: Range<usize>,
@@ -74,7 +69,6 @@ pub struct Redirect {
 pub struct NavProblem {
     /// What is wrong, as one sentence.
     pub message: String,
-    /// Where it begins.
     pub at: usize,
 }
 

@@ -4,33 +4,31 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 
 use crate::context::Context;
-use crate::facts::finding;
+use crate::finding::finding;
 use crate::lines::Lines;
 use crate::nav::{Entry, NavKind, Navigation};
 use crate::page::LinkKind;
 use crate::resolve::{Asked, Verdict, address, resolve};
-use crate::{Check, Files, Finding, paths, redirects};
+use crate::{Check, Finding, paths, redirects};
 
-/// What is wrong with a navigation file.
-pub(crate) fn findings<F: Files + ?Sized>(
-    context: &Context<'_, F>,
-    path: &str,
-    text: &str,
-    navigation: &Navigation,
-) -> io::Result<Vec<Finding>> {
-    let lines = Lines::of(text);
+/// What is wrong with the navigation files.
+pub(crate) fn findings(context: &Context<'_>) -> io::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for problem in &navigation.problems {
-        let place = lines.place(problem.at);
-        findings.push(finding(Check::Navigation, path, place, problem.message.clone(), problem.message.clone()));
+    for (path, navigation) in context.sites.navigations() {
+        let Some(text) = context.text(path)? else { continue };
+        let lines = Lines::of(&text);
+        for problem in &navigation.problems {
+            let place = lines.place(problem.at);
+            findings.push(finding(Check::Navigation, path, place, problem.message.clone(), problem.message.clone()));
+        }
+        entries(context, path, navigation, &lines, &mut findings)?;
+        redirect_findings(context, path, navigation, &lines, &mut findings)?;
     }
-    entries(context, path, navigation, &lines, &mut findings)?;
-    redirect_findings(context, path, navigation, &lines, &mut findings)?;
     Ok(findings)
 }
 
-fn entries<F: Files + ?Sized>(
-    context: &Context<'_, F>,
+fn entries(
+    context: &Context<'_>,
     path: &str,
     navigation: &Navigation,
     lines: &Lines<'_>,
@@ -51,7 +49,7 @@ fn entries<F: Files + ?Sized>(
     Ok(())
 }
 
-fn is_missing<F: Files + ?Sized>(context: &Context<'_, F>, navigation: &Navigation, entry: &Entry) -> io::Result<bool> {
+fn is_missing(context: &Context<'_>, navigation: &Navigation, entry: &Entry) -> io::Result<bool> {
     let target = entry.target.trim_matches('/');
     let is_generated = navigation.generated.iter().any(|folder| paths::is_below(target, folder));
     let files = navigation.files_of(entry);
@@ -70,8 +68,8 @@ fn is_missing<F: Files + ?Sized>(context: &Context<'_, F>, navigation: &Navigati
     Ok(!has_route)
 }
 
-fn redirect_findings<F: Files + ?Sized>(
-    context: &Context<'_, F>,
+fn redirect_findings(
+    context: &Context<'_>,
     path: &str,
     navigation: &Navigation,
     lines: &Lines<'_>,
@@ -118,7 +116,7 @@ fn goes_in_circles(exact: &HashMap<&str, &str>, source: &str) -> bool {
     false
 }
 
-fn leads_nowhere<F: Files + ?Sized>(context: &Context<'_, F>, path: &str, destination: &str) -> io::Result<bool> {
+fn leads_nowhere(context: &Context<'_>, path: &str, destination: &str) -> io::Result<bool> {
     if redirects::is_pattern(destination) {
         return Ok(false);
     }

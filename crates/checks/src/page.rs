@@ -1,5 +1,6 @@
 //! One Markdown or MDX page, read with byte positions, so that it can be edited without writing it anew.
 
+mod components;
 mod fences;
 mod front_matter;
 mod markdown;
@@ -22,7 +23,6 @@ pub use slug::{anchor_key, slug};
 pub struct Page {
     /// The front matter, if there is any.
     pub front_matter: Option<FrontMatter>,
-    /// The headings in order.
     pub headings: Vec<Heading>,
     /// Links, images, imports and the like, in order.
     pub links: Vec<Link>,
@@ -46,22 +46,18 @@ pub struct FrontMatter {
     pub range: Range<usize>,
     /// What is between the fences.
     pub body: Range<usize>,
-    /// The top-level fields.
     pub fields: Vec<Field>,
 }
 
 /// A top-level field of front matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// The name.
     pub name: String,
     /// The value, if it is a scalar, unquoted.
     pub value: Option<String>,
-    /// Where the value stands.
     pub range: Range<usize>,
 }
 
-/// A heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
     /// 1 to 6.
@@ -70,7 +66,6 @@ pub struct Heading {
     pub text: String,
     /// The anchor that leads to it, as GitHub makes it, made unique within the page, or the one it gives itself.
     pub anchor: String,
-    /// The whole heading.
     pub range: Range<usize>,
     /// The `#` characters; none for a heading that is underlined or an HTML tag.
     pub marker: Option<Range<usize>>,
@@ -79,7 +74,6 @@ pub struct Heading {
 /// What leads from a page to elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// What it is.
     pub kind: LinkKind,
     /// Where it leads, as written, with entities and escapes resolved.
     pub target: String,
@@ -89,7 +83,6 @@ pub struct Link {
     pub in_tag: bool,
 }
 
-/// Kinds of links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LinkKind {
     /// A link, also one by reference (the range is that of the definition) or an `href`.
@@ -105,9 +98,7 @@ pub enum LinkKind {
 pub struct Problem {
     /// The check that it is a finding of: syntax, front matter or code fences.
     pub check: Check,
-    /// What is wrong, as one sentence.
     pub message: String,
-    /// Where.
     pub range: Range<usize>,
 }
 
@@ -120,7 +111,7 @@ pub fn is_page(path: &str) -> bool {
 pub fn parse(path: &str, text: &str) -> Page {
     let mut page = Page::default();
     let start = front_matter::read(text, &mut page);
-    let read = if extension(path) == "mdx" { mdx::read(text, start, &mut page) } else { tags::components(text, start) };
+    let read = if extension(path) == "mdx" { mdx::read(text, start, &mut page) } else { components::find(text, start) };
     markdown::read(text, &read, &mut page);
     page.open |= takes_in_more(text, &read, &page.code) || front_matter::generates(&page);
     attribute_ids(text, &mut page);

@@ -10,12 +10,12 @@ pub(crate) fn extension(path: &str) -> String {
 }
 
 /// The last part of a path.
-pub(crate) fn file_name(path: &str) -> &str {
+pub fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The last part of a path without its extension.
-pub(crate) fn stem(path: &str) -> &str {
+pub fn stem(path: &str) -> &str {
     let name = file_name(path);
     match name.rsplit_once('.') {
         Some((stem, _)) if !stem.is_empty() => stem,
@@ -24,17 +24,17 @@ pub(crate) fn stem(path: &str) -> &str {
 }
 
 /// The folder a path is in; empty for the root.
-pub(crate) fn folder(path: &str) -> &str {
+pub fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// A path below a folder.
-pub(crate) fn join(folder: &str, path: &str) -> String {
+pub fn join(folder: &str, path: &str) -> String {
     if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") }
 }
 
 /// Whether a path is a folder or below it. Everything is below the root.
-pub(crate) fn is_below(path: &str, folder: &str) -> bool {
+pub fn is_below(path: &str, folder: &str) -> bool {
     folder.is_empty() || path == folder || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn plain_folder(written: &str) -> String {
 }
 
 /// The path that `relative` means in `folder`; none if it leaves the tree.
-pub(crate) fn normalise(folder: &str, relative: &str) -> Option<String> {
+pub fn normalise(folder: &str, relative: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in relative.split('/') {
         match part {

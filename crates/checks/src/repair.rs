@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::io;
 
-use crate::context::{Context, Fault};
+use crate::context::Context;
+use crate::link::{LinkFault, fault};
 use crate::page::{self, Link, LinkKind, Page};
 use crate::resolve::address;
 use crate::site::{Rules, Sites};
@@ -19,21 +20,14 @@ pub struct BrokenLink {
 }
 
 /// The links of a page that are broken for certain, in order. `path` is that of the page.
-pub fn broken_links<F: Files + ?Sized>(
-    files: &F,
-    sites: &Sites,
-    path: &str,
-    page: &Page,
-) -> io::Result<Vec<BrokenLink>> {
+pub fn broken_links(files: &dyn Files, sites: &Sites, path: &str, page: &Page) -> io::Result<Vec<BrokenLink>> {
     let context = Context::new(files, sites);
-    let site = sites.of(path);
     let mut broken = Vec::new();
     for link in &page.links {
-        let fault = context.fault(site, path, link.kind, &link.target, link.in_tag)?;
-        let page = match fault {
+        let page = match fault(&context, path, link)? {
             None => continue,
-            Some(Fault::Nowhere) => None,
-            Some(Fault::NoAnchor { page, .. }) => Some(page),
+            Some(LinkFault::Nowhere) => None,
+            Some(LinkFault::NoAnchor { page, .. }) => Some(page),
         };
         broken.push(BrokenLink { link: link.clone(), page });
     }
@@ -174,19 +168,9 @@ pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) ->
 
 /// How many characters must be added, dropped or replaced to get from one text to the other; none if more than `most`.
 fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
+    // A character has at most four bytes: what differs more in length differs in more characters.
     if a.len().abs_diff(b.len()) > most * 4 || a.len() > 200 || b.len() > 200 {
         return None;
     }
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let cost = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = cost.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row.last().copied().filter(|distance| *distance <= most)
+    Some(strsim::levenshtein(a, b)).filter(|distance| *distance <= most)
 }

@@ -9,14 +9,14 @@ use crate::site::{Rules, Site};
 use crate::{Files, paths};
 
 /// Files, with what was asked about them kept.
-pub(crate) struct Look<'a, F: Files + ?Sized> {
-    pub(crate) files: &'a F,
+pub(crate) struct Look<'a> {
+    pub(crate) files: &'a dyn Files,
     exists: RwLock<HashMap<String, bool>>,
     lists: RwLock<HashMap<String, Arc<Vec<String>>>>,
 }
 
-impl<'a, F: Files + ?Sized> Look<'a, F> {
-    pub(crate) fn new(files: &'a F) -> Self {
+impl<'a> Look<'a> {
+    pub(crate) fn new(files: &'a dyn Files) -> Self {
         Self { files, exists: RwLock::default(), lists: RwLock::default() }
     }
 
@@ -118,7 +118,7 @@ pub(crate) struct Asked<'a> {
 }
 
 /// Where a link leads, by the rules of its site.
-pub(crate) fn resolve<F: Files + ?Sized>(look: &Look<'_, F>, site: &Site, asked: &Asked<'_>) -> io::Result<Verdict> {
+pub(crate) fn resolve(look: &Look<'_>, site: &Site, asked: &Asked<'_>) -> io::Result<Verdict> {
     let Some(plan) = plan(site, asked) else { return Ok(Verdict::Unknown) };
     let mut found = Vec::new();
     for candidate in plan.candidates {
@@ -312,7 +312,7 @@ fn is_served(path: &str) -> bool {
 
 /// Whether an address without a file may still be answered: by pages from an API description, by a route with a
 /// parameter, or by a folder, which shows its first page.
-fn is_made_up<F: Files + ?Sized>(look: &Look<'_, F>, site: &Site, addresses: &[String]) -> io::Result<bool> {
+fn is_made_up(look: &Look<'_>, site: &Site, addresses: &[String]) -> io::Result<bool> {
     for address in addresses {
         let generated = site.navigation.iter().flat_map(|(_, navigation)| &navigation.generated);
         if generated.into_iter().any(|folder| paths::is_below(address, folder)) {

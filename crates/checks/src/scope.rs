@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::site::SiteSettings;
-use crate::{invisible, nav, paths};
-
-mod names;
+use crate::{invisible, names, nav, paths};
 
 /// What a change may touch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,11 +131,6 @@ fn is_comment(line: &str) -> bool {
     let is_marked = ["<!--", "//", "#", "{/*", "/*", "..", "[//]", "--", "%"].iter().any(|mark| line.starts_with(mark));
     let is_heading = line.starts_with("# ") && !line.to_lowercase().contains("generated");
     is_marked && !is_heading
-}
-
-/// Whether a file is of a kind that may be written somewhere, by its name.
-pub(crate) fn is_documentation(path: &str) -> bool {
-    names::is_prose(path) || names::is_data(path) || names::is_readme(path)
 }
 
 /// How many lines differ between two texts: those that only one of them has. Lines that only moved do not count.

@@ -6,14 +6,13 @@ use sha2::{Digest, Sha256};
 
 /// A place that holds a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Secret {
+pub struct FoundSecret {
     /// What kind it is, in words.
     pub kind: &'static str,
-    /// Where it stands.
     pub range: Range<usize>,
 }
 
-impl Secret {
+impl FoundSecret {
     /// Names the secret without giving it away: its kind and two bytes of its hash.
     pub fn subject(&self, text: &str) -> String {
         let hash = Sha256::digest(text.get(self.range.clone()).unwrap_or_default().as_bytes());
@@ -75,7 +74,7 @@ const SHAPES: [Shape; 24] = [
 ];
 
 /// The secrets in a text, in order.
-pub fn scan(text: &str) -> Vec<Secret> {
+pub fn scan(text: &str) -> Vec<FoundSecret> {
     let mut found = Vec::new();
     words(text, &mut found);
     private_keys(text, &mut found);
@@ -92,7 +91,7 @@ pub fn scan(text: &str) -> Vec<Secret> {
 }
 
 /// Goes through the words of a text that are long enough to be a token.
-fn words(text: &str, found: &mut Vec<Secret>) {
+fn words(text: &str, found: &mut Vec<FoundSecret>) {
     let bytes = text.as_bytes();
     let is_part = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     let mut at = 0;
@@ -107,7 +106,7 @@ fn words(text: &str, found: &mut Vec<Secret>) {
         }
         if at - start >= 20 {
             let kind = token(&text[start..at]);
-            found.extend(kind.map(|kind| Secret { kind, range: start..at }));
+            found.extend(kind.map(|kind| FoundSecret { kind, range: start..at }));
         }
         if at - start >= 10 && text[start..at].starts_with("eyJ") {
             found.extend(web_token(text, start));
@@ -159,18 +158,19 @@ impl Alphabet {
 }
 
 /// Three parts with dots between; the first two are objects, so both begin alike.
-fn web_token(text: &str, start: usize) -> Option<Secret> {
+fn web_token(text: &str, start: usize) -> Option<FoundSecret> {
     let end = start + text[start..].bytes().take_while(|b| Alphabet::Word.has(*b) || *b == b'.').count();
     let parts: Vec<&str> = text[start..end].split('.').collect();
     let [head, claims, signature] = parts[..] else { return None };
     let is_token = head.len() >= 16 && claims.len() >= 20 && claims.starts_with("eyJ") && signature.len() >= 40;
     // The claims that every tutorial shows: number 1234567890, John Doe.
     let is_tutorial = claims.starts_with("eyJzdWIiOiIxMjM0NTY3ODkw");
-    (is_token && !is_tutorial && is_random(signature)).then_some(Secret { kind: "JSON web token", range: start..end })
+    (is_token && !is_tutorial && is_random(signature))
+        .then_some(FoundSecret { kind: "JSON web token", range: start..end })
 }
 
 /// A key block counts only with a key in it, not with dots in its place.
-fn private_keys(text: &str, found: &mut Vec<Secret>) {
+fn private_keys(text: &str, found: &mut Vec<FoundSecret>) {
     for start in memchr::memmem::find_iter(text.as_bytes(), "-----BEGIN ").take(MOST) {
         let line_end = text[start..].find('\n').map_or(text.len(), |length| start + length);
         let line = text[start..line_end].trim_end();
@@ -190,13 +190,14 @@ fn private_keys(text: &str, found: &mut Vec<Secret>) {
             end += line.len() + 1;
         }
         if digits >= 100 {
-            found.push(Secret { kind: "private key", range: start..text.floor_char_boundary(end.min(text.len())) });
+            found
+                .push(FoundSecret { kind: "private key", range: start..text.floor_char_boundary(end.min(text.len())) });
         }
     }
 }
 
 /// `password = "…"` and the like, with a value that nobody makes up as an example.
-fn assignments(text: &str, found: &mut Vec<Secret>) {
+fn assignments(text: &str, found: &mut Vec<FoundSecret>) {
     let bytes = text.as_bytes();
     for at in memchr::memchr2_iter(b'=', b':', bytes) {
         let gap = bytes[at + 1..].iter().take(3).take_while(|b| **b == b' ').count();
@@ -205,7 +206,7 @@ fn assignments(text: &str, found: &mut Vec<Secret>) {
         let Some(length) = bytes[open + 1..].iter().take(129).position(|b| *b == quote) else { continue };
         let value = &bytes[open + 1..open + 1 + length];
         if (16..=128).contains(&length) && names_secret(&bytes[..at]) && is_password(value) {
-            found.push(Secret { kind: "password or key", range: open + 1..open + 1 + length });
+            found.push(FoundSecret { kind: "password or key", range: open + 1..open + 1 + length });
         }
     }
 }

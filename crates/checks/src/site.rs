@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::nav::{self, NavKind, Navigation};
-use crate::{Files, page, paths, scope};
+use crate::{Files, names, page, paths};
 
 /// What is to be checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,6 @@ impl Default for SiteSettings {
 }
 
 impl SiteSettings {
-    /// Settings for these folders.
     pub fn new(docs_paths: &[String]) -> Self {
         Self { docs_paths: docs_paths.to_vec() }
     }
@@ -70,7 +69,6 @@ pub(crate) enum Rules {
     Plain,
 }
 
-/// A site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Site {
     pub(crate) rules: Rules,
@@ -111,7 +109,7 @@ const OTHER_GENERATORS: [&str; 14] = [
 
 impl Sites {
     /// Finds the sites: looks for the files that every generator has, in the folders of the documentation and above.
-    pub fn find<F: Files + ?Sized>(files: &F, settings: &SiteSettings) -> io::Result<Self> {
+    pub fn find(files: &dyn Files, settings: &SiteSettings) -> io::Result<Self> {
         let mut sites = Vec::new();
         let mut plain = Site { rules: Rules::Plain, root: String::new(), open: false, navigation: None };
         for folder in settings.folders() {
@@ -226,7 +224,7 @@ fn site_of(path: &str, folder: &str, text: &str) -> Option<Site> {
 pub(crate) fn is_text(path: &str) -> bool {
     let name = paths::file_name(path);
     let is_locked = name.contains("-lock.") || name.ends_with(".lock") || name == "npm-shrinkwrap.json";
-    page::is_page(path) || scope::is_documentation(path) && !is_locked
+    page::is_page(path) || names::is_documentation(path) && !is_locked
 }
 
 /// Whether a file lies in a folder that holds no documentation of its own: packages, and what is hidden.

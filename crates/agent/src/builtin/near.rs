@@ -29,22 +29,7 @@ fn slips(written: &str, name: &str) -> Option<usize> {
         return None;
     }
     let most = (leaf(name).len() / 3).clamp(1, 3);
-    Some(distance(written, name)).filter(|slips| *slips <= most)
-}
-
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut row = Vec::with_capacity(last.len());
-        row.push(i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let replaced = last[j] + usize::from(x != *y);
-            row.push(replaced.min(last[j + 1] + 1).min(row[j] + 1));
-        }
-        last = row;
-    }
-    last[b.len()]
+    Some(strsim::levenshtein(written, name)).filter(|slips| *slips <= most)
 }
 
 #[cfg(test)]

@@ -29,27 +29,6 @@ pub fn insert_page(nav_path: &str, text: &str, page: &str, title: &str, after: O
     lists_it.then_some(edited)
 }
 
-/// The text of a navigation file in which a page has another path; none if it does not list the page. Both are paths of
-/// files in the repository.
-pub fn rename_page(nav_path: &str, text: &str, from: &str, to: &str) -> Option<String> {
-    let navigation = parse(nav_path, text)?;
-    let target = navigation.written(to)?;
-    let mut edited = String::with_capacity(text.len());
-    let mut at = 0;
-    for entry in &navigation.entries {
-        if !navigation.files_of(entry).iter().any(|file| file == from) || entry.range.start < at {
-            continue;
-        }
-        let slash = entry.target.starts_with('/') && !target.starts_with('/');
-        edited.push_str(&text[at..entry.range.start]);
-        edited.push_str(if slash { "/" } else { "" });
-        edited.push_str(&target);
-        at = entry.range.end;
-    }
-    edited.push_str(&text[at..]);
-    (at > 0).then_some(edited)
-}
-
 fn entry_of<'a>(navigation: &'a Navigation, page: &str) -> Option<&'a Entry> {
     navigation.entries.iter().rfind(|entry| navigation.files_of(entry).iter().any(|file| file == page))
 }

@@ -1,5 +1,5 @@
 use copydesk_checks::Check;
-use copydesk_checks::nav::{insert_page, parse, rename_page};
+use copydesk_checks::nav::{insert_page, parse};
 use proptest::prelude::*;
 
 use super::tree::{Tree, found, subjects};
@@ -130,16 +130,6 @@ fn a_page_is_not_added_where_it_is_or_where_it_cannot_be() {
     assert_eq!(insert_page("sidebars.js", "module.exports = {a: ['b']}", "docs/x.md", "X", None), None);
 }
 
-#[test]
-fn a_page_is_renamed_in_place() {
-    let renamed = rename_page("docs/docs.json", DOCS, "docs/guides/install.mdx", "docs/setup/install.mdx").unwrap();
-    assert_eq!(renamed, DOCS.replace("\"guides/install\",", "\"setup/install\","));
-    let summary = "- [One](./one.md)\n- [Again](one.md)\n";
-    let renamed = rename_page("src/SUMMARY.md", summary, "src/one.md", "src/two.md").unwrap();
-    assert_eq!(renamed, "- [One](two.md)\n- [Again](two.md)\n");
-    assert_eq!(rename_page("src/SUMMARY.md", summary, "src/none.md", "src/two.md"), None);
-}
-
 /// Text of pieces that mean something in one of the files.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
@@ -203,7 +193,6 @@ proptest! {
             let Some(navigation) = parse(path, &text) else { continue };
             prop_assert!(navigation.entries.iter().all(|entry| text.get(entry.range.clone()).is_some()));
             prop_assert!(navigation.problems.iter().all(|problem| problem.at <= text.len()));
-            rename_page(path, &text, "docs/a.md", "docs/z.md");
             if let Some(added) = insert_page(path, &text, "docs/new page.md", "A: \"title\"", None) {
                 let before = navigation.entries.len();
                 prop_assert_eq!(parse(path, &added).map(|navigation| navigation.entries.len()), Some(before + 1), "{}", added);

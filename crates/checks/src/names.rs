@@ -177,22 +177,22 @@ const DEPLOY_FOLDERS: [&str; 10] =
     ["k8s", "kubernetes", "helm", "charts", "terraform", "ansible", "deploy", "deployment", "infra", "ci"];
 
 /// A name as it is compared: in lower case, with letters that are only another form of one made that one.
-pub(super) fn folded(name: &str) -> String {
+pub(crate) fn folded(name: &str) -> String {
     name.to_uppercase().to_lowercase()
 }
 
 /// Whether a file is written in prose, by its extension.
-pub(super) fn is_prose(path: &str) -> bool {
+pub(crate) fn is_prose(path: &str) -> bool {
     PROSE.contains(&paths::extension(path).as_str())
 }
 
 /// Whether a file holds data that may belong to documentation, by its extension.
-pub(super) fn is_data(path: &str) -> bool {
+pub(crate) fn is_data(path: &str) -> bool {
     DATA.contains(&paths::extension(path).as_str())
 }
 
 /// Whether a file is documentation by its name, in any format.
-pub(super) fn is_readme(path: &str) -> bool {
+pub(crate) fn is_readme(path: &str) -> bool {
     let stem = match paths::extension(path).as_str() {
         "" => paths::file_name(path),
         "txt" => paths::stem(path),
@@ -202,7 +202,7 @@ pub(super) fn is_readme(path: &str) -> bool {
 }
 
 /// Whether a file tells coding agents what to do.
-pub(super) fn is_agent_file(path: &str) -> bool {
+pub(crate) fn is_agent_file(path: &str) -> bool {
     let name = folded(paths::file_name(path));
     let head = name.split('.').next().unwrap_or_default();
     AGENT_FILES.contains(&head) && name.ends_with(".md")
@@ -212,7 +212,7 @@ pub(super) fn is_agent_file(path: &str) -> bool {
 }
 
 /// Whether a file builds, runs, deploys, owns or locks something, whatever folder it is in.
-pub(super) fn is_build_file(path: &str) -> bool {
+pub(crate) fn is_build_file(path: &str) -> bool {
     let path = folded(path);
     let name = paths::file_name(&path);
     if OWNERSHIP.contains(&name) || name.ends_with(".lock") {
@@ -233,15 +233,20 @@ pub(super) fn is_build_file(path: &str) -> bool {
 }
 
 /// Whether a path leads through a folder of generated files.
-pub(super) fn is_generated(path: &str) -> bool {
+pub(crate) fn is_generated(path: &str) -> bool {
     folded(path).split('/').any(|part| GENERATED_FOLDERS.contains(&part))
 }
 
 /// Whether a file lies where people keep documentation, in a repository that is not all documentation.
-pub(super) fn is_among_docs(path: &str) -> bool {
+pub(crate) fn is_among_docs(path: &str) -> bool {
     let path = folded(path);
     let folders: Vec<&str> = paths::folder(&path).split('/').collect();
     let is_docs = folders.iter().any(|part| DOCS_FOLDERS.contains(part))
         || folders.first().is_some_and(|part| TOP_FOLDERS.contains(part));
     is_docs && !folders.iter().any(|part| DEPLOY_FOLDERS.contains(part))
+}
+
+/// Whether a file is of a kind that may be written somewhere, by its name.
+pub(crate) fn is_documentation(path: &str) -> bool {
+    is_prose(path) || is_data(path) || is_readme(path)
 }

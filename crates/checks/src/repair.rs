@@ -15,8 +15,8 @@ use crate::{Files, paths};
 pub struct BrokenLink {
     /// The link, with its place.
     pub link: Link,
-    /// The page that it leads to, if only the place in that page is missing; none if the link leads nowhere.
-    pub page: Option<String>,
+    /// The page that it leads to and the fragment, if only the place in that page is missing; none if it leads nowhere.
+    pub missing_anchor: Option<(String, String)>,
 }
 
 /// The links of a page that are broken for certain, in order. `path` is that of the page.
@@ -24,12 +24,12 @@ pub fn broken_links(files: &dyn Files, sites: &Sites, path: &str, page: &Page) -
     let context = Context::new(files, sites);
     let mut broken = Vec::new();
     for link in &page.links {
-        let page = match fault(&context, path, link)? {
+        let missing_anchor = match fault(&context, path, link)? {
             None => continue,
             Some(LinkFault::Nowhere) => None,
-            Some(LinkFault::NoAnchor { page, .. }) => Some(page),
+            Some(LinkFault::NoAnchor { page, fragment }) => Some((page, fragment)),
         };
-        broken.push(BrokenLink { link: link.clone(), page });
+        broken.push(BrokenLink { link: link.clone(), missing_anchor });
     }
     Ok(broken)
 }

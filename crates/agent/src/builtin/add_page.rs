@@ -1,14 +1,15 @@
 //! Adds a page and lists it in the navigation.
 
 use copydesk_checks::page::{is_page, parse, slug};
+use copydesk_checks::paths::{self, is_below};
 use copydesk_forge::{Kind, Refusal};
 
 use super::chore::AddPage;
-use super::desk::{Desk, Trouble, is_below};
+use super::docs::{ChoreFailure, Docs};
 use super::excerpt::first_sentence;
 use super::front_matter::title_from_path;
 use super::navigation::{Listing, Section};
-use super::report::{Report, code};
+use super::report::code;
 use super::scalar;
 use super::words::{clip, listed};
 
@@ -18,52 +19,46 @@ const MOST_LOOKED_AT: usize = 20;
 /// What stands in a page whose text was not given.
 const PLACEHOLDER: &str = "This page is still to be written.";
 
-/// Does it.
-pub(crate) fn run(chore: &AddPage, desk: &mut Desk) -> Result<Report, Trouble> {
-    let mut report = Report::default();
-    let pages = desk.pages()?;
-    let section = match &chore.section {
-        Some(name) => Some(Section::find(name, desk)?),
-        None => None,
-    };
-    let path = place(chore, section.as_ref(), &pages, desk)?;
+pub(crate) fn run(chore: &AddPage, docs: &mut Docs) -> Result<(), ChoreFailure> {
+    let pages = docs.pages()?;
+    let section = chore.section.as_ref().map(|name| Section::find(name, docs)).transpose()?;
+    let path = place(chore, section.as_ref(), &pages, docs)?;
     let stem = |path: &str| path.rsplit_once('.').map_or_else(|| path.to_owned(), |(stem, _)| stem.to_owned());
     if let Some(there) = pages.iter().find(|page| stem(page) == stem(&path)) {
-        report.say(format!("There is already a page {}, so nothing was changed.", code(there)));
-        return Ok(report);
+        docs.report.say(format!("There is already a page {}, so nothing was changed.", code(there)));
+        return Ok(());
     }
     let title = match &chore.title {
         Some(title) => title.split_whitespace().collect::<Vec<_>>().join(" "),
         None => title_from_path(&path).ok_or_else(|| refused("The page needs a title, in quotes."))?,
     };
-    let text = content(chore, &path, &title, &pages, desk)?;
-    match desk.workspace.write(&path, text) {
-        Ok(()) => desk.count_change()?,
+    let text = content(chore, &path, &title, &pages, docs)?;
+    match docs.workspace.write(&path, text) {
+        Ok(()) => docs.count_change()?,
         Err(Refusal::Refused(why)) => {
             return Err(refused(&format!("The page cannot be added: {}.", why.trim_end_matches('.'))));
         }
         Err(Refusal::Unreadable(error)) => return Err(error.into()),
     }
-    report.change(&path, 1, "new");
-    let listing = Listing { page: &path, title: &title, section: section.as_ref() };
-    let places = listing.list(desk, &mut report)?;
+    docs.report.note_change(&path, 1, "new");
+    let places = Listing { page: &path, title: &title, section: section.as_ref() }.list(docs)?;
     let title = clip(&title, 100);
-    report.say(match places.as_slice() {
+    docs.report.say(match places.as_slice() {
         [] => format!("Added the page \"{title}\"; it is not listed in any navigation file."),
         _ => format!("Added the page \"{title}\" and listed it in {}.", listed(&places, 5)),
     });
-    Ok(report)
+    Ok(())
 }
 
-fn refused(sentence: &str) -> Trouble {
-    Trouble::Refused(clip(sentence, 400))
+fn refused(sentence: &str) -> ChoreFailure {
+    ChoreFailure::Refused(clip(sentence, 400))
 }
 
 /// The path of the new page.
-fn place(chore: &AddPage, section: Option<&Section>, pages: &[String], desk: &Desk) -> Result<String, Trouble> {
+fn place(chore: &AddPage, section: Option<&Section>, pages: &[String], docs: &Docs) -> Result<String, ChoreFailure> {
     let folder = match &chore.path {
         Some(written) => {
-            let path = in_docs(written, desk)?;
+            let path = in_docs(written, docs)?;
             if is_page(&path) {
                 return Ok(path);
             }
@@ -73,7 +68,7 @@ fn place(chore: &AddPage, section: Option<&Section>, pages: &[String], desk: &De
                     code(written)
                 )));
             }
-            let is_folder = desk.workspace.entry(&path)?.is_some_and(|entry| entry.kind == Kind::Folder);
+            let is_folder = docs.workspace.entry(&path)?.is_some_and(|entry| entry.kind == Kind::Folder);
             if !is_folder && !written.ends_with('/') {
                 return Err(refused(&format!(
                     "Say the page's path with its extension: there is no folder {}.",
@@ -88,22 +83,21 @@ fn place(chore: &AddPage, section: Option<&Section>, pages: &[String], desk: &De
     };
     let name = chore.title.as_deref().map(file_name).filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| refused("Say the page's title in quotes, or its path with the name of the file."))?;
-    let path = format!("{name}.{}", extension(&folder, pages));
-    Ok(if folder.is_empty() { path } else { format!("{folder}/{path}") })
+    Ok(paths::join(&folder, &format!("{name}.{}", extension(&folder, pages))))
 }
 
 /// A path as it is in the repository: as written, or below the folder of the documentation.
-fn in_docs(written: &str, desk: &Desk) -> Result<String, Trouble> {
+fn in_docs(written: &str, docs: &Docs) -> Result<String, ChoreFailure> {
     let path = written.trim_start_matches("./").trim_matches('/');
     if path.split('/').any(|part| part == "..") || path.contains(['*', '?', '\\']) {
         return Err(refused(&format!("{} is not a path in the repository.", code(written))));
     }
-    if desk.is_docs(path) {
+    if docs.holds(path) {
         return Ok(path.to_owned());
     }
     let top = path.split('/').next().unwrap_or(path);
-    match desk.docs_paths() {
-        [folder] if desk.workspace.entry(top)?.is_none() => Ok(format!("{folder}/{path}")),
+    match docs.paths() {
+        [folder] if docs.workspace.entry(top)?.is_none() => Ok(format!("{folder}/{path}")),
         _ => Err(refused(&format!(
             "{} is not among the project's documentation, so nothing was changed.",
             code(written)
@@ -114,9 +108,8 @@ fn in_docs(written: &str, desk: &Desk) -> Result<String, Trouble> {
 /// The one folder that the section's pages are in, or all pages.
 fn only_folder(section: Option<&Section>, pages: &[String]) -> Option<String> {
     let all = section.map_or(pages, |section| section.pages.as_slice());
-    let folder = |page: &String| page.rsplit_once('/').map(|(folder, _)| folder.to_owned()).unwrap_or_default();
-    let first = all.first().map(folder)?;
-    all.iter().all(|page| folder(page) == first).then_some(first)
+    let first = paths::folder(all.first()?);
+    all.iter().all(|page| paths::folder(page) == first).then(|| first.to_owned())
 }
 
 /// `Rate limits & quotas` becomes `rate-limits-quotas`.
@@ -135,13 +128,13 @@ fn extension(folder: &str, pages: &[String]) -> &'static str {
 }
 
 /// The text of the new page, in the manner of its neighbours.
-fn content(chore: &AddPage, path: &str, title: &str, pages: &[String], desk: &Desk) -> Result<String, Trouble> {
+fn content(chore: &AddPage, path: &str, title: &str, pages: &[String], docs: &Docs) -> Result<String, ChoreFailure> {
     let body = chore.text.as_deref().map(str::trim).filter(|text| !text.is_empty());
     let given = parse(path, body.unwrap_or_default());
     let text = if given.front_matter.is_some() {
         format!("{}\n", body.unwrap_or_default())
     } else {
-        let manner = Manner::of(path, pages, desk)?;
+        let manner = Manner::of(path, pages, docs)?;
         let has_heading = given.headings.iter().any(|heading| heading.level == 1);
         let description = chore.description.clone().or_else(|| first_sentence(&given, body.unwrap_or_default()));
         let mut text = String::new();
@@ -173,17 +166,12 @@ struct Manner {
 }
 
 impl Manner {
-    fn of(path: &str, pages: &[String], desk: &Desk) -> Result<Self, Trouble> {
-        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let near: Vec<&String> = pages.iter().filter(|page| is_below(page, folder)).collect();
+    fn of(path: &str, pages: &[String], docs: &Docs) -> Result<Self, ChoreFailure> {
+        let near: Vec<&String> = pages.iter().filter(|page| is_below(page, paths::folder(path))).collect();
         let near = if near.is_empty() { pages.iter().collect() } else { near };
         let (mut seen, mut with_front_matter, mut with_heading) = (0, 0, 0);
         for page in near.into_iter().filter(|page| !page.ends_with("SUMMARY.md")).take(MOST_LOOKED_AT) {
-            let text = match desk.workspace.text(page) {
-                Ok(text) => text,
-                Err(Refusal::Refused(_)) => continue,
-                Err(Refusal::Unreadable(error)) => return Err(error.into()),
-            };
+            let Some(text) = docs.glance(page)? else { continue };
             let page = parse(page, &text);
             seen += 1;
             with_front_matter += usize::from(page.front_matter.is_some());

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use copydesk_checks::paths;
+
 /// The parts of a link to a page, decoded.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Address {
@@ -56,28 +58,13 @@ impl<'a> Pages<'a> {
         if path.is_empty() {
             return self.all.get(from).copied();
         }
-        let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
         let stem = from.rsplit_once('.').map_or(from, |(stem, _)| stem);
         // Relative to the page, to the page as a folder, which is how some sites serve it, or to the site.
-        let starts: Vec<&str> = if path.starts_with('/') { self.roots.clone() } else { vec![folder, stem] };
-        let bases = starts.into_iter().filter_map(|start| joined(start, path.trim_start_matches('/')));
+        let starts: Vec<&str> =
+            if path.starts_with('/') { self.roots.clone() } else { vec![paths::folder(from), stem] };
+        let bases = starts.into_iter().filter_map(|start| paths::normalise(start, path.trim_start_matches('/')));
         bases.flat_map(|base| files_of(&base)).find_map(|file| self.all.get(file.as_str()).copied())
     }
-}
-
-/// A path from a folder, with `.` and `..` resolved; none if it leaves the repository.
-fn joined(folder: &str, path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
 }
 
 /// The files that may be meant by an address, the likeliest first.

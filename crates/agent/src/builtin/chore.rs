@@ -2,7 +2,6 @@
 
 use super::words::{clip, listed};
 
-/// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Chore {
     Replace(Replace),
@@ -22,7 +21,6 @@ pub(crate) struct Scope {
     pub(crate) except: Vec<String>,
 }
 
-/// A term to replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Replace {
     pub(crate) old: String,
@@ -41,7 +39,6 @@ pub(crate) enum Code {
     Only,
 }
 
-/// Links to repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Links {
     /// Links that lead to no file as well, not only those whose anchor is wrong.
@@ -49,7 +46,6 @@ pub(crate) struct Links {
     pub(crate) scope: Scope,
 }
 
-/// Front matter to fill in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FrontMatter {
     pub(crate) title: bool,
@@ -57,7 +53,6 @@ pub(crate) struct FrontMatter {
     pub(crate) scope: Scope,
 }
 
-/// A page to add.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct AddPage {
     pub(crate) title: Option<String>,

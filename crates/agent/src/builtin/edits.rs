@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-/// Changes of one text.
 #[derive(Debug, Default)]
 pub(crate) struct Edits {
     all: Vec<(Range<usize>, String)>,
@@ -13,8 +12,8 @@ impl Edits {
         self.all.push((range, text.into()));
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.all.is_empty()
+    pub(crate) fn replace_all(&mut self, all: impl IntoIterator<Item = (Range<usize>, String)>) {
+        self.all.extend(all);
     }
 
     pub(crate) fn len(&self) -> usize {

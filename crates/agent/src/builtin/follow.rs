@@ -5,9 +5,8 @@ use std::collections::{HashMap, HashSet};
 use copydesk_checks::page::{LinkKind, Page, anchor_key, parse};
 
 use super::address::{Address, Pages};
-use super::desk::{Desk, Trouble};
+use super::docs::{ChoreFailure, Docs};
 use super::edits::Edits;
-use super::report::Report;
 use super::words::counted;
 
 /// An anchor of a page that has another name now.
@@ -32,19 +31,19 @@ impl Renamed {
 }
 
 /// Changes the links of all pages that lead to these anchors.
-pub(crate) fn follow(renamed: &[Renamed], desk: &mut Desk, report: &mut Report) -> Result<(), Trouble> {
+pub(crate) fn follow(renamed: &[Renamed], docs: &mut Docs) -> Result<(), ChoreFailure> {
     if renamed.is_empty() {
         return Ok(());
     }
-    let all = desk.pages()?;
-    let docs_paths = desk.docs_paths().to_vec();
-    let pages = Pages::new(&all, &docs_paths);
+    let all = docs.pages()?;
+    let roots = docs.paths().to_vec();
+    let pages = Pages::new(&all, &roots);
     let targets: HashMap<(&str, String), &str> =
         renamed.iter().map(|it| ((it.path.as_str(), anchor_key(&it.old)), it.new.as_str())).collect();
     let names: HashSet<String> = renamed.iter().map(|it| anchor_key(&it.old)).collect();
     for path in &all {
         // What cannot be read was named before, if it was among the pages to change.
-        let Some(text) = desk.text(path, &mut Report::default())?.filter(|text| text.contains('#')) else {
+        let Some(text) = docs.glance(path)?.filter(|text| text.contains('#')) else {
             continue;
         };
         let mut edits = Edits::default();
@@ -60,8 +59,9 @@ pub(crate) fn follow(renamed: &[Renamed], desk: &mut Desk, report: &mut Report) 
             }
         }
         let places = edits.len();
-        if places > 0 && desk.write(path, edits.apply(&text), report)? {
-            report.change(path, places, format!("{} to a heading that was renamed", counted(places, "link")));
+        if places > 0 {
+            let how = format!("{} to a heading that was renamed", counted(places, "link"));
+            docs.write(path, edits.apply(&text), places, how)?;
         }
     }
     Ok(())

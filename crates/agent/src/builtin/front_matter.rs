@@ -1,13 +1,13 @@
 //! Fills in missing titles and descriptions from the page itself. What is there is not touched.
 
+use copydesk_checks::Check;
 use copydesk_checks::page::{Page, parse};
 
 use super::chore::FrontMatter;
-use super::desk::{Desk, Trouble};
+use super::docs::{ChoreFailure, Docs};
 use super::edits::{Edits, line_break};
 use super::excerpt::first_sentence;
 use super::replace::is_toml;
-use super::report::Report;
 use super::scalar;
 use super::scope::{names_itself, pages_of};
 
@@ -26,26 +26,22 @@ const NO_PAGES: [&str; 11] = [
     "governance",
 ];
 
-/// Does it.
-pub(crate) fn run(chore: &FrontMatter, desk: &mut Desk) -> Result<Report, Trouble> {
-    let mut report = Report::default();
-    let pages = pages_of(&chore.scope, desk)?;
-    report.looked_at(pages.len());
-    for path in &pages {
+pub(crate) fn run(chore: &FrontMatter, docs: &mut Docs) -> Result<(), ChoreFailure> {
+    for path in &pages_of(&chore.scope, docs)? {
         if takes_none(path) && !names_itself(&chore.scope, path) {
             continue;
         }
-        if let Some(text) = desk.text(path, &mut report)? {
-            one_page(path, &text, chore, desk, &mut report)?;
+        if let Some(text) = docs.text(path)? {
+            one_page(path, &text, chore, docs)?;
         }
     }
-    Ok(report)
+    Ok(())
 }
 
-fn one_page(path: &str, text: &str, chore: &FrontMatter, desk: &mut Desk, report: &mut Report) -> Result<(), Trouble> {
+fn one_page(path: &str, text: &str, chore: &FrontMatter, docs: &mut Docs) -> Result<(), ChoreFailure> {
     let page = parse(path, text);
-    if let Some(problem) = page.problems.iter().find(|problem| problem.check == copydesk_checks::Check::FrontMatter) {
-        report.leave(path, problem.message.clone());
+    if let Some(problem) = page.problems.iter().find(|problem| problem.check == Check::FrontMatter) {
+        docs.report.note_left(path, problem.message.clone());
         return Ok(());
     }
     let mut fields: Vec<(&str, String)> = Vec::new();
@@ -56,7 +52,7 @@ fn one_page(path: &str, text: &str, chore: &FrontMatter, desk: &mut Desk, report
         let value = if name == "title" { title(path, &page) } else { first_sentence(&page, text) };
         match value {
             Some(value) => fields.push((name, value)),
-            None => report.leave(path, format!("no {name} can be taken from the page")),
+            None => docs.report.note_left(path, format!("no {name} can be taken from the page")),
         }
     }
     if fields.is_empty() {
@@ -64,13 +60,11 @@ fn one_page(path: &str, text: &str, chore: &FrontMatter, desk: &mut Desk, report
     }
     let new_text = with_fields(&page, text, &fields);
     if parse(path, &new_text).problems.len() > page.problems.len() {
-        report.leave(path, "its front matter cannot be added to safely");
+        docs.report.note_left(path, "its front matter cannot be added to safely");
         return Ok(());
     }
-    if desk.write(path, new_text, report)? {
-        let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
-        report.change(path, fields.len(), names.join(" and "));
-    }
+    let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
+    docs.write(path, new_text, fields.len(), names.join(" and "))?;
     Ok(())
 }
 

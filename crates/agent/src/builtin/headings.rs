@@ -3,34 +3,24 @@
 use copydesk_checks::page::{Page, parse};
 
 use super::chore::Scope;
-use super::desk::{Desk, Trouble};
+use super::docs::{ChoreFailure, Docs};
 use super::edits::Edits;
-use super::report::Report;
 use super::scope::pages_of;
 use super::words::counted;
 
-/// Does it.
-pub(crate) fn run(scope: &Scope, desk: &mut Desk) -> Result<Report, Trouble> {
-    let mut report = Report::default();
-    let pages = pages_of(scope, desk)?;
-    report.looked_at(pages.len());
-    for path in &pages {
-        let Some(text) = desk.text(path, &mut report)? else {
-            continue;
-        };
+pub(crate) fn run(scope: &Scope, docs: &mut Docs) -> Result<(), ChoreFailure> {
+    for path in &pages_of(scope, docs)? {
+        let Some(text) = docs.text(path)? else { continue };
         let (edits, fixed_ones) = mend(&parse(path, &text));
         if fixed_ones > 0 {
-            report.leave(path, format!("{} written as a tag", counted(fixed_ones, "heading")));
-        }
-        if edits.is_empty() {
-            continue;
+            docs.report.note_left(path, format!("{} written as a tag", counted(fixed_ones, "heading")));
         }
         let places = edits.len();
-        if desk.write(path, edits.apply(&text), &mut report)? {
-            report.change(path, places, counted(places, "heading"));
+        if places > 0 {
+            docs.write(path, edits.apply(&text), places, counted(places, "heading"))?;
         }
     }
-    Ok(report)
+    Ok(())
 }
 
 /// The changes for one page, and how many headings skip but have no `#` to take away.

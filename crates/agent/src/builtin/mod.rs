@@ -3,7 +3,7 @@
 mod add_page;
 mod address;
 mod chore;
-mod desk;
+mod docs;
 mod edits;
 mod excerpt;
 mod follow;
@@ -33,7 +33,7 @@ use futures_util::future::BoxFuture;
 
 use crate::{Assignment, EditFailure, Edited, Editor, Notebook, seated};
 use chore::Chore;
-use desk::{Desk, Trouble};
+use docs::{ChoreFailure, Docs};
 use report::Report;
 use words::clip;
 
@@ -74,20 +74,20 @@ async fn edit(assignment: Assignment<'_>) -> Result<Edited, EditFailure> {
             clip(first, 300)
         )));
     }
-    let mut turn = Turn { docs_paths, max_files, notebook, dropped: DropFlag::default(), finished: Vec::new() };
+    let mut work = ChoreWork { docs_paths, max_files, notebook, dropped: DropFlag::default(), finished: Vec::new() };
     let mut through = first_message.saturating_sub(1);
     let mut new: Vec<Message> = messages.iter().filter(|message| message.number >= first_message).cloned().collect();
     while let Some(last) = new.last().map(|message| message.number) {
-        workspace = turn.take(&new, workspace).await?;
+        workspace = work.take(&new, workspace).await?;
         through = last;
         new = notebook.messages_after(through).await?;
     }
-    let (title, summary) = conclusion(&turn.finished, workspace.is_unchanged());
+    let (title, summary) = conclusion(&work.finished, workspace.is_unchanged());
     Ok(Edited { workspace, title, summary, taken_through: through })
 }
 
-/// The work on the prompts of one turn. It keeps nothing that must outlive a crash: done again, it comes to the same.
-struct Turn<'a> {
+/// The work on the prompts of a round. It keeps nothing that must outlive a crash: done again, it comes to the same.
+struct ChoreWork<'a> {
     docs_paths: &'a [String],
     max_files: usize,
     notebook: &'a dyn Notebook,
@@ -95,7 +95,7 @@ struct Turn<'a> {
     finished: Vec<(Chore, Report)>,
 }
 
-impl Turn<'_> {
+impl ChoreWork<'_> {
     /// Understands all of these prompts, then does what they say: a prompt that is not understood fails the job
     /// before anything is done.
     async fn take(&mut self, prompts: &[Message], mut workspace: Workspace) -> Result<Workspace, EditFailure> {
@@ -114,17 +114,17 @@ impl Turn<'_> {
 
     /// Runs a chore where it does not keep others from running.
     async fn run(&self, chore: &Chore, workspace: Workspace) -> Result<(Workspace, Report), EditFailure> {
-        let mut desk = Desk::new(workspace, self.docs_paths, self.max_files, Arc::clone(&self.dropped.0));
+        let mut docs = Docs::new(workspace, self.docs_paths, self.max_files, Arc::clone(&self.dropped.0));
         let chore = chore.clone();
-        let work = seated(move || do_chore(&chore, &mut desk).map(|report| (desk.workspace, report)));
+        let work = seated(move || do_chore(&chore, &mut docs).map(|()| (docs.workspace, docs.report)));
         match work.await {
             Ok(Ok(done)) => Ok(done),
-            Ok(Err(Trouble::Refused(sentence))) => Err(EditFailure::Fatal(sentence)),
-            Ok(Err(Trouble::Unreadable(why))) => Err(EditFailure::Retry(clip(&why, 300))),
+            Ok(Err(ChoreFailure::Refused(sentence))) => Err(EditFailure::Fatal(sentence)),
+            Ok(Err(ChoreFailure::Unreadable(why))) => Err(EditFailure::Retry(clip(&why, 300))),
             Err(error) if error.is_panic() => {
                 Err(EditFailure::Fatal("The chore ended by a fault of the builtin engine itself.".to_owned()))
             }
-            Ok(Err(Trouble::Dropped)) | Err(_) => Err(EditFailure::Retry("the chore was interrupted".to_owned())),
+            Ok(Err(ChoreFailure::Dropped)) | Err(_) => Err(EditFailure::Retry("the chore was interrupted".to_owned())),
         }
     }
 }
@@ -139,14 +139,14 @@ impl Drop for DropFlag {
     }
 }
 
-fn do_chore(chore: &Chore, desk: &mut Desk) -> Result<Report, Trouble> {
+fn do_chore(chore: &Chore, docs: &mut Docs) -> Result<(), ChoreFailure> {
     match chore {
-        Chore::Replace(it) => replace::run(it, desk),
-        Chore::Typos(scope) => typos::run(scope, desk),
-        Chore::FrontMatter(it) => front_matter::run(it, desk),
-        Chore::Headings(scope) => headings::run(scope, desk),
-        Chore::AddPage(it) => add_page::run(it, desk),
-        Chore::Links(it) => links::run(it, desk),
+        Chore::Replace(it) => replace::run(it, docs),
+        Chore::Typos(scope) => typos::run(scope, docs),
+        Chore::FrontMatter(it) => front_matter::run(it, docs),
+        Chore::Headings(scope) => headings::run(scope, docs),
+        Chore::AddPage(it) => add_page::run(it, docs),
+        Chore::Links(it) => links::run(it, docs),
     }
 }
 

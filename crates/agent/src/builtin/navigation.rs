@@ -1,14 +1,12 @@
 //! The navigation files of the documentation: their sections, and listing a page.
 
 use copydesk_checks::nav::{Entry, NavKind, Navigation, insert_page, kind_of, parse};
-use copydesk_forge::Refusal;
 use serde_json::Value;
 
-use super::desk::{Desk, Trouble};
-use super::report::{Report, code};
+use super::docs::{ChoreFailure, Docs};
+use super::report::code;
 use super::words::listed;
 
-/// A navigation file.
 struct File {
     path: String,
     text: String,
@@ -22,7 +20,6 @@ pub(crate) struct Section {
     pub(crate) pages: Vec<String>,
 }
 
-/// A page to list.
 pub(crate) struct Listing<'a> {
     pub(crate) page: &'a str,
     pub(crate) title: &'a str,
@@ -31,8 +28,8 @@ pub(crate) struct Listing<'a> {
 
 impl Listing<'_> {
     /// Lists the page in the section, or else in the navigation files nearest to it; gives these, written as code.
-    pub(crate) fn list(&self, desk: &mut Desk, report: &mut Report) -> Result<Vec<String>, Trouble> {
-        let mut files = files(desk)?;
+    pub(crate) fn list(&self, docs: &mut Docs) -> Result<Vec<String>, ChoreFailure> {
+        let mut files = files(docs)?;
         files.retain(|file| match self.section {
             Some(section) => file.path == section.file,
             None => file.navigation.written(self.page).is_some(),
@@ -42,11 +39,10 @@ impl Listing<'_> {
         for file in files.into_iter().filter(|file| Some(file.navigation.root.len()) == nearest) {
             let after = self.section.and_then(|section| section.pages.last()).map(String::as_str);
             let Some(text) = insert_page(&file.path, &file.text, self.page, self.title, after) else {
-                report.leave(&file.path, format!("no place was found in it to list {}", code(self.page)));
+                docs.report.note_left(&file.path, format!("no place was found in it to list {}", code(self.page)));
                 continue;
             };
-            if desk.write(&file.path, text, report)? {
-                report.change(&file.path, 1, "lists the page");
+            if docs.write(&file.path, text, 1, "lists the page")? {
                 done.push(code(&file.path));
             }
         }
@@ -56,19 +52,19 @@ impl Listing<'_> {
 
 impl Section {
     /// The section of that name; there must be exactly one, and it must list a page.
-    pub(crate) fn find(name: &str, desk: &Desk) -> Result<Self, Trouble> {
+    pub(crate) fn find(name: &str, docs: &Docs) -> Result<Self, ChoreFailure> {
         let mut found = Vec::new();
-        for file in files(desk)? {
+        for file in files(docs)? {
             for entries in sections(&file, name) {
                 let mut pages = Vec::new();
                 for entry in entries {
-                    pages.extend(page_of(&file.navigation, entry, desk)?);
+                    pages.extend(page_of(&file.navigation, entry, docs)?);
                 }
                 found.push(Self { file: file.path.clone(), pages });
             }
         }
         let name = code(name);
-        let refuse = |why: String| Err(Trouble::Refused(format!("{why}, so nothing was changed.")));
+        let refuse = |why: String| Err(ChoreFailure::Refused(format!("{why}, so nothing was changed.")));
         match found.len() {
             0 => refuse(format!("There is no section {name} in the navigation")),
             1 => match found.pop().filter(|section| !section.pages.is_empty()) {
@@ -86,29 +82,23 @@ impl Section {
 }
 
 /// The navigation files that list pages of the documentation.
-fn files(desk: &Desk) -> Result<Vec<File>, Trouble> {
+fn files(docs: &Docs) -> Result<Vec<File>, ChoreFailure> {
     let mut files = Vec::new();
-    for path in desk.workspace.list("")? {
+    for path in docs.workspace.list("")? {
         if kind_of(&path).is_none() || path.split('/').any(|part| part == "node_modules") {
             continue;
         }
-        let text = match desk.workspace.text(&path) {
-            Ok(text) => text,
-            Err(Refusal::Refused(_)) => continue,
-            Err(Refusal::Unreadable(error)) => return Err(error.into()),
-        };
-        let Some(navigation) = parse(&path, &text) else {
-            continue;
-        };
+        let Some(text) = docs.glance(&path)? else { continue };
+        let Some(navigation) = parse(&path, &text) else { continue };
         files.push(File { path, text, navigation });
     }
     Ok(files)
 }
 
 /// The file of an entry.
-fn page_of(navigation: &Navigation, entry: &Entry, desk: &Desk) -> Result<Option<String>, Trouble> {
+fn page_of(navigation: &Navigation, entry: &Entry, docs: &Docs) -> Result<Option<String>, ChoreFailure> {
     for file in navigation.files_of(entry) {
-        if desk.workspace.entry(&file)?.is_some_and(|entry| entry.kind.is_file()) {
+        if docs.is_file(&file)? {
             return Ok(Some(file));
         }
     }

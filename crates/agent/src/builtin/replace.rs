@@ -5,10 +5,9 @@ use std::ops::Range;
 use copydesk_checks::page::{Field, Page, parse};
 
 use super::chore::{Code, Replace};
-use super::desk::{Desk, Trouble};
+use super::docs::{ChoreFailure, Docs};
 use super::edits::Edits;
 use super::follow::{Renamed, follow};
-use super::report::Report;
 use super::scalar;
 use super::scope::pages_of;
 use super::terms::Term;
@@ -17,21 +16,15 @@ use super::words::counted;
 /// The fields of front matter that readers see.
 const SEEN: [&str; 2] = ["title", "description"];
 
-/// Does it.
-pub(crate) fn run(chore: &Replace, desk: &mut Desk) -> Result<Report, Trouble> {
-    let mut report = Report::default();
-    let pages = pages_of(&chore.scope, desk)?;
+pub(crate) fn run(chore: &Replace, docs: &mut Docs) -> Result<(), ChoreFailure> {
     let term = Term::new(&chore.old, &chore.new, chore.ignore_case, chore.inside_words);
     let mut renamed = Vec::new();
-    report.looked_at(pages.len());
-    for path in &pages {
-        let Some(text) = desk.text(path, &mut report)?.filter(|text| term.may_be_in(text)) else {
-            continue;
-        };
-        renamed.extend(one_page(path, &text, chore, &term, desk, &mut report)?);
+    for path in &pages_of(&chore.scope, docs)? {
+        if let Some(text) = docs.text(path)?.filter(|text| term.may_be_in(text)) {
+            renamed.extend(one_page(path, &text, chore, &term, docs)?);
+        }
     }
-    follow(&renamed, desk, &mut report)?;
-    Ok(report)
+    follow(&renamed, docs)
 }
 
 /// Replaces the term in one page; gives the anchors that change.
@@ -40,41 +33,34 @@ fn one_page(
     text: &str,
     chore: &Replace,
     term: &Term,
-    desk: &mut Desk,
-    report: &mut Report,
-) -> Result<Vec<Renamed>, Trouble> {
+    docs: &mut Docs,
+) -> Result<Vec<Renamed>, ChoreFailure> {
     let page = parse(path, text);
     let mut edits = Edits::default();
     if chore.code != Code::Only {
-        for found in term.in_prose(&page, text) {
-            edits.replace(found.range, found.new);
-        }
+        edits.replace_all(term.in_prose(&page, text));
         fields(&page, text, term, &mut edits);
     }
     if chore.code != Code::Not {
-        for found in page.code.iter().flat_map(|range| term.in_part(text, range)) {
-            edits.replace(found.range, found.new);
-        }
+        edits.replace_all(page.code.iter().flat_map(|range| term.in_part(text, range)));
     }
     let left = left_over(&page, text, term, &edits);
     if !left.is_empty() {
-        report.leave(path, left);
-    }
-    if edits.is_empty() {
-        return Ok(Vec::new());
+        docs.report.note_left(path, left);
     }
     let places = edits.len();
+    if places == 0 {
+        return Ok(Vec::new());
+    }
+    let counted = counted(places, "place");
     let new_text = edits.apply(text);
     let new_page = parse(path, &new_text);
     if shape(&new_page) != shape(&page) {
-        report.leave(path, format!("{}, where the new term would be read as markup", counted(places, "place")));
+        docs.report.note_left(path, format!("{counted}, where the new term would be read as markup"));
         return Ok(Vec::new());
     }
-    if !desk.write(path, new_text, report)? {
-        return Ok(Vec::new());
-    }
-    report.change(path, places, counted(places, "place"));
-    Ok(Renamed::between(path, &page, &new_page))
+    let is_written = docs.write(path, new_text, places, counted)?;
+    Ok(if is_written { Renamed::between(path, &page, &new_page) } else { Vec::new() })
 }
 
 /// Replaces the term in the fields that readers see.
@@ -91,9 +77,7 @@ fn fields(page: &Page, text: &str, term: &Term, edits: &mut Edits) {
             Some(written) => edits.replace(field.range.clone(), written),
             // Text of several lines holds no marks that would have to be escaped, unless it is in quotes.
             None if before.starts_with(['|', '>']) => {
-                for found in term.in_part(text, &field.range) {
-                    edits.replace(found.range, found.new);
-                }
+                edits.replace_all(term.in_part(text, &field.range));
             }
             None => {}
         }
@@ -127,8 +111,8 @@ fn left_over(page: &Page, text: &str, term: &Term, edits: &Edits) -> String {
     };
     let changed = edits.ranges();
     let (mut in_code, mut elsewhere) = (0, 0);
-    for found in term.in_part(text, &(0..text.len())).iter().filter(|found| !inside(&changed, &found.range)) {
-        *(if inside(&page.code, &found.range) { &mut in_code } else { &mut elsewhere }) += 1;
+    for (found, _) in term.in_part(text, &(0..text.len())).iter().filter(|(found, _)| !inside(&changed, found)) {
+        *(if inside(&page.code, found) { &mut in_code } else { &mut elsewhere }) += 1;
     }
     let parts = [(in_code, "in code"), (elsewhere, "in addresses, tags or fields")];
     let said = parts.iter().filter(|(count, _)| *count > 0);

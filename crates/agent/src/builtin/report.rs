@@ -26,8 +26,8 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Notes a file that was changed, in how many places, and how.
-    pub(crate) fn change(&mut self, path: &str, places: usize, how: impl Into<String>) {
+    /// A file was changed in so many places.
+    pub(crate) fn note_change(&mut self, path: &str, places: usize, how: impl Into<String>) {
         self.places += places;
         let how = clip(&how.into(), 300);
         if self.changed_files.insert(path.to_owned()) {
@@ -39,15 +39,13 @@ impl Report {
         }
     }
 
-    /// Notes something that was left, and why.
-    pub(crate) fn leave(&mut self, path: &str, why: impl Into<String>) {
+    pub(crate) fn note_left(&mut self, path: &str, why: impl Into<String>) {
         self.left_places += 1;
         if self.left.len() < MOST_LEFT {
             self.left.push((path.to_owned(), clip(&why.into(), 300)));
         }
     }
 
-    /// Notes how many pages were looked at.
     pub(crate) fn looked_at(&mut self, pages: usize) {
         self.looked_at = pages;
     }
@@ -121,14 +119,14 @@ mod tests {
     fn the_summary_is_bounded_and_counts_what_it_does_not_name() {
         let mut report = Report::default();
         for number in 0..70 {
-            report.change(
+            report.note_change(
                 &format!("docs/{number}.md"),
                 2,
                 if number == 0 { "2 words".to_owned() } else { "x".repeat(1000) },
             );
-            report.leave(&format!("docs/{number}.md"), "x".repeat(1000));
+            report.note_left(&format!("docs/{number}.md"), "x".repeat(1000));
         }
-        report.change("docs/0.md", 0, "and more");
+        report.note_change("docs/0.md", 0, "and more");
         let summary = report.summary(&Chore::Typos(Scope::default()));
         assert!(
             summary.starts_with("Fix typos: 140 places in 70 files.\n\n- `docs/0.md`: 2 words, and more\n"),

@@ -2,29 +2,31 @@
 
 use std::collections::BTreeSet;
 
+use copydesk_checks::paths::is_below;
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::chore::Scope;
-use super::desk::{Desk, Trouble, is_below};
+use super::docs::{ChoreFailure, Docs};
 use super::near::near;
 use super::report::code;
 use super::words::listed;
 
-/// The pages of the documentation that a scope names, sorted.
-pub(crate) fn pages_of(scope: &Scope, desk: &Desk) -> Result<Vec<String>, Trouble> {
-    let all = desk.pages()?;
+/// The pages of the documentation that a scope names, sorted. These are the pages that the chore looks at.
+pub(crate) fn pages_of(scope: &Scope, docs: &mut Docs) -> Result<Vec<String>, ChoreFailure> {
+    let all = docs.pages()?;
     let mut chosen: BTreeSet<&String> = BTreeSet::new();
     for path in &scope.paths {
-        let spec = Spec::find(path, &all, desk)?;
+        let spec = Spec::find(path, &all, docs)?;
         chosen.extend(all.iter().filter(|page| spec.names(page)));
     }
     if scope.paths.is_empty() {
         chosen.extend(&all);
     }
     for path in &scope.except {
-        let spec = Spec::find(path, &all, desk)?;
+        let spec = Spec::find(path, &all, docs)?;
         chosen.retain(|page| !spec.names(page));
     }
+    docs.report.looked_at(chosen.len());
     Ok(chosen.into_iter().cloned().collect())
 }
 
@@ -49,26 +51,29 @@ impl Spec {
         }
     }
 
-    fn find(written: &str, pages: &[String], desk: &Desk) -> Result<Self, Trouble> {
+    fn find(written: &str, pages: &[String], docs: &Docs) -> Result<Self, ChoreFailure> {
         let path = plain(written);
         if path.is_empty() || path == "." {
             return Ok(Self::Folder(String::new()));
         }
         if path.split('/').any(|part| part == "..") || path.len() > 1024 {
-            return Err(Trouble::Refused(format!("The path {} leaves the repository.", code(written))));
+            return Err(ChoreFailure::Refused(format!("The path {} leaves the repository.", code(written))));
         }
         if let Some(found) = Self::at(path, pages) {
             return Ok(found);
         }
-        let folders = desk.docs_paths().iter().filter(|folder| !folder.is_empty());
+        let folders = docs.paths().iter().filter(|folder| !folder.is_empty());
         let mut below = folders.filter_map(|folder| Self::at(&format!("{folder}/{path}"), pages));
         if let Some(found) = below.next() {
             let several = || {
-                Trouble::Refused(format!("{} is in several folders of the documentation; say which.", code(written)))
+                ChoreFailure::Refused(format!(
+                    "{} is in several folders of the documentation; say which.",
+                    code(written)
+                ))
             };
             return if below.next().is_none() { Ok(found) } else { Err(several()) };
         }
-        Err(nothing_there(written, path, pages, desk)?)
+        Err(nothing_there(written, path, pages, docs)?)
     }
 
     fn at(path: &str, pages: &[String]) -> Option<Self> {
@@ -102,15 +107,15 @@ fn plain(path: &str) -> &str {
 }
 
 /// The sentence about a path that names no page.
-fn nothing_there(written: &str, path: &str, pages: &[String], desk: &Desk) -> Result<Trouble, Trouble> {
+fn nothing_there(written: &str, path: &str, pages: &[String], docs: &Docs) -> Result<ChoreFailure, ChoreFailure> {
     let name = code(written);
-    if desk.workspace.entry(path)?.is_some() {
-        let place = if desk.is_docs(path) { "holds no pages" } else { "is not among the project's documentation" };
-        return Ok(Trouble::Refused(format!("{name} {place}, so nothing was changed.")));
+    if docs.workspace.entry(path)?.is_some() {
+        let place = if docs.holds(path) { "holds no pages" } else { "is not among the project's documentation" };
+        return Ok(ChoreFailure::Refused(format!("{name} {place}, so nothing was changed.")));
     }
     let close: Vec<String> = near(path, pages).iter().map(|it| code(it)).collect();
     let hint = if close.is_empty() { String::new() } else { format!("; near it are {}", listed(&close, 3)) };
-    Ok(Trouble::Refused(format!(
+    Ok(ChoreFailure::Refused(format!(
         "There is no page or folder {name} in the documentation, so nothing was changed{hint}."
     )))
 }

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use copydesk_checks::page::Page;
 
+use super::edits::Edits;
+
 /// A character of a text and where it stands. White space, with what stands at the start of the next line of the same
 /// paragraph, is one space.
 #[derive(Debug, Clone, Copy)]
@@ -23,13 +25,6 @@ pub(crate) struct Term {
     old_in_new: Vec<usize>,
 }
 
-/// A place where the term stands, and what to write there.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Match {
-    pub(crate) range: Range<usize>,
-    pub(crate) new: String,
-}
-
 impl Term {
     pub(crate) fn new(old: &str, new: &str, ignore_case: bool, inside_words: bool) -> Self {
         let mut term = Self { old: spaced(old), new: spaced(new), ignore_case, inside_words, old_in_new: Vec::new() };
@@ -46,14 +41,14 @@ impl Term {
         if self.ignore_case { text.to_lowercase().contains(&word.to_lowercase()) } else { text.contains(&word) }
     }
 
-    /// Where the term stands in what people read of a page, but not in addresses that are written out.
-    pub(crate) fn in_prose(&self, page: &Page, text: &str) -> Vec<Match> {
+    /// Where the term stands, and what to write there, in what people read of a page, but not in addresses that are written out.
+    pub(crate) fn in_prose(&self, page: &Page, text: &str) -> Vec<(Range<usize>, String)> {
         let runs = runs(page, text);
         runs.iter().flat_map(|run| self.find(&units(text, run), text)).collect()
     }
 
-    /// Where the term stands in a part of a text, as it is written.
-    pub(crate) fn in_part(&self, text: &str, part: &Range<usize>) -> Vec<Match> {
+    /// The same in a part of a text, as it is written.
+    pub(crate) fn in_part(&self, text: &str, part: &Range<usize>) -> Vec<(Range<usize>, String)> {
         let Some(inside) = text.get(part.clone()) else {
             return Vec::new();
         };
@@ -64,10 +59,8 @@ impl Term {
 
     /// A text with the term replaced; the number of places too.
     pub(crate) fn replaced(&self, text: &str) -> (String, usize) {
-        let mut edits = super::edits::Edits::default();
-        for found in self.in_part(text, &(0..text.len())) {
-            edits.replace(found.range, found.new);
-        }
+        let mut edits = Edits::default();
+        edits.replace_all(self.in_part(text, &(0..text.len())));
         let count = edits.len();
         (edits.apply(text), count)
     }
@@ -76,7 +69,7 @@ impl Term {
         a == b || (self.ignore_case && a.to_lowercase().eq(b.to_lowercase()))
     }
 
-    fn find(&self, units: &[Unit], text: &str) -> Vec<Match> {
+    fn find(&self, units: &[Unit], text: &str) -> Vec<(Range<usize>, String)> {
         let mut found = Vec::new();
         let mut at = 0;
         while at + self.old.len() <= units.len() && !self.old.is_empty() {
@@ -84,10 +77,8 @@ impl Term {
                 at += skip;
             } else if self.is_at(units, at, text) {
                 let matched = &units[at..at + self.old.len()];
-                found.push(Match {
-                    range: matched[0].start..matched[matched.len() - 1].end,
-                    new: self.written(matched, text),
-                });
+                let range = matched[0].start..matched[matched.len() - 1].end;
+                found.push((range, self.written(matched, text)));
                 at += self.old.len();
             } else {
                 at += 1;
@@ -98,11 +89,12 @@ impl Term {
 
     fn is_at(&self, units: &[Unit], at: usize, text: &str) -> bool {
         let end = at + self.old.len();
-        let here = &units[at..end];
-        here.iter().zip(&self.old).all(|(unit, c)| self.same(unit.c, *c))
+        let (first, last) = (units[at], units[end - 1]);
+        let before = at.checked_sub(1).and_then(|at| units.get(at));
+        units[at..end].iter().zip(&self.old).all(|(unit, c)| self.same(unit.c, *c))
             && (self.inside_words
-                || (is_edge(units, at, here[0].start, text, Side::Before)
-                    && is_edge(units, end, here[here.len() - 1].end, text, Side::After)))
+                || (is_edge(first, before, text[..first.start].chars().next_back())
+                    && is_edge(last, units.get(end), text[last.end..].chars().next())))
     }
 
     /// How far to go on if the term at `at` is part of the new term, which stands here already.
@@ -118,26 +110,16 @@ impl Term {
 
     /// The new term, with the line breaks that were in the old one.
     fn written(&self, matched: &[Unit], text: &str) -> String {
-        let mut gaps = matched.iter().filter(|unit| unit.c == ' ').map(|unit| &text[unit.start..unit.end]);
+        let gaps = matched.iter().filter(|unit| unit.c == ' ').map(|unit| &text[unit.start..unit.end]);
+        let mut gaps = gaps.peekable();
         let mut new = String::new();
         for c in &self.new {
-            match (c, gaps.next_if_space(*c)) {
-                (_, Some(gap)) => new.push_str(gap),
-                (c, None) => new.push(*c),
+            match gaps.next_if(|_| *c == ' ') {
+                Some(gap) => new.push_str(gap),
+                None => new.push(*c),
             }
         }
         new
-    }
-}
-
-/// Takes a gap for a space, and nothing for other characters.
-trait Gaps<'a> {
-    fn next_if_space(&mut self, c: char) -> Option<&'a str>;
-}
-
-impl<'a, I: Iterator<Item = &'a str>> Gaps<'a> for I {
-    fn next_if_space(&mut self, c: char) -> Option<&'a str> {
-        if c == ' ' { self.next() } else { None }
     }
 }
 
@@ -145,30 +127,10 @@ fn spaced(term: &str) -> Vec<char> {
     term.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect()
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Before,
-    After,
-}
-
-/// Whether a word ends here. What is next to it may be markup, where `_` is not part of a word.
-fn is_edge(units: &[Unit], at: usize, byte: usize, text: &str, side: Side) -> bool {
-    let (inside, outside) = match side {
-        Side::Before => (at.checked_sub(1).and_then(|at| units.get(at)), text[..byte].chars().next_back()),
-        Side::After => (units.get(at), text[byte..].chars().next()),
-    };
-    let own = match side {
-        Side::Before => units.get(at),
-        Side::After => at.checked_sub(1).and_then(|at| units.get(at)),
-    };
-    if !own.is_some_and(|unit| is_word(unit.c)) {
-        return true;
-    }
-    match (inside, outside) {
-        (Some(unit), _) => !is_word(unit.c),
-        (None, Some(c)) => !c.is_alphanumeric(),
-        (None, None) => true,
-    }
+/// Whether a word ends between a unit and the one next to it. Outside of the units is markup, where `_` is not part of a
+/// word.
+fn is_edge(own: Unit, next: Option<&Unit>, outside: Option<char>) -> bool {
+    !is_word(own.c) || !next.map_or_else(|| outside.is_some_and(char::is_alphanumeric), |unit| is_word(unit.c))
 }
 
 fn is_word(c: char) -> bool {
@@ -216,8 +178,8 @@ fn units(text: &str, run: &[Range<usize>]) -> Vec<Unit> {
         }
         for (at, c) in inside.char_indices() {
             let start = range.start + at;
-            let c = if c.is_whitespace() { ' ' } else { c };
-            push(&mut units, Unit { c, start, end: start + text[start..].chars().next().map_or(0, char::len_utf8) });
+            let end = start + c.len_utf8();
+            push(&mut units, Unit { c: if c.is_whitespace() { ' ' } else { c }, start, end });
         }
     }
     hide_addresses(&mut units);
@@ -242,7 +204,7 @@ fn hide_addresses(units: &mut [Unit]) {
 }
 
 /// Whether a word is an address or a path rather than something to read.
-pub(crate) fn is_address(word: &str) -> bool {
+fn is_address(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     let mail = word.split_once('@').is_some_and(|(name, host)| !name.is_empty() && host.contains('.'));
     word.contains("://") || word.starts_with("www.") || word.starts_with("mailto:") || mail
@@ -253,7 +215,6 @@ mod tests {
     use copydesk_checks::page::parse;
     use proptest::prelude::*;
 
-    use super::super::edits::Edits;
     use super::*;
 
     fn replaced(text: &str, old: &str, new: &str) -> String {
@@ -262,9 +223,7 @@ mod tests {
 
     fn with(text: &str, term: &Term) -> String {
         let mut edits = Edits::default();
-        for found in term.in_prose(&parse("a.md", text), text) {
-            edits.replace(found.range, found.new);
-        }
+        edits.replace_all(term.in_prose(&parse("a.md", text), text));
         edits.apply(text)
     }
 
@@ -324,11 +283,11 @@ mod tests {
             let page = parse(path, &text);
             let term = Term::new("cat", "the dog", false, false);
             let found = term.in_prose(&page, &text);
-            for one in &found {
-                prop_assert!(page.prose.iter().any(|prose| prose.start <= one.range.start && one.range.end <= prose.end));
-                prop_assert_eq!(&text[one.range.clone()], "cat");
+            for (range, _) in &found {
+                prop_assert!(page.prose.iter().any(|prose| prose.start <= range.start && range.end <= prose.end));
+                prop_assert_eq!(&text[range.clone()], "cat");
             }
-            prop_assert!(found.windows(2).all(|pair| pair[0].range.end <= pair[1].range.start));
+            prop_assert!(found.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start));
         }
     }
 }

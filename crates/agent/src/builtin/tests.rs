@@ -64,21 +64,21 @@ fn page() -> impl Strategy<Value = String> {
     (prop::sample::select(FRONTS), parts).prop_map(|(front, parts)| format!("{front}{}", parts.concat()))
 }
 
-fn desk(files: Vec<(String, Vec<u8>)>) -> Desk {
+fn docs(files: Vec<(String, Vec<u8>)>) -> Docs {
     let workspace = Workspace::new(Arc::new(MemoryTree::of(files)), Arc::new(|_| Ok(())));
-    Desk::new(workspace, &["docs".to_owned()], 100, Arc::default())
+    Docs::new(workspace, &["docs".to_owned()], 100, Arc::default())
 }
 
-fn run(prompt: &str, desk: &mut Desk) {
+fn run(prompt: &str, docs: &mut Docs) {
     for chore in prompt::chores(prompt).unwrap() {
-        let report = do_chore(&chore, desk).unwrap();
-        assert_eq!(report.has_changes(), !desk.workspace.is_unchanged(), "{}", report.summary(&chore));
+        do_chore(&chore, docs).unwrap();
+        assert_eq!(docs.report.has_changes(), !docs.workspace.is_unchanged(), "{}", docs.report.summary(&chore));
     }
 }
 
-fn all_files(desk: &Desk) -> Vec<(String, Vec<u8>)> {
-    let paths = desk.workspace.list("").unwrap();
-    paths.into_iter().map(|path| (path.clone(), desk.workspace.read(&path).unwrap().unwrap())).collect()
+fn all_files(docs: &Docs) -> Vec<(String, Vec<u8>)> {
+    let paths = docs.workspace.list("").unwrap();
+    paths.into_iter().map(|path| (path.clone(), docs.workspace.read(&path).unwrap().unwrap())).collect()
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn the_summary_of_many_chores_is_bounded() {
     let finished: Vec<(Chore, Report)> = (0..100)
         .map(|_| {
             let mut report = Report::default();
-            (0..50).for_each(|number| report.change(&format!("docs/{number}.md"), 1, "x".repeat(300)));
+            (0..50).for_each(|number| report.note_change(&format!("docs/{number}.md"), 1, "x".repeat(300)));
             (Chore::Typos(chore::Scope::default()), report)
         })
         .collect();
@@ -106,14 +106,14 @@ proptest! {
         prompt in prop::sample::select(PROMPTS),
     ) {
         let name = if mdx { "docs/a.mdx" } else { "docs/a.md" };
-        let mut first = desk(vec![
+        let mut first = docs(vec![
             (name.to_owned(), a.into_bytes()),
             ("docs/b.md".to_owned(), b.into_bytes()),
             ("other/c.md".to_owned(), b"Cloud teh".to_vec()),
         ]);
         run(prompt, &mut first);
         prop_assert!(first.workspace.changed_paths().all(|path| path.starts_with("docs/")));
-        let mut second = desk(all_files(&first));
+        let mut second = docs(all_files(&first));
         run(prompt, &mut second);
         let changed: Vec<_> = second.workspace.changes();
         prop_assert!(changed.is_empty(), "{:?}\n{:?}", all_files(&first), changed);
@@ -121,9 +121,9 @@ proptest! {
 
     #[test]
     fn words_stay_where_only_heading_levels_change(a in page()) {
-        let mut desk = desk(vec![("docs/a.md".to_owned(), a.clone().into_bytes())]);
-        run("fix heading levels", &mut desk);
-        let after = desk.workspace.text("docs/a.md").unwrap();
+        let mut docs = docs(vec![("docs/a.md".to_owned(), a.clone().into_bytes())]);
+        run("fix heading levels", &mut docs);
+        let after = docs.workspace.text("docs/a.md").unwrap();
         prop_assert_eq!(a.replace('#', ""), after.replace('#', ""));
     }
 }

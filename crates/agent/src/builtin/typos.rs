@@ -8,27 +8,24 @@ use std::ops::Range;
 use copydesk_checks::page::{Page, parse};
 
 use super::chore::Scope;
-use super::desk::{Desk, Trouble};
+use super::docs::{ChoreFailure, Docs};
 use super::edits::Edits;
 use super::follow::{Renamed, follow};
 use super::language::is_english;
-use super::report::{Report, code};
+use super::report::code;
 use super::scope::pages_of;
 use super::words::counted;
 
 const MOST_NAMED: usize = 8;
 
-/// Does it. First all pages are looked through, since a word that is in code anywhere is no slip; then those with typos
-/// are corrected.
-pub(crate) fn run(scope: &Scope, desk: &mut Desk) -> Result<Report, Trouble> {
-    let mut report = Report::default();
-    let pages = pages_of(scope, desk)?;
-    report.looked_at(pages.len());
+/// First all pages are looked through, since a word that is in code anywhere is no slip; then those with typos are
+/// corrected.
+pub(crate) fn run(scope: &Scope, docs: &mut Docs) -> Result<(), ChoreFailure> {
     let mut with_typos = Vec::new();
     let mut in_code = HashSet::new();
-    for path in &pages {
-        if let Some(text) = desk.text(path, &mut report)? {
-            let page = parse(path, &text);
+    for path in pages_of(scope, docs)? {
+        if let Some(text) = docs.text(&path)? {
+            let page = parse(&path, &text);
             collect_code(&page, &text, &mut in_code);
             if !find(&page, &text, &HashSet::new()).is_empty() {
                 with_typos.push(path);
@@ -36,26 +33,19 @@ pub(crate) fn run(scope: &Scope, desk: &mut Desk) -> Result<Report, Trouble> {
         }
     }
     let mut renamed = Vec::new();
-    for path in with_typos {
-        if let Some(text) = desk.text(path, &mut report)? {
-            renamed.extend(one_page(path, &text, &in_code, desk, &mut report)?);
+    for path in &with_typos {
+        if let Some(text) = docs.text(path)? {
+            renamed.extend(one_page(path, &text, &in_code, docs)?);
         }
     }
-    follow(&renamed, desk, &mut report)?;
-    Ok(report)
+    follow(&renamed, docs)
 }
 
 /// Corrects one page; gives the anchors that change.
-fn one_page(
-    path: &str,
-    text: &str,
-    in_code: &HashSet<String>,
-    desk: &mut Desk,
-    report: &mut Report,
-) -> Result<Vec<Renamed>, Trouble> {
+fn one_page(path: &str, text: &str, in_code: &HashSet<String>, docs: &mut Docs) -> Result<Vec<Renamed>, ChoreFailure> {
     let page = parse(path, text);
     if !is_english(&page, text) {
-        report.leave(path, "it does not seem to be in English, the only language whose typos are known");
+        docs.report.note_left(path, "it does not seem to be in English, the only language whose typos are known");
         return Ok(Vec::new());
     }
     let mut edits = Edits::default();
@@ -71,15 +61,12 @@ fn one_page(
             Verdict::Leave(why) => *left.entry(format!("{word} {why}")).or_default() += 1,
         }
     }
-    left.iter().for_each(|(what, count)| report.leave(path, times(what, *count)));
+    left.iter().for_each(|(what, count)| docs.report.note_left(path, times(what, *count)));
     let places = edits.len();
     let new_text = edits.apply(text);
     let renamed = Renamed::between(path, &page, &parse(path, &new_text));
-    if places == 0 || !desk.write(path, new_text, report)? {
-        return Ok(Vec::new());
-    }
-    report.change(path, places, named(&made));
-    Ok(renamed)
+    let is_written = places > 0 && docs.write(path, new_text, places, named(&made))?;
+    Ok(if is_written { renamed } else { Vec::new() })
 }
 
 fn times(what: &str, count: usize) -> String {

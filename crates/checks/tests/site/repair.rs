@@ -70,7 +70,8 @@ fn broken_links_come_with_their_places() {
     let sites = Sites::find(&tree, &SiteSettings::default()).unwrap();
     let page = parse("docs/a.md", text);
     let broken = broken_links(&tree, &sites, "docs/a.md", &page).unwrap();
-    let found: Vec<(&str, Option<&str>)> =
-        broken.iter().map(|broken| (&text[broken.link.range.clone()], broken.page.as_deref())).collect();
-    assert_eq!(found, [("gone.md", None), ("there.md#gone", Some("docs/there.md")), ("gone.png", None)]);
+    let found: Vec<_> =
+        broken.iter().map(|broken| (&text[broken.link.range.clone()], broken.missing_anchor.clone())).collect();
+    let missing = Some(("docs/there.md".to_owned(), "gone".to_owned()));
+    assert_eq!(found, [("gone.md", None), ("there.md#gone", missing), ("gone.png", None)]);
 }

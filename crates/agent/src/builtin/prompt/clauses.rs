@@ -94,7 +94,6 @@ fn typos(reader: &mut Reader<'_>) -> Result<Found, NotUnderstood> {
     Ok(Found { chore: Chore::Typos(found.scope), placed: Some(found.placed) })
 }
 
-/// What can be fixed.
 fn fixed(reader: &mut Reader<'_>) -> Option<Chore> {
     let mark = reader.mark();
     reader.skip(&["all of the", "all", "any", "every", "the"]);

@@ -41,7 +41,6 @@ impl<'a> Cursor<'a> {
         self.text[self.at..].trim()
     }
 
-    /// Goes to the end.
     pub(super) fn finish(&mut self) {
         self.at = self.text.len();
     }
@@ -52,7 +51,6 @@ impl<'a> Cursor<'a> {
         ahead.next()
     }
 
-    /// Takes the next token.
     pub(super) fn next(&mut self) -> Token<'a> {
         if self.skip_space() {
             self.skip_bullet();

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use copydesk_agent::{BuiltinEditor, Editor, KeySource, ModelEditor, ModelSettings, Secret};
+use copydesk_desk::credentials::Credentials;
+use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
+use copydesk_desk::runner::{Engine, Noop};
 use copydesk_forge::{Forge, ForgeSettings, Hosts, HostsSettings, Signature};
-use copydesk_server::credentials::Credentials;
-use copydesk_server::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
-use copydesk_server::runner::{Engine, Noop};
 use copydesk_store::{Store, Vault};
 
 use crate::config::{Config, Dollars, Provider};

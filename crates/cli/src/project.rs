@@ -7,7 +7,6 @@ use copydesk_domain::{
     HostSettings, MAX_DOMAINS, OnFindings, Project, ProjectId, Repository, ViewSettings, docs_path, domain, git_ref,
     time_zone,
 };
-use copydesk_server::views::hook_secret;
 use copydesk_store::{NewProject, ProjectChange};
 use copydesk_views::store::ViewStore;
 use serde_json::{Value, json};
@@ -117,7 +116,7 @@ async fn delete(id: &str, yes: bool, config: &Config, json: bool) -> Result<Exit
 
 /// Where a code host tells of pull requests, and what it signs with.
 fn hook(project: &Project, config: &Config, as_json: bool) -> Result<ExitCode, Failure> {
-    let secret = hook_secret(&secret::read_or_make(config)?, &project.id);
+    let secret = secret::read_or_make(config)?.hook_secret(&project.id);
     let address = format!("{}/hooks/{}", config.public_url(), project.id);
     if as_json {
         return output::json(&json!({ "address": address, "secret": secret, "contentType": "application/json" }));

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
+use copydesk_desk::docs_job::Workshop;
 use copydesk_domain::{HostKind, Project};
 use copydesk_forge::{Abilities, Ability, Connection, ForgeError, Mirror};
-use copydesk_server::docs_job::Workshop;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;

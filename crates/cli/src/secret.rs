@@ -4,23 +4,25 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use copydesk_desk::InstallationSecret;
 use copydesk_domain::random_secret;
 
 use crate::config::Config;
 use crate::failure::Failure;
 
 /// Reads the secret, making it when there is none.
-pub(crate) fn read_or_make(config: &Config) -> Result<[u8; 32], Failure> {
+pub(crate) fn read_or_make(config: &Config) -> Result<InstallationSecret, Failure> {
     let path = config.secret_path();
     let told = |error: io::Error| Failure::error(format!("the secret file {}: {error}", path.display()));
-    match std::fs::read_to_string(&path) {
+    let secret = match std::fs::read_to_string(&path) {
         Ok(text) => decode(text.trim()).ok_or_else(|| {
             let wrong = io::Error::new(io::ErrorKind::InvalidData, "must hold 64 hexadecimal digits");
             told(wrong).hint("put it back from a backup; without it, log drains need their new secrets")
         }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => make(&path).map_err(told),
         Err(error) => Err(told(error)),
-    }
+    };
+    secret.map(InstallationSecret::new)
 }
 
 /// Two processes that start together must end up with the same one: the file appears whole, and the first one wins.

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_domain::SystemClock;
-use copydesk_server::docs_job::Workshop;
-use copydesk_server::runner::Runner;
-use copydesk_server::webhooks::deliver_forever;
-use copydesk_server::{App, Limits, Metrics, Served, Settings, api, keep_up, serve as serve_http};
+use copydesk_desk::docs_job::Workshop;
+use copydesk_desk::runner::Runner;
+use copydesk_desk::webhooks::deliver_forever;
+use copydesk_desk::{Desk, KeyUse, Metrics, Stop, keep_up};
+use copydesk_server::{App, Limits, Served, Settings, api, serve as serve_http};
 use copydesk_store::{QueueTerms, Store};
 use copydesk_views::store::Shared;
 use tokio::net::TcpListener;
@@ -16,7 +16,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{engines, logging, store, views, webhook};
+use crate::{engines, logging, secret, store, views, webhook};
 
 /// The variables that this process was started with.
 pub(crate) type Environment = [(OsString, OsString)];
@@ -46,15 +46,16 @@ pub(crate) async fn serve(config: Config, environment: &Environment) -> Result<E
 /// `copydesk worker`
 pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<ExitCode, Failure> {
     logging::start(&config);
-    let stop = stop_signal();
-    let app = App::new(migrated(&config).await?, settings(&config), Metrics::new());
-    let workshop = engines::workshop(&config, app.store(), environment, config.public_url())?;
-    let runner = tokio::spawn(runner(&app, &config, workshop)?.run(config.runner.workers as usize));
+    let signal = stop_signal();
+    let (store, stop) = (migrated(&config).await?, Stop::new(config.limits.shutdown_time));
+    let workshop = engines::workshop(&config, &store, environment, config.public_url())?;
+    let runner = runner(&config, store, workshop, Metrics::new(), stop.clone())?;
+    let running = tokio::spawn(runner.run(config.runner.workers as usize));
     tracing::info!(version = env!("CARGO_PKG_VERSION"), workers = config.runner.workers, "working");
-    stop.await;
+    signal.await;
     tracing::info!("stopping: finishing what runs");
-    app.stop();
-    finished(runner, config.limits.shutdown_time).await;
+    stop.ask();
+    finished(running, stop.time()).await;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
 }
@@ -69,7 +70,7 @@ async fn migrated(config: &Config) -> Result<Store, Failure> {
 
 /// A server in this process.
 pub(crate) struct Server {
-    app: App,
+    stop: Stop,
     views: Arc<Shared>,
     pub(crate) address: SocketAddr,
     http: tokio::task::JoinHandle<Served>,
@@ -84,27 +85,37 @@ impl Server {
         let listener = listening.map_err(|error| cannot(error).hint("choose another address with --listen"))?;
         let address = listener.local_addr().map_err(cannot)?;
         let workshop = engines::workshop(config, &store, environment, config.public_url_at(address))?;
-        let (shared, page_views) = views::serving(config, Arc::new(SystemClock)).await?;
-        let app = App::new(store, settings(config), Metrics::new())
-            .with_workshop(workshop.clone())
-            .with_views(page_views)
-            .with_webhooks(Arc::new(webhook::webhooks(config)?));
-        let runner = runner(&app, config, workshop)?;
-        let http = tokio::spawn(serve_http(app.clone(), api::router(app.clone()), listener));
+        let (stop, metrics, key_use) = (Stop::new(config.limits.shutdown_time), Metrics::new(), KeyUse::default());
+        let (shared, page_views) = views::serving(config, metrics.clone()).await?;
+        let webhooks = Arc::new(webhook::webhooks(config)?);
+        let runner = runner(config, store.clone(), workshop.clone(), metrics.clone(), stop.clone())?;
+        let app = App::new(
+            Desk {
+                store: store.clone(),
+                metrics: metrics.clone(),
+                stop: stop.clone(),
+                key_use: key_use.clone(),
+                secret: secret::read_or_make(config)?,
+                workshop: Some(workshop),
+                views: Some(page_views.clone()),
+                webhooks: Some(webhooks.clone()),
+            },
+            settings(config),
+        );
+        let http = tokio::spawn(serve_http(app.clone(), api::router(app), listener));
         let others = vec![
             tokio::spawn(runner.run(config.runner.workers as usize)),
-            tokio::spawn(keep_up(app.clone())),
-            tokio::spawn(deliver_forever(app.clone())),
+            tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), stop.clone())),
+            tokio::spawn(deliver_forever(store, webhooks, metrics, stop.clone())),
         ];
-        Ok(Self { app, views: shared, address, http, others })
+        Ok(Self { stop, views: shared, address, http, others })
     }
 
     /// Finishes what runs, hands leases back and ends.
     pub(crate) async fn stop(self) -> Served {
-        self.app.stop();
-        let time = self.app.settings().limits.shutdown_time;
+        self.stop.ask();
         for task in self.others {
-            finished(task, time).await;
+            finished(task, self.stop.time()).await;
         }
         let served = self.http.await.unwrap_or(Served::CutOff);
         // Last: until now there may have been views to keep.
@@ -126,7 +137,13 @@ async fn finished(mut task: tokio::task::JoinHandle<()>, time: Duration) {
     }
 }
 
-fn runner(app: &App, config: &Config, workshop: Arc<Workshop>) -> Result<Runner, Failure> {
+fn runner(
+    config: &Config,
+    store: Store,
+    workshop: Arc<Workshop>,
+    metrics: Metrics,
+    stop: Stop,
+) -> Result<Runner, Failure> {
     let engines = engines::engines(config, workshop)?;
     let terms = QueueTerms {
         lease: config.runner.lease,
@@ -135,7 +152,7 @@ fn runner(app: &App, config: &Config, workshop: Arc<Workshop>) -> Result<Runner,
         queue_time: config.limits.queue_time,
         attempts: config.runner.attempts,
     };
-    Ok(Runner::new(app.clone(), engines, terms))
+    Ok(Runner::new(store, engines, terms, metrics, stop))
 }
 
 /// What the server has to know of the configuration.
@@ -147,7 +164,6 @@ pub(crate) fn settings(config: &Config) -> Settings {
             jobs_per_hour: config.limits.jobs_per_hour,
             request_time: config.limits.request_time,
             connections: config.limits.connections as usize,
-            shutdown_time: config.limits.shutdown_time,
         },
     }
 }

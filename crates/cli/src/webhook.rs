@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use copydesk_domain::{EventKind, Timestamp};
-use copydesk_server::webhooks::{
+use copydesk_desk::webhooks::{
     AllowPrivate, DeliveryView, InstallationSeal, NotMade, Secret, WebhookSettings, WebhookView, Webhooks, Wish,
 };
+use copydesk_domain::{EventKind, Timestamp};
 use copydesk_store::{DeliveryFilter, Store, WebhookDelivery, WebhookEndpoint};
 use serde_json::{Value, json};
 

@@ -1,19 +1,13 @@
 //! Who asks, and for which project.
 
-use std::collections::HashMap;
-use std::sync::Mutex;
-use std::time::Duration;
-
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use copydesk_domain::{ApiKey, KeyRecord, Project, Scope, Timestamp};
+use copydesk_domain::{ApiKey, Project, Scope};
 
-use crate::App;
+use crate::app::App;
+use crate::edge::Who;
 use crate::problem::Problem;
-
-/// How exactly the last use of a key is noted.
-const USE_NOTED_EVERY: Duration = Duration::from_secs(60);
 
 /// Somebody with a valid key for an existing project.
 pub(crate) struct Caller {
@@ -62,8 +56,8 @@ async fn authenticate(parts: &mut Parts, app: &App, wanted: Scope) -> Result<Cal
     if !access.key.is_valid_at(now) {
         return Err(Problem::unauthorized());
     }
-    app.key_use().note(&access.key, now);
-    parts.extensions.get_or_insert_default::<crate::edge::Who>().set(&access.key.id);
+    app.desk().key_use.note(&access.key, now);
+    parts.extensions.get_or_insert_default::<Who>().set(&access.key.id);
     let project = access.project.ok_or_else(Problem::project_not_found)?;
     if access.key.project_id.as_ref().is_some_and(|id| *id != project.id) {
         return Err(Problem::project_not_found());
@@ -92,25 +86,4 @@ async fn path(parts: &mut Parts) -> (String, Option<String>) {
     // PostgreSQL cannot even be asked about a NUL.
     let plain = |value: &String| !value.contains('\0');
     (find("projectId").filter(plain).unwrap_or_default(), find("id").filter(plain))
-}
-
-/// Collects when keys were used, so that reading does not turn into writing.
-#[derive(Default)]
-pub(crate) struct KeyUse(Mutex<HashMap<String, Timestamp>>);
-
-impl KeyUse {
-    fn note(&self, key: &KeyRecord, now: Timestamp) {
-        if key.last_used_at.is_none_or(|last| now.since(last) >= USE_NOTED_EVERY) {
-            self.lock().entry(key.id.clone()).or_insert(now);
-        }
-    }
-
-    /// What was collected since the last time.
-    pub(crate) fn take(&self) -> Vec<(String, Timestamp)> {
-        self.lock().drain().collect()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Timestamp>> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
 }

@@ -1,20 +1,22 @@
 //! What happens to every request, whatever it is for: an id, a time limit, a net under panics, a line in the log.
 
+use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use copydesk_domain::new_id;
 use futures_util::FutureExt;
 
-use crate::App;
+use crate::app::App;
 use crate::problem::{Cause, Problem};
 
 const PULL_REQUESTS: &str = "/pull/";
@@ -49,7 +51,7 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
     let took = started.elapsed();
     let status = response.status().as_u16();
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
-    app.metrics().request(method, route, status, took);
+    app.desk().metrics.request(method, route, status, took);
     let cause = response.extensions().get::<Cause>().map(|cause| cause.0.as_str());
     let key = who.0.get().map(String::as_str);
     let ms = took.as_micros() as f64 / 1000.0;
@@ -61,27 +63,36 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
     response
 }
 
-tokio::task_local! {
-    static BEYOND_RECALL: Arc<AtomicBool>;
+/// The time limit of a request, in its extensions.
+#[derive(Clone, Default)]
+pub(crate) struct TimeLimit {
+    is_lifted: Arc<AtomicBool>,
 }
 
-/// From here on the request waits for its end, however long that takes: what it is doing can no longer be taken back, and
-/// to say that it was given up could be a lie.
-pub(crate) fn no_way_back() {
-    // Outside of a request there is nobody to be told.
-    let _ = BEYOND_RECALL.try_with(|beyond_recall| beyond_recall.store(true, Ordering::Relaxed));
+impl TimeLimit {
+    /// From here on the request waits for its end, however long that takes: what it is doing can no longer be taken back,
+    /// and to say that it was given up could be a lie.
+    pub(crate) fn lift(&self) {
+        self.is_lifted.store(true, Ordering::Relaxed);
+    }
 }
 
-async fn answer(app: &App, request: Request, next: Next) -> Response {
-    if app.is_stopping() {
+impl<S: Sync> FromRequestParts<S> for TimeLimit {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(parts.extensions.get_or_insert_default::<Self>().clone())
+    }
+}
+
+async fn answer(app: &App, mut request: Request, next: Next) -> Response {
+    if app.desk().stop.is_asked() {
         return Problem::unavailable("Copydesk is shutting down; try again in a moment.").into_response();
     }
-    let limit = app.settings().limits.request_time;
-    let beyond_recall = Arc::new(AtomicBool::new(false));
-    let answer = AssertUnwindSafe(next.run(request)).catch_unwind();
-    let mut answer = pin!(BEYOND_RECALL.scope(beyond_recall.clone(), answer));
-    let mut answered = tokio::time::timeout(limit, &mut answer).await;
-    if answered.is_err() && beyond_recall.load(Ordering::Relaxed) {
+    let limit = request.extensions_mut().get_or_insert_default::<TimeLimit>().clone();
+    let mut answer = pin!(AssertUnwindSafe(next.run(request)).catch_unwind());
+    let mut answered = tokio::time::timeout(app.settings().limits.request_time, &mut answer).await;
+    if answered.is_err() && limit.is_lifted.load(Ordering::Relaxed) {
         answered = Ok(answer.await);
     }
     match answered {
@@ -108,7 +119,7 @@ fn finish_headers(app: &App, response: &mut Response, id: &str) {
     }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    if app.is_stopping() {
+    if app.desk().stop.is_asked() {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
 }

@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
 
-use crate::App;
+use crate::app::App;
 
 /// How long a client may take to send the head of a request, and a connection may be idle.
 const HEAD_TIME: Duration = Duration::from_secs(60);
@@ -31,14 +31,14 @@ pub enum Served {
     CutOff,
 }
 
-/// Answers on `listener` until [`App::stop`]; then finishes what runs, within the time for it.
+/// Answers on `listener` until the stop; then finishes what runs, within the time for it.
 pub async fn serve(app: App, router: Router, listener: TcpListener) -> Served {
     let graceful = GracefulShutdown::new();
     let slots = Arc::new(Semaphore::new(app.settings().limits.connections));
     loop {
         let accepted = tokio::select! {
             accepted = accept(&slots, &listener) => accepted,
-            () = app.stopped() => break,
+            () = app.desk().stop.asked() => break,
         };
         match accepted {
             Ok((stream, peer, slot)) => {
@@ -55,7 +55,7 @@ pub async fn serve(app: App, router: Router, listener: TcpListener) -> Served {
         }
     }
     drop(listener);
-    match tokio::time::timeout(app.settings().limits.shutdown_time, graceful.shutdown()).await {
+    match tokio::time::timeout(app.desk().stop.time(), graceful.shutdown()).await {
         Ok(()) => Served::Finished,
         Err(_) => Served::CutOff,
     }

@@ -3,14 +3,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use copydesk_agent::Editor;
+use copydesk_desk::credentials::Credentials;
+use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
+use copydesk_desk::runner::{Engine, Runner};
+use copydesk_desk::views::{Proxies, Views, ViewsSettings};
+use copydesk_desk::webhooks::{AllowPrivate, InstallationSeal, WebhookSettings, Webhooks, deliver_forever};
+use copydesk_desk::{Desk, InstallationSecret, KeyUse, Metrics, Stop, keep_up};
 use copydesk_domain::{Clock, HostSettings, OnFindings, Repository, Scope, Timestamp, ViewSettings};
 use copydesk_forge::{Forge, ForgeSettings, Hosts, HostsSettings, Secret, Signature};
-use copydesk_server::credentials::Credentials;
-use copydesk_server::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
-use copydesk_server::runner::{Engine, Runner};
-use copydesk_server::views::{Proxies, Views, ViewsSettings};
-use copydesk_server::webhooks::{AllowPrivate, InstallationSeal, WebhookSettings, Webhooks, deliver_forever};
-use copydesk_server::{App, Limits, Metrics, Served, Settings, api, keep_up, serve};
+use copydesk_server::{App, Limits, Served, Settings, api, serve};
 use copydesk_store::{NewKey, NewProject, QueueTerms, SecretName, Store, Vault};
 use copydesk_views::classify::Classifier;
 use tempfile::TempDir;
@@ -24,7 +25,6 @@ pub struct TestApp {
     app: App,
     client: Client,
     views: Arc<TestViews>,
-    views_settings: ViewsSettings,
     tasks: Mutex<Option<Tasks>>,
     mirrors: TempDir,
 }
@@ -41,6 +41,7 @@ pub struct Setup {
     database: Arc<TestDatabase>,
     clock: Arc<dyn Clock>,
     settings: Settings,
+    shutdown_time: Duration,
     views: ViewsSettings,
     webhooks: WebhookSettings,
     terms: QueueTerms,
@@ -64,6 +65,12 @@ impl Setup {
     /// Changes the settings: `builtin`, `noop` and `gate` can be run, `builtin` is the default, nothing is limited.
     pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
         change(&mut self.settings);
+        self
+    }
+
+    /// Gives what runs so much time to end when the server stops.
+    pub fn shutdown_time(mut self, time: Duration) -> Self {
+        self.shutdown_time = time;
         self
     }
 
@@ -144,24 +151,35 @@ impl Setup {
             public_url: client.base().to_owned(),
             limits: self.limits,
         });
-        let lists = Arc::new(Classifier::builtin());
-        let app = App::new(store, self.settings, Metrics::new())
-            .with_workshop(workshop.clone())
-            .with_views(Arc::new(Views::new(views.clone(), self.clock, lists, self.views.clone())))
-            .with_webhooks(Arc::new(Webhooks::new(self.webhooks, Arc::new(InstallationSeal::new(&[7; 32]).unwrap()))));
+        let (lists, metrics) = (Arc::new(Classifier::builtin()), Metrics::new());
+        let page_views = Arc::new(Views::new(views.clone(), self.clock, lists, self.views, metrics.clone()));
+        let secret = InstallationSecret::new([7; 32]);
+        let webhooks = Arc::new(Webhooks::new(self.webhooks, Arc::new(InstallationSeal::new(&secret).unwrap())));
+        let desk = Desk {
+            store: store.clone(),
+            metrics: metrics.clone(),
+            stop: Stop::new(self.shutdown_time),
+            key_use: KeyUse::default(),
+            secret,
+            workshop: Some(workshop.clone()),
+            views: Some(page_views.clone()),
+            webhooks: Some(webhooks.clone()),
+        };
+        let (stop, key_use) = (desk.stop.clone(), desk.key_use.clone());
+        let app = App::new(desk, self.settings);
         let mut engines = self.engines;
         for editor in self.editors {
             engines.push(Arc::new(DocsEngine::new(workshop.clone(), editor)));
         }
-        let runner =
-            (self.workers > 0).then(|| tokio::spawn(Runner::new(app.clone(), engines, self.terms).run(self.workers)));
+        let runner = Runner::new(store.clone(), engines, self.terms, metrics.clone(), stop.clone());
+        let runner = (self.workers > 0).then(|| tokio::spawn(runner.run(self.workers)));
         let tasks = Tasks {
             served: tokio::spawn(serve(app.clone(), api::router(app.clone()), listener)),
-            upkeep: tokio::spawn(keep_up(app.clone())),
-            deliveries: tokio::spawn(deliver_forever(app.clone())),
+            upkeep: tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), stop.clone())),
+            deliveries: tokio::spawn(deliver_forever(store, webhooks, metrics, stop)),
             runner,
         };
-        TestApp { app, client, views, views_settings: self.views, tasks: Mutex::new(Some(tasks)), mirrors }
+        TestApp { app, client, views, tasks: Mutex::new(Some(tasks)), mirrors }
     }
 }
 
@@ -172,6 +190,7 @@ impl TestApp {
             database,
             clock: Arc::new(ManualClock::new()),
             settings: settings(),
+            shutdown_time: Duration::from_secs(5),
             views: views_settings(),
             webhooks: webhook_settings(),
             terms: terms(),
@@ -200,12 +219,12 @@ impl TestApp {
 
     /// The secret of a project's log drains.
     pub fn drain_secret(&self, project: &str) -> String {
-        self.views_settings.drain_secret(project)
+        self.app.desk().secret.drain_secret(project)
     }
 
     /// The secret of the webhooks that a project's code host sends.
     pub fn hook_secret(&self, project: &str) -> String {
-        self.views_settings.hook_secret(project)
+        self.app.desk().secret.hook_secret(project)
     }
 
     /// Keeps what a project shows to its code host.
@@ -262,9 +281,10 @@ impl TestApp {
     /// Stops as a signal would. Fails unless everything that ran has come to its end in time and no job is left in
     /// the hands of a worker. Again does nothing.
     pub async fn stop(&self) {
-        self.app.stop();
+        let stop = &self.app.desk().stop;
+        stop.ask();
         let Some(tasks) = self.tasks.lock().unwrap().take() else { return };
-        let patience = self.app.settings().limits.shutdown_time + PATIENCE;
+        let patience = stop.time() + PATIENCE;
         let served = tokio::time::timeout(patience, tasks.served).await.expect("the server stops").unwrap();
         assert_eq!(served, Served::Finished, "a connection was cut off");
         tokio::time::timeout(patience, tasks.upkeep).await.expect("the upkeep stops").unwrap();
@@ -301,22 +321,16 @@ pub(crate) fn settings() -> Settings {
     Settings {
         models: ["builtin", "noop", "gate"].map(str::to_owned).to_vec(),
         default_model: "builtin".to_owned(),
-        limits: Limits {
-            jobs_per_hour: 0,
-            request_time: Duration::from_secs(30),
-            connections: 256,
-            shutdown_time: Duration::from_secs(5),
-        },
+        limits: Limits { jobs_per_hour: 0, request_time: Duration::from_secs(30), connections: 256 },
     }
 }
 
-/// No limit, a window of a second, and a secret that is none.
+/// No limit, and a window of a second.
 fn views_settings() -> ViewsSettings {
     ViewsSettings {
         per_minute: 0,
         duplicate_window: Duration::from_secs(1),
         keep_days: 0,
-        secret: [7; 32],
         proxies: Proxies::default(),
         lists: None,
     }

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use copydesk_desk::runner::{Engine, Runner};
+use copydesk_desk::{Desk, InstallationSecret, Stop, keep_up};
 use copydesk_domain::{HostSettings, OnFindings, Repository, Scope, SystemClock, ViewSettings};
-use copydesk_server::runner::{Engine, Runner};
-use copydesk_server::{App, Limits, Metrics, Served, Settings, api, keep_up, serve};
+use copydesk_server::{App, Limits, Served, Settings, api, serve};
 use copydesk_store::{DatabaseAddress, NewKey, NewProject, QueueTerms, Store};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -30,18 +31,20 @@ impl Product {
         workers: usize,
         lease: Duration,
     ) -> Self {
-        let app = App::new(store, settings(model), Metrics::new());
-        let runner = Runner::new(app.clone(), vec![engine], terms(lease));
+        let desk = Desk::new(store.clone(), InstallationSecret::new([7; 32]), Stop::new(SHUTDOWN_TIME));
+        let (stop, key_use) = (desk.stop.clone(), desk.key_use.clone());
+        let runner = Runner::new(store.clone(), vec![engine], terms(lease), desk.metrics.clone(), stop.clone());
+        let app = App::new(desk, settings(model));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let served = tokio::spawn(serve(app.clone(), api::router(app.clone()), listener));
-        let others = [tokio::spawn(runner.run(workers)), tokio::spawn(keep_up(app.clone()))];
+        let others = [tokio::spawn(runner.run(workers)), tokio::spawn(keep_up(store, key_use, None, stop))];
         Self { app, address, served, others }
     }
 
     /// Stops it as SIGTERM would, and says what did not go as it should.
     pub(crate) async fn stop(self) -> Result<(), String> {
-        self.app.stop();
+        self.app.desk().stop.ask();
         let [runner, upkeep] = self.others;
         let ended = async { tokio::join!(self.served, runner, upkeep) };
         match tokio::time::timeout(Duration::from_secs(15), ended).await {
@@ -51,17 +54,15 @@ impl Product {
     }
 }
 
-/// A server's settings with everything at its default but the model and the time for a shutdown.
-pub(crate) fn settings(model: &str) -> Settings {
+/// How long what runs has to end.
+pub(crate) const SHUTDOWN_TIME: Duration = Duration::from_secs(4);
+
+/// A server's settings with everything at its default but the model.
+fn settings(model: &str) -> Settings {
     Settings {
         models: vec![model.to_owned()],
         default_model: model.to_owned(),
-        limits: Limits {
-            jobs_per_hour: 100,
-            request_time: Duration::from_secs(30),
-            connections: 1024,
-            shutdown_time: Duration::from_secs(4),
-        },
+        limits: Limits { jobs_per_hour: 100, request_time: Duration::from_secs(30), connections: 1024 },
     }
 }
 

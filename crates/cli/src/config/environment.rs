@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use copydesk_server::credentials::VARIABLE_PREFIX;
+use copydesk_desk::credentials::VARIABLE_PREFIX;
 
 use super::error::{ConfigError, Origin};
 use super::file::written_key;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use copydesk_server::webhooks::AllowPrivate;
+use copydesk_desk::webhooks::AllowPrivate;
 
 use super::database::{DatabaseUrl, MASK, mask_url};
 use super::duration::{format_duration, parse_duration};

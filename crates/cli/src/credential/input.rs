@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::Path;
 
+use copydesk_desk::credentials::{MAX_CREDENTIAL_BYTES, token};
 use copydesk_forge::Secret;
-use copydesk_server::credentials::{MAX_CREDENTIAL_BYTES, token};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use super::private_key;

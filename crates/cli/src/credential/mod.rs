@@ -7,8 +7,8 @@ mod private_key;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use copydesk_desk::credentials::{CredentialSource, Credentials, variable};
 use copydesk_domain::Project;
-use copydesk_server::credentials::{CredentialSource, Credentials, variable};
 use copydesk_store::{SecretName, SecretRecord, Store, Vault, VaultError};
 use serde_json::{Value, json};
 

@@ -6,8 +6,9 @@ mod show;
 
 use std::sync::Arc;
 
-use copydesk_domain::{Clock, Invalid, Project, SystemClock};
-use copydesk_server::views::{Proxies, Views, ViewsSettings};
+use copydesk_desk::Metrics;
+use copydesk_desk::views::{Proxies, Views, ViewsSettings};
+use copydesk_domain::{Invalid, Project, SystemClock};
 use copydesk_store::Store;
 use copydesk_views::classify::Classifier;
 use copydesk_views::store::{Options, Shared, ViewsError};
@@ -18,7 +19,6 @@ pub(crate) use show::run;
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::secret;
 
 /// Opens the page views of the data folder, whoever holds them.
 pub(crate) async fn open_views(config: &Config) -> Result<Arc<Shared>, Failure> {
@@ -35,17 +35,16 @@ pub(crate) fn lists(config: &Config) -> Result<Arc<Classifier>, Failure> {
 }
 
 /// Page views as a server has them.
-pub(crate) async fn serving(config: &Config, clock: Arc<dyn Clock>) -> Result<(Arc<Shared>, Arc<Views>), Failure> {
+pub(crate) async fn serving(config: &Config, metrics: Metrics) -> Result<(Arc<Shared>, Arc<Views>), Failure> {
     let settings = ViewsSettings {
         per_minute: config.limits.analytics_per_minute,
         duplicate_window: config.views.duplicate_window,
         keep_days: config.views.keep_days,
-        secret: secret::read_or_make(config)?,
         proxies: proxies(&config.views.proxies)?,
         lists: Some(config.lists_folder()),
     };
     let store = open_views(config).await?;
-    let views = Views::new(store.clone(), clock, lists(config)?, settings);
+    let views = Views::new(store.clone(), Arc::new(SystemClock), lists(config)?, settings, metrics);
     Ok((store, Arc::new(views)))
 }
 

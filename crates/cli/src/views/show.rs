@@ -1,7 +1,6 @@
 use std::process::ExitCode;
 
 use copydesk_domain::{Project, dates};
-use copydesk_server::views::drain_secret;
 use copydesk_views::Bucket;
 use copydesk_views::store::{AgentViews, Question, Shared, Status, ViewStore};
 use serde_json::{Value, json};
@@ -38,7 +37,7 @@ pub(crate) async fn run(command: ViewsCommand, config: &Config) -> Result<ExitCo
 }
 
 fn drain(project: &Project, config: &Config, as_json: bool) -> Result<ExitCode, Failure> {
-    let secret = drain_secret(&secret::read_or_make(config)?, &project.id);
+    let secret = secret::read_or_make(config)?.drain_secret(&project.id);
     let address = |host: &str| format!("{}/drains/{}/{host}", config.public_url(), project.id);
     let hosts = ["vercel", "netlify", "cloudflare"];
     if as_json {

@@ -4,12 +4,13 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::response::{IntoResponse, Response};
+use copydesk_desk::docs_job::{Published, publish};
+use copydesk_desk::job_view::{JobView, render};
 
-use super::job_view::{JobView, render};
 use super::jobs::json;
-use crate::App;
+use super::parts::workshop;
+use crate::app::App;
 use crate::auth::{Reader, Writer};
-use crate::docs_job::{Published, publish};
 use crate::problem::{ErrorBody, Problem};
 
 /// Get what a job changed
@@ -37,9 +38,7 @@ pub(crate) async fn job_diff(State(app): State<App>, Reader(caller): Reader) -> 
             body = ErrorBody)))]
 pub(crate) async fn open_pull_request(State(app): State<App>, Writer(caller): Writer) -> Result<Response, Problem> {
     let job_id = caller.job_id()?.to_owned();
-    let nobody = || Problem::unavailable("This server cannot open pull requests.");
-    let workshop = app.workshop().ok_or_else(nobody)?.clone();
-    let (store, project) = (app.store().clone(), caller.project);
+    let (workshop, store, project) = (workshop(&app)?.clone(), app.store().clone(), caller.project);
     // On its own, so that a client who goes away does not leave it half done.
     let work = tokio::spawn(async move { publish(&workshop, &store, &project, &job_id).await });
     let published = work.await.map_err(|error| Problem::internal("", error.to_string()))?;

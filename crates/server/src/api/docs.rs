@@ -13,8 +13,8 @@ use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
 use super::job_requests::PATTERNS;
+use crate::app::{App, Settings};
 use crate::problem::{ErrorBody, Problem};
-use crate::{App, Settings};
 
 #[derive(OpenApi)]
 #[openapi(

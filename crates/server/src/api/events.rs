@@ -17,7 +17,7 @@ use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
 use utoipa::ToSchema;
 
-use crate::App;
+use crate::app::App;
 use crate::auth::Reader;
 use crate::problem::Problem;
 
@@ -159,7 +159,7 @@ impl Follower {
             tokio::select! {
                 () = told => {}
                 () = tokio::time::sleep(LOOK_AGAIN) => {}
-                () = self.app.stopped() => return None,
+                () = self.app.desk().stop.asked() => return None,
             }
         }
     }

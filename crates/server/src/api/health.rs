@@ -5,7 +5,7 @@ use axum::response::IntoResponse;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::App;
+use crate::app::App;
 use crate::problem::{ErrorBody, Problem};
 
 /// How the process does.
@@ -43,10 +43,10 @@ pub(crate) async fn readyz(State(app): State<App>) -> Result<Json<Health>, Probl
 pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {
     // Without the database the other figures matter all the more.
     if let Ok(depth) = app.store().queue_depth().await {
-        app.metrics().queue(depth);
+        app.desk().metrics.queue(depth);
     }
     if let Ok(backlog) = app.store().delivery_backlog().await {
-        app.metrics().backlog(backlog, app.store().now());
+        app.desk().metrics.backlog(backlog, app.store().now());
     }
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.metrics().render())
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.desk().metrics.render())
 }

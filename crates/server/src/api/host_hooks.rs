@@ -8,10 +8,11 @@ use axum::http::{HeaderMap, StatusCode};
 use copydesk_domain::ProjectId;
 use serde::Deserialize;
 
-use crate::docs_job::refresh_soon;
-use crate::hex::unhex;
+use crate::app::App;
+use crate::body;
 use crate::problem::{ErrorBody, Problem};
-use crate::{App, body};
+use copydesk_desk::docs_job::refresh_soon;
+use copydesk_desk::hex::unhex;
 
 /// The most that a host may send: a text of a pull request many times as long as any.
 const MOST: usize = 4 * 1024 * 1024;
@@ -83,7 +84,7 @@ pub(crate) async fn hear(
     let Path(id) = project.map_err(|_| Problem::project_not_found())?;
     let id = ProjectId::parse(&id).map_err(|_| Problem::project_not_found())?;
     let Some(proof) = Proof::of(&headers) else { return Err(forbidden()) };
-    let secret = app.views()?.settings().hook_secret(id.as_str());
+    let secret = app.desk().secret.hook_secret(id.as_str());
     // Somebody who names a wrong secret is not even listened to.
     if matches!(&proof, Proof::Named(named) if !is_same(named, secret.as_bytes())) {
         return Err(forbidden());
@@ -97,7 +98,7 @@ pub(crate) async fn hear(
     let delivery: Delivery = serde_json::from_slice(&bytes).map_err(|_| {
         Problem::new(StatusCode::BAD_REQUEST, "invalid_json", "The request body is not the JSON of a webhook.")
     })?;
-    if let (Some(workshop), Some(number)) = (app.workshop().cloned(), delivery.number())
+    if let (Some(workshop), Some(number)) = (app.desk().workshop.clone(), delivery.number())
         && let Some(job) = app.store().job_of_pull(&project.id, number).await?
     {
         // The host is not kept waiting for its own answer.

@@ -1,14 +1,14 @@
 //! What clients send about jobs, parsed into domain types.
 
 use axum::http::HeaderMap;
+use copydesk_desk::hex::hex;
 use copydesk_domain::{Project, Prompt, git_ref};
 use copydesk_store::{Idempotency, JobFilter, NewJob};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::Settings;
-use crate::hex::hex;
+use crate::app::Settings;
 use crate::problem::{Detail, Problem};
 
 /// At least one character that is not white space, as Rust's `trim` and so the contract understands it.
@@ -115,7 +115,7 @@ fn check_prompt(text: &str, wrong: &mut Vec<Detail>) -> Option<Prompt> {
 #[allow(dead_code, reason = "describes the query, which is read by hand so that every mistake is an error")]
 pub(crate) struct ListJobs {
     /// Only jobs that stand so.
-    #[param(value_type = Option<crate::api::job_view::JobStatus>)]
+    #[param(value_type = Option<copydesk_desk::job_view::JobStatus>)]
     status: Option<String>,
     /// How many jobs at the most; 50 if not given.
     #[param(minimum = 1, maximum = 100)]

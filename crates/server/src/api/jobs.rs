@@ -3,14 +3,18 @@ use axum::extract::{RawQuery, State};
 use axum::http::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use copydesk_desk::docs_job::refreshed;
+use copydesk_desk::job_view::{JobView, render};
+use copydesk_domain::Job;
 use copydesk_store::Admission;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::job_requests::{CreateJob, ListJobs, SendMessage, idempotency, list_filter};
-use super::job_view::{JobList, JobView, render};
+use crate::app::App;
 use crate::auth::{Reader, Writer};
-use crate::docs_job::refreshed;
+use crate::body;
 use crate::problem::{ErrorBody, Problem, standing_headers};
-use crate::{App, body};
 
 /// Create an agent job
 ///
@@ -116,11 +120,29 @@ fn answer(admission: Admission, project_id: &str, success: StatusCode) -> Result
 pub(crate) async fn get_job(State(app): State<App>, Reader(caller): Reader) -> Result<Response, Problem> {
     let job_id = caller.job_id()?.to_owned();
     let job = app.store().job(caller.project.id.clone(), job_id).await?.ok_or_else(Problem::job_not_found)?;
-    let job = match app.workshop() {
+    let job = match &app.desk().workshop {
         Some(workshop) => refreshed(workshop, app.store(), &caller.project, job).await,
         None => job,
     };
     Ok(json(StatusCode::OK, render(&job)))
+}
+
+/// A page of jobs, newest first
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct JobList<'a> {
+    jobs: Vec<JobView<'a>>,
+    /// Give this as `cursor` to read on; null at the end.
+    #[schema(required)]
+    next_cursor: Option<&'a str>,
+}
+
+impl<'a> JobList<'a> {
+    /// The page of `jobs`, of which there may be more.
+    pub(crate) fn new(jobs: &'a [Job], more: bool) -> Self {
+        let next_cursor = jobs.last().filter(|_| more).map(|job| job.id.as_str());
+        Self { jobs: jobs.iter().map(JobView::from).collect(), next_cursor }
+    }
 }
 
 /// List a project's jobs, newest first

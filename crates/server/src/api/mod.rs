@@ -8,8 +8,8 @@ mod events;
 mod health;
 mod host_hooks;
 mod job_requests;
-mod job_view;
 mod jobs;
+mod parts;
 mod webhooks;
 
 use axum::Router;
@@ -22,11 +22,11 @@ use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::app::App;
 use crate::problem::Problem;
-use crate::{App, edge, pages};
+use crate::{edge, pages};
 
 pub use docs::document;
-pub(crate) use job_view::JobView;
 
 /// Everything the server answers to.
 pub fn router(app: App) -> Router {

@@ -10,7 +10,7 @@ use copydesk_store::LocalPull;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::html::{escape, page};
-use crate::App;
+use crate::app::App;
 use crate::problem::{ErrorBody, Problem};
 
 /// Look at a pull request

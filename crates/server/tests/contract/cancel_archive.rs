@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_server::runner::Noop;
+use copydesk_desk::runner::Noop;
 use copydesk_testkit::{GateEngine, ProjectClient};
 use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
+use copydesk_desk::credentials::{CredentialError, Credentials};
 use copydesk_forge::Secret;
-use copydesk_server::credentials::{CredentialError, Credentials};
 use copydesk_store::{SecretName, Vault, VaultError};
 
 use crate::stage::Stage;

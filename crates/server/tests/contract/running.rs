@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use copydesk_desk::runner::{Engine, Failure, Noop, Task};
 use copydesk_domain::{Outcome, Usage};
-use copydesk_server::runner::{Engine, Failure, Noop, Task};
 use copydesk_store::{Finish, QueueTerms};
 use copydesk_testkit::{GateEngine, ProjectClient, TestApp, eventually};
 use futures_util::future::BoxFuture;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use copydesk_server::runner::Failure;
+use copydesk_desk::runner::Failure;
 use copydesk_testkit::{GateEngine, ProjectClient, Wire, eventually};
 use reqwest::Method;
 use serde_json::json;
@@ -28,7 +28,7 @@ async fn a_request_that_has_begun_is_finished(stage: &Stage) {
     // The server answers `100 Continue` once it reads the body, so from then on the request has begun.
     wire.send(head.replace("\r\n\r\n", "\r\nexpect: 100-continue\r\n\r\n")).await;
     wire.read_continue().await;
-    app.app().stop();
+    app.app().desk().stop.ask();
     wire.send(body).await;
     let answer = wire.answer(Method::POST, &project.path("job")).await.expect(201);
     assert_eq!(answer.header("connection"), Some("close"));
@@ -63,7 +63,7 @@ async fn a_new_request_is_told_to_try_elsewhere(stage: &Stage) {
         later.send("GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
         later.answer(Method::GET, "/healthz").await.expect(200);
     }
-    app.app().stop();
+    app.app().desk().stop.ask();
     for (mut wire, method, path) in wires {
         wire.send("host: x\r\n\r\n").await;
         let answer = wire.answer(method, &path).await.refused(503, "unavailable");
@@ -127,7 +127,7 @@ async fn a_job_that_ends_soon_enough_is_finished(stage: &Stage) {
     let project = app.project("Docs").await;
     let id = project.job().await;
     let run = engine.next().await;
-    app.app().stop();
+    app.app().desk().stop.ask();
     run.open_pull_request("copydesk/fix", "https://example.com/acme/docs/pull/7");
     app.stop().await;
     let there = stage.app().await;
@@ -140,9 +140,8 @@ async fn a_job_that_does_not_is_handed_back_and_the_try_does_not_count(stage: &S
     let engine = GateEngine::new("gate");
     let start = async || {
         let quick = Duration::from_millis(400);
-        let change = |settings: &mut copydesk_server::Settings| settings.limits.shutdown_time = quick;
         let runner = vec![engine.clone() as _];
-        stage.app_with(|setup| setup.settings(change).terms(|terms| terms.attempts = 2).runner(1, runner)).await
+        stage.app_with(|setup| setup.shutdown_time(quick).terms(|terms| terms.attempts = 2).runner(1, runner)).await
     };
     let first = start().await;
     let project = first.project("Docs").await;
@@ -176,7 +175,7 @@ async fn nothing_new_is_begun_while_stopping(stage: &Stage) {
     let (first, second) = (project.job().await, project.job().await);
     let run = engine.next().await;
     assert_eq!(run.job_id, first);
-    app.app().stop();
+    app.app().desk().stop.ask();
     run.complete();
     app.stop().await;
     assert!(engine.is_idle().await, "the second was left for others");

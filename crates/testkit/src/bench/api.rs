@@ -6,7 +6,7 @@ use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use bytes::Bytes;
-use copydesk_server::runner::Noop;
+use copydesk_desk::runner::Noop;
 use copydesk_server::{App, serve};
 use copydesk_store::DatabaseAddress;
 use sqlx::{Connection as _, PgConnection};

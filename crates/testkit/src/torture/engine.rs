@@ -1,7 +1,7 @@
 use std::time::Duration;
 
+use copydesk_desk::runner::{Engine, Failure, Task};
 use copydesk_domain::{Clock, Outcome, SystemClock, random_fraction};
-use copydesk_server::runner::{Engine, Failure, Task};
 use copydesk_store::Finish;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;

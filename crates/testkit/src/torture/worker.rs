@@ -4,14 +4,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use copydesk_desk::runner::{Engine, Runner};
+use copydesk_desk::{Metrics, Stop};
 use copydesk_domain::SystemClock;
-use copydesk_server::runner::{Engine, Runner};
-use copydesk_server::{App, Metrics};
 use copydesk_store::{DatabaseAddress, Store};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Journal, MODEL, RecordingEngine};
-use crate::product::{settings, terms};
+use super::{Journal, RecordingEngine};
+use crate::product::{SHUTDOWN_TIME, terms};
 
 /// Names the database to a worker process; not an argument, because it may hold a password.
 pub(super) const DATABASE: &str = "COPYDESK_TORTURE_DATABASE";
@@ -38,17 +38,17 @@ pub async fn run_worker(options: WorkerOptions) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let app = App::new(store, settings(MODEL), Metrics::new());
     let engine: Arc<dyn Engine> = Arc::new(RecordingEngine {
         journal: Journal::open(&options.journal).unwrap(),
         shortest: Duration::from_millis(50),
         longest: Duration::from_millis(300),
         seldom: options.lease.mul_f64(2.5),
     });
-    let runner = Runner::new(app.clone(), vec![engine], terms(options.lease));
+    let stop = Stop::new(SHUTDOWN_TIME);
+    let runner = Runner::new(store, vec![engine], terms(options.lease), Metrics::new(), stop.clone());
     tokio::spawn(async move {
         terminate.recv().await;
-        app.stop();
+        stop.ask();
     });
     runner.run(options.workers).await;
     ExitCode::SUCCESS

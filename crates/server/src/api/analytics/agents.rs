@@ -12,7 +12,8 @@ use utoipa::ToSchema;
 
 use super::query::Query;
 use super::{admitted, series};
-use crate::App;
+use crate::api::parts::views;
+use crate::app::App;
 use crate::auth::Reader;
 use crate::problem::{ErrorBody, Problem};
 
@@ -135,7 +136,7 @@ pub(crate) async fn view_agents(
     let path = series::path(&mut query);
     query.finish().map_err(|problem| problem.with_headers(&standing))?;
     let question = Question { from: range.first(), to: range.end(), sources: project.views.sources };
-    let agents = app.views()?.store().agents(&project.id, question, path.as_deref(), pages).await?;
+    let agents = views(&app)?.store().agents(&project.id, question, path.as_deref(), pages).await?;
     let answer = Agents {
         classes: classes(&agents),
         has_more: agents.len() > offset.saturating_add(limit),

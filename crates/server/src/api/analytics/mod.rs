@@ -15,7 +15,8 @@ use copydesk_views::store::{Counts, ViewsError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::App;
+use crate::api::parts::views;
+use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::{Problem, standing_headers};
 
@@ -38,7 +39,7 @@ impl From<Counts> for Totals {
 
 /// Lets a request through if its key has not had too many, and says where it stands.
 fn admitted(app: &App, caller: &Caller) -> Result<HeaderMap, Problem> {
-    match app.views()?.limiter.admit(&caller.digest, app.store().now()) {
+    match views(app)?.limiter.admit(&caller.digest, app.store().now()) {
         None => Ok(HeaderMap::new()),
         Some(Ok(standing)) => Ok(standing_headers(standing)),
         Some(Err(standing)) => {

@@ -12,7 +12,8 @@ use utoipa::ToSchema;
 
 use super::query::{Query, Range};
 use super::{Totals, admitted};
-use crate::App;
+use crate::api::parts::views;
+use crate::app::App;
 use crate::auth::Reader;
 use crate::problem::{ErrorBody, Problem};
 
@@ -79,7 +80,7 @@ pub(crate) async fn view_series(
     RawQuery(query): RawQuery,
 ) -> Result<(HeaderMap, Json<Series>), Problem> {
     let standing = admitted(&app, &caller)?;
-    let (project, views) = (&caller.project, app.views()?);
+    let (project, views) = (&caller.project, views(&app)?);
     let zone = dates::zone(&project.time_zone);
     let mut query = Query::read(query.as_deref());
     let range = query.range(&zone);

@@ -2,6 +2,7 @@ use axum::extract::{RawQuery, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE, LINK, VARY};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
+use copydesk_desk::views::FrozenKey;
 use copydesk_domain::dates;
 use copydesk_views::store::{PageViews, Question, Ranking};
 use serde::Serialize;
@@ -10,10 +11,10 @@ use utoipa::ToSchema;
 
 use super::query::Query;
 use super::{Totals, admitted, csv};
-use crate::App;
+use crate::api::parts::views;
+use crate::app::App;
 use crate::auth::{Caller, Reader};
 use crate::problem::{ErrorBody, Problem};
-use crate::views::FrozenKey;
 
 /// Views of a site and of its pages.
 #[derive(Debug, Serialize, ToSchema)]
@@ -115,7 +116,7 @@ pub(crate) async fn page_views(
 
 /// The order of pages: made anew for the first of them, and then the same for those behind it.
 async fn ranking(app: &App, caller: &Caller, question: Question, offset: usize) -> Result<Arc<Ranking>, Problem> {
-    let views = app.views()?;
+    let views = views(app)?;
     let frozen = (offset > 0).then(|| views.frozen.find(&frozen_key(caller, question))).flatten();
     match frozen {
         Some(ranking) => Ok(ranking),
@@ -126,7 +127,7 @@ async fn ranking(app: &App, caller: &Caller, question: Question, offset: usize) 
 /// Keeps the order for the pages behind this one, if there are any.
 fn keep(app: &App, caller: &Caller, question: Question, ranking: &Arc<Ranking>, has_more: bool) -> Result<(), Problem> {
     if has_more {
-        app.views()?.frozen.keep(frozen_key(caller, question), ranking.clone());
+        views(app)?.frozen.keep(frozen_key(caller, question), ranking.clone());
     }
     Ok(())
 }

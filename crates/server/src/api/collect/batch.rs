@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use copydesk_desk::views::Site;
 use copydesk_views::collect::{BodyError, Item};
 use copydesk_views::{Hit, Request};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::App;
+use crate::api::parts::views;
+use crate::app::App;
+use crate::edge::TimeLimit;
 use crate::problem::{Detail, Problem};
-use crate::views::Site;
 
 /// After so many items others get their turn: reading ten thousand takes longer than anybody should have to wait.
 const TURN: usize = 256;
@@ -83,9 +85,10 @@ impl<'a> Batch<'a> {
     }
 
     /// Keeps the views among them. When it answers they are on disk.
-    pub(super) async fn keep(mut self, app: &App, project: &str) -> Result<EventsTaken, Problem> {
+    pub(super) async fn keep(mut self, app: &App, limit: &TimeLimit, project: &str) -> Result<EventsTaken, Problem> {
         let hits: Vec<Hit<'_>> = self.requests.iter().map(|(_, told)| told.hit()).collect();
-        let taken = app.views()?.take(project, &hits).await?;
+        limit.lift();
+        let taken = views(app)?.take(project, &hits).await?;
         let duplicates = taken.duplicates.len() as u64;
         let left: u64 = taken.left.values().sum();
         let told = taken.counted + duplicates + left + taken.refused.len() as u64;

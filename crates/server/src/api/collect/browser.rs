@@ -7,14 +7,16 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::header::{HOST, USER_AGENT};
 use axum::http::request::Parts;
+use copydesk_desk::views::Site;
 use copydesk_views::intake::Refusal;
 use copydesk_views::page;
 use copydesk_views::{BotSignature, Channel, Hit};
 
-use crate::App;
+use crate::api::parts::views;
+use crate::app::App;
+use crate::edge::TimeLimit;
 use crate::problem::Problem;
 use crate::serve::Peer;
-use crate::views::Site;
 
 /// The reader at the other end. Nothing of it is kept but what the verdict needs; see the page about privacy.
 pub(super) struct Browser {
@@ -22,6 +24,7 @@ pub(super) struct Browser {
     user_agent: String,
     prefetch: bool,
     signature: Option<Signature>,
+    limit: TimeLimit,
 }
 
 struct Signature {
@@ -48,14 +51,16 @@ impl FromRequestParts<App> for Browser {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
         let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
         let forwarded = || parts.headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok());
-        let ip = match (peer, app.views()) {
-            (Some(peer), Ok(views)) => Some(views.settings().proxies.reader(peer, forwarded())),
+        let ip = match (peer, &app.desk().views) {
+            (Some(peer), Some(views)) => Some(views.settings().proxies.reader(peer, forwarded())),
             (peer, _) => peer,
         };
         let text =
             |name: &str| parts.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
         let user_agent = text(USER_AGENT.as_str()).unwrap_or_default();
-        Ok(Self { ip, user_agent, prefetch: is_prefetch(&parts.headers), signature: signature(text) })
+        let (prefetch, signature) = (is_prefetch(&parts.headers), signature(text));
+        let limit = TimeLimit::from_request_parts(parts, app).await?;
+        Ok(Self { ip, user_agent, prefetch, signature, limit })
     }
 }
 
@@ -85,7 +90,7 @@ impl Browser {
             Ok(_) => return Ok(Told::Dropped),
             Err(error) => return Ok(Told::Refused(Refusal::Path(error))),
         };
-        let (views, now) = (app.views()?, app.store().now());
+        let (views, now) = (views(app)?, app.store().now());
         let place = format!("{} {page}", site.project);
         if views.doubles.seen(self.ip, &self.user_agent, &place, now) {
             return Ok(Told::Dropped);
@@ -98,6 +103,7 @@ impl Browser {
             agent: it.agent.as_deref(),
             authority: &it.authority,
         });
+        self.limit.lift();
         let taken = views.take(&site.project, &[hit]).await;
         let taken = taken.inspect_err(|_| views.doubles.forget(self.ip, &self.user_agent))?;
         Ok(match taken.refused.first() {

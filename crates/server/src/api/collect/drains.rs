@@ -8,6 +8,7 @@ use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use copydesk_desk::views::Site;
 use copydesk_domain::ProjectId;
 use copydesk_views::collect::cloudflare::{cloudflare_line, is_trial};
 use copydesk_views::collect::{BodyError, Item, items, netlify_line, vercel_line};
@@ -15,10 +16,11 @@ use copydesk_views::collect::{BodyError, Item, items, netlify_line, vercel_line}
 use super::batch::{Batch, EventsTaken, no_items};
 use super::drain_key::{VERCEL_HEADER, VercelSignature, forbidden, names_secret};
 use super::packed::{self, Bound};
+use crate::app::App;
+use crate::body;
+use crate::edge::TimeLimit;
 use crate::large_bodies::Place;
 use crate::problem::{ErrorBody, Problem};
-use crate::views::Site;
-use crate::{App, body};
 
 const BOUND: Bound = Bound(16 * 1024 * 1024, "16 MiB");
 /// Lines that a body may have at most.
@@ -45,6 +47,7 @@ type Named = Result<Path<String>, PathRejection>;
 pub(crate) async fn vercel(
     State(app): State<App>,
     project: Named,
+    limit: TimeLimit,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
@@ -60,11 +63,11 @@ pub(crate) async fn vercel(
     };
     let site = site(&app, project).await?;
     let body = Drained::read(&app, &headers, body).await?;
-    if !signature.is_of(&body.bytes, &secret(&app, &site.project)?) {
+    if !signature.is_of(&body.bytes, &app.desk().secret.drain_secret(&site.project)) {
         return Err(forbidden());
     }
     let body = body.plain(&app, &headers).await?;
-    let taken = keep(&app, &site, &body, &headers, vercel_line).await?;
+    let taken = keep(&app, &limit, &site, &body, &headers, vercel_line).await?;
     Ok(verified(verify, Json(taken).into_response()))
 }
 
@@ -106,12 +109,13 @@ pub(crate) async fn try_vercel(
 pub(crate) async fn netlify(
     State(app): State<App>,
     project: Named,
+    limit: TimeLimit,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<EventsTaken>, Problem> {
     let (site, body) = with_secret(&app, project, query.as_deref(), &headers, body).await?;
-    keep(&app, &site, &body, &headers, netlify_line).await.map(Json)
+    keep(&app, &limit, &site, &body, &headers, netlify_line).await.map(Json)
 }
 
 /// Drain a Cloudflare log
@@ -133,6 +137,7 @@ pub(crate) async fn netlify(
 pub(crate) async fn cloudflare(
     State(app): State<App>,
     project: Named,
+    limit: TimeLimit,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
@@ -141,7 +146,7 @@ pub(crate) async fn cloudflare(
     if is_trial(&body.bytes) {
         return Ok(Json(EventsTaken::default()));
     }
-    keep(&app, &site, &body, &headers, cloudflare_line).await.map(Json)
+    keep(&app, &limit, &site, &body, &headers, cloudflare_line).await.map(Json)
 }
 
 /// The project that the address names.
@@ -150,10 +155,6 @@ async fn site(app: &App, project: Named) -> Result<Site, Problem> {
     let id = ProjectId::parse(&id).map_err(|_| Problem::project_not_found())?;
     let project = app.store().project(id.as_str()).await?.ok_or_else(Problem::project_not_found)?;
     Ok(Site::new(project.id, project.views.domains))
-}
-
-fn secret(app: &App, id: &str) -> Result<String, Problem> {
-    Ok(app.views()?.settings().drain_secret(id))
 }
 
 /// The project and the body of a request that names the secret. Without it not even the body is read.
@@ -165,7 +166,7 @@ async fn with_secret(
     body: Body,
 ) -> Result<(Site, Drained), Problem> {
     let named = project.as_ref().map_or("", |Path(id)| id);
-    if !names_secret(headers, query, &secret(app, named)?) {
+    if !names_secret(headers, query, &app.desk().secret.drain_secret(named)) {
         return Err(forbidden());
     }
     let site = site(app, project).await?;
@@ -200,6 +201,7 @@ impl Drained {
 /// Keeps the views among the lines. Bad lines are named and cost no good one; the sender could not repair them anyway.
 async fn keep(
     app: &App,
+    limit: &TimeLimit,
     site: &Site,
     body: &Drained,
     headers: &HeaderMap,
@@ -211,7 +213,7 @@ async fn keep(
         Err(BodyError::TooMany(most)) => return Err(body::too_large(&format!("{most} lines"))),
         Err(error) => return Err(no_items(error)),
     };
-    Batch::read(lines, read).await.only(site).keep(app, &site.project).await
+    Batch::read(lines, read).await.only(site).keep(app, limit, &site.project).await
 }
 
 /// The verification code that Vercel shows to whoever makes the drain: in the address of the drain, or in a header of the

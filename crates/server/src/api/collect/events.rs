@@ -4,16 +4,18 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
+use copydesk_desk::views::Site;
 use copydesk_views::collect::{items, server_event};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::batch::{Batch, EventsTaken, no_items};
 use super::packed::{self, Bound};
+use crate::app::App;
 use crate::auth::Writer;
+use crate::body;
+use crate::edge::TimeLimit;
 use crate::problem::{ErrorBody, Problem};
-use crate::views::Site;
-use crate::{App, body};
 
 const BOUND: Bound = Bound(8 * 1024 * 1024, "8 MiB");
 const MOST: usize = 10_000;
@@ -88,6 +90,7 @@ pub(crate) enum ServerEvents {
 pub(crate) async fn send_events(
     State(app): State<App>,
     Writer(caller): Writer,
+    limit: TimeLimit,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<EventsTaken>, Problem> {
@@ -101,5 +104,5 @@ pub(crate) async fn send_events(
     let batch = Batch::read(events, |item| server_event(item, now)).await;
     let events = batch.len();
     let site = Site::new(caller.project.id, caller.project.views.domains);
-    batch.only(&site).keep(&app, &site.project).await?.unless_all_wrong(events).map(Json)
+    batch.only(&site).keep(&app, &limit, &site.project).await?.unless_all_wrong(events).map(Json)
 }

@@ -13,7 +13,7 @@ mod script;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::App;
+use crate::app::App;
 
 /// All of them.
 pub(super) fn routes() -> OpenApiRouter<App> {

@@ -5,10 +5,11 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, HeaderName, REFERER};
 use axum::http::{HeaderMap, Method};
 use axum::response::{IntoResponse, Response};
+use copydesk_desk::views::Site;
 use copydesk_views::page;
 
 use super::browser::Browser;
-use crate::App;
+use crate::app::App;
 use crate::problem::Problem;
 
 /// One transparent dot.
@@ -58,7 +59,7 @@ async fn tell(
     let given = form_urlencoded::parse(query.unwrap_or_default().as_bytes())
         .find_map(|(name, value)| (name == "u" && !value.is_empty()).then(|| value.into_owned()));
     let Some(target) = given.as_deref().or(referer) else { return Ok(()) };
-    let Some(site) = app.views()?.sites.find(app.store(), &name).await? else { return Ok(()) };
+    let Some(site) = Site::find(app.store(), &name).await? else { return Ok(()) };
     // A mere path has no host; then it is the page around it that must be of the site, if it is known.
     let host = page::host(target).or_else(|| page::host(referer?));
     if host.is_none_or(|host| site.takes(&host)) {

@@ -8,13 +8,14 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use copydesk_desk::views::Site;
 use copydesk_views::collect::plausible;
 use copydesk_views::intake::Refusal;
 use utoipa::ToSchema;
 
 use super::browser::{Browser, Told};
 use super::packed::{self, Bound};
-use crate::App;
+use crate::app::App;
 use crate::problem::{ErrorBody, Problem};
 
 const BOUND: Bound = Bound(16 * 1024, "16 KiB");
@@ -81,9 +82,9 @@ async fn take(app: &App, browser: &Browser, headers: &HeaderMap, body: Body) -> 
     let bytes = packed::plain(headers, packed::raw(headers, body, BOUND).await?, BOUND)?;
     let event = plausible::read(&bytes)
         .map_err(|wrong| Problem::new(StatusCode::BAD_REQUEST, wrong.code, format!("The event is wrong: {wrong}.")))?;
-    let (views, mut counted) = (app.views()?, false);
+    let mut counted = false;
     for name in event.sites.iter().filter(|_| event.is_view()) {
-        let Some(site) = views.sites.find(app.store(), name).await? else { continue };
+        let Some(site) = Site::find(app.store(), name).await? else { continue };
         if !site.takes(&event.host) {
             continue;
         }

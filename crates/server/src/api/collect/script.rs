@@ -12,8 +12,8 @@ use axum::response::{IntoResponse, Response};
 
 use sha2::{Digest, Sha256};
 
-use crate::hex::hex;
 use crate::problem::{ErrorBody, Problem};
+use copydesk_desk::hex::hex;
 
 /// What is served: our script without its comments and indentation.
 static SCRIPT: LazyLock<String> = LazyLock::new(|| {

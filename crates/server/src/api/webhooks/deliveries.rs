@@ -2,15 +2,16 @@
 
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
+use copydesk_desk::webhooks::DeliveryView;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::requests::{ListDeliveries, delivery_filter};
-use super::{Named, delivery_not_found, not_found, webhooks};
-use crate::App;
+use super::{Named, delivery_not_found, not_found};
+use crate::api::parts::webhooks;
+use crate::app::App;
 use crate::auth::{Reader, Writer};
 use crate::problem::Problem;
-use crate::webhooks::DeliveryView;
 
 /// A page of deliveries, newest first
 #[derive(Serialize, ToSchema)]

@@ -3,24 +3,24 @@
 mod deliveries;
 mod requests;
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams, State};
 use axum::http::header::{HeaderValue, LOCATION};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use copydesk_desk::webhooks::{NotMade, WebhookView};
 use copydesk_store::{WebhookDelivery, WebhookEndpoint};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::api::parts::webhooks;
+use crate::app::App;
 use crate::auth::{Caller, Reader, Writer};
+use crate::body;
 use crate::problem::{ErrorBody, Problem};
-use crate::webhooks::{NotMade, WebhookView, Webhooks};
-use crate::{App, body};
 use requests::CreateWebhook;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -74,10 +74,6 @@ fn not_found() -> Problem {
 
 fn delivery_not_found() -> Problem {
     Problem::new(StatusCode::NOT_FOUND, "delivery_not_found", "There is no such delivery of this webhook.")
-}
-
-fn webhooks(app: &App) -> Result<&Arc<Webhooks>, Problem> {
-    app.webhooks().ok_or_else(|| Problem::unavailable("This server delivers no webhooks."))
 }
 
 fn shown(endpoint: &WebhookEndpoint) -> Response {

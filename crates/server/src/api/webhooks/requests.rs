@@ -1,5 +1,6 @@
 //! What clients send about webhooks, parsed into domain types.
 
+use copydesk_desk::webhooks::Wish;
 use copydesk_domain::{EventKind, Project};
 use copydesk_store::DeliveryFilter;
 use serde::Deserialize;
@@ -7,7 +8,6 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::api::job_requests::{is_id, plain_number};
 use crate::problem::{Detail, Problem};
-use crate::webhooks::Wish;
 
 /// A webhook to make
 #[derive(Deserialize, ToSchema)]
@@ -17,7 +17,7 @@ pub(crate) struct CreateWebhook {
     #[schema(format = "uri", min_length = 9, max_length = 2048, example = "https://example.com/hooks/copydesk")]
     url: String,
     /// What to be told; everything if it is empty or not given.
-    #[schema(value_type = Option<Vec<crate::webhooks::WebhookEvent>>)]
+    #[schema(value_type = Option<Vec<copydesk_desk::webhooks::WebhookEvent>>)]
     events: Option<Vec<String>>,
     /// What it is for. At most 200 characters, no control characters.
     #[schema(max_length = 200, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$")]

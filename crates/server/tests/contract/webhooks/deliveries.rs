@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use copydesk_server::runner::Noop;
-use copydesk_server::webhooks::AllowPrivate;
+use copydesk_desk::runner::Noop;
+use copydesk_desk::webhooks::AllowPrivate;
 use copydesk_testkit::{Receiver, Reply, eventually};
 use serde_json::json;
 
@@ -162,7 +162,7 @@ async fn where_it_may_not_go_nothing_is_sent(stage: &Stage) {
     app.stop().await;
 
     let allow = |text: &'static str| {
-        move |it: &mut copydesk_server::webhooks::WebhookSettings| {
+        move |it: &mut copydesk_desk::webhooks::WebhookSettings| {
             it.allow_private = AllowPrivate::parse(text).unwrap();
         }
     };

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_agent::{BuiltinEditor, Editor, KeySource, ModelEditor, ModelSettings, Provider, Secret};
+use copydesk_desk::credentials::Credentials;
+use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Published, Refreshes, Workshop, publish};
+use copydesk_desk::runner::{Engine, Runner};
+use copydesk_desk::{Metrics, Stop};
 use copydesk_domain::{Prompt, Status, Window};
 use copydesk_forge::{Hosts, HostsSettings};
-use copydesk_server::credentials::Credentials;
-use copydesk_server::docs_job::{ChangeLimits, DocsEngine, Published, Refreshes, Workshop, publish};
-use copydesk_server::runner::{Engine, Runner};
-use copydesk_server::{App, Metrics};
 use copydesk_store::{Store, Vault};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -18,7 +18,7 @@ use super::super::worker::{address, end_with_parent};
 use super::clock::DeadlyClock;
 use crate::app::forge;
 use crate::model::{ANTHROPIC_MODEL, KEY, OPENAI_MODEL};
-use crate::product::{settings, terms};
+use crate::product::{SHUTDOWN_TIME, terms};
 
 /// Names the reading of the clock at which a process dies.
 pub(super) const FATAL_READING: &str = "COPYDESK_TORTURE_FATAL_READING";
@@ -69,20 +69,21 @@ pub async fn run_docs_worker(options: DocsWorkerOptions) -> ExitCode {
         }
     };
     let workshop = Arc::new(workshop(&store, &options.mirrors));
-    let app = App::new(store, settings(OPENAI_MODEL), Metrics::new()).with_workshop(workshop.clone());
     let mut engines: Vec<Arc<dyn Engine>> = Vec::new();
     for editor in editors(&options.model_url) {
         engines.push(Arc::new(DocsEngine::new(workshop.clone(), editor)));
     }
-    let runner = tokio::spawn(Runner::new(app.clone(), engines, terms(options.lease)).run(options.workers));
+    let stop = Stop::new(SHUTDOWN_TIME);
+    let runner = Runner::new(store.clone(), engines, terms(options.lease), Metrics::new(), stop.clone());
+    let runner = tokio::spawn(runner.run(options.workers));
     let Some(errand) = &options.errand else {
         terminate.recv().await;
-        app.stop();
+        stop.ask();
         runner.await.unwrap();
         return ExitCode::SUCCESS;
     };
     // The job is done then, and how a process stops is not what this is about.
-    match see_through(app.store(), &workshop, errand).await {
+    match see_through(&store, &workshop, errand).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("a worker cannot do its errand: {error}");

@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use copydesk_desk::credentials::variable;
 use copydesk_domain::{HostKind, HostSettings, OnFindings, Prompt, Repository, SystemClock, ViewSettings, Window};
-use copydesk_server::credentials::variable;
 use copydesk_store::{Admission, NewJob, NewProject, Store};
 use tempfile::TempDir;
 

@@ -111,7 +111,7 @@ impl Metrics {
         }))
     }
 
-    pub(crate) fn request(&self, method: &'static str, route: &str, status: u16, took: Duration) {
+    pub fn request(&self, method: &'static str, route: &str, status: u16, took: Duration) {
         let route = Route(route.into());
         self.0.durations.get_or_create(&RouteLabel { route: route.clone() }).observe(took.as_secs_f64());
         self.0.requests.get_or_create(&RequestLabels { method, route, status }).inc();
@@ -125,7 +125,7 @@ impl Metrics {
         self.0.leases_lost.inc();
     }
 
-    pub(crate) fn queue(&self, depth: QueueDepth) {
+    pub fn queue(&self, depth: QueueDepth) {
         let set = |state, count: u32| self.0.queue.get_or_create(&QueueLabel { state }).set(i64::from(count));
         set("waiting", depth.waiting);
         set("running", depth.running);
@@ -144,14 +144,14 @@ impl Metrics {
     }
 
     /// So much waits to be delivered.
-    pub(crate) fn backlog(&self, backlog: Backlog, now: Timestamp) {
+    pub fn backlog(&self, backlog: Backlog, now: Timestamp) {
         self.0.deliveries_waiting.set(i64::from(backlog.waiting));
         let oldest = backlog.oldest.map_or(0, |oldest| now.since(oldest).as_secs());
         self.0.deliveries_oldest.set(i64::try_from(oldest).unwrap_or(i64::MAX));
     }
 
     /// Everything, in the text format of Prometheus.
-    pub(crate) fn render(&self) -> String {
+    pub fn render(&self) -> String {
         let mut text = String::new();
         // Writing to a String cannot fail.
         let _ = encode(&mut text, &self.0.registry);

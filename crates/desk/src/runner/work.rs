@@ -65,8 +65,8 @@ async fn attend(
 
 /// Ends when the process has been stopping for so long that jobs are handed back.
 async fn grace(runner: &Runner) {
-    runner.app.stopped().await;
-    tokio::time::sleep(runner.app.settings().limits.shutdown_time / 2).await;
+    runner.stop.asked().await;
+    tokio::time::sleep(runner.stop.time_for_work()).await;
 }
 
 enum Settled {

@@ -1,12 +1,12 @@
 //! Bytes in hexadecimal, as signatures and secrets are written.
 
 /// Bytes as digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Digits as bytes; none if they are none.
-pub(crate) fn unhex(text: &[u8]) -> Option<Vec<u8>> {
+pub fn unhex(text: &[u8]) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     if !text.len().is_multiple_of(2) {
         return None;

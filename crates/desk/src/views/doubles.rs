@@ -13,19 +13,19 @@ const READERS: usize = 100_000;
 
 /// The page that a reader saw last, for a moment. Addresses go in as a digest under a secret that is drawn anew at
 /// every start, and nothing of it is written to disk.
-pub(crate) struct Doubles {
+pub struct Doubles {
     window: Duration,
     secret: RandomState,
     last: Mutex<HashMap<u64, (u64, Timestamp)>>,
 }
 
 impl Doubles {
-    pub(crate) fn new(window: Duration) -> Self {
+    pub(super) fn new(window: Duration) -> Self {
         Self { window, secret: RandomState::new(), last: Mutex::default() }
     }
 
     /// Whether this reader told of this page a moment ago, and of no other since.
-    pub(crate) fn seen(&self, ip: Option<IpAddr>, user_agent: &str, target: &str, now: Timestamp) -> bool {
+    pub fn seen(&self, ip: Option<IpAddr>, user_agent: &str, target: &str, now: Timestamp) -> bool {
         let Some(ip) = ip.filter(|_| !self.window.is_zero()) else { return false };
         let (reader, page) = (self.secret.hash_one((ip, user_agent)), self.secret.hash_one(target));
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -40,7 +40,7 @@ impl Doubles {
     }
 
     /// It could not be kept after all, so whoever tells of it again tells of it for the first time.
-    pub(crate) fn forget(&self, ip: Option<IpAddr>, user_agent: &str) {
+    pub fn forget(&self, ip: Option<IpAddr>, user_agent: &str) {
         if let Some(ip) = ip {
             let reader = self.secret.hash_one((ip, user_agent));
             self.last.lock().unwrap_or_else(PoisonError::into_inner).remove(&reader);

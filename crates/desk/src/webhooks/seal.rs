@@ -6,6 +6,8 @@ use aws_lc_rs::hmac;
 use copydesk_domain::random_secret;
 use copydesk_store::StoreError;
 
+use crate::installation::InstallationSecret;
+
 /// Seals what goes into the database, and opens what comes out.
 pub trait Seal: Send + Sync {
     /// Seals `plain`, which belongs to `about` and can be opened for nothing else.
@@ -20,9 +22,9 @@ pub struct InstallationSeal(LessSafeKey);
 
 impl InstallationSeal {
     /// With that secret.
-    pub fn new(secret: &[u8; 32]) -> Result<Self, StoreError> {
+    pub fn new(secret: &InstallationSecret) -> Result<Self, StoreError> {
         // A key of its own, so that nothing else that is made from the secret has to do with it.
-        let key = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret), b"copydesk webhook secrets");
+        let key = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), b"copydesk webhook secrets");
         let key = UnboundKey::new(&AES_256_GCM_SIV, key.as_ref());
         key.map(|key| Self(LessSafeKey::new(key))).map_err(|_| StoreError::Refused("no key to seal with".to_owned()))
     }
@@ -58,13 +60,13 @@ mod tests {
 
     #[test]
     fn what_is_sealed_opens_only_as_it_was_sealed() {
-        let seal = InstallationSeal::new(&[7; 32]).unwrap();
+        let seal = InstallationSeal::new(&InstallationSecret::new([7; 32])).unwrap();
         let sealed = seal.seal("one", b"a secret of a webhook").unwrap();
         assert_eq!(seal.open("one", &sealed).unwrap(), b"a secret of a webhook");
         assert!(!sealed.windows(6).any(|six| six == b"secret"));
         assert_ne!(sealed, seal.seal("one", b"a secret of a webhook").unwrap(), "another nonce each time");
         assert!(seal.open("other", &sealed).is_err());
-        assert!(InstallationSeal::new(&[8; 32]).unwrap().open("one", &sealed).is_err());
+        assert!(InstallationSeal::new(&InstallationSecret::new([8; 32])).unwrap().open("one", &sealed).is_err());
         for at in [0, NONCE_LEN, sealed.len() - 1] {
             let mut changed = sealed.clone();
             changed[at] ^= 1;

@@ -141,7 +141,7 @@ impl<'a> From<&'a WebhookDelivery> for DeliveryView<'a> {
 /// What a webhook can be told
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "describes copydesk_domain::EventKind, which knows nothing of OpenAPI")]
-pub(crate) enum WebhookEvent {
+pub enum WebhookEvent {
     #[schema(rename = "job.created")]
     Created,
     #[schema(rename = "job.completed")]

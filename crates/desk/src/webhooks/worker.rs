@@ -4,22 +4,22 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use copydesk_store::{Change, DueEndpoint, StoreError};
+use copydesk_store::{Change, DueEndpoint, Store, StoreError};
 use tokio::task::JoinSet;
 
 use super::{Webhooks, deliver, fan_out};
-use crate::App;
+use crate::metrics::Metrics;
+use crate::stop::Stop;
 
 /// How often is looked without a wake-up; pauses between tries are longer than that.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Delivers until the server stops. Tries that are under way then have half of the shutdown time; what has not ended
-/// is tried again by whoever comes next.
-pub async fn deliver_forever(app: App) {
-    let Some(webhooks) = app.webhooks().cloned() else { return };
-    let mut worker = Worker { app, webhooks, hands: Hands::default(), running: JoinSet::new() };
-    let mut changes = worker.app.store().changes();
-    while !worker.app.is_stopping() {
+/// Delivers until the stop. Tries that are under way then have half of the shutdown time; what has not ended is tried
+/// again by whoever comes next.
+pub async fn deliver_forever(store: Store, webhooks: Arc<Webhooks>, metrics: Metrics, stop: Stop) {
+    let mut changes = store.changes();
+    let mut worker = Worker { store, webhooks, metrics, hands: Hands::default(), running: JoinSet::new() };
+    while !stop.is_asked() {
         if let Err(error) = worker.look().await {
             tracing::warn!(%error, "cannot look for deliveries; trying again");
         }
@@ -27,7 +27,7 @@ pub async fn deliver_forever(app: App) {
             () = changes.wait_for(|change| *change == Change::Outbox) => {}
             Some(ended) = worker.running.join_next() => mind(ended),
             () = tokio::time::sleep(LOOK_EVERY) => {}
-            () = worker.app.stopped() => {}
+            () = stop.asked() => {}
         }
     }
     let all = async {
@@ -35,12 +35,13 @@ pub async fn deliver_forever(app: App) {
             mind(ended)
         }
     };
-    let _ = tokio::time::timeout(worker.app.settings().limits.shutdown_time / 2, all).await;
+    let _ = tokio::time::timeout(stop.time_for_work(), all).await;
 }
 
 struct Worker {
-    app: App,
+    store: Store,
     webhooks: Arc<Webhooks>,
+    metrics: Metrics,
     hands: Hands,
     running: JoinSet<()>,
 }
@@ -50,11 +51,11 @@ impl Worker {
         while let Some(ended) = self.running.try_join_next() {
             mind(ended);
         }
-        fan_out::fan_out(self.app.store()).await?;
+        fan_out::fan_out(&self.store).await?;
         if self.running.len() >= self.webhooks.settings.at_once {
             return Ok(());
         }
-        for endpoint in self.app.store().due_webhooks().await? {
+        for endpoint in self.store.due_webhooks().await? {
             self.take(&endpoint).await?;
         }
         Ok(())
@@ -71,12 +72,13 @@ impl Worker {
             return Ok(());
         }
         let limit = u32::try_from(room).unwrap_or(u32::MAX);
-        for due in self.app.store().take_deliveries(&endpoint.id, limit, self.webhooks.hold()).await? {
-            let (app, webhooks, hand) = (self.app.clone(), self.webhooks.clone(), self.hands.take(&endpoint.id));
+        for due in self.store.take_deliveries(&endpoint.id, limit, self.webhooks.hold()).await? {
+            let (store, webhooks, metrics) = (self.store.clone(), self.webhooks.clone(), self.metrics.clone());
+            let hand = self.hands.take(&endpoint.id);
             self.running.spawn(async move {
                 let _hand = hand;
-                match deliver::deliver(&webhooks, app.store(), &due).await {
-                    Ok(Some(tried)) => app.metrics().delivery(deliver::outcome(&tried)),
+                match deliver::deliver(&webhooks, &store, &due).await {
+                    Ok(Some(tried)) => metrics.delivery(deliver::outcome(&tried)),
                     // The webhook was removed meanwhile.
                     Ok(None) => {}
                     Err(error) => {

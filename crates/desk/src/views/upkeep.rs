@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use copydesk_domain::Project;
+use copydesk_store::Store;
 use copydesk_views::Bucket;
 use copydesk_views::classify::Classifier;
 
 use super::Views;
-use crate::App;
 
 /// A file or folder deeper down is not looked at.
 const DEPTH: usize = 3;
@@ -23,8 +23,7 @@ pub(crate) struct Chores {
 
 impl Chores {
     /// Takes up lists that have changed since the last round. Lists that cannot be read leave everything as it is.
-    pub(crate) async fn lists(&mut self, app: &App) {
-        let Ok(views) = app.views() else { return };
+    pub(crate) async fn lists(&mut self, views: &Views) {
         let Some(folder) = views.settings().lists.clone() else { return };
         let looked = tokio::task::spawn_blocking({
             let folder = folder.clone();
@@ -66,14 +65,13 @@ fn gather(folder: &Path, depth: usize, found: &mut Vec<(PathBuf, Option<SystemTi
 }
 
 /// Forgets the views of each project that are older than it keeps them.
-pub(crate) async fn forget_old(app: &App) {
-    let Ok(views) = app.views() else { return };
-    let projects = match app.store().projects().await {
+pub(crate) async fn forget_old(views: &Views, store: &Store) {
+    let projects = match store.projects().await {
         Ok(projects) => projects,
         Err(error) => return tracing::warn!(%error, "cannot tell which page views are too old"),
     };
     for project in projects {
-        if let Some(floor) = floor(views, &project, app)
+        if let Some(floor) = floor(views, &project, store)
             && let Err(error) = views.store().retain(&project.id, floor).await
         {
             tracing::warn!(%error, project = project.id, "cannot forget page views that are too old");
@@ -82,9 +80,9 @@ pub(crate) async fn forget_old(app: &App) {
 }
 
 /// The beginning of the UTC day before which a project's views are forgotten; none if they are kept for ever.
-fn floor(views: &Views, project: &Project, app: &App) -> Option<Bucket> {
+fn floor(views: &Views, project: &Project, store: &Store) -> Option<Bucket> {
     let days = project.views.keep_days.unwrap_or(views.settings().keep_days);
     let age = Duration::from_secs(u64::from(days) * 24 * 3600);
-    let oldest = Bucket::of(app.store().now().minus(age));
+    let oldest = Bucket::of(store.now().minus(age));
     (days > 0).then(|| Bucket(oldest.0 - oldest.0 % Bucket::A_DAY))
 }

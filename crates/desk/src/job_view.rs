@@ -1,3 +1,5 @@
+//! A job as the outside sees it: in the answers of the interface and in what webhooks deliver.
+
 use copydesk_domain::{Job, Outcome, PullRequestState, Status, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -6,7 +8,7 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Job)]
-pub(crate) struct JobView<'a> {
+pub struct JobView<'a> {
     /// Unique identifier of the job.
     id: &'a str,
     #[schema(value_type = JobStatus)]
@@ -57,7 +59,7 @@ pub(crate) struct JobView<'a> {
 /// Where the documentation is
 #[derive(Serialize, ToSchema)]
 #[schema(as = JobSource)]
-pub(crate) struct SourceView<'a> {
+pub struct SourceView<'a> {
     /// The repository's address, without credentials.
     #[schema(example = "https://github.com/acme/docs")]
     repository: &'a str,
@@ -70,7 +72,7 @@ pub(crate) struct SourceView<'a> {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = JobPullRequest)]
-pub(crate) struct PullRequestView<'a> {
+pub struct PullRequestView<'a> {
     /// The number that the code host gave it.
     number: u64,
     #[schema(value_type = PullRequestStatus)]
@@ -89,7 +91,7 @@ pub(crate) struct PullRequestView<'a> {
 #[derive(ToSchema)]
 #[schema(rename_all = "lowercase")]
 #[allow(dead_code, reason = "describes copydesk_domain::PullRequestState, which knows nothing of OpenAPI")]
-pub(crate) enum PullRequestStatus {
+pub enum PullRequestStatus {
     Open,
     Merged,
     Closed,
@@ -99,7 +101,7 @@ pub(crate) enum PullRequestStatus {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = JobUsage)]
-pub(crate) struct UsageView {
+pub struct UsageView {
     /// Tokens given to the model.
     input_tokens: u64,
     /// Tokens the model wrote.
@@ -115,7 +117,7 @@ pub(crate) struct UsageView {
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 #[allow(dead_code, reason = "describes what `docs_job::review` writes")]
-pub(crate) struct JobCheck {
+pub struct JobCheck {
     /// Its name.
     #[schema(example = "links")]
     check: String,
@@ -133,7 +135,7 @@ pub(crate) struct JobCheck {
 /// A place where something is wrong
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "describes what `docs_job::review` writes")]
-pub(crate) struct JobFinding {
+pub struct JobFinding {
     /// The file.
     path: String,
     /// The line, from 1.
@@ -148,7 +150,7 @@ pub(crate) struct JobFinding {
 #[derive(ToSchema)]
 #[schema(rename_all = "lowercase")]
 #[allow(dead_code, reason = "describes copydesk_domain::Status, which knows nothing of OpenAPI")]
-pub(crate) enum JobStatus {
+pub enum JobStatus {
     Active,
     Completed,
     Archived,
@@ -159,7 +161,7 @@ pub(crate) enum JobStatus {
 #[derive(ToSchema)]
 #[schema(rename_all = "snake_case")]
 #[allow(dead_code, reason = "describes copydesk_domain::Outcome, which knows nothing of OpenAPI")]
-pub(crate) enum JobOutcome {
+pub enum JobOutcome {
     PrCreated,
     NoChanges,
     ChangesReady,
@@ -167,24 +169,6 @@ pub(crate) enum JobOutcome {
     TimedOut,
     ChecksFailed,
     Error,
-}
-
-/// A page of jobs, newest first
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct JobList<'a> {
-    jobs: Vec<JobView<'a>>,
-    /// Give this as `cursor` to read on; null at the end.
-    #[schema(required)]
-    next_cursor: Option<&'a str>,
-}
-
-impl<'a> JobList<'a> {
-    /// The page of `jobs`, of which there may be more.
-    pub(crate) fn new(jobs: &'a [Job], more: bool) -> Self {
-        let next_cursor = jobs.last().filter(|_| more).map(|job| job.id.as_str());
-        Self { jobs: jobs.iter().map(JobView::from).collect(), next_cursor }
-    }
 }
 
 impl<'a> From<&'a Job> for JobView<'a> {
@@ -223,7 +207,7 @@ impl<'a> From<&'a Job> for JobView<'a> {
 }
 
 /// A job as the body of an answer.
-pub(crate) fn render(job: &Job) -> String {
+pub fn render(job: &Job) -> String {
     // The view holds only strings, numbers and JSON values, none of which can fail to serialize.
     serde_json::to_string(&JobView::from(job)).unwrap_or_default()
 }

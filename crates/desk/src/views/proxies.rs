@@ -29,7 +29,7 @@ impl Proxies {
 
     /// The reader's address: the peer, or if that is a proxy of ours the last one before our proxies in
     /// `X-Forwarded-For`. What stands further left was written by who knows whom.
-    pub(crate) fn reader<'a>(&self, peer: IpAddr, forwarded_for: impl DoubleEndedIterator<Item = &'a str>) -> IpAddr {
+    pub fn reader<'a>(&self, peer: IpAddr, forwarded_for: impl DoubleEndedIterator<Item = &'a str>) -> IpAddr {
         let mut reader = peer;
         for hop in forwarded_for.rev().flat_map(|line| line.rsplit(',')).take(HOPS) {
             if !self.trusts(reader) {

@@ -9,18 +9,18 @@ use copydesk_domain::{Standing, Timestamp, Window};
 const KEYS: usize = 10_000;
 
 /// Counts requests of keys in a sliding window.
-pub(crate) struct Limiter {
+pub struct Limiter {
     window: Window,
     seen: Mutex<HashMap<String, VecDeque<Timestamp>>>,
 }
 
 impl Limiter {
-    pub(crate) fn new(window: Window) -> Self {
+    pub(super) fn new(window: Window) -> Self {
         Self { window, seen: Mutex::default() }
     }
 
     /// Lets a request through, or says when the next one may come. None if there is no limit.
-    pub(crate) fn admit(&self, key: &str, now: Timestamp) -> Option<Result<Standing, Standing>> {
+    pub fn admit(&self, key: &str, now: Timestamp) -> Option<Result<Standing, Standing>> {
         if self.window.is_off() {
             return None;
         }

@@ -5,7 +5,7 @@ use copydesk_store::{OutboxEntry, Store, StoreError};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::api::JobView;
+use crate::job_view::JobView;
 
 /// Events dealt with in one transaction.
 const AT_ONCE: u32 = 50;

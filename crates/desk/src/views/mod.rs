@@ -9,27 +9,23 @@ mod sites;
 mod upkeep;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use aws_lc_rs::hmac;
 use copydesk_domain::{Clock, Window};
 use copydesk_views::classify::Classifier;
 use copydesk_views::intake::{Judge, Left, Outcome, Refusal};
 use copydesk_views::store::{ViewStore, ViewsError};
-use copydesk_views::{Batch, Hit};
+use copydesk_views::{Appended, Batch, Hit};
 
-use crate::Metrics;
-use crate::edge::no_way_back;
-use crate::hex::hex;
+use crate::metrics::Metrics;
 
-pub(crate) use doubles::Doubles;
-pub(crate) use frozen::{Frozen, FrozenKey};
-pub(crate) use limiter::Limiter;
+pub use doubles::Doubles;
+pub use frozen::{Frozen, FrozenKey};
+pub use limiter::Limiter;
 pub use proxies::{Network, Proxies};
-pub(crate) use sites::{Site, Sites};
+pub use sites::Site;
 pub(crate) use upkeep::{Chores, forget_old};
 
 /// Judges that wait for the next request at most; each remembers what it saw.
@@ -44,16 +40,15 @@ pub struct Views {
     clock: Arc<dyn Clock>,
     lists: RwLock<Arc<Classifier>>,
     judges: Mutex<Vec<Judge>>,
-    pub(crate) frozen: Frozen,
-    pub(crate) limiter: Limiter,
-    pub(crate) doubles: Doubles,
-    pub(crate) sites: Sites,
+    pub frozen: Frozen,
+    pub limiter: Limiter,
+    pub doubles: Doubles,
     settings: ViewsSettings,
-    metrics: OnceLock<Metrics>,
+    metrics: Metrics,
 }
 
 /// How page views are treated.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct ViewsSettings {
     /// Analytics requests of a key in a minute; 0 is off.
     pub per_minute: u32,
@@ -61,65 +56,23 @@ pub struct ViewsSettings {
     pub duplicate_window: Duration,
     /// Days that views are kept, unless the project says otherwise; 0: for ever.
     pub keep_days: u32,
-    /// What the secrets of projects are made from; see [`Self::drain_secret`] and [`Self::hook_secret`].
-    pub secret: [u8; 32],
     /// Who may say whom a request came from.
     pub proxies: Proxies,
     /// The folder of newer lists; what changes in it is used without a restart.
     pub lists: Option<PathBuf>,
 }
 
-impl ViewsSettings {
-    /// The secret of a project's log drains: hex(HMAC-SHA256(secret, "drain:" + project)).
-    pub fn drain_secret(&self, project: &str) -> String {
-        drain_secret(&self.secret, project)
-    }
-
-    /// The secret of the webhooks that a project's code host sends, made likewise.
-    pub fn hook_secret(&self, project: &str) -> String {
-        hook_secret(&self.secret, project)
-    }
-}
-
-/// The secret of a project's log drains, made from that of the installation.
-pub fn drain_secret(secret: &[u8; 32], project: &str) -> String {
-    derived(secret, "drain", project)
-}
-
-/// The secret of the webhooks that a project's code host sends, made from that of the installation.
-pub fn hook_secret(secret: &[u8; 32], project: &str) -> String {
-    derived(secret, "hook", project)
-}
-
-fn derived(secret: &[u8; 32], purpose: &str, project: &str) -> String {
-    let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
-    let tag = hmac::sign(&key, format!("{purpose}:{project}").as_bytes());
-    hex(tag.as_ref())
-}
-
-impl fmt::Debug for ViewsSettings {
-    /// Without the secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ViewsSettings")
-            .field("per_minute", &self.per_minute)
-            .field("duplicate_window", &self.duplicate_window)
-            .field("keep_days", &self.keep_days)
-            .field("proxies", &self.proxies)
-            .finish_non_exhaustive()
-    }
-}
-
 /// What became of hits.
 #[derive(Debug, Default)]
-pub(crate) struct Taken {
+pub struct Taken {
     /// Views that are on disk now.
-    pub(crate) counted: u64,
+    pub counted: u64,
     /// Places of those that were there before, by their id.
-    pub(crate) duplicates: Vec<usize>,
+    pub duplicates: Vec<usize>,
     /// How many are no views, by the reason.
-    pub(crate) left: BTreeMap<Left, u64>,
+    pub left: BTreeMap<Left, u64>,
     /// Places of those that cannot be right.
-    pub(crate) refused: Vec<(usize, Refusal)>,
+    pub refused: Vec<(usize, Refusal)>,
 }
 
 impl Views {
@@ -129,6 +82,7 @@ impl Views {
         clock: Arc<dyn Clock>,
         lists: Arc<Classifier>,
         settings: ViewsSettings,
+        metrics: Metrics,
     ) -> Self {
         Self {
             store,
@@ -138,15 +92,9 @@ impl Views {
             frozen: Frozen::default(),
             limiter: Limiter::new(Window { limit: settings.per_minute, period: Duration::from_secs(60) }),
             doubles: Doubles::new(settings.duplicate_window),
-            sites: Sites::default(),
             settings,
-            metrics: OnceLock::new(),
+            metrics,
         }
-    }
-
-    /// Counts what it is told of there. Once.
-    pub(crate) fn count_in(&self, metrics: Metrics) {
-        let _ = self.metrics.set(metrics);
     }
 
     /// Where they are kept.
@@ -170,7 +118,7 @@ impl Views {
     }
 
     /// Judges hits and keeps those that are views. When it answers, they are on disk.
-    pub(crate) async fn take(&self, project: &str, hits: &[Hit<'_>]) -> Result<Taken, ViewsError> {
+    pub async fn take(&self, project: &str, hits: &[Hit<'_>]) -> Result<Taken, ViewsError> {
         let mut taken = Taken::default();
         let (mut views, mut places) = (Vec::with_capacity(hits.len()), Vec::with_capacity(hits.len()));
         let now = self.clock.now();
@@ -191,8 +139,7 @@ impl Views {
         }
         self.hand_back(judge);
         if !views.is_empty() {
-            no_way_back();
-            let appended = self.store.append(Batch { project: project.to_owned(), views, mark: None }).await?;
+            let appended = self.append(Batch { project: project.to_owned(), views, mark: None }).await?;
             taken.counted = appended.counted;
             let place = |at: &u32| places.get(*at as usize).copied();
             taken.duplicates = appended.duplicates.iter().filter_map(place).collect();
@@ -201,8 +148,15 @@ impl Views {
         Ok(taken)
     }
 
+    /// On its own, so that a client who goes away does not leave it half done.
+    async fn append(&self, batch: Batch) -> Result<Appended, ViewsError> {
+        let store = self.store.clone();
+        let appending = tokio::spawn(async move { store.append(batch).await });
+        appending.await.unwrap_or_else(|error| Err(ViewsError::Damaged(format!("the append broke down: {error}"))))
+    }
+
     fn tell(&self, taken: &Taken) {
-        let Some(metrics) = self.metrics.get() else { return };
+        let metrics = &self.metrics;
         metrics.views("counted", taken.counted);
         metrics.views("duplicate", taken.duplicates.len() as u64);
         metrics.views("refused", taken.refused.len() as u64);

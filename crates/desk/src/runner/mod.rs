@@ -12,7 +12,8 @@ use copydesk_domain::{new_id, random_fraction};
 use copydesk_store::{Change, Changes, Claimed, QueueTerms, Store};
 use tokio::task::{JoinError, JoinSet};
 
-use crate::{App, Metrics};
+use crate::metrics::Metrics;
+use crate::stop::Stop;
 
 pub(crate) use engine::as_sentence;
 pub use engine::{Engine, Failure, Task};
@@ -26,19 +27,19 @@ const STORE_PAUSE: Duration = Duration::from_millis(500);
 /// A group of workers in this process.
 #[derive(Clone)]
 pub struct Runner {
-    pub(crate) store: Store,
-    pub(crate) engines: Arc<[Arc<dyn Engine>]>,
-    pub(crate) terms: QueueTerms,
-    pub(crate) metrics: Metrics,
-    pub(crate) app: App,
+    store: Store,
+    engines: Arc<[Arc<dyn Engine>]>,
+    terms: QueueTerms,
+    metrics: Metrics,
+    stop: Stop,
     name: String,
 }
 
 impl Runner {
-    /// Workers that run jobs on `engines` until `app` stops.
-    pub fn new(app: App, engines: Vec<Arc<dyn Engine>>, terms: QueueTerms) -> Self {
-        let name = format!("{}-{}", std::process::id(), new_id(app.store().now()));
-        Self { store: app.store().clone(), engines: engines.into(), terms, metrics: app.metrics().clone(), app, name }
+    /// Workers that run jobs of `store` on `engines` until the stop.
+    pub fn new(store: Store, engines: Vec<Arc<dyn Engine>>, terms: QueueTerms, metrics: Metrics, stop: Stop) -> Self {
+        let name = format!("{}-{}", std::process::id(), new_id(store.now()));
+        Self { store, engines: engines.into(), terms, metrics, stop, name }
     }
 
     /// Runs `workers` jobs at a time, and looks after those of dead workers everywhere. After the stop, jobs have half
@@ -61,14 +62,14 @@ impl Runner {
         let models: Vec<String> = self.engines.iter().map(|engine| engine.model().to_owned()).collect();
         let mut changes = self.store.changes();
         let mut claims: u64 = 0;
-        while !self.app.is_stopping() {
+        while !self.stop.is_asked() {
             while let Some(ended) = running.try_join_next() {
                 mind(ended);
             }
             if running.len() >= workers {
                 tokio::select! {
                     Some(ended) = running.join_next() => mind(ended),
-                    () = self.app.stopped() => return,
+                    () = self.stop.asked() => return,
                 }
                 continue;
             }
@@ -108,21 +109,21 @@ impl Runner {
         tokio::select! {
             () = changes.wait_for(|change| *change == Change::Ready) => {}
             () = tokio::time::sleep(due) => {}
-            () = self.app.stopped() => {}
+            () = self.stop.asked() => {}
         }
     }
 
     async fn pause(&self, length: Duration) {
         tokio::select! {
             () = tokio::time::sleep(length) => {}
-            () = self.app.stopped() => {}
+            () = self.stop.asked() => {}
         }
     }
 
     /// Looks for dead leases as often as they can die, and a bit more.
     async fn reap_forever(self) {
         let every = (self.terms.lease / 3).clamp(Duration::from_millis(100), LONGEST_SLEEP);
-        while !self.app.is_stopping() {
+        while !self.stop.is_asked() {
             match self.store.reap(&self.terms, random_fraction).await {
                 Ok(reaped) if reaped != Default::default() => {
                     tracing::warn!(requeued = reaped.requeued, ended = reaped.ended, "took jobs from dead workers");

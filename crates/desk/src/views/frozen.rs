@@ -13,15 +13,15 @@ const MEMORY: usize = 64 * 1024 * 1024;
 
 /// Orders that clients are paging through.
 #[derive(Default)]
-pub(crate) struct Frozen(Mutex<HashMap<FrozenKey, Kept>>);
+pub struct Frozen(Mutex<HashMap<FrozenKey, Kept>>);
 
 /// Whose order it is, and of what.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct FrozenKey {
-    pub(crate) project: String,
+pub struct FrozenKey {
+    pub project: String,
     /// The digest of the key that asks.
-    pub(crate) caller: String,
-    pub(crate) question: Question,
+    pub caller: String,
+    pub question: Question,
 }
 
 struct Kept {
@@ -32,7 +32,7 @@ struct Kept {
 
 impl Frozen {
     /// The order that this caller is paging through.
-    pub(crate) fn find(&self, key: &FrozenKey) -> Option<Arc<Ranking>> {
+    pub fn find(&self, key: &FrozenKey) -> Option<Arc<Ranking>> {
         let mut kept = self.lock();
         let found = kept.get_mut(key).filter(|it| it.used.elapsed() < KEPT)?;
         found.used = Instant::now();
@@ -40,7 +40,7 @@ impl Frozen {
     }
 
     /// Keeps an order, in the place of the one before. What was not asked for the longest gives way.
-    pub(crate) fn keep(&self, key: FrozenKey, ranking: Arc<Ranking>) {
+    pub fn keep(&self, key: FrozenKey, ranking: Arc<Ranking>) {
         // Some for the entry itself.
         let bytes = ranking.bytes() + 512;
         let mut kept = self.lock();

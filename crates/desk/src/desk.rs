@@ -1,0 +1,30 @@
+use std::sync::Arc;
+
+use copydesk_store::Store;
+
+use crate::docs_job::Workshop;
+use crate::views::Views;
+use crate::webhooks::Webhooks;
+use crate::{InstallationSecret, KeyUse, Metrics, Stop};
+
+/// What a process works with, for every face it shows to the outside. Cheap to clone.
+#[derive(Clone)]
+pub struct Desk {
+    pub store: Store,
+    pub metrics: Metrics,
+    pub stop: Stop,
+    pub key_use: KeyUse,
+    pub secret: InstallationSecret,
+    /// With which pull requests can be opened and asked about.
+    pub workshop: Option<Arc<Workshop>>,
+    pub views: Option<Arc<Views>>,
+    pub webhooks: Option<Arc<Webhooks>>,
+}
+
+impl Desk {
+    /// A desk with a store and nothing that is optional.
+    pub fn new(store: Store, secret: InstallationSecret, stop: Stop) -> Self {
+        let (metrics, key_use) = (Metrics::new(), KeyUse::default());
+        Self { store, metrics, stop, key_use, secret, workshop: None, views: None, webhooks: None }
+    }
+}

@@ -1,0 +1,22 @@
+//! Everything that can be done, without HTTP: whoever calls has decided who may do it.
+
+pub mod credentials;
+mod desk;
+pub mod docs_job;
+pub mod hex;
+mod installation;
+pub mod job_view;
+mod key_use;
+mod metrics;
+pub mod runner;
+mod stop;
+mod upkeep;
+pub mod views;
+pub mod webhooks;
+
+pub use desk::Desk;
+pub use installation::InstallationSecret;
+pub use key_use::KeyUse;
+pub use metrics::Metrics;
+pub use stop::Stop;
+pub use upkeep::keep_up;

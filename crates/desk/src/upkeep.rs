@@ -1,0 +1,46 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use copydesk_store::Store;
+
+use crate::key_use::KeyUse;
+use crate::stop::Stop;
+use crate::views::{Chores, Views, forget_old};
+
+/// How often the use of keys is written down.
+const KEY_USE_EVERY: Duration = Duration::from_secs(10);
+/// How often what nobody needs any more is thrown away, in rounds of the above.
+const PURGE_EVERY: u32 = 360;
+
+/// The chores of a server, until it stops.
+pub async fn keep_up(store: Store, key_use: KeyUse, views: Option<Arc<Views>>, stop: Stop) {
+    let mut round = 0;
+    let mut chores = Chores::default();
+    loop {
+        let stopping = tokio::time::timeout(KEY_USE_EVERY, stop.asked()).await.is_ok();
+        note_key_use(&store, &key_use).await;
+        if stopping {
+            return;
+        }
+        let throw_away = round % PURGE_EVERY == 0;
+        if throw_away && let Err(error) = store.purge().await {
+            tracing::warn!(%error, "cannot throw away what has expired");
+        }
+        if let Some(views) = &views {
+            chores.lists(views).await;
+            if throw_away {
+                forget_old(views, &store).await;
+            }
+        }
+        round += 1;
+    }
+}
+
+async fn note_key_use(store: &Store, key_use: &KeyUse) {
+    let used = key_use.take();
+    if !used.is_empty()
+        && let Err(error) = store.touch_keys(used).await
+    {
+        tracing::warn!(%error, "cannot note when keys were used");
+    }
+}

@@ -1,0 +1,37 @@
+//! Which project a browser's view is for.
+
+use copydesk_domain::{ProjectId, domain};
+use copydesk_store::{Store, StoreError};
+
+/// A project as far as its collectors need it.
+#[derive(Debug)]
+pub struct Site {
+    pub project: String,
+    domains: Vec<String>,
+}
+
+impl Site {
+    pub fn new(project: String, domains: Vec<String>) -> Self {
+        Self { project, domains }
+    }
+
+    /// The project that has this id or this domain. Asked for every view and never remembered: a view for a project that
+    /// was deleted a moment ago would be counted for the next one of that name.
+    pub async fn find(store: &Store, name: &str) -> Result<Option<Self>, StoreError> {
+        let by_id = match ProjectId::parse(name) {
+            Ok(id) => store.project(id.as_str()).await?,
+            Err(_) => None,
+        };
+        let project = match (by_id, domain(name)) {
+            (Some(project), _) => Some(project),
+            (None, Ok(domain)) => store.project_of_domain(&domain).await?,
+            (None, Err(_)) => None,
+        };
+        Ok(project.map(|project| Self::new(project.id, project.views.domains)))
+    }
+
+    /// Whether views of this host are for it: any, if it names no domains.
+    pub fn takes(&self, host: &str) -> bool {
+        self.domains.is_empty() || self.domains.iter().any(|domain| domain == host)
+    }
+}

@@ -306,7 +306,7 @@ fn vault(folder: &Path) -> Vault {
 }
 
 /// Repositories whose mirrors are in `folder`.
-pub(crate) fn forge(folder: &Path) -> Forge {
+pub fn forge(folder: &Path) -> Forge {
     let signature = Signature { name: "Copydesk".to_owned(), email: "copydesk@localhost".to_owned() };
     Forge::new(ForgeSettings {
         folder: folder.to_owned(),

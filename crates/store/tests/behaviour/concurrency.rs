@@ -8,7 +8,7 @@ use copydesk_domain::{Prompt, Scope};
 use copydesk_store::{
     After, Attempt, Blame, DatabaseAddress, Finish, Finished, JobFilter, NewKey, QueueTerms, Store, StoreError,
 };
-use copydesk_testkit::eventually;
+use copydesk_testbase::eventually;
 use futures_util::future::{join_all, try_join_all};
 use serde_json::json;
 

@@ -11,7 +11,7 @@ use copydesk_domain::{
 use copydesk_store::{
     Admission, Claimed, Finish, Finished, Idempotency, JobFilter, Lease, NewJob, NewProject, QueueTerms, Store,
 };
-use copydesk_testkit::{Backend, ManualClock, TestDatabase};
+use copydesk_testbase::{Backend, ManualClock, TestDatabase};
 
 /// A rate limit that is switched off.
 pub const OFF: Window = Window { limit: 0, period: Duration::from_secs(3600) };

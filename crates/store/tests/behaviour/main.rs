@@ -11,7 +11,7 @@ macro_rules! behaviours {
         mod $module {
             $(#[test]
             fn $name() {
-                crate::desk::run(copydesk_testkit::Backend::$backend, $threads, super::$name);
+                crate::desk::run(copydesk_testbase::Backend::$backend, $threads, super::$name);
             })*
         }
     };

@@ -2,7 +2,7 @@
 
 use copydesk_domain::HostSettings;
 use copydesk_store::{SecretName, Store, StoreError, Vault};
-use copydesk_testkit::{Backend, TestDatabase};
+use copydesk_testbase::{Backend, TestDatabase};
 use futures_util::future::join_all;
 
 use crate::desk::Desk;

@@ -1,0 +1,28 @@
+//! What the tests of the lowest crates share: a clock, repositories, databases. Nothing here is part of the product.
+//! Must not see more than the store, so that a test of the store compiles no server.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that cannot be set up should stop at once")]
+
+mod clock;
+#[cfg(feature = "databases")]
+mod database;
+mod git;
+
+pub use clock::ManualClock;
+#[cfg(feature = "databases")]
+pub use database::{Backend, Lock, TestDatabase};
+pub use git::{GitEntry, GitRepo};
+
+/// How long a test waits for something that must happen before it fails.
+pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(15);
+
+/// Looks until `look` finds something, and fails when that takes too long.
+pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "waited in vain until {what}");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+}

@@ -1,0 +1,129 @@
+//! How fast a log is imported, beside GoAccess with the same log.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::log_lines::{self, Held};
+use super::views::sample::Sample;
+use super::views::settings;
+use crate::figures::thousands;
+use crate::process::{Installation, megabytes};
+
+/// How importing is measured.
+#[derive(Debug, Clone)]
+pub struct ImportOptions {
+    /// The program `copydesk`.
+    pub binary: PathBuf,
+    /// The program `goaccess`, if it is there.
+    pub goaccess: Option<PathBuf>,
+    /// How many lines.
+    pub lines: u64,
+}
+
+/// How often each of them reads the log, in turn; the median counts.
+const TIMES: usize = 3;
+/// How often the memory of a process is looked at.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// What reading a log took.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    time: Duration,
+    /// Bytes of memory at the most.
+    peak: u64,
+}
+
+/// Writes a log, lets both read it, and prints how fast they were and how much memory they took. Fails if one of them
+/// did not find in it what is there.
+pub fn bench_import(options: &ImportOptions) {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("access.log");
+    let sample = Sample::new(50_000_000, 10_000);
+    let file = BufWriter::with_capacity(1 << 20, File::create(&log).unwrap());
+    let held = log_lines::write(options.lines, &sample, file).unwrap();
+    println!("import: {} lines of nginx, {}", thousands(held.lines), megabytes(held.bytes));
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for time in 0..TIMES {
+        // Both find it in memory.
+        io::copy(&mut File::open(&log).unwrap(), &mut io::sink()).unwrap();
+        ours.push(copydesk(options, &folder.path().join(time.to_string()), &log, held));
+        theirs.extend(options.goaccess.as_deref().map(|program| goaccess(program, folder.path(), &log, held)));
+    }
+    let mine = show("copydesk import, into a store on disk", &mut ours, held);
+    if !theirs.is_empty() {
+        let other = show("goaccess, into its memory", &mut theirs, held);
+        println!(
+            "copydesk import is {:.1} times as fast (aim: at least 5), with {:.0} % of the memory",
+            other.time.as_secs_f64() / mine.time.as_secs_f64(),
+            100.0 * mine.peak as f64 / other.peak as f64,
+        );
+    }
+}
+
+fn show(what: &str, runs: &mut [Run], held: Held) -> Run {
+    runs.sort_unstable_by_key(|run| run.time);
+    let median = runs[runs.len() / 2];
+    let seconds = median.time.as_secs_f64();
+    println!(
+        "{what}: {} lines/s, {:.2} s, {:.0} MB/s, memory at most {}",
+        thousands((held.lines as f64 / seconds) as u64),
+        seconds,
+        held.bytes as f64 / 1e6 / seconds,
+        megabytes(median.peak),
+    );
+    median
+}
+
+/// Into a store of its own, because what was imported once is not imported again.
+fn copydesk(options: &ImportOptions, folder: &Path, log: &Path, held: Held) -> Run {
+    std::fs::create_dir_all(folder).unwrap();
+    let installation = Installation { binary: &options.binary, folder, settings: settings() };
+    let project = installation.project_id("views", "https://example.com/docs");
+    let mut command = installation.command(&["import", "--project", &project, "--json"]);
+    let (run, said) = watch(command.arg(log));
+    let report: Value = serde_json::from_slice(&said).unwrap();
+    let found = |name: &str| report["total"][name].as_u64();
+    assert_eq!(
+        (found("lines"), found("human"), found("ai")),
+        (Some(held.lines), Some(held.human), Some(held.ai)),
+        "{report}"
+    );
+    run
+}
+
+/// As Debian gives it, and without what it would show meanwhile.
+fn goaccess(program: &Path, folder: &Path, log: &Path, held: Held) -> Run {
+    let report = folder.join("goaccess.json");
+    let mut command = Command::new(program);
+    command.arg(log).args(["--no-global-config", "--log-format=COMBINED", "--no-progress", "-o"]).arg(&report);
+    let (run, _) = watch(command.stdin(Stdio::null()).stderr(Stdio::null()));
+    let report: Value = serde_json::from_reader(File::open(&report).unwrap()).unwrap();
+    let general = &report["general"];
+    assert_eq!(general["total_requests"].as_u64(), Some(held.lines), "{general}");
+    run
+}
+
+/// Runs a program, and gives what it took and what it printed.
+fn watch(command: &mut Command) -> (Run, Vec<u8>) {
+    let started = Instant::now();
+    let child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let reader = std::thread::spawn(move || child.wait_with_output().unwrap());
+    let mut peak = 0;
+    while !reader.is_finished() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let kilobytes =
+            text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
+        peak = peak.max(kilobytes.unwrap_or(0) * 1024);
+        std::thread::sleep(LOOK);
+    }
+    let output = reader.join().unwrap();
+    let time = started.elapsed();
+    assert!(output.status.success(), "{command:?} failed");
+    (Run { time, peak }, output.stdout)
+}

@@ -1,0 +1,243 @@
+//! How many events a second are taken in and on disk, and how fast questions are answered meanwhile.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use copydesk_domain::{Clock, SystemClock};
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use super::events::{Maker, Ready};
+use super::views::sample::Sample;
+use super::views::settings;
+use crate::connection::{Connection, request};
+use crate::figures::{Latencies, Measured, millis, thousands};
+use crate::process::{Installation, megabytes};
+
+/// How taking in is measured.
+#[derive(Debug, Clone)]
+pub struct IngestOptions {
+    /// The program `copydesk`.
+    pub binary: PathBuf,
+    /// For how long each way is measured.
+    pub time: Duration,
+    /// Views that are there before.
+    pub views: u64,
+    /// Of how many pages.
+    pub paths: usize,
+}
+
+/// Events in a batch, and connections that send them.
+const BATCH: usize = 1000;
+const BATCHERS: usize = 8;
+/// Connections that send one event at a time.
+const SINGLES: usize = 256;
+/// Different batches and different single events.
+const BATCHES: usize = 64;
+const EVENTS: usize = 8192;
+/// How long nobody asks after an answer.
+const PAUSE: Duration = Duration::from_millis(5);
+const WARM_UP: Duration = Duration::from_secs(2);
+
+/// A way of sending.
+struct Way {
+    name: &'static str,
+    ready: Vec<Ready>,
+    connections: usize,
+    /// Requests a second; none: as many as there can be.
+    pace: Option<u32>,
+}
+
+/// Sends events in batches and one by one to a server that has a year of views already, while somebody asks it about
+/// them, and prints both. Fails unless in the end every event was counted.
+pub async fn bench_ingest(options: &IngestOptions) {
+    let folder = tempfile::tempdir().unwrap();
+    let installation = Installation { binary: &options.binary, folder: folder.path(), settings: settings() };
+    // People are counted on both channels: the sample has them from the script, and events are the server's.
+    let flags = ["project", "create", "--name", "views", "--repository", "https://example.com/docs"];
+    let made = installation.ask(&[&flags[..], &["--people-from", "both", "--machines-from", "both"]].concat());
+    let project = made["id"].as_str().unwrap();
+    let key = installation.key();
+    let sample = Sample::new(options.views, options.paths);
+    super::views::append(&sample, &folder.path().join("data/views"), project).await;
+
+    let (server, _) = installation.serve().await;
+    let now = SystemClock.now().as_millis() / 1000;
+    let maker = Maker { sample: &sample, project, key: &key, now };
+    let asked = request("GET", &format!("/v1/analytics/{project}/views?limit=50"), &key, &[], None);
+    let ways = ways(&maker);
+    let (mut sent, mut next_id) = (sample.views, 0);
+    for way in ways {
+        measure(&way, server.address, &asked, WARM_UP, &mut sent, &mut next_id);
+        let before = server.processor_time().0;
+        let (events, questions) = measure(&way, server.address, &asked, options.time, &mut sent, &mut next_id);
+        let busy = server.processor_time().0 - before;
+        println!(
+            "ingest, {} over {} connections: {} durable events/s; requests p50 {}, p99 {}; questions meanwhile p50 {}, p99 \
+             {}, worst {} ({} of them); server: {:.2} cores, memory {}",
+            way.name,
+            way.connections,
+            thousands((events.rate() * way.ready[0].events as f64) as u64),
+            millis(events.latencies.within(0.5)),
+            millis(events.latencies.within(0.99)),
+            millis(questions.within(0.5)),
+            millis(questions.within(0.99)),
+            millis(questions.within(1.0)),
+            questions.count(),
+            busy.as_secs_f64() / events.time.as_secs_f64(),
+            megabytes(server.resident()),
+        );
+    }
+    let counted = count(server.address, &asked).await;
+    assert_eq!(counted, sent, "every acknowledged event is counted once");
+    println!("ingest: all {} views are counted", thousands(counted));
+}
+
+/// In batches and one by one, each without ids, with ids, and with ids at the pace that is aimed at: only then does it tell
+/// how questions fare, because without a pace whoever sends takes all that there is of the machine.
+fn ways(maker: &Maker<'_>) -> [Way; 6] {
+    let batches =
+        |name, ids, pace| Way { name, ready: maker.requests(BATCHES, BATCH, ids), connections: BATCHERS, pace };
+    let singles = |name, ids, pace| Way { name, ready: maker.requests(EVENTS, 1, ids), connections: SINGLES, pace };
+    [
+        batches("batches of 1,000", false, None),
+        batches("batches of 1,000 with ids", true, None),
+        batches("batches of 1,000 with ids, 100 a second", true, Some(100)),
+        singles("one event a request", false, None),
+        singles("one event with an id a request", true, None),
+        singles("one event with an id a request, 10,000 a second", true, Some(10_000)),
+    ]
+}
+
+/// Sends for a while, and asks meanwhile. Both are threads with runtimes of their own.
+fn measure(
+    way: &Way,
+    address: SocketAddr,
+    asked: &[u8],
+    time: Duration,
+    sent: &mut u64,
+    next_id: &mut u64,
+) -> (Measured, Latencies) {
+    let over = Arc::new(AtomicBool::new(false));
+    let ids = Arc::new(AtomicU64::new(*next_id));
+    let asker = {
+        let (over, asked) = (over.clone(), asked.to_vec());
+        thread::spawn(move || alone(ask(address, asked, over)))
+    };
+    let sender = {
+        let (ready, ids, connections, pace) = (way.ready.clone(), ids.clone(), way.connections, way.pace);
+        thread::spawn(move || alone(send(address, ready, connections, pace, time, ids)))
+    };
+    let (events, accepted) = sender.join().unwrap();
+    over.store(true, Ordering::SeqCst);
+    *sent += accepted;
+    *next_id = ids.load(Ordering::SeqCst);
+    (events, asker.join().unwrap())
+}
+
+fn alone<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+async fn ask(address: SocketAddr, asked: Vec<u8>, over: Arc<AtomicBool>) -> Latencies {
+    let mut connection = Connection::open(address).await.unwrap();
+    let mut latencies = Latencies::default();
+    while !over.load(Ordering::SeqCst) {
+        let before = Instant::now();
+        let reply = connection.exchange(&asked).await.unwrap();
+        latencies.add(before.elapsed());
+        assert_eq!(reply.status, 200, "{}", String::from_utf8_lossy(reply.body));
+        tokio::time::sleep(PAUSE).await;
+    }
+    latencies
+}
+
+/// What was measured, and how many events the server has said to have.
+async fn send(
+    address: SocketAddr,
+    ready: Vec<Ready>,
+    connections: usize,
+    pace: Option<u32>,
+    time: Duration,
+    ids: Arc<AtomicU64>,
+) -> (Measured, u64) {
+    let mut open = Vec::new();
+    for _ in 0..connections {
+        open.push(Connection::open(address).await.unwrap());
+    }
+    let started = Instant::now();
+    let mut senders = JoinSet::new();
+    for (number, connection) in open.into_iter().enumerate() {
+        // Each has a part of the requests for itself.
+        let own = ready.iter().skip(number).step_by(connections).cloned().collect();
+        let turns = pace.map(|pace| Turns {
+            next: started + Duration::from_secs(1) * number as u32 / pace,
+            every: Duration::from_secs(1) * connections as u32 / pace,
+        });
+        senders.spawn(repeat(connection, own, turns, started + time, ids.clone()));
+    }
+    let (mut measured, mut accepted) = (Measured::default(), 0);
+    for (latencies, events) in senders.join_all().await {
+        measured.latencies.join(latencies);
+        accepted += events;
+    }
+    measured.time = started.elapsed();
+    (measured, accepted)
+}
+
+/// When a connection may send.
+struct Turns {
+    next: Instant,
+    every: Duration,
+}
+
+impl Turns {
+    async fn wait(&mut self) {
+        tokio::time::sleep_until(self.next.into()).await;
+        self.next += self.every;
+    }
+}
+
+async fn repeat(
+    mut connection: Connection,
+    mut ready: Vec<Ready>,
+    mut turns: Option<Turns>,
+    until: Instant,
+    ids: Arc<AtomicU64>,
+) -> (Latencies, u64) {
+    let (mut latencies, mut accepted, mut turn) = (Latencies::default(), 0, 0);
+    while Instant::now() < until {
+        if let Some(turns) = &mut turns {
+            turns.wait().await;
+        }
+        let number = turn % ready.len();
+        let request = &mut ready[number];
+        turn += 1;
+        let mut next = ids.fetch_add(request.events, Ordering::Relaxed);
+        request.renew_ids(&mut next);
+        let before = Instant::now();
+        let reply = connection.exchange(&request.bytes).await.unwrap();
+        latencies.add(before.elapsed());
+        // Cheaper than to read it: all or nothing of a batch is right.
+        let all = format!("{{\"accepted\":{},", request.events);
+        assert!(
+            reply.status == 200 && reply.body.starts_with(all.as_bytes()),
+            "{} {}",
+            reply.status,
+            String::from_utf8_lossy(reply.body)
+        );
+        accepted += request.events;
+    }
+    (latencies, accepted)
+}
+
+async fn count(address: SocketAddr, asked: &[u8]) -> u64 {
+    let mut connection = Connection::open(address).await.unwrap();
+    let reply = connection.exchange(asked).await.unwrap();
+    let page: Value = serde_json::from_slice(reply.body).unwrap();
+    page["totals"]["total"].as_u64().unwrap()
+}

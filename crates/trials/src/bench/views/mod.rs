@@ -1,0 +1,74 @@
+//! How fast page views are answered, beside DuckDB and chDB with the same views.
+
+mod alias;
+mod figures;
+mod ours;
+mod peers;
+mod questions;
+pub(super) mod sample;
+mod write;
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+pub use peers::ViewPeers;
+
+pub(super) use self::ours::settings;
+pub(super) use self::write::append;
+
+use self::ours::measure;
+use self::peers::{Data, Peer};
+use self::sample::Sample;
+use crate::figures::thousands;
+use crate::process::Installation;
+
+/// How page views are measured.
+#[derive(Debug, Clone)]
+pub struct ViewsOptions {
+    /// The program `copydesk`.
+    pub binary: PathBuf,
+    /// How many views.
+    pub views: u64,
+    /// Of how many pages.
+    pub paths: usize,
+    /// Whether they go straight into the store's files and the others' rollups, as too many to be told one by one.
+    pub straight: bool,
+    /// The others, if they are there.
+    pub peers: Option<ViewPeers>,
+}
+
+/// Writes the same views into all engines, asks all of them the same, and prints how long they took. Fails if they
+/// do not say the same.
+pub async fn bench_views(options: &ViewsOptions) {
+    let folder = tempfile::tempdir().unwrap();
+    println!(
+        "views: {} of {} pages by Zipf's law, {} days, one in ten by AI; totals and the first 50 pages",
+        thousands(options.views),
+        thousands(options.paths as u64),
+        sample::DAYS,
+    );
+    let sample = Sample::new(options.views, options.paths);
+    let installation = Installation { binary: &options.binary, folder: folder.path(), settings: settings() };
+    let project = installation.project_id("views", "https://example.com/docs");
+    let views = folder.path().join("data/views");
+    let data = folder.path().join("data.csv");
+    let (written, peers) = if options.straight {
+        let file = BufWriter::with_capacity(1 << 20, File::create(&data).unwrap());
+        let took = write::build(&sample, &views, &project, file).unwrap();
+        (("written straight into its files", took), ask_peers(options, folder.path(), &Data::Rollup(&data)))
+    } else {
+        let took = append(&sample, &views, &project).await;
+        if options.peers.is_some() {
+            sample.write_views(BufWriter::with_capacity(1 << 20, File::create(&data).unwrap())).unwrap();
+        }
+        (("written through appends", took), ask_peers(options, folder.path(), &Data::Views(&data)))
+    };
+    let ours = measure(&installation, &project, written).await;
+    figures::compare(&ours, &peers);
+    figures::report(&sample, &ours, &peers);
+}
+
+fn ask_peers(options: &ViewsOptions, folder: &Path, data: &Data<'_>) -> Vec<Peer> {
+    options.peers.as_ref().map(|peers| peers.run(folder, data)).unwrap_or_default()
+}

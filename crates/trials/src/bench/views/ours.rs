@@ -1,0 +1,68 @@
+//! Copydesk with a sample: written, served by the program itself, and asked.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::figures::Figures;
+use super::questions::{Asker, RANGES, Times, first_question};
+use crate::figures::Latencies;
+use crate::process::Installation;
+
+/// How often the program is started.
+const STARTS: usize = 5;
+
+/// What was measured.
+pub(super) struct Ours {
+    /// How the views were written, and how long it took.
+    pub(super) way: &'static str,
+    pub(super) writing: Duration,
+    /// For each range.
+    pub(super) figures: Vec<Figures>,
+    pub(super) times: [Times; RANGES.len()],
+    /// From the start of the process to the first answer.
+    pub(super) starts: Latencies,
+    pub(super) resident: u64,
+    pub(super) peak: u64,
+    /// On disk.
+    pub(super) bytes: u64,
+}
+
+/// Settings without a limit for how often may be asked.
+pub(in crate::bench) fn settings() -> Vec<(&'static str, String)> {
+    vec![("COPYDESK_LIMITS__ANALYTICS_PER_MINUTE", "0".to_owned())]
+}
+
+/// Serves what is in the data folder, and asks.
+pub(super) async fn measure(installation: &Installation<'_>, project: &str, written: (&'static str, Duration)) -> Ours {
+    let key = installation.key();
+    let first = first_question(project, &key);
+    let mut starts = Latencies::default();
+    for _ in 1..STARTS {
+        let (_server, took) = installation.serve_until(&first).await;
+        starts.add(took);
+    }
+    let (server, took) = installation.serve_until(&first).await;
+    starts.add(took);
+    let mut asker = Asker::new(server.address, project, &key).await;
+    let mut figures = Vec::new();
+    for days in RANGES {
+        figures.push(asker.figures(days).await);
+    }
+    // Once for the warmth.
+    asker.times().await;
+    let times = asker.times().await;
+    let (resident, peak) = (server.resident(), server.peak());
+    drop(server);
+    let bytes = size(&installation.folder.join("data/views"));
+    Ours { way: written.0, writing: written.1, figures, times, starts, resident, peak, bytes }
+}
+
+/// Bytes of all files below a folder.
+pub(super) fn size(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let of = |entry: std::fs::DirEntry| {
+        let kind = entry.metadata().unwrap();
+        if kind.is_dir() { size(&entry.path()) } else { kind.len() }
+    };
+    entries.map(of).sum()
+}

@@ -1,0 +1,185 @@
+//! A process is killed at every boundary between two steps, each time in a world of its own; another takes over.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use copydesk_testkit::Backend;
+use copydesk_testkit::model::ModelServer;
+use futures_util::StreamExt;
+use rustix::process::Signal;
+
+use super::moments;
+use super::seen::Seen;
+use super::story::Story;
+use super::verify::wasted_calls;
+use super::world::World;
+
+/// How long one life may take.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+/// How many worlds of one plot there are at a time.
+const AT_ONCE: usize = 3;
+/// A plot is through when so many processes in a row have lived to the end.
+const SURVIVORS: usize = 2;
+/// More steps than any job has.
+pub(super) const MOST_STEPS: usize = 500;
+/// Where kills must have met a job: behind each of these.
+const BOUNDARIES: [&str; 8] =
+    ["created", "claimed", "prepared", "answered", "committed", "pushed", "opened", "completed"];
+
+/// The events that tell of a step.
+pub(super) const STEPS: [&str; 9] =
+    ["created", "claimed", "prepared", "edited", "committed", "pushed", "opened", "completed", "message"];
+
+type Plot = (&'static str, fn(&str) -> Story);
+
+/// What jobs are killed at.
+const PLOTS: [Plot; 5] = [
+    ("model", Story::model),
+    ("follow-up", |tag| Story::followed_model(tag, false)),
+    ("later", |tag| Story::followed_model(tag, false).opened_later()),
+    ("builtin", Story::builtin),
+    ("idle", Story::idle_model),
+];
+
+/// What came out of some worlds.
+#[derive(Default)]
+pub(super) struct Tally {
+    pub(super) worlds: usize,
+    pub(super) kills: usize,
+    /// How often a kill came behind which step.
+    pub(super) behind: BTreeMap<String, usize>,
+    /// Calls of the model whose answers were lost with a process.
+    pub(super) wasted: usize,
+    pub(super) violations: Vec<String>,
+}
+
+impl Tally {
+    pub(super) fn join(&mut self, other: Self) {
+        self.worlds += other.worlds;
+        self.kills += other.kills;
+        self.wasted += other.wasted;
+        self.violations.extend(other.violations);
+        for (step, count) in other.behind {
+            *self.behind.entry(step).or_default() += count;
+        }
+    }
+}
+
+/// Runs it, prints what came out, and says whether all was well.
+pub async fn run_steps(backend: Backend) -> bool {
+    let started = Instant::now();
+    let model = Arc::new(ModelServer::builder().start().await);
+    let plots = PLOTS.iter().map(|(name, story)| {
+        let model = &model;
+        let world = move |step| World::new(backend, model, story(&format!("{name}-{step}")));
+        run_plot(name, 1..MOST_STEPS as u64, world)
+    });
+    let (plots, moments) = tokio::join!(futures_util::future::join_all(plots), moments::run(backend, &model));
+    let mut all = Tally::default();
+    plots.into_iter().for_each(|tally| all.join(tally));
+    let steps = all.kills;
+    for boundary in BOUNDARIES.iter().filter(|boundary| !all.behind.contains_key(**boundary)) {
+        all.violations.push(format!("no kill came behind the step {boundary}"));
+    }
+    all.join(moments);
+    all.violations.extend(model.take_violations().into_iter().map(|violation| format!("the model: {violation:?}")));
+    report(backend, &all, steps, started.elapsed());
+    all.violations.is_empty()
+}
+
+/// Kills at these steps, each in a world of its own, until there is none left.
+pub(super) async fn run_plot<W>(name: &str, steps: impl Iterator<Item = u64>, world: impl Fn(u64) -> W) -> Tally
+where
+    W: Future<Output = World>,
+{
+    let mut all = Tally::default();
+    let mut survivors = 0;
+    let run = |step| {
+        let world = world(step);
+        async move { run_world(world.await, step).await }
+    };
+    let mut worlds = std::pin::pin!(futures_util::stream::iter(steps).map(run).buffered(AT_ONCE));
+    while let Some(tally) = worlds.next().await {
+        survivors = if tally.kills == 0 { survivors + 1 } else { 0 };
+        all.join(tally);
+        if survivors == SURVIVORS {
+            return all;
+        }
+    }
+    all.violations.push(format!("{name}: no process lived to the end of the job"));
+    all
+}
+
+async fn run_world(world: World, step: u64) -> Tally {
+    let mut tally = Tally { worlds: 1, ..Tally::default() };
+    match live(world.life("first", Some(step))).await {
+        Ok(true) => {}
+        Ok(false) => {
+            tally.kills += 1;
+            *tally.behind.entry(last_step(&world.look().await)).or_default() += 1;
+            // The mirror is sometimes there already, and sometimes it is another machine that goes on.
+            let machine = if step.is_multiple_of(2) { "first" } else { "second" };
+            match live(world.later_life(machine)).await {
+                Ok(true) => {}
+                Ok(false) => tally.violations.push(format!("{}: was killed again", world.story.tag)),
+                Err(error) => tally.violations.push(format!("{}: {error}", world.story.tag)),
+            }
+        }
+        Err(error) => tally.violations.push(format!("{}: {error}", world.story.tag)),
+    }
+    conclude(world, &mut tally).await;
+    tally
+}
+
+/// Looks at what became of a world, and ends it.
+pub(super) async fn conclude(world: World, tally: &mut Tally) {
+    let mut wrong = world.verify().await;
+    if let Some(wrong) = wrong.first_mut() {
+        let kinds: Vec<String> = world.look().await.events.into_iter().map(|event| event.kind).collect();
+        wrong.push_str(&format!(" [events: {}]", kinds.join(" ")));
+    }
+    tally.violations.extend(wrong);
+    tally.wasted += wasted_calls(&world.look().await);
+    world.end().await;
+}
+
+/// Lets a process live: true if it came to its end, false if it was killed.
+pub(super) async fn live(mut command: tokio::process::Command) -> Result<bool, String> {
+    let mut child = command.spawn().map_err(|error| format!("a worker cannot be started: {error}"))?;
+    // Its end is the end of the process, so it has to stay open.
+    let _stdin = child.stdin.take();
+    match tokio::time::timeout(PATIENCE, child.wait()).await {
+        Ok(Ok(ended)) if ended.success() => Ok(true),
+        Ok(Ok(ended)) if ended.signal() == Some(Signal::KILL.as_raw()) => Ok(false),
+        Ok(ended) => Err(format!("a worker ended with {ended:?}")),
+        Err(_) => Err(format!("a worker was not done after {PATIENCE:?}")),
+    }
+}
+
+/// The last step that was recorded.
+fn last_step(seen: &Seen) -> String {
+    let mut steps = seen.events.iter().map(|event| event.kind.as_str());
+    let last = steps.rfind(|kind| STEPS.contains(kind)).unwrap_or("nothing");
+    // Answers are no events. The first round has its first at once, the others more than those before.
+    let before = if seen.rounds.len() > 1 { 4 } else { 0 };
+    if last == "prepared" && seen.answers.len() > before { "answered".to_owned() } else { last.to_owned() }
+}
+
+fn report(backend: Backend, all: &Tally, steps: usize, took: Duration) {
+    for violation in all.violations.iter().take(50) {
+        eprintln!("VIOLATION {violation}");
+    }
+    let behind: Vec<String> = all.behind.iter().map(|(step, count)| format!("{count} {step}")).collect();
+    println!(
+        "steps on {backend}: {} jobs, {steps} killed between steps (behind: {}), {} in the middle of an act outside, \
+         {} answers of the model lost, {} violations, {:.1} s",
+        all.worlds,
+        behind.join(", "),
+        all.kills - steps,
+        all.wasted,
+        all.violations.len(),
+        took.as_secs_f64(),
+    );
+}

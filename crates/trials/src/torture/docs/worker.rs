@@ -1,0 +1,166 @@
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use copydesk_agent::{BuiltinEditor, Editor, KeySource, ModelEditor, ModelSettings, Provider, Secret};
+use copydesk_desk::credentials::Credentials;
+use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Published, Refreshes, Workshop, publish};
+use copydesk_desk::runner::{Engine, Runner};
+use copydesk_desk::{Metrics, Stop};
+use copydesk_domain::{Prompt, Status, Window};
+use copydesk_forge::{Hosts, HostsSettings};
+use copydesk_store::{Store, Vault};
+use copydesk_testkit::forge;
+use copydesk_testkit::model::{ANTHROPIC_MODEL, KEY, OPENAI_MODEL};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::super::worker::{address, end_with_parent};
+use super::clock::DeadlyClock;
+use crate::product::{SHUTDOWN_TIME, terms};
+
+/// Names the reading of the clock at which a process dies.
+pub(super) const FATAL_READING: &str = "COPYDESK_TORTURE_FATAL_READING";
+/// Where pull requests are said to be.
+pub(super) const PUBLIC_URL: &str = "http://copydesk.example";
+
+/// How a process that works on documentation jobs works.
+#[derive(Debug, Clone)]
+pub struct DocsWorkerOptions {
+    /// How many jobs at a time.
+    pub workers: usize,
+    /// How long a lease lasts.
+    pub lease: Duration,
+    /// Where it keeps its mirrors.
+    pub mirrors: PathBuf,
+    /// Where the model is.
+    pub model_url: String,
+    /// How far its clock is ahead.
+    pub ahead: Duration,
+    /// A job to see through; then the process ends.
+    pub errand: Option<Errand>,
+}
+
+/// What a client does about one job.
+#[derive(Debug, Clone)]
+pub struct Errand {
+    /// The project.
+    pub project: String,
+    /// The job.
+    pub job: String,
+    /// What is said when what was said before is done.
+    pub follow_ups: Vec<String>,
+    /// Whether to open the pull request in the end.
+    pub publish: bool,
+}
+
+/// A process that works on documentation jobs until SIGTERM, until its errand is done, until its clock kills it, or until
+/// its parent is gone.
+pub async fn run_docs_worker(options: DocsWorkerOptions) -> ExitCode {
+    std::thread::spawn(end_with_parent);
+    let mut terminate = signal(SignalKind::terminate()).unwrap();
+    let fatal = std::env::var(FATAL_READING).ok().map(|reading| reading.parse().unwrap());
+    let store = match Store::open(&address(), Arc::new(DeadlyClock::new(fatal, options.ahead))).await {
+        Ok(store) => store,
+        Err(error) => {
+            eprintln!("a worker cannot open the database: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let workshop = Arc::new(workshop(&store, &options.mirrors));
+    let mut engines: Vec<Arc<dyn Engine>> = Vec::new();
+    for editor in editors(&options.model_url) {
+        engines.push(Arc::new(DocsEngine::new(workshop.clone(), editor)));
+    }
+    let stop = Stop::new(SHUTDOWN_TIME);
+    let runner = Runner::new(store.clone(), engines, terms(options.lease), Metrics::new(), stop.clone());
+    let runner = tokio::spawn(runner.run(options.workers));
+    let Some(errand) = &options.errand else {
+        terminate.recv().await;
+        stop.ask();
+        runner.await.unwrap();
+        return ExitCode::SUCCESS;
+    };
+    // The job is done then, and how a process stops is not what this is about.
+    match see_through(&store, &workshop, errand).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("a worker cannot do its errand: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Repositories with mirrors in `folder`. What is shown to code hosts is in the environment: every machine has that.
+pub(super) fn workshop(store: &Store, folder: &std::path::Path) -> Workshop {
+    let vault = Vault::new(folder.join("credentials.key"));
+    let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    Workshop {
+        forge: forge(folder),
+        hosts: Hosts::new(HostsSettings::default()),
+        credentials: Credentials::new(store.clone(), vault, &environment),
+        refreshes: Refreshes::default(),
+        public_url: PUBLIC_URL.to_owned(),
+        limits: ChangeLimits { files: 100, lines: 10_000 },
+    }
+}
+
+fn editors(model_url: &str) -> Vec<Arc<dyn Editor>> {
+    let model = |provider, name: &str| -> Arc<dyn Editor> {
+        let settings = ModelSettings {
+            base_url: Some(format!("{model_url}/v1")),
+            keys: KeySource::one(Secret::new(KEY)),
+            ..ModelSettings::new(provider, name)
+        };
+        Arc::new(ModelEditor::new(settings).unwrap())
+    };
+    let openai = model(Provider::OpenAi, OPENAI_MODEL);
+    let anthropic = model(Provider::Anthropic, ANTHROPIC_MODEL);
+    vec![Arc::new(BuiltinEditor::new()), openai, anthropic]
+}
+
+/// Does what a client would: waits, sends the follow-ups, opens the pull request. What was done before is not done again.
+async fn see_through(store: &Store, workshop: &Workshop, errand: &Errand) -> Result<(), String> {
+    let failed = |error: copydesk_store::StoreError| error.to_string();
+    loop {
+        let job = store.job(errand.project.clone(), errand.job.clone()).await.map_err(failed)?;
+        let job = job.ok_or("the job is gone")?;
+        match job.status {
+            Status::Active => {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                continue;
+            }
+            Status::Completed => {}
+            other => return Err(format!("the job is {}: {:?}", other.as_str(), job.message)),
+        }
+        let said = store.messages(&job.id).await.map_err(failed)?.len();
+        if let Some(prompt) = errand.follow_ups.get(said.saturating_sub(1)) {
+            let prompt = Prompt::parse(prompt).map_err(|error| format!("{error:?}"))?;
+            let window = Window::hourly(0);
+            store
+                .message_job(&errand.project, &job.id, prompt, window, None, |_| String::new())
+                .await
+                .map_err(failed)?;
+        } else if errand.publish && job.pr_link.is_none() {
+            open_later(store, workshop, errand).await?;
+        } else {
+            return Ok(());
+        }
+    }
+}
+
+pub(super) async fn open_later(store: &Store, workshop: &Workshop, errand: &Errand) -> Result<(), String> {
+    let project = store.project(&errand.project).await.map_err(|error| error.to_string())?;
+    let project = project.ok_or("the project is gone")?;
+    match publish(workshop, store, &project, &errand.job).await {
+        Ok(Published::Open(_)) => Ok(()),
+        Ok(Published::NotFound) => Err("there is no such job to open".to_owned()),
+        Ok(Published::NotCompleted(status)) => Err(format!("the job to open is {}", status.as_str())),
+        Ok(Published::NothingChanged) => Err("the job to open has changed nothing".to_owned()),
+        Ok(Published::Busy) => Err("somebody else is opening the job".to_owned()),
+        Ok(Published::Overtaken) => Err("the job was taken away while it was opened".to_owned()),
+        Ok(Published::NotNow(why) | Published::Failed(why)) => Err(format!("the job cannot be opened: {why}")),
+        Err(failure) => Err(format!("the job cannot be opened: {failure:?}")),
+    }
+}

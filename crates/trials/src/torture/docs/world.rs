@@ -1,0 +1,199 @@
+//! One job in a world of its own: a database, a repository, folders for mirrors, and processes that work on it.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use copydesk_desk::credentials::variable;
+use copydesk_domain::{HostKind, HostSettings, OnFindings, Prompt, Repository, SystemClock, ViewSettings, Window};
+use copydesk_store::{Admission, NewJob, NewProject, Store};
+use copydesk_testkit::model::ModelServer;
+use copydesk_testkit::{Backend, GitRepo, TestDatabase};
+use tempfile::TempDir;
+
+use super::super::worker::DATABASE;
+use super::place::{Place, REPOSITORY};
+use super::seen::{self, Seen, check_repository, check_soundness};
+use super::story::{BASE, Story, base};
+use super::verify::verify;
+use super::worker::FATAL_READING;
+
+/// Long enough for a busy machine. It is not waited for: the second life's clock is ahead.
+const LEASE: Duration = Duration::from_secs(3);
+/// More than a lease, and more than the time that whoever opens a pull request may take.
+const AHEAD: Duration = Duration::from_secs(150);
+
+pub(super) struct World {
+    pub(super) database: TestDatabase,
+    pub(super) store: Store,
+    pub(super) repo: Arc<GitRepo>,
+    pub(super) project: String,
+    pub(super) job: String,
+    pub(super) story: Story,
+    /// Where the repository is, if it is not a folder.
+    pub(super) host: Option<Place>,
+    model: Arc<ModelServer>,
+    folder: TempDir,
+}
+
+impl World {
+    /// A world in which the job of `story` waits for somebody to work on it.
+    pub(super) async fn new(backend: Backend, model: &Arc<ModelServer>, story: Story) -> Self {
+        let database = TestDatabase::new(backend).await;
+        let store = database.store(Arc::new(SystemClock)).await;
+        let repo = tokio::task::spawn_blocking(|| Arc::new(GitRepo::new(BASE))).await.unwrap();
+        let project = create_project(&store, &repo.address(), HostSettings::default()).await;
+        let job = create_job(&store, &project, &repo.address(), &story, model).await;
+        let folder = tempfile::tempdir().unwrap();
+        Self { database, store, repo, project, job, story, host: None, model: model.clone(), folder }
+    }
+
+    /// The same, with the repository on a code host of this kind.
+    pub(super) async fn on_host(backend: Backend, model: &Arc<ModelServer>, story: Story, kind: HostKind) -> Self {
+        let database = TestDatabase::new(backend).await;
+        let store = database.store(Arc::new(SystemClock)).await;
+        let (place, repo) = Place::new(kind, story.moves).await;
+        let address = place.host.address(REPOSITORY);
+        let settings =
+            HostSettings { kind: Some(kind), api_url: Some(place.host.api_url()), ..HostSettings::default() };
+        let project = create_project(&store, &address, settings).await;
+        let job = create_job(&store, &project, &address, &story, model).await;
+        let folder = tempfile::tempdir().unwrap();
+        Self { database, store, repo, project, job, story, host: Some(place), model: model.clone(), folder }
+    }
+
+    /// A process that sees the job through, unless it dies at that reading of its clock. It keeps its mirrors in the
+    /// folder of this name: the name of another machine, so to speak.
+    pub(super) fn life(&self, machine: &str, fatal: Option<u64>) -> tokio::process::Command {
+        let mut command = worker_command(&self.database.url(), &self.mirrors(machine), &self.model, 1, LEASE);
+        command.args(["--project", &self.project, "--job", &self.job]);
+        for prompt in self.story.prompts.iter().skip(1) {
+            command.args(["--follow-up", prompt]);
+        }
+        if !self.story.opens && self.story.changes() {
+            command.arg("--publish");
+        }
+        match fatal {
+            Some(reading) => command.env(FATAL_READING, reading.to_string()),
+            None => command.env_remove(FATAL_READING),
+        };
+        if let Some(place) = &self.host {
+            command.env(variable(&self.project), &place.token);
+        }
+        let mut command = tokio::process::Command::from(command);
+        command.stdin(Stdio::piped()).kill_on_drop(true);
+        command
+    }
+
+    /// The life after a death: a lease that nobody keeps alive has run out by then.
+    pub(super) fn later_life(&self, machine: &str) -> tokio::process::Command {
+        let mut command = self.life(machine, None);
+        command.args(["--ahead-ms", &AHEAD.as_millis().to_string()]);
+        command
+    }
+
+    /// Looks at the job.
+    pub(super) async fn look(&self) -> Seen {
+        let whose = (self.project.as_str(), self.job.as_str());
+        let seen = seen::look(&self.store, &self.database, &self.repo, &self.model, &self.story, whose).await;
+        let mut seen = seen.unwrap();
+        if let Some(place) = &self.host {
+            seen.pulls.extend(place.pulls());
+        }
+        seen
+    }
+
+    /// What is wrong in the end.
+    pub(super) async fn verify(&self) -> Vec<String> {
+        let mut wrong = verify(&self.story, &base(), &self.look().await);
+        wrong.extend(check_repository(&self.repo, std::slice::from_ref(&self.job)).await);
+        wrong.extend(self.host.iter().flat_map(|place| place.verify(&self.story)));
+        let mirrors = self.folder.path().to_owned();
+        wrong.extend(tokio::task::spawn_blocking(move || check_mirrors(&mirrors)).await.unwrap());
+        wrong
+    }
+
+    /// Leaves nothing behind.
+    pub(super) async fn end(self) {
+        let Self { database, store, .. } = self;
+        drop(store);
+        database.destroy().await;
+    }
+
+    fn mirrors(&self, machine: &str) -> PathBuf {
+        self.folder.path().join(machine)
+    }
+}
+
+/// What is wrong with the mirrors of all machines.
+pub(super) fn check_mirrors(folder: &std::path::Path) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for machine in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let mirrors = std::fs::read_dir(machine.path()).into_iter().flatten().flatten();
+        for mirror in mirrors.filter(|entry| entry.path().join("HEAD").is_file()) {
+            wrong.extend(check_soundness(&mirror.path()));
+        }
+    }
+    wrong
+}
+
+/// The command of a process that works on documentation jobs.
+pub(super) fn worker_command(
+    database: &str,
+    mirrors: &std::path::Path,
+    model: &ModelServer,
+    workers: usize,
+    lease: Duration,
+) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.arg("docs-worker").args(["--workers", &workers.to_string(), "--model-url", model.url()]);
+    command.args(["--lease-ms", &lease.as_millis().to_string()]).arg("--mirrors").arg(mirrors);
+    command.env(DATABASE, database);
+    command
+}
+
+pub(super) async fn create_project(store: &Store, repository: &str, host: HostSettings) -> String {
+    let new = NewProject {
+        id: None,
+        name: "Docs".to_owned(),
+        repository: Repository::from_stored(repository.to_owned()),
+        base_ref: "main".to_owned(),
+        docs_paths: vec!["docs".to_owned()],
+        time_zone: "UTC".to_owned(),
+        jobs_per_hour: Some(0),
+        max_running: None,
+        time_limit_seconds: None,
+        on_findings: OnFindings::Fail,
+        views: ViewSettings::default(),
+        host,
+    };
+    store.create_project(new).await.unwrap().unwrap().id
+}
+
+/// Creates the job of a story, after the model has learnt what to say.
+pub(super) async fn create_job(
+    store: &Store,
+    project: &str,
+    repository: &str,
+    story: &Story,
+    model: &ModelServer,
+) -> String {
+    if let Some(script) = &story.script {
+        model.add_script(&story.tag, script.clone());
+    }
+    let new = NewJob {
+        project_id: project.to_owned(),
+        repository: repository.to_owned(),
+        base_ref: "main".to_owned(),
+        model: story.model.to_owned(),
+        draft: false,
+        open_pull_request: story.opens,
+        client_reference: None,
+        prompt: Prompt::parse(&story.prompts[0]).unwrap(),
+    };
+    match store.create_job(new, Window::hourly(0), None, |job| job.id.clone()).await.unwrap() {
+        Admission::Done { job_id, .. } => job_id,
+        other => panic!("a job was not created: {other:?}"),
+    }
+}

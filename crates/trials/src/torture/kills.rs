@@ -1,0 +1,189 @@
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use copydesk_domain::{Prompt, SystemClock, Window};
+use copydesk_store::{Admission, JobFilter, NewJob, Store};
+use copydesk_testkit::{Backend, TestDatabase};
+
+use super::fleet::{Fleet, Start};
+use super::verify::{Evidence, Findings, verify};
+use super::worker::DATABASE;
+use super::{MODEL, journal};
+use crate::product::create_project;
+
+/// How a kill run goes.
+#[derive(Debug, Clone)]
+pub struct KillOptions {
+    /// On which database.
+    pub backend: Backend,
+    /// For how long processes are killed.
+    pub time: Duration,
+    /// How many jobs there are: one half at the start, the other as time goes by.
+    pub jobs: usize,
+    /// How many workers there are.
+    pub workers: usize,
+    /// How often a process is killed.
+    pub every: Duration,
+    /// How long a lease lasts.
+    pub lease: Duration,
+}
+
+/// Every so many kills a worker is held still.
+const STOP_EVERY: usize = 5;
+/// How long workers may take to stop when asked.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Runs it, prints what came out, and says whether all was well.
+pub async fn run_kills(options: KillOptions) -> bool {
+    let started = Instant::now();
+    let database = TestDatabase::new(options.backend).await;
+    let folder = tempfile::tempdir().unwrap();
+    let store = database.store(Arc::new(SystemClock)).await;
+    let project = create_project(&store, Some(0)).await;
+    let mut created = Vec::new();
+    for _ in 0..options.jobs / 2 {
+        created.push(create_job(&store, &project).await);
+    }
+    let (processes, workers) = match options.backend {
+        Backend::Sqlite => (1, options.workers),
+        Backend::Postgres => (options.workers, 1),
+    };
+    let journal_file = folder.path().join("journal");
+    let start = start(&options, &database, &journal_file, workers);
+    let mut fleet = Fleet::new(start, processes);
+    let (more, ()) = tokio::join!(feed(&store, &project, &options), kill(&mut fleet, &journal_file, &options));
+    created.extend(more);
+    let drained = drain(&store, &mut fleet, &options).await;
+    let ended = fleet.finish(PATIENCE).await;
+
+    let (journal, broken) = match journal::read(&journal_file) {
+        Ok(lines) => (lines, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    let jobs = read_jobs(&store, &project).await;
+    let evidence = Evidence { created, jobs, journal, lives: ended.lives, kills: ended.kills };
+    let mut found = verify(&evidence);
+    found.violations.extend(ended.complaints);
+    found.violations.extend(broken);
+    found.violations.extend(drained.err());
+    report(&options, &evidence, &found, started.elapsed());
+    found.violations.is_empty()
+}
+
+fn start(options: &KillOptions, database: &TestDatabase, journal: &Path, workers: usize) -> Start {
+    let (program, database, journal) = (std::env::current_exe().unwrap(), database.url(), journal.to_owned());
+    let lease = options.lease;
+    let command = move |_| {
+        let mut command = Command::new(&program);
+        command.arg("worker").args(["--workers", &workers.to_string()]);
+        command.args(["--lease-ms", &lease.as_millis().to_string()]);
+        command.arg("--journal").arg(&journal).env(DATABASE, &database);
+        command
+    };
+    Start { command: Arc::new(command), lease }
+}
+
+/// Kills one process after the other; between processes also holds one still, past the end of its leases.
+async fn kill(fleet: &mut Fleet, journal: &Path, options: &KillOptions) {
+    let end = Instant::now() + options.time;
+    let mut round = 0;
+    while Instant::now() < end {
+        tokio::time::sleep(options.every).await;
+        round += 1;
+        fleet.mind();
+        fleet.resume(false);
+        let busy = busy(journal);
+        // Any process, in turn with one that is in the middle of a job if there is one.
+        fleet.kill_one(|pid| round % 2 == 0 || busy.contains(&pid));
+        if options.backend == Backend::Postgres && round % STOP_EVERY == 0 {
+            fleet.stop_one(|pid| busy.contains(&pid));
+        }
+    }
+    fleet.resume(true);
+}
+
+/// The processes that are in the middle of a job.
+fn busy(journal: &Path) -> Vec<u32> {
+    let mut busy = Vec::new();
+    for line in journal::read(journal).unwrap_or_default() {
+        match line.mark {
+            journal::Mark::Begin => busy.push(line.pid),
+            _ => busy.retain(|pid| *pid != line.pid),
+        }
+    }
+    busy
+}
+
+/// Creates the second half of the jobs, evenly over the time of the killing.
+async fn feed(store: &Store, project: &str, options: &KillOptions) -> Vec<String> {
+    let rest = options.jobs - options.jobs / 2;
+    let pause = options.time.mul_f64(0.95) / u32::try_from(rest.max(1)).unwrap();
+    let mut created = Vec::new();
+    for _ in 0..rest {
+        tokio::time::sleep(pause).await;
+        created.push(create_job(store, project).await);
+    }
+    created
+}
+
+/// Waits until no job is active. A job that was killed n times pauses for up to 2ⁿ⁻¹ seconds, and has paused for at
+/// least half of that already, so this takes at most a bit more than twice the time of the killing.
+async fn drain(store: &Store, fleet: &mut Fleet, options: &KillOptions) -> Result<(), String> {
+    let limit = Duration::from_secs(60) + options.time * 2;
+    let give_up = Instant::now() + limit;
+    loop {
+        let depth = store.queue_depth().await.map_err(|error| format!("cannot look at the queue: {error}"))?;
+        if depth.waiting + depth.running == 0 {
+            return Ok(());
+        }
+        if Instant::now() >= give_up {
+            return Err(format!("after {limit:?} without a kill the queue still holds {depth:?}"));
+        }
+        fleet.mind();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+async fn create_job(store: &Store, project: &str) -> String {
+    let new = NewJob {
+        project_id: project.to_owned(),
+        repository: "https://example.com/docs".to_owned(),
+        base_ref: "main".to_owned(),
+        model: MODEL.to_owned(),
+        draft: false,
+        open_pull_request: true,
+        client_reference: None,
+        prompt: Prompt::parse("Live through this.").unwrap(),
+    };
+    match store.create_job(new, Window::hourly(0), None, |job| job.id.clone()).await.unwrap() {
+        Admission::Done { job_id, .. } => job_id,
+        other => panic!("a job was not created: {other:?}"),
+    }
+}
+
+async fn read_jobs(store: &Store, project: &str) -> Vec<(copydesk_domain::Job, Vec<copydesk_store::Event>)> {
+    let mut all = Vec::new();
+    for job in store.jobs(project, JobFilter { limit: u32::MAX, ..JobFilter::default() }).await.unwrap() {
+        let events = store.events(&job.id, 0, u32::MAX).await.unwrap();
+        all.push((job, events));
+    }
+    all
+}
+
+fn report(options: &KillOptions, evidence: &Evidence, found: &Findings, took: Duration) {
+    for violation in found.violations.iter().take(50) {
+        eprintln!("VIOLATION {violation}");
+    }
+    let Findings { attempts, most, cut_short, stops, fenced, starved, violations } = found;
+    println!(
+        "kills on {}: {} jobs, {attempts} attempts (at most {most} a job), {} kills, {cut_short} attempts cut short, \
+         {stops} workers held still, {fenced} attempts fenced off, {starved} leases lost alive, {} violations, {:.1} s",
+        options.backend,
+        evidence.created.len(),
+        evidence.kills,
+        violations.len(),
+        took.as_secs_f64(),
+    );
+}

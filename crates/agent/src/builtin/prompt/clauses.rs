@@ -8,8 +8,6 @@ use super::{Found, NotUnderstood, new_page};
 
 const MOST_TERM: usize = 1000;
 
-const QUOTE_BOTH: &str = "put both terms in quotes";
-
 /// The chores of one verb.
 pub(super) fn clause(reader: &mut Reader<'_>) -> Result<Vec<Found>, NotUnderstood> {
     let start = reader.mark();
@@ -95,7 +93,10 @@ fn typos(reader: &mut Reader<'_>) -> Result<Found, NotUnderstood> {
 }
 
 fn fixed(reader: &mut Reader<'_>) -> Option<Chore> {
-    let mark = reader.mark();
+    reader.attempt(fixed_by_name).or_else(|| filled(reader))
+}
+
+fn fixed_by_name(reader: &mut Reader<'_>) -> Option<Chore> {
     reader.skip(&["all of the", "all", "any", "every", "the"]);
     let typos = [
         "typos",
@@ -115,50 +116,38 @@ fn fixed(reader: &mut Reader<'_>) -> Option<Chore> {
     if levels(reader) {
         return Some(Chore::Headings(Scope::default()));
     }
-    if let Some(pages) = links(reader) {
-        return Some(Chore::Links(Links { pages, scope: Scope::default() }));
-    }
-    reader.back_to(mark);
-    let missing = filled(reader);
-    if missing.is_none() {
-        reader.back_to(mark);
-    }
-    missing
+    links(reader).map(|pages| Chore::Links(Links { pages, scope: Scope::default() }))
 }
 
 fn levels(reader: &mut Reader<'_>) -> bool {
-    let mark = reader.mark();
-    let skipped = reader.any(&["skipped", "skipping"]);
-    if reader.any(&["heading levels", "heading level", "heading hierarchy", "levels of headings", "header levels"]) {
-        reader.any(&["that skip", "which skip", "that are skipped"]);
-        return true;
-    }
+    let levels = ["heading levels", "heading level", "heading hierarchy", "levels of headings", "header levels"];
     let named = ["headings that skip levels", "headings that skip a level", "headings which skip levels"];
-    if reader.any(&named) || (skipped && reader.phrase("headings")) {
-        return true;
-    }
-    reader.back_to(mark);
-    false
+    reader.whole(|reader| {
+        let skipped = reader.any(&["skipped", "skipping"]);
+        if reader.any(&levels) {
+            reader.any(&["that skip", "which skip", "that are skipped"]);
+            return true;
+        }
+        reader.any(&named) || (skipped && reader.phrase("headings"))
+    })
 }
 
 /// Whether links are meant, and if so, whether those whose page is missing too.
 fn links(reader: &mut Reader<'_>) -> Option<bool> {
-    let mark = reader.mark();
-    reader.skip(&["broken", "dead", "internal", "wrong", "invalid"]);
-    if reader.any(&["links and anchors", "anchors and links", "links or anchors", "links", "link", "cross-references"])
-    {
-        return Some(true);
-    }
-    if reader.any(&["anchor links", "anchors", "anchor"]) {
-        return Some(false);
-    }
-    reader.back_to(mark);
-    None
+    let all = ["links and anchors", "anchors and links", "links or anchors", "links", "link", "cross-references"];
+    reader.attempt(|reader| {
+        reader.skip(&["broken", "dead", "internal", "wrong", "invalid"]);
+        let pages = reader.any(&all);
+        (pages || reader.any(&["anchor links", "anchors", "anchor"])).then_some(pages)
+    })
 }
 
 /// What can be filled in.
 fn filled(reader: &mut Reader<'_>) -> Option<Chore> {
-    let mark = reader.mark();
+    reader.attempt(missing_fields)
+}
+
+fn missing_fields(reader: &mut Reader<'_>) -> Option<Chore> {
     reader.skip(&["all", "any", "the"]);
     let mut sure = reader.phrase("missing");
     let mut front_matter = reader.any(&["front matter", "frontmatter", "front-matter"]);
@@ -186,7 +175,6 @@ fn filled(reader: &mut Reader<'_>) -> Option<Chore> {
     reader.any(&["from the page", "from the pages"]);
     let said = title || description;
     if !(front_matter || (sure && said)) {
-        reader.back_to(mark);
         return None;
     }
     let (title, description) = if said { (title, description) } else { (true, true) };
@@ -264,22 +252,15 @@ fn noun(reader: &mut Reader<'_>) -> bool {
 }
 
 fn term(reader: &mut Reader<'_>, named: bool) -> Result<String, NotUnderstood> {
-    let mark = reader.mark();
-    let text = match reader.next() {
+    let text = match reader.peek() {
         Token::Quoted(text) => text.trim(),
         Token::Word(word) if named && word.chars().all(|c| c.is_alphanumeric() || c == '-') => word,
-        Token::Unclosed => {
-            reader.back_to(mark);
-            return Err(reader.refuse(Some("the quote does not end on its line")));
-        }
-        _ => {
-            reader.back_to(mark);
-            return Err(reader.refuse(Some(QUOTE_BOTH)));
-        }
+        Token::Unclosed => return Err(reader.refuse(Some("the quote does not end on its line"))),
+        _ => return Err(reader.refuse(Some("put both terms in quotes"))),
     };
     if text.is_empty() || text.len() > MOST_TERM || text.chars().any(char::is_control) {
-        reader.back_to(mark);
         return Err(reader.refuse(Some("a term has 1 to 1000 bytes on one line")));
     }
+    reader.next();
     Ok(text.to_owned())
 }

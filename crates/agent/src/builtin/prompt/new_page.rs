@@ -12,12 +12,13 @@ const SECTION: &[&str] = &["the section", "the group", "section", "group"];
 
 /// A page to add; none if something else is to be added.
 pub(super) fn page(reader: &mut Reader<'_>) -> Result<Option<AddPage>, NotUnderstood> {
-    let mark = reader.mark();
-    reader.any(&["a", "an", "the"]);
-    reader.phrase("new");
-    reader.any(&["docs", "documentation"]);
-    if !reader.phrase("page") {
-        reader.back_to(mark);
+    let is_page = reader.whole(|reader| {
+        reader.any(&["a", "an", "the"]);
+        reader.phrase("new");
+        reader.any(&["docs", "documentation"]);
+        reader.phrase("page")
+    });
+    if !is_page {
         return Ok(None);
     }
     let mut page = AddPage::default();
@@ -99,34 +100,23 @@ fn placed(reader: &mut Reader<'_>, page: &mut AddPage) -> Result<bool, NotUnders
 
 /// That the page is listed in the navigation is said for nothing: it is.
 fn listed(reader: &mut Reader<'_>) -> bool {
-    let mark = reader.mark();
-    let verb = reader.any(&["list it", "add it", "put it", "include it", "listed", "and list it"]);
-    if verb && reader.any(&["in", "to", "into"]) && reader.any(NAVIGATION) {
-        return true;
-    }
-    reader.back_to(mark);
-    // `list it under "Guides"` says where, which comes next.
-    if reader.any(&["list it", "put it"]) {
-        let section = matches!(reader.peek(), Token::Word(word) if word.eq_ignore_ascii_case("under"));
-        if section {
-            return true;
-        }
-    }
-    reader.back_to(mark);
-    false
+    let verbs = ["list it", "add it", "put it", "include it", "listed", "and list it"];
+    reader.whole(|reader| reader.any(&verbs) && reader.any(&["in", "to", "into"]) && reader.any(NAVIGATION))
+        // `list it under "Guides"` says where, which comes next.
+        || reader.whole(|reader| reader.any(&["list it", "put it"]) && reader.follows("under"))
 }
 
 fn wants_text(reader: &mut Reader<'_>) -> bool {
-    let mark = reader.mark();
-    if reader.any(&["with", "containing"]) {
-        reader.skip(&["the", "this", "following"]);
-        if reader.any(&["text", "content", "contents", "body"]) {
-            reader.take(Token::Colon);
-            return true;
+    let wants = reader.whole(|reader| {
+        reader.any(&["with", "containing"]) && {
+            reader.skip(&["the", "this", "following"]);
+            reader.any(&["text", "content", "contents", "body"])
         }
+    });
+    if wants {
+        reader.take(Token::Colon);
     }
-    reader.back_to(mark);
-    false
+    wants
 }
 
 /// Keeps what is said, unless it was said before or is empty.

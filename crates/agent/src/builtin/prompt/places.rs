@@ -102,24 +102,12 @@ fn take_paths(reader: &Reader<'_>, found: Vec<String>, into: &mut Vec<String>) -
 
 /// That code or front matter is left alone is said for nothing: it is so.
 fn left_alone(reader: &mut Reader<'_>) -> bool {
-    let mark = reader.mark();
-    if reader.any(&[
-        "except in",
-        "except",
-        "excluding",
-        "but not in",
-        "not in",
-        "outside of",
-        "outside",
-        "leaving",
-        "leave",
-    ]) && reader.any(CODE)
-    {
+    let not = ["except in", "except", "excluding", "but not in", "not in", "outside of", "outside", "leaving", "leave"];
+    let found = reader.whole(|reader| reader.any(&not) && reader.any(CODE));
+    if found {
         reader.phrase("alone");
-        return true;
     }
-    reader.back_to(mark);
-    false
+    found
 }
 
 /// `also in code`, `ignoring case`, `whole words only` and the like.
@@ -147,12 +135,10 @@ fn manner(reader: &mut Reader<'_>, details: &mut Details) -> Result<bool, NotUnd
         return Ok(true);
     }
     let inside = ["also inside", "also within", "also in parts of", "also as part of", "even inside", "even within"];
-    let mark = reader.mark();
-    if reader.any(&inside) && reader.any(&["other words", "longer words", "words"]) {
+    if reader.whole(|reader| reader.any(&inside) && reader.any(&["other words", "longer words", "words"])) {
         details.inside_words = true;
         return Ok(true);
     }
-    reader.back_to(mark);
     // What is so anyway.
     Ok(reader.any(&[
         "case-sensitively",
@@ -169,30 +155,27 @@ fn manner(reader: &mut Reader<'_>, details: &mut Details) -> Result<bool, NotUnd
 }
 
 fn code(reader: &mut Reader<'_>) -> Option<Code> {
-    let mark = reader.mark();
     let too = ["also in", "including in", "including", "even in", "in prose and in", "in prose and", "in text and"];
-    if reader.any(&too) && reader.any(CODE) {
+    if reader.whole(|reader| reader.any(&too) && reader.any(CODE)) {
         return Some(Code::Too);
     }
-    reader.back_to(mark);
-    if reader.any(&["except in", "excluding", "but not in", "not in", "outside of", "outside"]) && reader.any(CODE) {
+    let not = ["except in", "excluding", "but not in", "not in", "outside of", "outside"];
+    if reader.whole(|reader| reader.any(&not) && reader.any(CODE)) {
         return Some(Code::Not);
     }
-    reader.back_to(mark);
-    let only = reader.phrase("only");
-    if reader.phrase("in") {
-        if reader.any(PROSE) {
-            reader.phrase("only");
-            return Some(Code::Not);
+    let code = reader.attempt(|reader| {
+        let only = reader.phrase("only");
+        match reader.phrase("in") {
+            true if reader.any(PROSE) => Some(Code::Not),
+            true if reader.any(CODE) => {
+                let too = !only && reader.any(&["too", "as well", "and prose", "and in prose", "and text"]);
+                Some(if too { Code::Too } else { Code::Only })
+            }
+            _ => None,
         }
-        if reader.any(CODE) {
-            let too = !only && reader.any(&["too", "as well", "and prose", "and in prose", "and text"]);
-            reader.phrase("only");
-            return Some(if too { Code::Too } else { Code::Only });
-        }
-    }
-    reader.back_to(mark);
-    None
+    })?;
+    reader.phrase("only");
+    Some(code)
 }
 
 /// `everywhere`, `in all pages`, `throughout the docs`.
@@ -200,8 +183,10 @@ fn everywhere(reader: &mut Reader<'_>) -> bool {
     if reader.phrase("everywhere") {
         return true;
     }
-    let mark = reader.mark();
-    if reader.any(IN) {
+    reader.whole(|reader| {
+        if !reader.any(IN) {
+            return false;
+        }
         let all = reader.any(&["all of the", "all the", "all", "every", "each", "the whole", "the entire", "whole"]);
         let article = !all && reader.any(&["the", "our", "my", "this"]);
         let noun = (all || article)
@@ -219,12 +204,8 @@ fn everywhere(reader: &mut Reader<'_>) -> bool {
         // `in the docs folder` and `in the file x` name a path.
         let path = reader.any(&["folder", "directory"]) || (article && matches!(reader.peek(), Token::Quoted(_)));
         let path = path || (article && next_is_path(reader));
-        if noun && !path {
-            return true;
-        }
-    }
-    reader.back_to(mark);
-    false
+        noun && !path
+    })
 }
 
 fn next_is_path(reader: &Reader<'_>) -> bool {
@@ -260,21 +241,18 @@ fn paths(reader: &mut Reader<'_>) -> Result<Vec<String>, NotUnderstood> {
 
 /// One file, folder or glob.
 pub(super) fn path(reader: &mut Reader<'_>) -> Option<String> {
-    let mark = reader.mark();
-    reader.phrase("the");
-    reader.any(&["files", "file", "folders", "folder", "directories", "directory", "pages", "page", "path"]);
-    let path = match reader.next() {
-        Token::Quoted(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
-        Token::Word(word) if is_path(word) => Some(word.to_owned()),
-        _ => None,
-    };
-    match &path {
-        Some(_) => {
-            reader.any(&["files", "file", "folders", "folder", "directories", "directory", "pages", "page"]);
+    let nouns = ["files", "file", "folders", "folder", "directories", "directory", "pages", "page"];
+    let path = reader.attempt(|reader| {
+        reader.phrase("the");
+        let _ = reader.any(&nouns) || reader.phrase("path");
+        match reader.next() {
+            Token::Quoted(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
+            Token::Word(word) if is_path(word) => Some(word.to_owned()),
+            _ => None,
         }
-        None => reader.back_to(mark),
-    }
-    path
+    })?;
+    reader.any(&nouns);
+    Some(path)
 }
 
 /// Whether a word that is not quoted can only be a path.

@@ -62,6 +62,21 @@ impl<'a> Reader<'a> {
         self.cursor.next()
     }
 
+    /// Takes what `read` takes; nothing if it finds none.
+    pub(super) fn attempt<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let mark = self.mark();
+        let found = read(self);
+        if found.is_none() {
+            self.back_to(mark);
+        }
+        found
+    }
+
+    /// Takes what `read` takes if it says that this is whole; else nothing.
+    pub(super) fn whole(&mut self, read: impl FnOnce(&mut Self) -> bool) -> bool {
+        self.attempt(|reader| read(reader).then_some(())).is_some()
+    }
+
     /// Takes `token` if it is next.
     pub(super) fn take(&mut self, token: Token<'_>) -> bool {
         let is_next = self.peek() == token;
@@ -73,14 +88,8 @@ impl<'a> Reader<'a> {
 
     /// Takes these words, whatever their case, if all of them are next.
     pub(super) fn phrase(&mut self, phrase: &str) -> bool {
-        let mark = self.mark();
-        for word in phrase.split(' ') {
-            if !matches!(self.next(), Token::Word(next) if next.eq_ignore_ascii_case(word)) {
-                self.back_to(mark);
-                return false;
-            }
-        }
-        true
+        let same = |token: Token<'_>, word: &str| matches!(token, Token::Word(next) if next.eq_ignore_ascii_case(word));
+        self.whole(|reader| phrase.split(' ').all(|word| same(reader.next(), word)))
     }
 
     /// Takes the first of these phrases that is next. Longer ones must be named first.
@@ -146,14 +155,10 @@ impl<'a> Reader<'a> {
 
     /// Skips polite words at the end of a chore.
     pub(super) fn skip_trailing_courtesies(&mut self) {
-        loop {
-            let mark = self.mark();
-            self.take(Token::Comma);
-            if !self.any(TRAILING) {
-                self.back_to(mark);
-                break;
-            }
-        }
+        while self.whole(|reader| {
+            reader.take(Token::Comma);
+            reader.any(TRAILING)
+        }) {}
     }
 
     /// That the prompt is not understood from here on.

@@ -11,7 +11,9 @@ use copydesk_desk::runner::{Engine, Noop};
 use copydesk_forge::{Forge, ForgeSettings, Hosts, HostsSettings, Signature};
 use copydesk_store::{Store, Vault};
 
-use crate::config::{Config, Dollars, Provider};
+use secrecy::ExposeSecret;
+
+use crate::config::{Config, Provider};
 use crate::failure::Failure;
 
 /// What documentation jobs share.
@@ -61,9 +63,9 @@ fn model(config: &Config) -> Result<Option<ModelEditor>, Failure> {
         context_tokens: model.context_tokens,
         turns: config.limits.job_turns,
         tokens: u64::from(config.limits.job_tokens),
-        cost: config.limits.job_cost.map(Dollars::as_f64),
-        input_price: model.input_price.map(Dollars::as_f64),
-        output_price: model.output_price.map(Dollars::as_f64),
+        cost: config.limits.job_cost,
+        input_price: model.input_price,
+        output_price: model.output_price,
         silence: model.silence,
         ..ModelSettings::new(wire(provider), name)
     };
@@ -82,7 +84,7 @@ fn wire(provider: Provider) -> copydesk_agent::Provider {
 /// A project's own key if there is a file of it, else the one for all. Files are read anew for every turn of a job, so
 /// that a key can be changed while the server runs.
 fn keys(config: &Config) -> KeySource {
-    let everybody = config.model.api_key.as_ref().map(|key| Secret::new(key.reveal()));
+    let everybody = config.model.api_key.as_ref().map(|key| Secret::new(key.expose_secret()));
     let Some(folder) = config.model.project_keys.clone() else {
         return everybody.map_or_else(KeySource::none, KeySource::one);
     };

@@ -2,11 +2,11 @@ use std::io::IsTerminal;
 
 use tracing_subscriber::EnvFilter;
 
-use crate::config::{Config, LogFormat};
+use crate::config::{Config, LogFormat, choice_name};
 
 /// Sends log lines to standard error, as the configuration says.
 pub(crate) fn start(config: &Config) {
-    let level = config.log.as_str();
+    let level = choice_name(&config.log);
     // The libraries below us have much to say that only matters when we are debugged ourselves.
     let filter = EnvFilter::new(format!("{level},sqlx=warn,hyper=warn,reqwest=warn"));
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);

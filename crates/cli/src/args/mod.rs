@@ -47,7 +47,7 @@ impl Args {
 }
 
 fn flag(key: &'static str, flag: &'static str, value: &Option<String>) -> Option<FlagValue> {
-    value.as_ref().map(|value| FlagValue { key, flag, value: value.clone() })
+    value.as_ref().map(|value| FlagValue { key, flag, value: value.as_str().into() })
 }
 
 #[derive(Subcommand)]

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::Sources;
-use super::error::{ConfigError, Origin};
 use super::given::Given;
-use super::load::{Loader, suggest_key};
+use super::load::{EVERYTHING, Loader};
+use super::origin::Origin;
 use super::settings::{is_section, position};
+use super::sources::Sources;
 
 const DEFAULT_FILE: &str = "copydesk.toml";
 const FILE_VARIABLE: &str = "COPYDESK_CONFIG";
@@ -19,13 +19,15 @@ const FILE_VARIABLE: &str = "COPYDESK_CONFIG";
 pub(super) fn read(loader: &mut Loader, sources: &Sources) {
     let (path, named_by) = locate(sources);
     let problem = match std::fs::read(sources.working_dir.join(&path)) {
-        Ok(bytes) => return decode(loader, path, bytes),
+        Ok(bytes) => return decode(loader, &path, bytes),
         Err(error) if error.kind() == ErrorKind::NotFound && named_by.is_none() => return,
         _ if path.as_os_str().is_empty() => "has no name".to_owned(),
         Err(error) if error.kind() == ErrorKind::NotFound => "does not exist".to_owned(),
         Err(error) => format!("cannot be read: {error}"),
     };
-    loader.error(ConfigError::File { path, problem, named_by });
+    let named_by = named_by.map(|origin| format!(" ({origin})")).unwrap_or_default();
+    let line = format!("the configuration file \"{}\" {problem}{named_by}", path.display());
+    loader.error_line(EVERYTHING, line);
 }
 
 /// The path as it was given, and what gave it.
@@ -40,16 +42,12 @@ fn locate(sources: &Sources) -> (PathBuf, Option<Origin>) {
     }
 }
 
-fn decode(loader: &mut Loader, path: PathBuf, bytes: Vec<u8>) {
+fn decode(loader: &mut Loader, path: &Path, bytes: Vec<u8>) {
     match String::from_utf8(bytes) {
-        Ok(text) => parse(loader, &path, &text),
+        Ok(text) => parse(loader, path, &text),
         Err(error) => {
             let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            loader.error(ConfigError::Syntax {
-                path,
-                line: line_after(valid),
-                message: "the file is not valid UTF-8".to_owned(),
-            });
+            syntax_error(loader, path, line_after(valid), "the file is not valid UTF-8");
         }
     }
 }
@@ -62,10 +60,10 @@ fn parse(loader: &mut Loader, path: &Path, text: &str) {
         collect(table.get_ref(), "", &mut found);
         // The table is sorted by name; errors should follow the file.
         found.sort_by_key(|entry| entry.offset);
-        for entry in found {
-            let given = Given::from_toml(entry.value, &line);
-            let origin = Origin::File { path: path.to_owned(), line: line(entry.offset) };
-            apply(loader, entry.key, &given, origin);
+        for Entry { key, offset, value } in found {
+            let origin =
+                |item: Option<usize>| Origin::File { path: path.to_owned(), line: line(item.unwrap_or(offset)) };
+            loader.set_key(&key, Given::Toml(value), &origin);
         }
         return;
     }
@@ -75,24 +73,13 @@ fn parse(loader: &mut Loader, path: &Path, text: &str) {
     // Further mistakes of a line mostly follow from the first.
     errors.dedup_by_key(|(line, _)| *line);
     for (line, message) in errors {
-        loader.error(ConfigError::Syntax { path: path.to_owned(), line, message: message.to_owned() });
+        syntax_error(loader, path, line, message);
     }
 }
 
-fn apply(loader: &mut Loader, key: String, given: &Given, origin: Origin) {
-    if let Some(index) = position(&key) {
-        loader.set(index, given, origin);
-    } else if is_section(&key) {
-        loader.error(ConfigError::BadValue {
-            shown: given.shown(),
-            problem: format!("is not a section; write [{key}] on its own line"),
-            key,
-            origin,
-        });
-    } else {
-        let suggestion = suggest_key(&key);
-        loader.unknown(key, given, origin, suggestion);
-    }
+/// The parser's messages hold no text of the file.
+fn syntax_error(loader: &mut Loader, path: &Path, line: usize, message: &str) {
+    loader.error_line(EVERYTHING, format!("{} line {line}: {message}", path.display()));
 }
 
 /// A key with its value, below all tables that are not values themselves.
@@ -105,24 +92,13 @@ struct Entry<'a> {
 fn collect<'a>(table: &'a DeTable<'a>, section: &str, found: &mut Vec<Entry<'a>>) {
     for (name, value) in table {
         let part = written_key(name.get_ref());
-        let key = match section {
-            "" => part,
-            section => format!("{section}.{part}"),
-        };
+        let key = if section.is_empty() { part } else { format!("{section}.{part}") };
         match value.get_ref() {
             // A setting written as a table is one wrong value, not unknown keys.
-            DeValue::Table(inner) if position(&key).is_none() => {
-                if !inner.is_empty() {
-                    collect(inner, &key, found);
-                    continue;
-                }
-                if is_section(&key) {
-                    continue;
-                }
-            }
-            _ => {}
+            DeValue::Table(inner) if position(&key).is_none() && !inner.is_empty() => collect(inner, &key, found),
+            DeValue::Table(_) if is_section(&key) => {}
+            value => found.push(Entry { key, offset: Spanned::span(name).start, value }),
         }
-        found.push(Entry { key, offset: Spanned::span(name).start, value: value.get_ref() });
     }
 }
 

@@ -1,6 +1,5 @@
 //! A value as its source wrote it, before a setting gives it a type.
 
-use toml::Spanned;
 use toml::de::DeValue;
 
 use super::database::mask_url;
@@ -11,69 +10,45 @@ pub(super) const HIDDEN: &str = "the value (not shown)";
 /// A longer value would bury the error that shows it.
 const SHOWN_CHARACTERS: usize = 100;
 
-/// A value as its source wrote it.
-#[derive(Clone)]
-pub(super) enum Given {
-    /// From the environment, a flag or the defaults, where all is text and
-    /// the setting decides what it means.
-    Plain(String),
-    /// A string of the file.
-    Text(String),
-    /// A whole number of the file; no `value` if no setting could hold it.
-    Number { value: Option<u32>, written: String },
-    /// An array of the file, with the line of each item.
-    List(Vec<(Given, usize)>),
-    /// Anything else in the file, as it is shown.
-    Other(String),
+#[derive(Clone, Copy)]
+pub(super) enum Given<'a> {
+    /// From the environment, a flag or the defaults, where all is text and the setting decides what it means.
+    Plain(&'a str),
+    /// From the file.
+    Toml(&'a DeValue<'a>),
 }
 
-impl Given {
-    /// Takes a value out of the file; `line` tells the line of an offset.
-    pub(super) fn from_toml(value: &DeValue<'_>, line: &impl Fn(usize) -> usize) -> Self {
-        match value {
-            DeValue::String(text) => Self::Text(text.to_string()),
-            DeValue::Integer(number) => Self::Number {
-                value: i64::from_str_radix(number.as_str(), number.radix())
-                    .ok()
-                    .and_then(|value| u32::try_from(value).ok()),
-                written: number.to_string(),
-            },
-            DeValue::Array(items) => Self::List(
-                items
-                    .iter()
-                    .map(|item| {
-                        let given = Self::from_toml(item.get_ref(), line);
-                        (given, line(Spanned::span(item).start))
-                    })
-                    .collect(),
-            ),
-            DeValue::Float(number) => Self::Other(number.to_string()),
-            DeValue::Boolean(value) => Self::Other(value.to_string()),
-            DeValue::Datetime(value) => Self::Other(value.to_string()),
-            DeValue::Table(_) => Self::Other("a table".to_owned()),
+impl<'a> Given<'a> {
+    pub(super) fn text(self) -> Option<&'a str> {
+        match self {
+            Self::Plain(text) => Some(text),
+            Self::Toml(DeValue::String(text)) => Some(text),
+            Self::Toml(_) => None,
         }
     }
 
-    /// The text, if this is one.
-    pub(super) fn text(&self) -> Option<&str> {
+    /// A text, or a number, date, yes or no of the file as it is written there.
+    pub(super) fn scalar(self) -> Option<String> {
         match self {
-            Self::Plain(text) | Self::Text(text) => Some(text),
-            _ => None,
+            Self::Toml(DeValue::Integer(number)) => Some(number.to_string()),
+            Self::Toml(DeValue::Float(number)) => Some(number.to_string()),
+            Self::Toml(DeValue::Boolean(value)) => Some(value.to_string()),
+            Self::Toml(DeValue::Datetime(value)) => Some(value.to_string()),
+            other => other.text().map(str::to_owned),
         }
     }
 
     /// The value for an error, on one line; only for what is no secret.
-    pub(super) fn shown(&self) -> String {
-        match self {
+    pub(super) fn shown(self) -> String {
+        match (self, self.text()) {
             // An address with a password can end up in the wrong setting.
-            Self::Plain(text) | Self::Text(text) if text.contains("://") => quoted_url(text),
-            Self::Plain(text) | Self::Text(text) => quoted(text),
-            Self::Number { written, .. } => cut(written),
-            Self::List(items) => {
-                let items: Vec<_> = items.iter().map(|(item, _)| item.shown()).collect();
+            (_, Some(text)) if text.contains("://") => quoted_url(text),
+            (_, Some(text)) => quoted(text),
+            (Self::Toml(DeValue::Array(items)), _) => {
+                let items: Vec<_> = items.iter().map(|item| Given::Toml(item.get_ref()).shown()).collect();
                 cut(&format!("[{}]", items.join(", ")))
             }
-            Self::Other(shown) => cut(shown),
+            _ => self.scalar().map_or_else(|| "a table".to_owned(), |written| cut(&written)),
         }
     }
 }

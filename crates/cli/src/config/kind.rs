@@ -1,290 +1,283 @@
-//! The types of settings: how a value is read, described and shown.
+//! The kinds of settings: how a value is read, described and shown.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use copydesk_desk::webhooks::AllowPrivate;
+use secrecy::SecretString;
+use toml::de::DeValue;
+use url::Url;
 
 use super::database::{DatabaseUrl, MASK, mask_url};
 use super::duration::{format_duration, parse_duration};
 use super::given::{Given, HIDDEN, quoted, quoted_url};
-use super::log::{Choice, LogFormat, LogLevel};
-use super::model::{Dollars, Provider, Secret};
-use super::settings::Setting;
-use super::{Config, public_url};
+use super::values::choice_name;
+
+/// What stands for a value that is left out.
+pub(super) const UNSET: &str = "none";
 
 const MODEL_NAME: &str = "a model name of 1 to 100 letters, digits and . _ : / -";
 
-/// The field of the configuration a setting fills.
-pub(super) struct Field<T: 'static> {
-    pub(super) get: fn(&Config) -> &T,
-    pub(super) put: fn(&mut Config) -> &mut T,
+pub(super) struct Kind<T> {
+    /// What a value is, to stand after "is not".
+    pub(super) expects: String,
+    pub(super) secrecy: Secrecy,
+    pub(super) read: Read<T>,
+    /// The value as an environment variable would have it, masked where it is secret.
+    pub(super) show: Box<dyn Fn(&T) -> String + Send + Sync>,
+    pub(super) to_toml: fn(&T) -> Option<toml::Value>,
 }
 
-/// Type of a setting, with its field.
-pub(super) enum Kind {
-    Path(Field<PathBuf>),
-    Listen(Field<SocketAddr>),
-    PublicUrl(Field<Option<String>>),
-    Database(Field<Option<DatabaseUrl>>),
-    Whole {
-        from: u32,
-        to: u32,
-        field: Field<u32>,
-    },
-    Duration {
-        from: Duration,
-        to: Duration,
-        field: Field<Duration>,
-    },
-    LogLevel(Field<LogLevel>),
-    LogFormat(Field<LogFormat>),
-    Model(Field<String>),
-    Models(Field<Vec<String>>),
-    /// Those that may be left out.
-    Provider(Field<Option<Provider>>),
-    ModelName(Field<Option<String>>),
-    Address(Field<Option<String>>),
-    Secret(Field<Option<Secret>>),
-    Folder(Field<Option<PathBuf>>),
-    Dollars(Field<Option<Dollars>>),
-    /// One line of text.
-    Line(Field<String>),
-    /// Yes, no, or ranges of addresses.
-    Ranges(Field<String>),
-}
+type Read<T> = Box<dyn Fn(Given<'_>) -> Result<T, Vec<Problem>> + Send + Sync>;
 
 /// What is wrong with a value, or with one item of a list.
+#[derive(Debug)]
 pub(super) struct Problem {
-    /// The value as it may be shown.
+    /// The value or item as it may be shown.
     pub(super) shown: String,
     /// Predicate of the error.
     pub(super) says: String,
-    /// Line of the item, where it may differ from that of the value.
-    pub(super) line: Option<usize>,
+    /// Place of the item in the file.
+    pub(super) offset: Option<usize>,
 }
 
-/// Why a text does not fit: a hint, where there is more to say than what was expected.
-type Reading<T> = Result<T, Option<String>>;
+/// A value, or why it does not fit: a hint, where there is more to say than what was expected.
+pub(super) type Reading<T> = Result<T, Option<String>>;
 
-impl Kind {
-    /// What a value of this type is, to stand after "is not".
-    pub(super) fn expects(&self) -> String {
-        match self {
-            Self::Path(_) => "a path".into(),
-            Self::Listen(_) => "an address such as 127.0.0.1:4400 or localhost:4400".into(),
-            Self::PublicUrl(_) => "an http or https URL without query and fragment".into(),
-            Self::Database(_) => "a postgres://, postgresql:// or sqlite: address".into(),
-            Self::Whole { from, to, .. } => format!("a whole number from {from} to {to}"),
-            Self::Duration { from, to, .. } => {
-                format!("a duration from {} to {}", format_duration(*from), format_duration(*to))
-            }
-            Self::LogLevel(_) => format!("one of {}", LogLevel::names()),
-            Self::LogFormat(_) => format!("one of {}", LogFormat::names()),
-            Self::Model(_) => MODEL_NAME.into(),
-            Self::Models(_) => "a list of model names".into(),
-            Self::Provider(_) => format!("one of {}", Provider::names()),
-            Self::ModelName(_) => MODEL_NAME.into(),
-            Self::Address(_) => "an http or https URL without query and fragment".into(),
-            Self::Secret(_) => "a text without blanks".into(),
-            Self::Folder(_) => "a path".into(),
-            Self::Dollars(_) => "an amount of US dollars such as 3 or 0.25".into(),
-            Self::Line(_) => "a line of 1 to 200 characters without < and >".into(),
-            Self::Ranges(_) => "true, false or ranges of addresses such as 10.0.0.0/8".into(),
-        }
-    }
-}
-
-impl Setting {
-    /// Reads a value into the setting's field, or leaves that as it is.
-    pub(super) fn read(&self, given: &Given, config: &mut Config) -> Result<(), Vec<Problem>> {
-        match &self.kind {
-            Kind::Path(field) => *(field.put)(config) = self.text(given, path)?,
-            Kind::Listen(field) => *(field.put)(config) = self.text(given, listen)?,
-            Kind::PublicUrl(field) => {
-                *(field.put)(config) = Some(self.text(given, public_url::parse)?);
-            }
-            Kind::Database(field) => {
-                *(field.put)(config) = Some(self.text(given, DatabaseUrl::parse)?);
-            }
-            Kind::Whole { from, to, field } => {
-                let number = match given {
-                    Given::Plain(text) => whole(text),
-                    Given::Number { value, .. } => *value,
-                    _ => None,
-                };
-                *(field.put)(config) = number
-                    .filter(|number| (from..=to).contains(&number))
-                    .ok_or_else(|| vec![self.problem(given, None)])?;
-            }
-            Kind::Duration { from, to, field } => {
-                let read = |text: &str| match parse_duration(text) {
-                    Ok(time) if (*from..=*to).contains(&time) => Ok(time),
-                    Ok(_) => Err(None),
-                    Err(hint) => Err(Some(hint)),
-                };
-                // A number of the file lacks its unit just as a text can.
-                if let Given::Number { written, .. } = given {
-                    let hint = parse_duration(written).err();
-                    return Err(vec![self.problem(given, hint)]);
-                }
-                *(field.put)(config) = self.text(given, read)?;
-            }
-            Kind::LogLevel(field) => *(field.put)(config) = self.text(given, choice)?,
-            Kind::LogFormat(field) => *(field.put)(config) = self.text(given, choice)?,
-            Kind::Model(field) => *(field.put)(config) = self.text(given, model)?,
-            Kind::Models(field) => *(field.put)(config) = self.models(given)?,
-            Kind::Provider(field) => *(field.put)(config) = self.text(given, |text| optional(text, choice))?,
-            Kind::ModelName(field) => *(field.put)(config) = self.text(given, |text| optional(text, model))?,
-            Kind::Address(field) => {
-                *(field.put)(config) = self.text(given, |text| optional(text, public_url::parse))?
-            }
-            Kind::Secret(field) => *(field.put)(config) = self.text(given, |text| optional(text, Secret::parse))?,
-            Kind::Folder(field) => *(field.put)(config) = self.text(given, |text| optional(text, path))?,
-            Kind::Dollars(field) => {
-                let written = match given {
-                    Given::Number { written, .. } | Given::Other(written) => Some(written.as_str()),
-                    other => other.text(),
-                };
-                let read = written.ok_or(None).and_then(|text| optional(text, Dollars::parse));
-                *(field.put)(config) = read.map_err(|hint| vec![self.problem(given, hint)])?;
-            }
-            Kind::Line(field) => *(field.put)(config) = self.text(given, line)?,
-            Kind::Ranges(field) => {
-                *(field.put)(config) = ranges(given).ok_or_else(|| vec![self.problem(given, None)])?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The value in force, masked where it is secret.
-    pub(super) fn show(&self, config: &Config) -> String {
-        match &self.kind {
-            Kind::Database(_) => config.database().masked(),
-            Kind::Secret(field) if (field.get)(config).is_none() => UNSET.to_owned(),
-            _ if self.secret => MASK.to_owned(),
-            Kind::Path(field) => (field.get)(config).display().to_string(),
-            Kind::Listen(field) => (field.get)(config).to_string(),
-            Kind::PublicUrl(_) => config.public_url(),
-            Kind::Whole { field, .. } => (field.get)(config).to_string(),
-            Kind::Duration { field, .. } => format_duration(*(field.get)(config)),
-            Kind::LogLevel(field) => (field.get)(config).as_str().to_owned(),
-            Kind::LogFormat(field) => (field.get)(config).as_str().to_owned(),
-            Kind::Model(field) => (field.get)(config).clone(),
-            Kind::Models(field) => (field.get)(config).join(","),
-            Kind::Provider(field) => shown((field.get)(config).map(Provider::as_str)),
-            Kind::ModelName(field) | Kind::Address(field) => shown((field.get)(config).as_ref()),
-            Kind::Secret(_) => MASK.to_owned(),
-            Kind::Folder(field) => shown((field.get)(config).as_ref().map(|path| path.display())),
-            Kind::Dollars(field) => shown(*(field.get)(config)),
-            Kind::Line(field) | Kind::Ranges(field) => (field.get)(config).clone(),
-        }
-    }
-
-    fn text<T>(&self, given: &Given, read: impl Fn(&str) -> Reading<T>) -> Result<T, Vec<Problem>> {
-        given.text().ok_or(None).and_then(read).map_err(|hint| vec![self.problem(given, hint)])
-    }
-
-    fn models(&self, given: &Given) -> Result<Vec<String>, Vec<Problem>> {
-        let items: Vec<(Given, Option<usize>)> = match given {
-            Given::Plain(text) => text.split(',').map(|item| (Given::Text(item.trim().to_owned()), None)).collect(),
-            Given::List(items) => items.iter().map(|(item, line)| (item.clone(), Some(*line))).collect(),
-            _ => Vec::new(),
+impl<T: 'static> Kind<T> {
+    fn new(
+        expects: impl Into<String>,
+        secrecy: Secrecy,
+        read: impl Fn(Given<'_>) -> Reading<T> + Send + Sync + 'static,
+        show: impl Fn(&T) -> String + Send + Sync + 'static,
+    ) -> Self {
+        let expects: String = expects.into();
+        let says = format!("is not {expects}");
+        let problem = move |given: Given<'_>, hint: Option<String>| {
+            let hint = hint.map(|hint| format!(": {hint}")).unwrap_or_default();
+            vec![Problem { shown: secrecy.shown(given), says: format!("{says}{hint}"), offset: None }]
         };
-        if items.is_empty() {
-            return Err(vec![self.problem(given, None)]);
+        Self {
+            expects,
+            secrecy,
+            read: Box::new(move |given| read(given).map_err(|hint| problem(given, hint))),
+            show: Box::new(move |value| if secrecy == Secrecy::Secret { MASK.to_owned() } else { show(value) }),
+            to_toml: |_| None,
         }
-        let mut models = Vec::new();
-        let mut problems = Vec::new();
-        for (item, line) in items {
-            match item.text().map(model) {
-                Some(Ok(name)) => models.push(name),
-                _ => problems.push(Problem {
-                    shown: self.shown_given(&item),
-                    says: format!("is not {MODEL_NAME}"),
-                    line,
-                }),
-            }
-        }
-        if problems.is_empty() { Ok(models) } else { Err(problems) }
     }
+}
 
-    fn problem(&self, given: &Given, hint: Option<String>) -> Problem {
-        let hint = hint.map(|hint| format!(": {hint}")).unwrap_or_default();
-        Problem { shown: self.shown_given(given), says: format!("is not {}{hint}", self.kind.expects()), line: None }
+/// How much of a value may be shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Secrecy {
+    Open,
+    /// An address that should have no password, but may.
+    Address,
+    /// An address of which all but the password may be shown.
+    Password,
+    Secret,
+}
+
+impl Secrecy {
+    /// Whether a value must not be shown as it is.
+    pub(super) fn is_secret(self) -> bool {
+        matches!(self, Self::Password | Self::Secret)
     }
 
     /// A value that was refused, masked where it is or may be secret.
-    fn shown_given(&self, given: &Given) -> String {
-        match (&self.kind, given.text()) {
-            (Kind::Database(_), Some(text)) => {
-                mask_url(text).map_or_else(|| HIDDEN.to_owned(), |masked| quoted(&masked))
-            }
-            _ if self.secret => HIDDEN.to_owned(),
-            (Kind::PublicUrl(_) | Kind::Address(_), Some(text)) => quoted_url(text),
-            _ => given.shown(),
+    fn shown(self, given: Given<'_>) -> String {
+        match (self, given.text()) {
+            (Self::Open, _) | (Self::Address, None) => given.shown(),
+            (Self::Address, Some(text)) => quoted_url(text),
+            (Self::Password, Some(text)) => mask_url(text).map_or_else(|| HIDDEN.to_owned(), |masked| quoted(&masked)),
+            (Self::Password, None) | (Self::Secret, _) => HIDDEN.to_owned(),
         }
     }
 }
 
-/// What stands for a value that is left out.
-const UNSET: &str = "none";
-
-/// A value that may be left out. An empty variable of the environment is as good as none.
-fn optional<T>(text: &str, read: impl Fn(&str) -> Reading<T>) -> Reading<Option<T>> {
-    if text.is_empty() || text == UNSET { Ok(None) } else { read(text).map(Some) }
+/// What is written as a text.
+pub(super) fn text<T: 'static>(
+    expects: &str,
+    secrecy: Secrecy,
+    parse: fn(&str) -> Reading<T>,
+    show: fn(&T) -> String,
+) -> Kind<T> {
+    Kind::new(expects, secrecy, move |given| given.text().ok_or(None).and_then(parse), show)
 }
 
-fn shown(value: Option<impl std::fmt::Display>) -> String {
-    value.map_or_else(|| UNSET.to_owned(), |value| value.to_string())
+pub(super) fn path() -> Kind<PathBuf> {
+    let parse = |text: &str| {
+        if text.is_empty() || text.contains('\0') { Err(None) } else { Ok(PathBuf::from(text)) }
+    };
+    text("a path", Secrecy::Open, parse, |path| path.display().to_string())
 }
 
-fn line(text: &str) -> Reading<String> {
-    let fits = |c: char| !c.is_control() && c != '<' && c != '>';
-    if (1..=200).contains(&text.trim().len()) && text.chars().all(fits) {
-        Ok(text.trim().to_owned())
-    } else {
-        Err(None)
+/// One line of text.
+pub(super) fn line() -> Kind<String> {
+    let parse = |text: &str| {
+        let fits = |c: char| !c.is_control() && c != '<' && c != '>';
+        let trimmed = text.trim();
+        if (1..=200).contains(&trimmed.len()) && text.chars().all(fits) { Ok(trimmed.to_owned()) } else { Err(None) }
+    };
+    text("a line of 1 to 200 characters without < and >", Secrecy::Open, parse, String::clone)
+}
+
+pub(super) fn whole(from: u32, to: u32) -> Kind<u32> {
+    let read = move |given: Given<'_>| {
+        let number = match given {
+            // The standard parser would also take a leading `+`.
+            Given::Plain(text) => text.parse().ok().filter(|_| !text.starts_with('+')),
+            Given::Toml(DeValue::Integer(number)) => u32::from_str_radix(number.as_str(), number.radix()).ok(),
+            Given::Toml(_) => None,
+        };
+        number.filter(|number| (from..=to).contains(number)).ok_or(None)
+    };
+    let kind = Kind::new(format!("a whole number from {from} to {to}"), Secrecy::Open, read, u32::to_string);
+    Kind { to_toml: |number| Some((*number).into()), ..kind }
+}
+
+pub(super) fn time(from: Duration, to: Duration) -> Kind<Duration> {
+    let read = move |given: Given<'_>| {
+        let time = match given {
+            // It lacks its unit just as a text can.
+            Given::Toml(DeValue::Integer(number)) => parse_duration(&number.to_string())?,
+            other => parse_duration(other.text().ok_or(None)?)?,
+        };
+        if (from..=to).contains(&time) { Ok(time) } else { Err(None) }
+    };
+    let expects = format!("a duration from {} to {}", format_duration(from), format_duration(to));
+    Kind::new(expects, Secrecy::Open, read, |time| format_duration(*time))
+}
+
+/// One of a fixed list of values.
+pub(super) fn choice<T: ValueEnum + 'static>() -> Kind<T> {
+    let names: Vec<_> = T::value_variants().iter().map(choice_name).collect();
+    let parse = |text: &str| T::from_str(text, false).map_err(|_| None);
+    text(&format!("one of {}", names.join(", ")), Secrecy::Open, parse, choice_name)
+}
+
+/// What may be left out. An empty variable of the environment is as good as none.
+pub(super) fn optional<T: 'static>(kind: Kind<T>) -> Kind<Option<T>> {
+    let Kind { expects, secrecy, read, show, .. } = kind;
+    Kind {
+        expects,
+        secrecy,
+        read: Box::new(move |given| match given.text() {
+            Some("" | UNSET) => Ok(None),
+            _ => read(given).map(Some),
+        }),
+        show: Box::new(move |value| value.as_ref().map_or_else(|| UNSET.to_owned(), &show)),
+        to_toml: |_| None,
     }
 }
 
-/// As text, as a yes or no of the file, or as a list of texts.
-fn ranges(given: &Given) -> Option<String> {
-    let text = match given {
-        Given::List(items) => items.iter().map(|(item, _)| item.text()).collect::<Option<Vec<_>>>()?.join(","),
-        Given::Other(written) => written.clone(),
-        other => other.text()?.to_owned(),
+/// US dollars: up to a million, up to six places.
+pub(super) fn dollars() -> Kind<f64> {
+    let parse = |text: String| {
+        let (whole, part) = text.split_once('.').unwrap_or((&text, "0"));
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let amount = text.parse().ok().filter(|amount| *amount <= 1_000_000.0);
+        amount.filter(|_| digits(whole) && digits(part) && part.len() <= 6)
     };
-    AllowPrivate::parse(&text).is_ok().then_some(text)
+    let read = move |given: Given<'_>| given.scalar().and_then(parse).ok_or(None);
+    Kind::new("an amount of US dollars such as 3 or 0.25", Secrecy::Open, read, f64::to_string)
 }
 
-fn path(text: &str) -> Reading<PathBuf> {
-    if text.is_empty() || text.contains('\0') {
+pub(super) fn listen() -> Kind<SocketAddr> {
+    let parse = |text: &str| {
+        let numeric = match text.split_once(':') {
+            Some((host, port)) if host.eq_ignore_ascii_case("localhost") => format!("127.0.0.1:{port}"),
+            _ => text.to_owned(),
+        };
+        numeric.parse().map_err(|_| None)
+    };
+    text("an address such as 127.0.0.1:4400 or localhost:4400", Secrecy::Open, parse, SocketAddr::to_string)
+}
+
+/// Yes, no, or ranges of addresses, in the file also as a list.
+pub(super) fn ranges() -> Kind<String> {
+    let read = |given: Given<'_>| {
+        let text = match given {
+            Given::Toml(DeValue::Array(items)) => {
+                let texts: Option<Vec<_>> = items.iter().map(|item| Given::Toml(item.get_ref()).text()).collect();
+                texts.map(|texts| texts.join(","))
+            }
+            other => other.scalar(),
+        };
+        text.filter(|text| AllowPrivate::parse(text).is_ok()).ok_or(None)
+    };
+    Kind::new("true, false or ranges of addresses such as 10.0.0.0/8", Secrecy::Open, read, String::clone)
+}
+
+/// An http or https URL, without its trailing slash.
+pub(super) fn web_address() -> Kind<String> {
+    text("an http or https URL without query and fragment", Secrecy::Address, parse_web_address, String::clone)
+}
+
+fn parse_web_address(text: &str) -> Reading<String> {
+    let lower = text.to_ascii_lowercase();
+    // The parser also takes `http:host` and drops line breaks, which nobody means.
+    let written_out = lower.starts_with("http://") || lower.starts_with("https://");
+    if !written_out || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err(None);
     }
-    Ok(PathBuf::from(text))
+    let url = Url::parse(text).map_err(|_| None)?;
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(None);
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Some("leave out the user and password".into()));
+    }
+    Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
-fn listen(text: &str) -> Reading<SocketAddr> {
-    let numeric = match text.split_once(':') {
-        Some((host, port)) if host.eq_ignore_ascii_case("localhost") => format!("127.0.0.1:{port}"),
-        _ => text.to_owned(),
+pub(super) fn database() -> Kind<DatabaseUrl> {
+    let expects = "a postgres://, postgresql:// or sqlite: address";
+    text(expects, Secrecy::Password, DatabaseUrl::parse, DatabaseUrl::masked)
+}
+
+/// Anything but blanks and control characters, which only a mistake puts there.
+pub(super) fn api_key() -> Kind<SecretString> {
+    let parse = |text: &str| {
+        let fits = |c: char| !c.is_control() && !c.is_whitespace();
+        if (1..=4096).contains(&text.len()) && text.chars().all(fits) { Ok(text.into()) } else { Err(None) }
     };
-    numeric.parse().map_err(|_| None)
+    text("a text without blanks", Secrecy::Secret, parse, |_| MASK.to_owned())
 }
 
-/// Digits only: the standard parser would also take a leading `+`.
-fn whole(text: &str) -> Option<u32> {
-    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| digits)
+pub(super) fn model() -> Kind<String> {
+    text(MODEL_NAME, Secrecy::Open, parse_model, String::clone)
 }
 
-fn choice<T: Choice>(text: &str) -> Reading<T> {
-    T::parse(text).ok_or(None)
-}
-
-fn model(text: &str) -> Reading<String> {
+pub(super) fn parse_model(text: &str) -> Reading<String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || "._:/-".contains(c);
     if (1..=100).contains(&text.len()) && text.chars().all(fits) { Ok(text.to_owned()) } else { Err(None) }
+}
+
+/// Names of models, in the file as a list, elsewhere with commas between them.
+pub(super) fn models() -> Kind<Vec<String>> {
+    let expects = "a list of model names";
+    let none = Kind::new(expects, Secrecy::Open, |_| Err(None), |models: &Vec<String>| models.join(","));
+    let read_item = model().read;
+    let refuse = none.read;
+    let read = move |given: Given<'_>| {
+        let items: Vec<(Given<'_>, Option<usize>)> = match given {
+            Given::Plain(text) => text.split(',').map(|item| (Given::Plain(item.trim()), None)).collect(),
+            Given::Toml(DeValue::Array(items)) if !items.is_empty() => {
+                items.iter().map(|item| (Given::Toml(item.get_ref()), Some(item.span().start))).collect()
+            }
+            Given::Toml(_) => return refuse(given),
+        };
+        let (mut models, mut problems) = (Vec::new(), Vec::new());
+        for (item, offset) in items {
+            match read_item(item) {
+                Ok(model) => models.push(model),
+                Err(wrong) => problems.extend(wrong.into_iter().map(|problem| Problem { offset, ..problem })),
+            }
+        }
+        if problems.is_empty() { Ok(models) } else { Err(problems) }
+    };
+    Kind { read: Box::new(read), to_toml: |models| Some(models.clone().into()), ..none }
 }

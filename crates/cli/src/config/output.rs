@@ -2,40 +2,34 @@
 
 use std::fmt::Write as _;
 
-use super::Config;
-use super::error::Origin;
-use super::kind::Kind;
-use super::load::defaults;
-use super::settings::{Fallback, SETTINGS, Setting};
+use super::kind::UNSET;
+use super::origin::Origin;
+use super::settings::{Config, SETTINGS};
 
 /// A setting with its value in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Key of the setting.
     pub key: &'static str,
     /// Its value, with secrets masked.
     pub shown_value: String,
-    /// Where the value came from.
     pub origin: Origin,
 }
 
 impl Config {
     /// All settings with their values, in the order of [`SETTINGS`].
-    #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         SETTINGS
             .iter()
             .zip(&self.origins)
             .map(|(setting, origin)| Entry {
                 key: setting.key,
-                shown_value: setting.show(self),
+                shown_value: (setting.show)(self),
                 origin: origin.clone(),
             })
             .collect()
     }
 
     /// A table of key, value and origin, one setting a line.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let entries = self.entries();
         let width = |of: fn(&Entry) -> &str| {
@@ -62,39 +56,24 @@ const SAMPLE_HEAD: &str = "\
 
 /// A `copydesk.toml` with every setting, its description and its default,
 /// commented out.
-#[must_use]
 pub fn sample() -> String {
-    let defaults = defaults();
+    let defaults = Config::defaults();
     let mut text = SAMPLE_HEAD.to_owned();
     let mut section = "";
-    for setting in SETTINGS {
+    for setting in SETTINGS.iter() {
         if setting.section() != section {
             section = setting.section();
             let _ = write!(text, "\n[{section}]\n");
         }
-        let _ = write!(text, "\n# {}: {}.\n", setting.description, setting.kind.expects());
-        match setting.default {
-            Fallback::Derived(words) => drop(writeln!(text, "# The default is {words}.")),
-            Fallback::Unset => text.push_str("# It may be left out.\n"),
-            Fallback::Value(_) => {}
+        let _ = write!(text, "\n# {}: {}.\n", setting.description, setting.expects);
+        let shown = (setting.show)(&defaults);
+        if let Some(words) = setting.derived {
+            let _ = writeln!(text, "# The default is {words}.");
+        } else if shown == UNSET {
+            text.push_str("# It may be left out.\n");
         }
-        let _ = writeln!(text, "#{} = {}", setting.leaf(), literal(setting, &defaults));
+        let value = (setting.to_toml)(&defaults).unwrap_or_else(|| shown.into());
+        let _ = writeln!(text, "#{} = {value}", setting.leaf());
     }
     text
-}
-
-/// The value in force as TOML.
-fn literal(setting: &Setting, config: &Config) -> String {
-    match &setting.kind {
-        Kind::Whole { .. } => setting.show(config),
-        Kind::Models(field) => {
-            let items: Vec<_> = (field.get)(config).iter().map(|one| string(one)).collect();
-            format!("[{}]", items.join(", "))
-        }
-        _ => string(&setting.show(config)),
-    }
-}
-
-fn string(text: &str) -> String {
-    toml::Value::from(text).to_string()
 }

@@ -1,42 +1,33 @@
-//! Finds the name somebody probably meant.
+//! Finds the setting somebody probably meant.
+
+use strsim::osa_distance;
+
+use super::settings::SETTINGS;
 
 /// A name that would have been right.
-pub(super) struct Candidate {
-    /// The whole name, as the source would write it.
+pub(super) struct Meant {
+    /// A key, or what the source writes instead.
     pub(super) name: String,
-    /// Its last part, which decides how many slips still count as close.
-    pub(super) leaf: String,
+    /// Whether a value meant for it must not be shown.
+    pub(super) secret: bool,
 }
 
-/// The candidate closest to `written`, if one is close.
-pub(super) fn nearest<'a>(written: &str, written_leaf: &str, candidates: &'a [Candidate]) -> Option<&'a str> {
+/// The setting, or the one of `others`, whose key is close to this one.
+pub(super) fn nearest(key: &str, others: &[&str]) -> Option<Meant> {
+    let settings = SETTINGS.iter().map(|setting| (setting.key, setting.secrecy.is_secret()));
+    let candidates: Vec<_> = settings.chain(others.iter().map(|key| (*key, true))).collect();
     let close = candidates
         .iter()
-        .map(|candidate| (distance(written, &candidate.name), candidate))
-        .filter(|(slips, candidate)| *slips <= (candidate.leaf.len() / 3).clamp(1, 3))
+        .map(|candidate| (osa_distance(key, candidate.0), candidate))
+        .filter(|(slips, (name, _))| *slips <= (leaf(name).len() / 3).clamp(1, 3))
         .min_by_key(|(slips, _)| *slips)
         .map(|(_, candidate)| candidate);
     // The right name in a wrong or missing section is far away in letters.
-    close.or_else(|| candidates.iter().find(|one| one.leaf == written_leaf)).map(|candidate| candidate.name.as_str())
+    let elsewhere = || candidates.iter().find(|(name, _)| leaf(name) == leaf(key));
+    let (name, secret) = close.or_else(elsewhere)?;
+    Some(Meant { name: (*name).to_owned(), secret: *secret })
 }
 
-/// Edits between two texts, where swapping two neighbours is one edit.
-pub(super) fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().collect();
-    let b: Vec<char> = b.chars().collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let replaced = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = replaced.min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(before[j - 2] + 1);
-            }
-            row.push(best);
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
+fn leaf(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
 }

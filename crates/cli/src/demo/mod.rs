@@ -21,9 +21,9 @@ use crate::{job, store};
 const PROMPT: &str = "Replace \"Acme Cloud\" with \"Acme Sky\" in docs/ and fix the typos in docs/";
 
 pub(crate) async fn run(flags: DemoFlags) -> Result<ExitCode, Failure> {
-    let place = Place::make(flags.folder)?;
-    let repository = place.path().join("docs-repository");
-    let config = config(place.path().join("data"))?;
+    let folder = DemoFolder::make(flags.folder)?;
+    let repository = folder.path().join("docs-repository");
+    let config = config(folder.path().join("data"))?;
     line("1. A git repository with a small documentation site");
     sample::write(&repository)?;
     line(&format!("   {}", repository.display()));
@@ -53,7 +53,7 @@ pub(crate) async fn run(flags: DemoFlags) -> Result<ExitCode, Failure> {
     readers::send(&client, &project).await?;
     readers::show(&client).await?;
     if good && !flags.exit {
-        invite(&url, &project, &key, &repository, &ended, place.is_temporary());
+        invite(&url, &project, &key, &repository, &ended, folder.is_temporary());
         stop_signal().await;
     }
     server.stop().await;
@@ -61,12 +61,12 @@ pub(crate) async fn run(flags: DemoFlags) -> Result<ExitCode, Failure> {
 }
 
 /// Where everything goes.
-enum Place {
+enum DemoFolder {
     Temporary(tempfile::TempDir),
     Given(PathBuf),
 }
 
-impl Place {
+impl DemoFolder {
     fn make(folder: Option<PathBuf>) -> Result<Self, Failure> {
         let Some(folder) = folder else {
             let made = tempfile::Builder::new().prefix("copydesk-demo-").tempdir();
@@ -96,7 +96,7 @@ impl Place {
 
 /// Defaults only: a demonstration should not depend on what happens to lie about.
 fn config(data_dir: PathBuf) -> Result<Config, Failure> {
-    let flag = |key, value: String| FlagValue { key, value, flag: "demo" };
+    let flag = |key, value: String| FlagValue { key, value: value.into(), flag: "demo" };
     let flags = vec![flag("data_dir", data_dir.display().to_string()), flag("listen", "127.0.0.1:0".to_owned())];
     let sources = Sources { config_file: None, working_dir: data_dir, environment: Vec::new(), flags };
     Config::load(sources).map_err(|errors| Failure::error(errors.to_string()))

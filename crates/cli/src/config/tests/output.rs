@@ -46,8 +46,8 @@ fn the_sample_without_its_comments_gives_the_defaults() {
     let bare: String = sample().lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
     assert!(bare.contains("[limits]"));
     let defaults = load_env(&[]).unwrap();
-    assert_eq!(load_file(&bare).unwrap(), defaults);
-    assert_eq!(load_file(&sample()).unwrap(), defaults);
+    assert_same(&load_file(&bare).unwrap(), &defaults);
+    assert_same(&load_file(&sample()).unwrap(), &defaults);
 }
 
 #[test]
@@ -66,14 +66,14 @@ fn the_sample_with_its_settings_switched_on_gives_the_defaults() {
         assert_eq!(entry.shown_value, default.shown_value, "{}", entry.key);
         assert!(matches!(entry.origin, Origin::File { .. }), "{}", entry.key);
     }
-    assert_eq!(config.limits, defaults.limits);
-    assert_eq!(config.jobs, defaults.jobs);
+    assert_same(&config.limits, &defaults.limits);
+    assert_same(&config.jobs, &defaults.jobs);
 }
 
 #[test]
 fn the_sample_describes_every_setting() {
     let sample = sample();
-    for setting in SETTINGS {
+    for setting in SETTINGS.iter() {
         assert!(sample.contains(&format!("\n# {}: ", setting.description)));
         assert!(!setting.description.is_empty() && !setting.description.contains('\n'));
     }

@@ -2,8 +2,7 @@
 
 use super::super::database::mask_url;
 use super::super::given::Given;
-use super::super::kind::{Field, Kind};
-use super::super::settings::Fallback;
+use super::super::kind::{Secrecy, api_key, parse_model, text};
 use super::*;
 
 /// Addresses with the password `hunter2` or its parts `hun` and `ter2`.
@@ -137,24 +136,23 @@ fn a_database_address_in_the_wrong_setting_is_masked() {
 }
 
 #[test]
-fn any_setting_marked_secret_is_hidden() {
-    let model = SETTINGS.iter().find(|one| one.key == "jobs.default_model").unwrap();
-    let mut config = load_env(&[]).unwrap();
-    config.jobs.default_model = "hunter2".to_owned();
-    assert_eq!(model.show(&config), "hunter2");
-    let secret = Setting {
-        secret: true,
-        key: "k",
-        description: "d",
-        default: Fallback::Value(""),
-        kind: Kind::Model(Field {
-            get: |config| &config.jobs.default_model,
-            put: |config| &mut config.jobs.default_model,
-        }),
-    };
-    assert_eq!(secret.show(&config), "****");
-    let refused = secret.read(&Given::Plain("hunter2 !".to_owned()), &mut config);
+fn any_kind_marked_secret_is_hidden() {
+    let open = text("a model", Secrecy::Open, parse_model, String::clone);
+    assert_eq!((open.show)(&"hunter2".to_owned()), "hunter2");
+    let secret = text("a model", Secrecy::Secret, parse_model, String::clone);
+    assert_eq!((secret.show)(&"hunter2".to_owned()), "****");
+    let refused = (secret.read)(Given::Plain("hunter2 !"));
     assert_eq!(refused.unwrap_err()[0].shown, "the value (not shown)");
+}
+
+#[test]
+fn an_api_key_is_not_shown() {
+    let kind = api_key();
+    let key = (kind.read)(Given::Plain("hunter2")).unwrap();
+    assert_hidden(&format!("{key:?} {}", (kind.show)(&key)));
+    for text in ["", "a b", "a\n", "a\0"] {
+        assert!((kind.read)(Given::Plain(text)).is_err(), "{text:?}");
+    }
 }
 
 #[test]

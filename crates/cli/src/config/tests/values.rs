@@ -1,6 +1,7 @@
 //! The types of settings and their bounds.
 
 use super::super::environment::variable;
+use super::super::kind::dollars;
 use super::*;
 
 /// Every bound, from the other side of which a value must be refused.
@@ -194,4 +195,15 @@ fn every_bad_model_is_named() {
     assert!(found[1].starts_with("jobs.models: \"c d\" is not a model name"));
     let spaced = load_flag("jobs.models", "noop , builtin").unwrap();
     assert_eq!(spaced.jobs.models, ["noop", "builtin"]);
+}
+
+#[test]
+fn amounts_read_back() {
+    let dollars = dollars();
+    for text in ["0", "3", "0.25", "15.000001", "1000000"] {
+        assert_eq!((dollars.show)(&(dollars.read)(Given::Plain(text)).unwrap()), text);
+    }
+    for text in ["", ".", "1.", ".5", "-1", "1e3", "0.1234567", "1000000.1", "99999999", "1,5"] {
+        assert!((dollars.read)(Given::Plain(text)).is_err(), "{text:?}");
+    }
 }

@@ -1,0 +1,38 @@
+//! What can be chosen in settings.
+
+use clap::ValueEnum;
+
+/// Least severe level that is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// How log lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// One JSON object a line.
+    Json,
+    /// For people.
+    Text,
+}
+
+/// Who serves the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "lower")]
+pub enum Provider {
+    Anthropic,
+    /// OpenAI's chat interface, or anything that speaks it: vLLM, llama.cpp, LM Studio, gateways.
+    OpenAi,
+    Ollama,
+    Gemini,
+}
+
+/// The choice as it is written in the configuration.
+pub fn choice_name(choice: &impl ValueEnum) -> String {
+    choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}

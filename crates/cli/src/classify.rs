@@ -1,6 +1,5 @@
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
-use std::net::IpAddr;
 use std::process::ExitCode;
 
 use copydesk_domain::{Clock, SystemClock};
@@ -9,6 +8,7 @@ use copydesk_views::page::{self, Target};
 use copydesk_views::{Channel, CountsAs, Verdict};
 use serde_json::{Value, json};
 
+use crate::args::ClassifyFlags;
 use crate::client::printable;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -16,25 +16,6 @@ use crate::output;
 
 /// Lines that are remembered at most.
 const REMEMBERED: usize = 50_000;
-
-#[derive(clap::Args)]
-pub(crate) struct ClassifyFlags {
-    /// The user agent; `-` with --json reads one a line from standard input and prints one verdict a line
-    #[arg(allow_hyphen_values = true)]
-    user_agent: String,
-    /// The Accept header
-    #[arg(long, value_name = "HEADER")]
-    accept: Option<String>,
-    /// The address that the request came from
-    #[arg(long, value_name = "ADDRESS")]
-    ip: Option<IpAddr>,
-    /// The path that was asked for: one that ends in .md asks for Markdown
-    #[arg(long, value_name = "PATH")]
-    path: Option<String>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
 
 /// `copydesk classify`: the verdict on a user agent, and why.
 pub(crate) fn run(flags: &ClassifyFlags, config: &Config) -> Result<ExitCode, Failure> {
@@ -64,7 +45,7 @@ fn one(classifier: &Classifier, probe: &Probe<'_>, as_json: bool) -> Result<Exit
     let (_, verdict) = classifier.judge(probe);
     let agent = verdict.agent.as_deref().and_then(|name| classifier.agent(name));
     if as_json {
-        let mut value = brief(&verdict);
+        let mut value = json!(VerdictLine::from(&verdict));
         value["kept"] = Value::from(reduce(probe.user_agent));
         if let Some(agent) = agent {
             value["operator"] = Value::from(agent.operator.as_str());
@@ -134,14 +115,15 @@ fn answer(classifier: &Classifier, probe: &Probe<'_>, line: &[u8]) -> Result<Vec
     let user_agent = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(line));
     let user_agent = user_agent.strip_suffix('\r').unwrap_or(&user_agent);
     let (_, verdict) = classifier.judge(&Probe { user_agent, ..probe.clone() });
-    let mut answer = serde_json::to_vec(&Line::from(&verdict)).map_err(|error| Failure::error(error.to_string()))?;
+    let mut answer =
+        serde_json::to_vec(&VerdictLine::from(&verdict)).map_err(|error| Failure::error(error.to_string()))?;
     answer.push(b'\n');
     Ok(answer)
 }
 
 /// A verdict as scripts read it.
 #[derive(serde::Serialize)]
-struct Line<'a> {
+struct VerdictLine<'a> {
     class: &'a str,
     agent: Option<&'a str>,
     evidence: &'a str,
@@ -149,7 +131,7 @@ struct Line<'a> {
     counts_as: &'a str,
 }
 
-impl<'a> From<&'a Verdict> for Line<'a> {
+impl<'a> From<&'a Verdict> for VerdictLine<'a> {
     fn from(verdict: &'a Verdict) -> Self {
         Self {
             class: verdict.class.as_str(),
@@ -159,17 +141,6 @@ impl<'a> From<&'a Verdict> for Line<'a> {
             counts_as: counted(verdict),
         }
     }
-}
-
-fn brief(verdict: &Verdict) -> Value {
-    let line = Line::from(verdict);
-    json!({
-        "class": line.class,
-        "agent": line.agent,
-        "evidence": line.evidence,
-        "rule": line.rule,
-        "counts_as": line.counts_as,
-    })
 }
 
 fn counted(verdict: &Verdict) -> &'static str {

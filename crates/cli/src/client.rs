@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use copydesk_domain::{ApiKey, visible};
+use reqwest::redirect::Policy;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use url::Url;
@@ -55,20 +56,9 @@ impl Client {
         if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() || has_user {
             return Err(wrong());
         }
-        let mut builder = reqwest::Client::builder()
-            .timeout(Duration::from_secs(60))
-            // A redirect could carry the key elsewhere.
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("copydesk/", env!("CARGO_PKG_VERSION")));
-        if base.scheme() == "http" {
-            // Otherwise a machine without certificate authorities could not even talk to itself.
-            builder = builder.tls_certs_only([]);
-        }
-        let http = builder.build().map_err(|_| {
-            Failure::error("cannot prepare for https")
-                .hint("are the certificate authorities (ca-certificates) installed?")
-        })?;
-        Ok(Self { http, base, key, project })
+        // A redirect could carry the key elsewhere.
+        let builder = reqwest::Client::builder().timeout(Duration::from_secs(60)).redirect(Policy::none());
+        Ok(Self { http: build(builder, base.scheme() == "http")?, base, key, project })
     }
 
     pub(crate) async fn get(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Value, Failure> {
@@ -168,6 +158,16 @@ impl Client {
         Failure::error(format!("cannot reach {}: {why}", self.base))
             .hint("is `copydesk serve` running there? see --url")
     }
+}
+
+/// Makes a client, for servers without https if `plain`.
+pub(crate) fn build(builder: reqwest::ClientBuilder, plain: bool) -> Result<reqwest::Client, Failure> {
+    let builder = builder.user_agent(concat!("copydesk/", env!("CARGO_PKG_VERSION")));
+    // Otherwise a machine without certificate authorities could not even talk to itself.
+    let builder = if plain { builder.tls_certs_only([]) } else { builder };
+    builder.build().map_err(|_| {
+        Failure::error("cannot prepare for https").hint("are the certificate authorities (ca-certificates) installed?")
+    })
 }
 
 /// The body of a good answer, or the server's own words about a bad one.

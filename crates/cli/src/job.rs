@@ -66,26 +66,18 @@ pub(crate) async fn run(command: JobCommand, environment: &[(OsString, OsString)
             }
             Ok(ExitCode::SUCCESS)
         }
-        JobCommand::Open { id, server } => {
-            let client = connect(&server)?;
-            let job = client.post(&["job", &id, "pull-request"], None, None).await?;
-            show(&job, server.json)
-        }
-        JobCommand::Cancel { id, server } => {
-            let client = connect(&server)?;
-            let job = client.post(&["job", &id, "cancel"], None, None).await?;
-            show(&job, server.json)
-        }
-        JobCommand::Archive { id, server } => {
-            let client = connect(&server)?;
-            let job = client.post(&["job", &id, "archive"], None, None).await?;
-            show(&job, server.json)
-        }
+        JobCommand::Open { id, server } => act(&connect(&server)?, &id, "pull-request", server.json).await,
+        JobCommand::Cancel { id, server } => act(&connect(&server)?, &id, "cancel", server.json).await,
+        JobCommand::Archive { id, server } => act(&connect(&server)?, &id, "archive", server.json).await,
         JobCommand::List { status, limit, server } => {
             let client = connect(&server)?;
             list(&client, status, limit, server.json).await
         }
     }
+}
+
+async fn act(client: &Client, id: &str, action: &str, json: bool) -> Result<ExitCode, Failure> {
+    show(&client.post(&["job", id, action], None, None).await?, json)
 }
 
 fn fresh_key() -> String {

@@ -3,13 +3,13 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Subcommand;
 use copydesk_views::classify::{Classifier, ListSummary, check_agents, check_keys, check_ranges};
 use serde_json::json;
 use tokio::task::JoinSet;
 use url::Url;
 
-use crate::client::printable;
+use crate::args::ListsCommand;
+use crate::client::{self, printable};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output;
@@ -18,25 +18,6 @@ use crate::output;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// No list is larger.
 const MAX_LIST: usize = 8 * 1024 * 1024;
-
-#[derive(Subcommand)]
-pub(crate) enum ListsCommand {
-    /// Show the lists in force: agents, their operators' addresses and keys
-    Show {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Fetch the addresses and keys that operators publish; what cannot be had stays as it was
-    Update {
-        /// A mirror with agents.toml, ranges/NAME.json and keys/NAME.json, instead of the operators
-        #[arg(long, value_name = "URL")]
-        from: Option<Url>,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-}
 
 /// `copydesk lists`.
 pub(crate) async fn run(command: ListsCommand, config: &Config) -> Result<ExitCode, Failure> {
@@ -159,18 +140,8 @@ fn below(base: &Url, path: &str) -> Result<Url, Failure> {
 
 fn client(from: Option<&Url>) -> Result<reqwest::Client, Failure> {
     let plain = from.is_some_and(|base| base.scheme() == "http");
-    let mut builder = reqwest::Client::builder()
-        .timeout(PATIENCE)
-        .https_only(!plain)
-        .redirect(reqwest::redirect::Policy::limited(4))
-        .user_agent(concat!("copydesk/", env!("CARGO_PKG_VERSION")));
-    if plain {
-        // A mirror on the same machine needs no certificate authorities.
-        builder = builder.tls_certs_only([]);
-    }
-    builder.build().map_err(|_| {
-        Failure::error("cannot prepare for https").hint("are the certificate authorities (ca-certificates) installed?")
-    })
+    let redirects = reqwest::redirect::Policy::limited(4);
+    client::build(reqwest::Client::builder().timeout(PATIENCE).https_only(!plain).redirect(redirects), plain)
 }
 
 /// The text at `url`, bounded; none if there is nothing.

@@ -15,7 +15,7 @@ pub(crate) use credential::{CredentialCommand, CredentialFlags, CredentialsComma
 pub(crate) use job::{JobCommand, ServerFlags};
 pub(crate) use key::{KeyCommand, ScopeArg};
 pub(crate) use project::{HostArg, HostFlags, ProjectCommand, ProjectSettings};
-pub(crate) use views::{ImportFlags, Range, ReclassifyFlags, ViewFlags, ViewsCommand};
+pub(crate) use views::{ClassifyFlags, ImportFlags, ListsCommand, Range, ReclassifyFlags, ViewFlags, ViewsCommand};
 pub(crate) use webhook::WebhookCommand;
 
 /// Documentation jobs by agents, self-hosted.
@@ -98,10 +98,10 @@ pub(crate) enum Command {
         json: bool,
     },
     /// Explain who a user agent is: a person, an AI agent, a crawler, …
-    Classify(crate::classify::ClassifyFlags),
+    Classify(ClassifyFlags),
     /// Show or renew the lists by which readers are told apart
     #[command(subcommand)]
-    Lists(crate::lists::ListsCommand),
+    Lists(ListsCommand),
     /// Count the page views in logs of web servers, each line once: exit code 0 if all were read, 1 if not
     Import(ImportFlags),
     /// Check the documentation in a folder: exit code 0 if nothing was found, 1 if something was

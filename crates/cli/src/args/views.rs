@@ -1,6 +1,8 @@
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
+use url::Url;
 
 #[derive(clap::Args)]
 pub(crate) struct Range {
@@ -69,6 +71,44 @@ pub(crate) struct ReclassifyFlags {
     /// Print JSON; changes nothing without --yes
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ClassifyFlags {
+    /// The user agent; `-` with --json reads one a line from standard input and prints one verdict a line
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) user_agent: String,
+    /// The Accept header
+    #[arg(long, value_name = "HEADER")]
+    pub(crate) accept: Option<String>,
+    /// The address that the request came from
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) ip: Option<IpAddr>,
+    /// The path that was asked for: one that ends in .md asks for Markdown
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ListsCommand {
+    /// Show the lists in force: agents, their operators' addresses and keys
+    Show {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Fetch the addresses and keys that operators publish; what cannot be had stays as it was
+    Update {
+        /// A mirror with agents.toml, ranges/NAME.json and keys/NAME.json, instead of the operators
+        #[arg(long, value_name = "URL")]
+        from: Option<Url>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(clap::Args)]

@@ -95,8 +95,6 @@ impl Loader {
         self.derive();
         if !self.models_uncertain {
             self.use_model();
-        }
-        if !self.models_uncertain {
             self.check_default_model();
         }
         if self.errors.is_empty() { Ok(self.config) } else { Err(ConfigErrors(self.errors)) }

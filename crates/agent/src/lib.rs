@@ -13,7 +13,8 @@ mod view;
 
 pub use builtin::BuiltinEditor;
 pub use editor::{Answer, Assignment, EditFailure, Edited, Editor, Notebook, Stopped};
-pub use model::{KeySource, ModelEditor, ModelSettings, Provider, Secret};
+pub use model::{KeySource, ModelEditor, ModelSettings, Provider};
 pub use review::Reviewer;
 pub use seat::seated;
+pub use secrecy::SecretString;
 pub use view::WorkspaceFiles;

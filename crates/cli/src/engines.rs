@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use copydesk_agent::{BuiltinEditor, Editor, KeySource, ModelEditor, ModelSettings, Secret};
+use copydesk_agent::{BuiltinEditor, Editor, KeySource, ModelEditor, ModelSettings, SecretString};
 use copydesk_desk::credentials::Credentials;
 use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
 use copydesk_desk::runner::{Engine, Noop};
@@ -84,13 +84,13 @@ fn wire(provider: Provider) -> copydesk_agent::Provider {
 /// A project's own key if there is a file of it, else the one for all. Files are read anew for every turn of a job, so
 /// that a key can be changed while the server runs.
 fn keys(config: &Config) -> KeySource {
-    let everybody = config.model.api_key.as_ref().map(|key| Secret::new(key.expose_secret()));
+    let everybody = config.model.api_key.as_ref().map(|key| SecretString::from(key.expose_secret()));
     let Some(folder) = config.model.project_keys.clone() else {
         return everybody.map_or_else(KeySource::none, KeySource::one);
     };
     KeySource::by_project(move |project| {
         // Ids of projects are letters, digits and dashes, so this cannot leave the folder.
         let own = std::fs::read_to_string(folder.join(project)).ok().filter(|key| !key.trim().is_empty());
-        own.map(|key| Secret::new(key.trim())).or_else(|| everybody.clone())
+        own.map(|key| SecretString::from(key.trim())).or_else(|| everybody.clone())
     })
 }

@@ -9,7 +9,7 @@ mod tests;
 
 use std::collections::HashSet;
 
-pub(crate) use said::{Call, Said, Stop, Thought};
+pub(crate) use said::{Call, Said, Stop, Thought, TokenCounts};
 pub(crate) use step::{Effect, Event, Finish, Limits, Ran};
 use step::{Phase, Repair, Running};
 pub(crate) use talk::{Item, Talk, ToolResult};
@@ -34,6 +34,7 @@ const NUDGE: &str = "You called no tool. If the work is done, or if nothing has 
 const CUT_OFF: &str = "Your answer was cut off because it was too long. Do less in one answer: edit one place at a \
                        time with `edit_file`, and write long files in parts.";
 const EMPTY: &str = "Your answer was empty. Call a tool, or call `finish` with a summary.";
+const PAUSED: &str = "Go on.";
 const REFUSED: &str = "You did not answer the request. It is about editing documentation with the tools given. If you \
                        cannot do it, call `finish` and say why.";
 const REPEATED: &str = "You have made this same call three times with the same result. It will not change. Do \
@@ -205,6 +206,7 @@ impl Machine {
                 };
                 self.slip(said, REFUSED, &sentence)
             }
+            Stop::Paused => self.slip(said, PAUSED, "The model paused again and again."),
             Stop::Done if text.is_empty() => self.slip(said, EMPTY, "The model gave nothing but empty answers."),
             Stop::Done => self.stopped_calling(said, text),
         }

@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What a model said in one answer. This is what is recorded, so fields may be added but not renamed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -18,6 +18,23 @@ pub(crate) struct Said {
     /// What it thought, as far as its provider wants to have that back.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) thoughts: Vec<Thought>,
+    /// What was counted, if the provider counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tokens: Option<TokenCounts>,
+}
+
+/// The tokens of one answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct TokenCounts {
+    /// All that was read.
+    pub(crate) input: u64,
+    /// What of that came from the provider's cache.
+    pub(crate) cached: u64,
+    /// What of that was put into it.
+    pub(crate) cache_written: u64,
+    /// All that was written, thoughts included.
+    pub(crate) output: u64,
 }
 
 /// A tool that a model wants to be run.
@@ -30,8 +47,11 @@ pub(crate) struct Call {
     pub(crate) name: String,
     /// An object if the model did it right; the raw text if that is not JSON.
     pub(crate) arguments: Value,
-    /// What the provider wants to have back with the call.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// What else the provider said of the call, and wants to have back with it.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub(crate) extra: Map<String, Value>,
+    /// How that was recorded once; only read.
+    #[serde(skip_serializing)]
     pub(crate) signatures: Vec<String>,
 }
 
@@ -46,17 +66,19 @@ pub(crate) enum Stop {
     Length,
     /// It does not want to, or a filter does not let it.
     Refused,
+    /// It wants to go on.
+    Paused,
 }
 
 /// A piece of thinking.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Thought {
-    /// The signature of the text that follows it, if one does.
+    /// The signature of the text that follows it. Is not recorded any more.
     Signature(String),
     /// The text.
     Text(String),
-    /// Something that only the provider understands.
+    /// A part of the answer in the provider's own form, all of them in order.
     Opaque(Value),
 }
 
@@ -89,12 +111,31 @@ impl Said {
                 let free = (0..).map(|more| format!("call_{answer}_{}", at + more)).find(|id| !ids.contains(id));
                 call.id = free.unwrap_or_default();
             }
+            // Providers refuse to be told of a tool with an odd name, also if it was their model that called it.
+            if call.name.is_empty() || call.name.len() > 64 || !call.name.chars().all(plain) {
+                let name = call.name.chars().take(64).map(|c| if plain(c) { c } else { '_' });
+                call.name =
+                    Some(name.collect()).filter(|name: &String| !name.is_empty()).unwrap_or("unknown".to_owned());
+            }
             ids.insert(call.id.clone());
         }
     }
 }
 
 impl Call {
+    /// What is meant by arguments as they were written. Those that are not JSON stay text, so that the model can be told.
+    pub(crate) fn read_arguments(written: String, stop: Stop) -> Value {
+        if written.trim().is_empty() && stop != Stop::Length {
+            return Value::Object(Map::new());
+        }
+        serde_json::from_str(&written).unwrap_or(Value::String(written))
+    }
+
+    /// The arguments as providers want to have them back: also those that were no object; the result says what was wrong.
+    pub(crate) fn arguments_object(&self) -> Value {
+        if self.arguments.is_object() { self.arguments.clone() } else { Value::Object(Map::new()) }
+    }
+
     /// Cuts long arguments. What is no object is left out: it was wrong anyway.
     pub(super) fn shorten(&mut self) {
         const MOST: usize = 200;
@@ -113,8 +154,8 @@ impl Call {
     }
 
     fn bytes(&self) -> usize {
-        let signatures: usize = self.signatures.iter().map(String::len).sum();
+        let extra = if self.extra.is_empty() { 0 } else { Value::Object(self.extra.clone()).to_string().len() };
         // The id stands there twice, and there is some punctuation.
-        self.name.len() + 2 * self.id.len() + self.arguments.to_string().len() + signatures + 60
+        self.name.len() + 2 * self.id.len() + self.arguments.to_string().len() + extra + 60
     }
 }

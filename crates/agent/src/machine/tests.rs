@@ -16,7 +16,7 @@ fn said(text: &str, calls: &[(&str, &str, Value)]) -> Event {
         id: (*id).to_owned(),
         name: (*name).to_owned(),
         arguments: arguments.clone(),
-        signatures: Vec::new(),
+        ..Call::default()
     };
     let said = Said { text: text.to_owned(), calls: calls.iter().map(call).collect(), ..Said::default() };
     Event::Answered { said, tokens: 100, cost: 0.5 }
@@ -237,12 +237,13 @@ fn call() -> impl Strategy<Value = Call> {
         1 => "\\PC{0,10}",
     ];
     let id = prop_oneof![Just(String::new()), Just("same".to_owned()), "[a-z]{1,6}", "\\PC{0,9}"];
-    (id, name, arguments()).prop_map(|(id, name, arguments)| Call { id, name, arguments, signatures: Vec::new() })
+    (id, name, arguments()).prop_map(|(id, name, arguments)| Call { id, name, arguments, ..Call::default() })
 }
 
 fn answer() -> impl Strategy<Value = Said> {
     let text = prop_oneof![Just(String::new()), Just(" \n".to_owned()), "\\PC{0,40}", Just("No changes.".to_owned())];
-    let stop = prop_oneof![6 => Just(Stop::Done), 1 => Just(Stop::Length), 1 => Just(Stop::Refused)];
+    let stop =
+        prop_oneof![6 => Just(Stop::Done), 1 => Just(Stop::Length), 1 => Just(Stop::Refused), 1 => Just(Stop::Paused)];
     let calls = prop_oneof![2 => Just(Vec::new()), 5 => prop::collection::vec(call(), 1..4), 1 => prop::collection::vec(call(), 30..40)];
     (text, stop, calls).prop_map(|(text, stop, calls)| Said { text, stop, calls, ..Said::default() })
 }

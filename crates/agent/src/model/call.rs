@@ -1,12 +1,11 @@
-use std::sync::Arc;
 use std::time::Duration;
 
-use genai::chat::ChatRequest;
+use secrecy::SecretString;
 
-use super::provider::{Heard, Line};
-use super::settings::Secret;
-use super::trouble::Trouble;
+use super::client::ModelClient;
+use super::failure::CallFailure;
 use crate::EditFailure;
+use crate::machine::{Said, Talk};
 
 /// How often a call is made before it is given up.
 const MOST_TRIES: u32 = 6;
@@ -24,21 +23,23 @@ pub(super) enum NoAnswer {
 
 /// Asks until there is an answer or no hope for one.
 pub(super) async fn ask(
-    line: &Arc<Line>,
-    request: ChatRequest,
-    key: Option<&Secret>,
+    client: &ModelClient,
+    talk: &Talk,
+    key: Option<&SecretString>,
     pause: Duration,
     random: fn() -> f64,
-) -> Result<Heard, NoAnswer> {
+) -> Result<Said, NoAnswer> {
     let mut tries = 0;
     loop {
         tries += 1;
-        let (wait, sentence, garbled) = match line.ask(request.clone(), key).await {
-            Ok(heard) => return Ok(heard),
-            Err(Trouble::TooLong) => return Err(NoAnswer::TooLong),
-            Err(Trouble::Lasting(sentence)) => return Err(NoAnswer::Failed(EditFailure::Fatal(sentence))),
-            Err(Trouble::Passing(wait, sentence)) => (wait, sentence, false),
-            Err(Trouble::Garbled) => (None, "The model provider's answers could not be understood.".to_owned(), true),
+        let (wait, sentence, garbled) = match client.ask(talk, key).await {
+            Ok(said) => return Ok(said),
+            Err(CallFailure::TooLong) => return Err(NoAnswer::TooLong),
+            Err(CallFailure::Lasting(sentence)) => return Err(NoAnswer::Failed(EditFailure::Fatal(sentence))),
+            Err(CallFailure::Passing(wait, sentence)) => (wait, sentence, false),
+            Err(CallFailure::Garbled(why)) => {
+                (None, format!("The model provider's answers could not be understood: {why}."), true)
+            }
         };
         tracing::warn!(tries, why = sentence, "a call of the model did not work");
         if tries >= MOST_TRIES && garbled {

@@ -4,14 +4,13 @@ use std::io;
 use copydesk_checks::Scope;
 use copydesk_domain::Usage;
 use copydesk_forge::{FileChange, Workspace};
+use secrecy::SecretString;
 use serde_json::json;
 
 use super::call::{self, NoAnswer};
 use super::history::{History, Prompts, Recorded, tokens_of};
-use super::provider::Heard;
-use super::settings::Secret;
-use super::{ModelEditor, events, request};
-use crate::machine::{Call, Effect, Event, Finish, Machine, Ran};
+use super::{ModelEditor, events};
+use crate::machine::{Call, Effect, Event, Finish, Machine, Ran, Said, TokenCounts};
 use crate::{Answer, Assignment, EditFailure, Edited, Notebook, prompt, seated, tools};
 
 /// Does what the machine says until it says that it is over.
@@ -35,7 +34,7 @@ struct Desk<'a> {
     editor: &'a ModelEditor,
     notebook: &'a dyn Notebook,
     turn: u32,
-    key: Option<Secret>,
+    key: Option<SecretString>,
     scope: Scope,
     /// None only while a tool has it.
     workspace: Option<Workspace>,
@@ -54,7 +53,7 @@ impl<'a> Desk<'a> {
     async fn set_up(editor: &'a ModelEditor, assignment: Assignment<'a>) -> Result<(Desk<'a>, Machine), EditFailure> {
         let Assignment { project_id, turn, first_message, messages, workspace, base, notebook, .. } = assignment;
         let key = read_key(editor, project_id).await?;
-        if key.is_none() && editor.line.needs_key() {
+        if key.is_none() && editor.client.needs_key() {
             return Err(EditFailure::Fatal("There is no API key for the model provider.".to_owned()));
         }
         let answers = notebook.answers().await?;
@@ -93,16 +92,14 @@ impl<'a> Desk<'a> {
         }
         self.prompts.add(self.notebook.messages_after(self.prompts.known).await?);
         self.show_prompts(machine, u32::MAX);
-        let settings = &self.editor.settings;
-        let request = request::request(settings.provider, &settings.name, machine.talk());
         let asked = machine.talk().bytes() + self.editor.fixed_bytes;
-        let pause = settings.pause;
-        let heard = match call::ask(&self.editor.line, request, self.key.as_ref(), pause, self.editor.random).await {
-            Ok(heard) => heard,
+        let ModelEditor { client, settings, random, .. } = self.editor;
+        let said = match call::ask(client, machine.talk(), self.key.as_ref(), settings.pause, *random).await {
+            Ok(said) => said,
             Err(NoAnswer::TooLong) => return Ok(Event::TooLong),
             Err(NoAnswer::Failed(failure)) => return Err(failure),
         };
-        let recorded = self.record(heard, asked).await?;
+        let recorded = self.record(said, asked).await?;
         Ok(self.take_in(recorded, true))
     }
 
@@ -114,22 +111,22 @@ impl<'a> Desk<'a> {
     }
 
     /// Writes an answer down before anything is done with it, since it was paid for.
-    async fn record(&mut self, heard: Heard, asked: usize) -> Result<Recorded, EditFailure> {
-        let usage = self.editor.usage(&heard, asked);
+    async fn record(&mut self, said: Said, asked: usize) -> Result<Recorded, EditFailure> {
+        let usage = self.editor.usage(&said, asked);
         let seen_through = self.prompts.shown;
-        let said = serde_json::to_value(&heard.said)
+        let kept = serde_json::to_value(&said)
             .map_err(|_| EditFailure::Fatal("The model's answer could not be kept.".to_owned()))?;
-        let answer = Answer { turn: self.turn, seen_through, said, usage: usage.clone() };
+        let answer = Answer { turn: self.turn, seen_through, said: kept, usage: usage.clone() };
         self.notebook.record_answer(&answer).await?;
         let told = json!({
             "number": self.answers + 1,
             "inputTokens": usage.input_tokens,
             "outputTokens": usage.output_tokens,
             "costUsd": usage.cost_usd,
-            "toolCalls": heard.said.calls.len(),
+            "toolCalls": said.calls.len(),
         });
         self.notebook.tell("model_call", told).await?;
-        Ok(Recorded { seen_through, said: heard.said, usage })
+        Ok(Recorded { seen_through, said, usage })
     }
 
     fn take_in(&mut self, recorded: Recorded, live: bool) -> Event {
@@ -210,7 +207,7 @@ impl<'a> Desk<'a> {
 }
 
 /// The key of a project, read once a turn. It may come from a file, so not where it would keep others waiting.
-async fn read_key(editor: &ModelEditor, project_id: &str) -> Result<Option<Secret>, EditFailure> {
+async fn read_key(editor: &ModelEditor, project_id: &str) -> Result<Option<SecretString>, EditFailure> {
     let (keys, project_id) = (editor.settings.keys.clone(), project_id.to_owned());
     let read = tokio::task::spawn_blocking(move || keys.key(&project_id));
     read.await.map_err(|_| EditFailure::Retry("The API key of the model provider could not be read.".to_owned()))
@@ -218,14 +215,13 @@ async fn read_key(editor: &ModelEditor, project_id: &str) -> Result<Option<Secre
 
 impl ModelEditor {
     /// What an answer cost. Tokens are estimated if the provider does not count them.
-    fn usage(&self, heard: &Heard, asked: usize) -> Usage {
-        let (input_tokens, output_tokens) =
-            heard.usage.unwrap_or_else(|| (super::tokens_in(asked), super::tokens_in(heard.said.bytes())));
-        let price = |tokens: u64, price: f64| tokens as f64 * price / 1_000_000.0;
-        let cost_usd = match (self.settings.input_price, self.settings.output_price) {
-            (Some(input), Some(output)) => Some(price(input_tokens, input) + price(output_tokens, output)),
-            _ => None,
+    fn usage(&self, said: &Said, asked: usize) -> Usage {
+        let estimated = || {
+            let (input, output) = (super::tokens_in(asked), super::tokens_in(said.bytes()));
+            TokenCounts { input, output, ..TokenCounts::default() }
         };
-        Usage { input_tokens, output_tokens, model_calls: 1, cost_usd }
+        let tokens = said.tokens.unwrap_or_else(estimated);
+        let cost_usd = self.settings.cost_of(&tokens);
+        Usage { input_tokens: tokens.input, output_tokens: tokens.output, model_calls: 1, cost_usd }
     }
 }

@@ -1,24 +1,23 @@
 //! The engine `model`: a language model edits with tools.
 
+mod anthropic;
 mod call;
+mod client;
 mod driver;
 mod events;
-mod frames;
+mod failure;
 mod history;
-mod provider;
-mod request;
+mod openai;
 mod settings;
-mod trouble;
-
-use std::sync::Arc;
+mod sse;
 
 use futures_util::future::{BoxFuture, FutureExt};
 
 use crate::machine::Limits;
 use crate::review::{self, Reviewer};
 use crate::{Assignment, EditFailure, Edited, Editor, prompt, tools};
-use provider::Line;
-pub use settings::{KeySource, ModelSettings, Provider, Secret};
+use client::ModelClient;
+pub use settings::{KeySource, ModelSettings, Provider};
 
 /// Answers that a model has to repair what the checks find.
 const REPAIR_TURNS: u32 = 8;
@@ -28,7 +27,7 @@ const LEAST_ROOM: usize = 2_000;
 /// Edits by asking a language model.
 pub struct ModelEditor {
     settings: ModelSettings,
-    line: Arc<Line>,
+    client: ModelClient,
     reviewer: Reviewer,
     random: fn() -> f64,
     /// What rules and tools take in every request.
@@ -38,7 +37,7 @@ pub struct ModelEditor {
 impl ModelEditor {
     /// An editor with these settings, or what is wrong with them.
     pub fn new(settings: ModelSettings) -> Result<Self, String> {
-        let line = Arc::new(Line::new(&settings)?);
+        let client = ModelClient::new(&settings)?;
         let tools = tools::definitions();
         let tool_bytes: usize = tools
             .iter()
@@ -47,7 +46,7 @@ impl ModelEditor {
         let fixed_bytes = prompt::SYSTEM.len() + tool_bytes;
         let editor = Self {
             settings,
-            line,
+            client,
             reviewer: review::docs_checks(),
             random: copydesk_domain::random_fraction,
             fixed_bytes,

@@ -2,7 +2,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+
+use crate::machine::TokenCounts;
 
 /// How to reach a model, and how far it may go.
 #[derive(Debug, Clone)]
@@ -27,6 +30,9 @@ pub struct ModelSettings {
     pub cost: Option<f64>,
     /// US dollars for a million tokens in.
     pub input_price: Option<f64>,
+    /// US dollars for a million tokens in that came from the provider's cache. If it is not known, a part of
+    /// `input_price`.
+    pub cached_input_price: Option<f64>,
     /// US dollars for a million tokens out.
     pub output_price: Option<f64>,
     /// After how long without a byte a call is given up and made again.
@@ -49,10 +55,25 @@ impl ModelSettings {
             tokens: 5_000_000,
             cost: None,
             input_price: None,
+            cached_input_price: None,
             output_price: None,
             silence: Duration::from_secs(120),
             pause: Duration::from_secs(1),
         }
+    }
+
+    /// What an answer cost in US dollars, if prices are known.
+    pub(super) fn cost_of(&self, tokens: &TokenCounts) -> Option<f64> {
+        let (input, output) = (self.input_price?, self.output_price?);
+        // Anthropic has the same parts for all models. OpenAI's, Google's and others' differ, and half of the price is
+        // the most that any of them takes: too high a figure stops a job early, too low a one lets it cost too much.
+        let (read, write) = if self.provider == Provider::Anthropic { (0.1, 1.25) } else { (0.5, 1.0) };
+        let fresh = tokens.input.saturating_sub(tokens.cached).saturating_sub(tokens.cache_written);
+        let cost = fresh as f64 * input
+            + tokens.cached as f64 * self.cached_input_price.unwrap_or(input * read)
+            + tokens.cache_written as f64 * input * write
+            + tokens.output as f64 * output;
+        Some(cost / 1_000_000.0)
     }
 }
 
@@ -64,9 +85,9 @@ pub enum Provider {
     Anthropic,
     /// OpenAI's Chat Completions, which many others have as well.
     OpenAi,
-    /// Ollama's own. How much it can take in is set there (`OLLAMA_CONTEXT_LENGTH`), and must fit `context_tokens`.
+    /// Ollama, through its interface like OpenAI's. How much it can take in is set there (`OLLAMA_CONTEXT_LENGTH`), and must fit `context_tokens`.
     Ollama,
-    /// Google's Gemini.
+    /// Google's Gemini, through its interface like OpenAI's.
     Gemini,
 }
 
@@ -84,33 +105,11 @@ impl Provider {
 
     pub(super) fn usual_url(self) -> &'static str {
         match self {
-            Self::Anthropic => "https://api.anthropic.com/v1/",
-            Self::OpenAi => "https://api.openai.com/v1/",
-            Self::Ollama => "http://localhost:11434/",
-            Self::Gemini => "https://generativelanguage.googleapis.com/v1beta/",
+            Self::Anthropic => "https://api.anthropic.com",
+            Self::OpenAi => "https://api.openai.com",
+            Self::Ollama => "http://localhost:11434",
+            Self::Gemini => "https://generativelanguage.googleapis.com",
         }
-    }
-}
-
-/// Something that must not be shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Hides `text`.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// Shows it to whoever must have it.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(secret)")
     }
 }
 
@@ -118,7 +117,7 @@ impl fmt::Debug for Secret {
 #[derive(Clone)]
 pub struct KeySource(Arc<KeyOf>);
 
-type KeyOf = dyn Fn(&str) -> Option<Secret> + Send + Sync;
+type KeyOf = dyn Fn(&str) -> Option<SecretString> + Send + Sync;
 
 impl KeySource {
     /// No key: for servers that want none.
@@ -127,18 +126,20 @@ impl KeySource {
     }
 
     /// The same key for all projects.
-    pub fn one(key: Secret) -> Self {
+    pub fn one(key: SecretString) -> Self {
         Self(Arc::new(move |_| Some(key.clone())))
     }
 
     /// A key a project, by the project's id. `key` is asked once a turn of a job, on a thread where it may block.
-    pub fn by_project(key: impl Fn(&str) -> Option<Secret> + Send + Sync + 'static) -> Self {
+    pub fn by_project(key: impl Fn(&str) -> Option<SecretString> + Send + Sync + 'static) -> Self {
         Self(Arc::new(key))
     }
 
     /// The key for a project, if there is one. One that is empty is none.
-    pub fn key(&self, project_id: &str) -> Option<Secret> {
-        (self.0)(project_id).map(|key| Secret(key.0.trim().to_owned())).filter(|key| !key.0.is_empty())
+    pub fn key(&self, project_id: &str) -> Option<SecretString> {
+        let key = (self.0)(project_id)?;
+        let key = key.expose_secret().trim();
+        (!key.is_empty()).then(|| SecretString::from(key))
     }
 }
 
@@ -155,16 +156,32 @@ mod tests {
     #[test]
     fn keys_do_not_show() {
         let mut settings = ModelSettings::new(Provider::Anthropic, "m");
-        settings.keys = KeySource::one(Secret::new("sk-planted"));
+        settings.keys = KeySource::one(SecretString::from("sk-planted"));
         let key = settings.keys.key("p").unwrap();
-        assert_eq!(key.expose(), "sk-planted");
+        assert_eq!(key.expose_secret(), "sk-planted");
         assert!(!format!("{settings:?} {key:?}").contains("planted"));
     }
 
     #[test]
     fn an_empty_key_is_none() {
-        assert_eq!(KeySource::one(Secret::new(" ")).key("p"), None);
-        let by_project = KeySource::by_project(|id| (id == "a").then(|| Secret::new("k")));
+        assert!(KeySource::one(SecretString::from(" ")).key("p").is_none());
+        let by_project = KeySource::by_project(|id| (id == "a").then(|| SecretString::from("k")));
         assert!(by_project.key("a").is_some() && by_project.key("b").is_none());
+    }
+
+    #[test]
+    fn what_is_cached_costs_less() {
+        let tokens = TokenCounts { input: 1_000_000, cached: 800_000, cache_written: 100_000, output: 10_000 };
+        let cost = |provider, cached| {
+            let mut settings = ModelSettings::new(provider, "m");
+            (settings.input_price, settings.output_price, settings.cached_input_price) =
+                (Some(3.0), Some(15.0), cached);
+            (settings.cost_of(&tokens).unwrap() * 1_000.0).round()
+        };
+        // 100,000 fresh, and what was written: 0.30 and 0.15 dollars.
+        assert_eq!(cost(Provider::Anthropic, None), 450.0 + 240.0 + 375.0);
+        assert_eq!(cost(Provider::OpenAi, None), 450.0 + 1_200.0 + 300.0);
+        assert_eq!(cost(Provider::OpenAi, Some(0.3)), 450.0 + 240.0 + 300.0);
+        assert_eq!(ModelSettings::new(Provider::OpenAi, "m").cost_of(&tokens), None);
     }
 }

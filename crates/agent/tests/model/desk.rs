@@ -2,8 +2,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use copydesk_agent::{
-    Answer, Assignment, EditFailure, Edited, Editor, KeySource, ModelEditor, ModelSettings, Notebook, Provider, Secret,
-    Stopped,
+    Answer, Assignment, EditFailure, Edited, Editor, KeySource, ModelEditor, ModelSettings, Notebook, Provider,
+    SecretString, Stopped,
 };
 use copydesk_domain::{Message, Timestamp};
 use copydesk_forge::{Kind, MemoryTree, Workspace};
@@ -96,7 +96,7 @@ pub fn workspace() -> Workspace {
 pub fn settings(stub: &Stub, provider: Provider) -> ModelSettings {
     let mut settings = ModelSettings::new(provider, "test-model");
     settings.base_url = Some(stub.url.clone());
-    settings.keys = KeySource::one(Secret::new(KEY));
+    settings.keys = KeySource::one(SecretString::from(KEY));
     settings.pause = Duration::from_millis(1);
     settings
 }

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use copydesk_agent::{EditFailure, KeySource, ModelEditor, ModelSettings, Provider, Secret};
+use copydesk_agent::{EditFailure, KeySource, ModelEditor, ModelSettings, Provider, SecretString};
 use serde_json::json;
 
 use crate::desk::{KEY, Pages, edit, editor, fatal, settings, text};
@@ -80,9 +80,9 @@ async fn errors_inside_a_stream_are_seen() {
     edit(&editor(&stub, Provider::Anthropic), &Pages::with_prompt("Go.")).await.unwrap();
     assert_eq!(stub.left(), 0);
     let line = "{\"error\":\"model runner has unexpectedly stopped\"}\n".to_owned();
-    let stub =
-        Stub::new([Reply::Stream(line), Reply::Stream("{\"message\":{\"content\":\"Half\"}}\n".to_owned())]).await;
-    // A stream of Ollama that breaks off is no answer either, though the library makes one of it.
+    let half = "data: {\"choices\":[{\"delta\":{\"content\":\"Half\"}}]}\n\n".to_owned();
+    let stub = Stub::new([Reply::Stream(line), Reply::Stream(half)]).await;
+    // A stream that breaks off is no answer either.
     let result = edit(&editor(&stub, Provider::Ollama), &Pages::with_prompt("Go.")).await;
     assert!(fatal(result).contains("the script is at its end"));
     assert_eq!(stub.asked().len(), 3);
@@ -177,7 +177,7 @@ fn settings_that_cannot_work_are_refused() {
 async fn a_key_that_no_header_can_hold_is_a_sentence() {
     let stub = Stub::new([]).await;
     let mut settings = settings(&stub, Provider::OpenAi);
-    settings.keys = KeySource::one(Secret::new("planted\nkey"));
+    settings.keys = KeySource::one(SecretString::from("planted\nkey"));
     let sentence = fatal(edit(&ModelEditor::new(settings).unwrap(), &Pages::with_prompt("Go.")).await);
     assert!(sentence.contains("not usable") && !sentence.contains("planted"), "{sentence}");
 }
@@ -190,7 +190,7 @@ async fn a_key_is_read_once_a_turn_where_it_may_block() {
     let noted = reads.clone();
     settings.keys = KeySource::by_project(move |project| {
         noted.lock().unwrap().push((project.to_owned(), std::thread::current().id()));
-        Some(Secret::new(KEY))
+        Some(SecretString::from(KEY))
     });
     edit(&ModelEditor::new(settings).unwrap(), &Pages::with_prompt("Go.")).await.unwrap();
     let reads = reads.lock().unwrap().clone();
@@ -200,22 +200,28 @@ async fn a_key_is_read_once_a_turn_where_it_may_block() {
     assert!(stub.asked().iter().all(|asked| asked.headers.contains(KEY)));
 }
 
-#[test]
-fn an_endless_line_holds_up_only_its_own_call() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(3).enable_all().build().unwrap();
-    let took = runtime.block_on(async {
-        // The library goes over all of it again with every piece that comes, without a pause.
-        let stub = Stub::new([Reply::Flood(4000)]).await;
-        let before = std::time::Instant::now();
-        let pages = Pages::with_prompt("Go.");
-        let ended =
-            tokio::time::timeout(Duration::from_millis(500), edit(&editor(&stub, Provider::OpenAi), &pages)).await;
-        assert!(ended.is_err(), "it is still at it");
-        before.elapsed()
-    });
-    // What is still at it is not waited for.
-    runtime.shutdown_background();
-    assert!(took < Duration::from_secs(4), "the time limit came after {took:?}");
+#[tokio::test]
+async fn an_endless_line_is_cut_off() {
+    let stub = Stub::new((0..6).map(|_| Reply::Flood(4000))).await;
+    let sentence = fatal(edit(&editor(&stub, Provider::OpenAi), &Pages::with_prompt("Go.")).await);
+    assert_eq!(sentence, "The model provider's answers could not be understood: a line of it is too long.");
+    assert_eq!(stub.asked().len(), 6);
+}
+
+#[tokio::test]
+async fn an_endless_error_is_cut_off() {
+    let body = format!("{{\"error\": {{\"message\": \"bad\", \"more\": \"{}\"}}}}", "x".repeat(20 << 20));
+    let stub = Stub::new([Reply::Status(400, "", body)]).await;
+    let sentence = fatal(edit(&editor(&stub, Provider::OpenAi), &Pages::with_prompt("Go.")).await);
+    assert_eq!(sentence, "The model provider refused the request with status 400.");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_whole_is_taken_though_the_connection_breaks() {
+    let whole = openai_stream("No change.", &[], "stop");
+    let stub = Stub::new([Reply::Cut(whole.replace("data: [DONE]\n\n", ""))]).await;
+    edit(&editor(&stub, Provider::OpenAi), &Pages::with_prompt("Go.")).await.unwrap();
+    assert_eq!(stub.asked().len(), 1);
 }
 
 #[tokio::test]

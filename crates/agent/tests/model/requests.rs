@@ -123,58 +123,100 @@ async fn thinking_goes_back_to_anthropic() {
     assert_eq!(content[1]["type"], "tool_use");
 }
 
-#[tokio::test]
-async fn ollama_is_asked_as_it_wants_to_be() {
-    let call = |name: &str, arguments: Value| json!({"function": {"name": name, "arguments": arguments}});
-    let line = |calls: Vec<Value>| {
-        let done = json!({"message": {"content": ""}, "done": true, "done_reason": "stop", "prompt_eval_count": 7, "eval_count": 3});
-        Reply::Stream(format!(
-            "{}\n{done}\n",
-            json!({"message": {"role": "assistant", "content": "", "tool_calls": calls}})
-        ))
-    };
-    let stub = Stub::new([
-        line(vec![call("read_file", json!({"path": "docs/a.md"})), call("list_files", json!({}))]),
-        line(vec![call("finish", json!({"summary": "Nothing to do."}))]),
-    ])
-    .await;
-    let pages = Pages::with_prompt("Look.");
-    let edited = edit(&editor(&stub, Provider::Ollama), &pages).await.unwrap();
-    assert_eq!((edited.title.as_str(), edited.summary.as_str()), ("", "Nothing to do."));
-    let asked = &stub.asked()[1];
-    assert_eq!(asked.path, "/api/chat");
-    let messages = asked.body["messages"].as_array().unwrap();
-    let roles: Vec<&str> = messages.iter().map(|it| it["role"].as_str().unwrap()).collect();
-    assert_eq!(roles, ["system", "user", "assistant", "tool", "tool"]);
-    assert!(messages[3]["content"].as_str().unwrap().contains("Old text."));
-    assert_eq!(pages.answers.lock().unwrap()[0].usage.input_tokens, 7);
+/// An answer of one call that comes in one piece, as servers send it that are like OpenAI's.
+fn in_one_piece(call: Value) -> Reply {
+    let usage = json!({"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10});
+    let frame = json!({"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [call]}}]});
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage});
+    Reply::Stream(format!("data: {frame}\n\ndata: {end}\n\ndata: [DONE]\n\n"))
 }
 
 #[tokio::test]
-async fn gemini_is_asked_as_it_wants_to_be() {
-    let frame = |parts: Value| {
-        let usage = json!({"promptTokenCount": 7, "candidatesTokenCount": 3, "totalTokenCount": 10});
-        let frame = json!({"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}], "usageMetadata": usage});
-        Reply::Stream(format!("data: {frame}\n\n"))
+async fn ollama_is_asked_like_openai() {
+    let call = |name: &str, arguments: Value| json!({"id": "", "index": 0, "type": "function", "function": {"name": name, "arguments": arguments.to_string()}});
+    for path in ["", "/", "/v1", "/api/"] {
+        let stub = Stub::new([
+            in_one_piece(call("read_file", json!({"path": "docs/a.md"}))),
+            in_one_piece(call("finish", json!({"summary": "Nothing to do."}))),
+        ])
+        .await;
+        let mut settings = crate::desk::settings(&stub, Provider::Ollama);
+        settings.base_url = Some(format!("{}{path}", stub.url));
+        let pages = Pages::with_prompt("Look.");
+        let editor = copydesk_agent::ModelEditor::new(settings).unwrap();
+        let edited = edit(&editor, &pages).await.unwrap();
+        assert_eq!((edited.title.as_str(), edited.summary.as_str()), ("", "Nothing to do."));
+        let asked = &stub.asked()[1];
+        assert_eq!(asked.path, "/v1/chat/completions");
+        assert_eq!(asked.body["max_tokens"], 8192);
+        let messages = asked.body["messages"].as_array().unwrap();
+        let roles: Vec<&str> = messages.iter().map(|it| it["role"].as_str().unwrap()).collect();
+        assert_eq!(roles, ["system", "user", "assistant", "tool"]);
+        assert_eq!(messages[2]["tool_calls"][0]["id"], messages[3]["tool_call_id"]);
+        assert!(messages[3]["content"].as_str().unwrap().contains("Old text."));
+        assert_eq!(pages.answers.lock().unwrap()[0].usage.input_tokens, 7);
+    }
+}
+
+#[tokio::test]
+async fn gemini_is_asked_like_openai_and_gets_its_signatures_back() {
+    let extra = json!({"google": {"thought_signature": "sig"}});
+    // Without an index, and with a reason as if nothing were called.
+    let call = |name: &str, arguments: Value| {
+        json!({"id": "c1", "type": "function", "extra_content": extra,
+            "function": {"name": name, "arguments": arguments.to_string()}})
     };
-    let call =
-        |name: &str, args: Value| json!({"functionCall": {"name": name, "args": args}, "thoughtSignature": "sig"});
     let stub = Stub::new([
-        frame(json!([call("read_file", json!({"path": "docs/a.md"}))])),
-        frame(json!([call("read_file", json!({"path": "docs/b.md"}))])),
-        frame(json!([call("finish", json!({"summary": "Nothing to do."}))])),
+        in_one_piece(call("read_file", json!({"path": "docs/a.md"}))),
+        in_one_piece(call("read_file", json!({"path": "docs/b.md"}))),
+        in_one_piece(call("finish", json!({"summary": "Nothing to do."}))),
     ])
     .await;
     let edited = edit(&editor(&stub, Provider::Gemini), &Pages::with_prompt("Look.")).await.unwrap();
     assert_eq!(edited.summary, "Nothing to do.");
     let asked = &stub.asked()[2];
-    assert_eq!(asked.path, "/v1beta/models/test-model:streamGenerateContent?alt=sse");
-    assert!(asked.headers.contains(&format!("x-goog-api-key: {KEY}")));
-    let contents = asked.body["contents"].as_array().unwrap();
-    let roles: Vec<&str> = contents.iter().map(|it| it["role"].as_str().unwrap()).collect();
-    assert_eq!(roles, ["user", "model", "user", "model", "user"]);
-    assert!(contents[1]["parts"].to_string().contains(r#""thoughtSignature":"sig""#), "{}", contents[1]);
-    assert!(contents[4]["parts"][0]["functionResponse"]["response"].to_string().contains("See [A]"), "{}", contents[4]);
+    assert_eq!(asked.path, "/v1beta/openai/chat/completions");
+    assert!(asked.headers.contains(&format!("authorization: bearer {KEY}")));
+    let messages = asked.body["messages"].as_array().unwrap();
+    let roles: Vec<&str> = messages.iter().map(|it| it["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "tool", "assistant", "tool"]);
+    for at in [2, 4] {
+        assert_eq!(messages[at]["tool_calls"][0]["extra_content"], extra);
+    }
+    assert!(messages[5]["content"].as_str().unwrap().contains("See [A]"), "{}", messages[5]);
+}
+
+#[tokio::test]
+async fn the_limit_of_tokens_has_the_name_that_the_server_knows() {
+    let refused = |known: &str, given: &str| {
+        let message =
+            format!("Unsupported parameter: '{given}' is not supported with this model. Use '{known}' instead.");
+        let error = json!({"message": message, "param": given, "code": "unsupported_parameter"});
+        Reply::Status(400, "", json!({"error": error}).to_string())
+    };
+    for (model, first, then) in [
+        ("house-model", "max_tokens", "max_completion_tokens"),
+        ("openai/gpt-5", "max_completion_tokens", "max_tokens"),
+        ("o3-mini", "max_completion_tokens", "max_tokens"),
+    ] {
+        let look = ("c", "read_file", json!({"path": "docs/a.md"}));
+        let stub = Stub::new([refused(then, first), openai("", &[look]), openai("", &[finish("")])]).await;
+        let mut settings = crate::desk::settings(&stub, Provider::OpenAi);
+        settings.name = model.to_owned();
+        let editor = copydesk_agent::ModelEditor::new(settings).unwrap();
+        edit(&editor, &Pages::with_prompt("Go.")).await.unwrap();
+        let names = |at: usize| {
+            let body = &stub.asked()[at].body;
+            ["max_tokens", "max_completion_tokens"].into_iter().filter(|it| body.get(it).is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!([names(0), names(1), names(2)], [[first], [then], [then]], "it is learnt once");
+        assert!(stub.asked().iter().all(|asked| asked.body.get("temperature").is_none()));
+    }
+    // Another complaint about the same parameter is no reason to give it another name.
+    let large = json!({"error": {"message": "max_tokens is too large: 8192. At most 4096 are possible."}});
+    let stub = Stub::new([Reply::Status(400, "", large.to_string())]).await;
+    let sentence = crate::desk::fatal(edit(&editor(&stub, Provider::OpenAi), &Pages::with_prompt("Go.")).await);
+    assert!(sentence.contains("too large") && stub.asked().len() == 1, "{sentence}");
 }
 
 #[tokio::test]

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use copydesk_agent::{KeySource, ModelEditor, ModelSettings, Provider, Secret};
+use copydesk_agent::{KeySource, ModelEditor, ModelSettings, Provider, SecretString};
 use copydesk_domain::Repository;
-use copydesk_testkit::model::{Break, Fault, FaultKind, KEY, ModelServer, OPENAI_MODEL, Reply, Script};
+use copydesk_testkit::model::{
+    ANTHROPIC_MODEL, Break, Fault, FaultKind, KEY, ModelServer, OPENAI_MODEL, OPENAI_REASONING_MODEL, Reply, Script,
+    Tokens,
+};
 use copydesk_testkit::{GitRepo, ProjectClient, TestApp};
 use serde_json::{Value, json};
 
@@ -14,8 +17,10 @@ use crate::stage::Stage;
 behaviours! {
     a_job_is_cancelled_in_the_middle_of_an_answer,
     a_message_reaches_the_model_while_it_works,
+    a_model_that_thinks_is_asked_as_it_wants_to_be,
     a_project_without_a_key_is_told_so,
     the_model_of_a_job_can_be_chosen,
+    what_is_cached_counts_as_read_and_costs_less,
 }
 
 /// On one thread, so that everything it logs is heard.
@@ -28,7 +33,7 @@ mod quiet {
 fn settings(server: &ModelServer) -> ModelSettings {
     ModelSettings {
         base_url: Some(format!("{}/v1", server.url())),
-        keys: KeySource::one(Secret::new(KEY)),
+        keys: KeySource::one(SecretString::from(KEY)),
         pause: Duration::from_millis(5),
         ..ModelSettings::new(Provider::OpenAi, OPENAI_MODEL)
     }
@@ -90,6 +95,55 @@ async fn a_message_reaches_the_model_while_it_works(stage: &Stage) {
     assert_eq!(server.calls_of("slow").len(), 2, "in the same conversation, without another round");
 }
 
+/// Edits and finishes; what was said before is cached from the second answer on.
+fn cached_script() -> Script {
+    let tokens = |input, cached, cache_write| Tokens { input, cached, cache_write, output: 100 };
+    Script::new()
+        .reply(Reply::of_call("edit_file", edit()).usage(tokens(1_000, 0, 4_000)))
+        .reply(Reply::of_call("finish", finish()).thinking("That is all.").usage(tokens(1_000, 4_000, 0)))
+}
+
+async fn what_is_cached_counts_as_read_and_costs_less(stage: &Stage) {
+    for (provider, name, cost) in [
+        // 2,000 tokens at the full price, 4,000 written and 4,000 read; 200 written by the model.
+        (Provider::Anthropic, ANTHROPIC_MODEL, 2_000.0 * 10.0 + 4_000.0 * 12.5 + 4_000.0 * 1.0 + 200.0 * 50.0),
+        // This one does not tell what it writes into its cache.
+        (Provider::OpenAi, OPENAI_MODEL, 6_000.0 * 10.0 + 4_000.0 * 5.0 + 200.0 * 50.0),
+    ] {
+        let server = ModelServer::builder().script("cached", cached_script()).start().await;
+        let settings = ModelSettings {
+            input_price: Some(10.0),
+            output_price: Some(50.0),
+            ..ModelSettings { provider, name: name.to_owned(), ..settings(&server) }
+        };
+        let repo = site();
+        let app = app(stage, settings).await;
+        let project = app.project_with("Docs", |new| new.repository = of(&repo)).await;
+        let id = project.create("Use the new word. [[script:cached]]").await["id"].as_str().unwrap().to_owned();
+        let usage = project.until(&id, "completed").await["usage"].clone();
+        assert_eq!((&usage["inputTokens"], &usage["outputTokens"]), (&json!(10_000), &json!(200)), "{usage}");
+        assert!((usage["costUsd"].as_f64().unwrap() - cost / 1_000_000.0).abs() < 1e-9, "{usage} {cost}");
+        app.stop().await;
+    }
+}
+
+async fn a_model_that_thinks_is_asked_as_it_wants_to_be(stage: &Stage) {
+    for (name, complaints) in [(OPENAI_REASONING_MODEL, 0), ("house-thinks", 1)] {
+        let server = ModelServer::builder().model(name).script("thinks", cached_script()).start().await;
+        let settings = ModelSettings { name: name.to_owned(), ..settings(&server) };
+        let repo = site();
+        let app = app(stage, settings).await;
+        let project = app.project_with("Docs", |new| new.repository = of(&repo)).await;
+        let id = project.create("Use the new word. [[script:thinks]]").await["id"].as_str().unwrap().to_owned();
+        assert_eq!(project.until(&id, "completed").await["outcome"], "pr_created");
+        // One that nobody can tell by its name is asked wrongly once.
+        let violations = server.take_violations();
+        assert_eq!(violations.len(), complaints, "{violations:?}");
+        assert!(violations.iter().all(|it| it.message.contains("max_completion_tokens")), "{violations:?}");
+        app.stop().await;
+    }
+}
+
 /// Looks through everything that a client, an operator or another user of the machine can see.
 async fn secrets_show_nowhere(stage: &Stage) {
     let log = crate::log::Log::listen();
@@ -116,7 +170,7 @@ async fn secrets_show_nowhere(stage: &Stage) {
     app.stop().await;
 
     // The scripted server repeats a wrong key in its error, as some do.
-    let wrong = ModelSettings { keys: KeySource::one(Secret::new("sk-planted-wrong-key")), ..settings(&server) };
+    let wrong = ModelSettings { keys: KeySource::one(SecretString::from("sk-planted-wrong-key")), ..settings(&server) };
     let second = self::app(stage, wrong).await;
     let other_project = second.project_with("Wrong", |new| new.repository = of(&repo)).await;
     let failed_id = other_project.create("Use the new word. [[script:good]]").await["id"].as_str().unwrap().to_owned();
@@ -148,7 +202,7 @@ async fn read_all(project: &ProjectClient, id: &str) -> Vec<String> {
 
 async fn a_project_without_a_key_is_told_so(stage: &Stage) {
     let server = ModelServer::builder().start().await;
-    let only = KeySource::by_project(|project| (project == "rich").then(|| Secret::new(KEY)));
+    let only = KeySource::by_project(|project| (project == "rich").then(|| SecretString::from(KEY)));
     let settings = ModelSettings { keys: only, base_url: None, ..settings(&server) };
     let repo = site();
     let project = app(stage, settings).await.project_with("Poor", |new| new.repository = of(&repo)).await;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_agent::{KeySource, ModelEditor, ModelSettings, Provider, Secret};
+use copydesk_agent::{KeySource, ModelEditor, ModelSettings, Provider, SecretString};
 use copydesk_domain::{OnFindings, Repository, SystemClock};
 use copydesk_testkit::model::scenario::{Entry, Expect, Files, Policy, Scenario};
 use copydesk_testkit::model::{ANTHROPIC_MODEL, Api, Item, ModelServer, OPENAI_MODEL};
@@ -61,7 +61,7 @@ fn editor(scenario: &Scenario, api: Api, server: &ModelServer) -> ModelEditor {
     let limits = &scenario.model;
     ModelEditor::new(ModelSettings {
         base_url: Some(url),
-        keys: KeySource::one(Secret::new(&limits.api_key)),
+        keys: KeySource::one(SecretString::from(limits.api_key.as_str())),
         turns: limits.turns.unwrap_or(usual.turns),
         tokens: limits.tokens.unwrap_or(usual.tokens),
         context_tokens: limits.context_tokens.unwrap_or(usual.context_tokens),

@@ -30,4 +30,4 @@ pub use continuity::Continuation;
 pub use ledger::{CallRecord, Ending, Violation};
 pub use request::{Item, Request};
 pub use script::{Arguments, Break, Call, Fault, FaultKind, Reply, Script, Stop, Times, Tokens};
-pub use server::{ANTHROPIC_MODEL, Builder, KEY, ModelServer, OPENAI_MODEL};
+pub use server::{ANTHROPIC_MODEL, Builder, KEY, ModelServer, OPENAI_MODEL, OPENAI_REASONING_MODEL};

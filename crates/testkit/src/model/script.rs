@@ -22,6 +22,8 @@ pub(super) struct Place {
 /// One answer of the model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reply {
+    /// What it thinks first, if the format has a place for that.
+    pub thought: String,
     /// What it says.
     pub text: String,
     /// The tools it calls.
@@ -246,6 +248,13 @@ impl Reply {
     #[must_use]
     pub fn raw_call(mut self, name: &str, arguments: &str) -> Self {
         self.calls.push(Call { name: name.to_owned(), arguments: Arguments::Raw(arguments.to_owned()) });
+        self
+    }
+
+    /// Thinks this first.
+    #[must_use]
+    pub fn thinking(mut self, thought: &str) -> Self {
+        self.thought = thought.to_owned();
         self
     }
 

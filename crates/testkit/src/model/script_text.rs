@@ -19,6 +19,7 @@ struct ScriptText {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StepText {
+    thought: Option<String>,
     text: Option<String>,
     #[serde(default)]
     call: Vec<CallText>,
@@ -107,7 +108,13 @@ impl StepText {
                 false => Ok(Err(self)),
             };
         };
-        if !self.call.is_empty() || self.stop.is_some() || self.usage.is_some() || self.repeat || self.once {
+        if !self.call.is_empty()
+            || self.thought.is_some()
+            || self.stop.is_some()
+            || self.usage.is_some()
+            || self.repeat
+            || self.once
+        {
             return Err("a fault says nothing".to_owned());
         }
         if self.text.is_some() && name != FaultName::Refusal {
@@ -152,6 +159,7 @@ impl StepText {
             return Err("it neither says nor calls anything; use `fault = \"empty\"` for an empty answer".to_owned());
         }
         Ok(Reply {
+            thought: self.thought.unwrap_or_default(),
             text,
             calls,
             usage: self.usage.unwrap_or_default(),

@@ -25,6 +25,8 @@ use crate::eventually;
 pub const KEY: &str = "sk-scripted-4f1c9a7be2d05863";
 /// A model that is known unless a test says otherwise, for clients that speak OpenAI's format.
 pub const OPENAI_MODEL: &str = "gpt-scripted";
+/// One that thinks before it answers, and takes neither `max_tokens` nor a temperature.
+pub const OPENAI_REASONING_MODEL: &str = "gpt-5-scripted";
 /// A model that is known unless a test says otherwise, for clients that speak Anthropic's format.
 pub const ANTHROPIC_MODEL: &str = "claude-scripted";
 
@@ -105,11 +107,11 @@ impl Builder {
 }
 
 impl ModelServer {
-    /// A server that accepts [`KEY`] and knows [`OPENAI_MODEL`] and [`ANTHROPIC_MODEL`].
+    /// A server that accepts [`KEY`] and knows [`OPENAI_MODEL`], [`OPENAI_REASONING_MODEL`] and [`ANTHROPIC_MODEL`].
     pub fn builder() -> Builder {
         Builder {
             keys: HashSet::from([KEY.to_owned()]),
-            models: vec![OPENAI_MODEL.to_owned(), ANTHROPIC_MODEL.to_owned()],
+            models: [OPENAI_MODEL, OPENAI_REASONING_MODEL, ANTHROPIC_MODEL].map(str::to_owned).to_vec(),
             ledger: Ledger::default(),
             program: None,
         }

@@ -1,8 +1,11 @@
 use serde_json::{Value, json};
 
 use crate::model::api::{Rejection, Voice};
+use crate::model::request::hash_of;
 use crate::model::script::{Arguments, Call, Stop, Tokens};
 use crate::model::sse::pieces;
+
+use super::talk::SIGNATURE;
 
 /// How ids of calls begin.
 pub const CALL_PREFIX: &str = "toolu_";
@@ -19,6 +22,17 @@ pub fn events(voice: Voice<'_>) -> Vec<String> {
     say("message_start", json!({"message": message(voice, json!([]), Value::Null, start)}));
     say("ping", json!({}));
     let mut index = 0;
+    if !voice.reply.thought.is_empty() {
+        let block = json!({"type": "thinking", "thinking": "", "signature": ""});
+        say("content_block_start", json!({"index": index, "content_block": block}));
+        for piece in pieces(&voice.reply.thought) {
+            say("content_block_delta", json!({"index": index, "delta": {"type": "thinking_delta", "thinking": piece}}));
+        }
+        let signature = json!({"type": "signature_delta", "signature": signature(voice)});
+        say("content_block_delta", json!({"index": index, "delta": signature}));
+        say("content_block_stop", json!({"index": index}));
+        index += 1;
+    }
     if !voice.reply.text.is_empty() {
         say("content_block_start", json!({"index": index, "content_block": {"type": "text", "text": ""}}));
         for piece in pieces(&voice.reply.text) {
@@ -48,6 +62,9 @@ pub fn events(voice: Voice<'_>) -> Vec<String> {
 /// A reply as one document.
 pub fn document(voice: Voice<'_>) -> Value {
     let mut content = Vec::new();
+    if !voice.reply.thought.is_empty() {
+        content.push(json!({"type": "thinking", "thinking": voice.reply.thought, "signature": signature(voice)}));
+    }
     if !voice.reply.text.is_empty() {
         content.push(json!({"type": "text", "text": voice.reply.text}));
     }
@@ -97,6 +114,10 @@ fn message(voice: Voice<'_>, content: Value, stop_reason: Value, usage: Value) -
         "stop_sequence": null,
         "usage": usage,
     })
+}
+
+fn signature(voice: Voice<'_>) -> String {
+    format!("{SIGNATURE}{:x}", hash_of(&voice.reply.thought))
 }
 
 fn stop_reason(voice: Voice<'_>) -> &'static str {

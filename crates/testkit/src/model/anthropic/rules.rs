@@ -135,10 +135,11 @@ fn check_tool_choice(choice: &Fields<'_>, tools: &[String]) -> Result<(), Reject
     }
 }
 
-/// Markers are `{"type": "ephemeral"}` with a `ttl` of five minutes or an hour, and there are at most four.
+/// Markers are `{"type": "ephemeral"}` with a `ttl` of five minutes or an hour, those of an hour before the others, and
+/// there are at most four.
 fn check_markers(body: &Value) -> Result<(), Rejection> {
     let mut markers = Vec::new();
-    for place in ["system", "tools", "messages", "cache_control"] {
+    for place in ["tools", "system", "messages", "cache_control"] {
         match body.get(place) {
             Some(marker) if place == "cache_control" => markers.push(marker),
             Some(value) => collect_markers(value, &mut markers),
@@ -146,11 +147,16 @@ fn check_markers(body: &Value) -> Result<(), Rejection> {
         }
     }
     markers.retain(|marker| !marker.is_null());
+    let mut is_short = false;
     for marker in &markers {
         let marker = Fields::of(marker, "cache_control")?;
         marker.only(&["type", "ttl"])?;
         marker.word("type", &["ephemeral"])?.ok_or_else(|| marker.bad("type", "is required"))?;
-        marker.word("ttl", &["5m", "1h"])?;
+        let is_long = marker.word("ttl", &["5m", "1h"])? == Some("1h");
+        if is_long && is_short {
+            return Err(marker.bad("ttl", "a block of 1h must not come after one of 5m"));
+        }
+        is_short |= !is_long;
     }
     if markers.len() > MOST_MARKERS {
         let message = format!("at most {MOST_MARKERS} blocks may have cache_control, and there are {}", markers.len());

@@ -6,7 +6,10 @@ use serde_json::Value;
 
 use crate::model::api::Rejection;
 use crate::model::fields::{Fields, is_id, is_tool_name};
-use crate::model::request::{Item, Turn};
+use crate::model::request::{Item, Turn, hash_of};
+
+/// How the signatures of thoughts begin.
+pub const SIGNATURE: &str = "signed:";
 
 /// The conversation that a request's messages make.
 pub struct Talk {
@@ -173,7 +176,18 @@ impl Listener {
         match block.need_text("type")? {
             "text" => self.items.push(Item::Assistant(check_text(block)?.to_owned())),
             "tool_use" => self.hear_call(block)?,
-            "thinking" | "redacted_thinking" => {}
+            // Thoughts come back as they were, with the signature, and are no place for a marker.
+            "thinking" => {
+                block.only(&["type", "thinking", "signature"])?;
+                let thought = block.need_text("thinking")?;
+                if block.need_text("signature")? != format!("{SIGNATURE}{:x}", hash_of(thought)) {
+                    return Err(block.bad("signature", "Invalid `signature` in `thinking` block"));
+                }
+            }
+            "redacted_thinking" => {
+                block.only(&["type", "data"])?;
+                block.need_text("data")?;
+            }
             other => return Err(block.bad("type", &format!("{other:?} is not a block of an assistant"))),
         }
         Ok(())

@@ -70,6 +70,9 @@ pub fn check(body: &Value, expected: &Expected<'_>) -> Result<Request, Rejection
     let stream = fields.flag("stream")?.unwrap_or(false);
     let stream_usage = check_stream_options(&fields, stream)?;
     check_numbers(&fields)?;
+    if thinks(&model) {
+        check_thinking(&fields)?;
+    }
     let tools = check_tools(&fields, expected)?;
     let talk = talk::check(&fields)?;
     let mut request = Request {
@@ -98,6 +101,29 @@ fn check_model(fields: &Fields<'_>, expected: &Expected<'_>) -> Result<String, R
     }
     let message = format!("The model `{model}` does not exist or you have no access to it.");
     Err(Rejection { code: Some("model_not_found"), ..Rejection::status(404, message) })
+}
+
+/// The models that think before they answer. One of another name that ends so is one that nobody can tell from outside.
+fn thinks(model: &str) -> bool {
+    ["o1", "o3", "o4", "gpt-5"].iter().any(|family| model.starts_with(family)) || model.ends_with("-thinks")
+}
+
+/// They know the limit of tokens by its new name only, and no settings of chance but the usual ones.
+fn check_thinking(fields: &Fields<'_>) -> Result<(), Rejection> {
+    let unsupported = |name: &str, message: String| {
+        let code = Some("unsupported_parameter");
+        Err(Rejection { code, ..Rejection::bad(name, message) })
+    };
+    if fields.get("max_tokens").is_some() {
+        let what = "is not supported with this model. Use 'max_completion_tokens' instead.";
+        return unsupported("max_tokens", format!("Unsupported parameter: 'max_tokens' {what}"));
+    }
+    for name in ["temperature", "top_p", "frequency_penalty", "presence_penalty", "logprobs", "logit_bias"] {
+        if fields.get(name).is_some() {
+            return unsupported(name, format!("Unsupported parameter: '{name}' is not supported with this model."));
+        }
+    }
+    Ok(())
 }
 
 /// `stream_options` may be set only when `stream` is.

@@ -159,8 +159,24 @@ fn every_call_is_answered_once_and_at_once() {
 }
 
 #[test]
+fn thoughts_come_back_as_they_were() {
+    let signed = format!("signed:{:x}", crate::model::request::hash_of("Hm."));
+    let thought = json!({"type": "thinking", "thinking": "Hm.", "signature": signed});
+    let with = |change: fn(&mut Value)| {
+        let mut thought = thought.clone();
+        change(&mut thought);
+        move |body: &mut Value| body["messages"][1]["content"].as_array_mut().unwrap().insert(0, thought)
+    };
+    accepted(Api::Anthropic, &good(), with(|_| {}));
+    accepted(Api::Anthropic, &good(), with(|it| *it = json!({"type": "redacted_thinking", "data": "x"})));
+    no(with(|it| it["thinking"] = "Hmm.".into()), "Invalid `signature`");
+    no(with(|it| it["signature"] = Value::Null), "signature: is required");
+    no(with(|it| it["cache_control"] = json!({"type": "ephemeral"})), "cache_control: this field is not known");
+}
+
+#[test]
 fn there_are_at_most_four_markers() {
-    let marker = json!({"type": "ephemeral", "ttl": "1h"});
+    let marker = json!({"type": "ephemeral"});
     let four = accepted(Api::Anthropic, &good(), |body| {
         body["tools"][1]["cache_control"] = marker.clone();
         body["messages"][2]["content"][1]["cache_control"] = marker.clone();
@@ -176,6 +192,9 @@ fn there_are_at_most_four_markers() {
     );
     no(|body| body["system"][0]["cache_control"] = json!({"type": "forever"}), "is not one of ephemeral");
     no(|body| body["system"][0]["cache_control"]["ttl"] = "2h".into(), "is not one of 5m, 1h");
+    let hour = json!({"type": "ephemeral", "ttl": "1h"});
+    accepted(Api::Anthropic, &good(), |body| body["tools"][1]["cache_control"] = hour.clone());
+    no(|body| body["messages"][4]["content"][0]["cache_control"] = hour.clone(), "must not come after one of 5m");
     accepted(Api::Anthropic, &good(), |body| {
         body["messages"][1]["content"][1]["input"] = json!({"cache_control": 1, "content": {"cache_control": 2}});
     });

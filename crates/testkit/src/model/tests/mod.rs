@@ -17,7 +17,7 @@ fn complaint(api: Api, body: &Value) -> Option<String> {
 }
 
 fn check(api: Api, body: &Value) -> Result<Request, Rejection> {
-    let models = [OPENAI_MODEL.to_owned(), ANTHROPIC_MODEL.to_owned()];
+    let models = [OPENAI_MODEL, OPENAI_REASONING_MODEL, ANTHROPIC_MODEL].map(str::to_owned);
     api.check(body, &Expected { models: &models, tools_known: &|_| false })
 }
 

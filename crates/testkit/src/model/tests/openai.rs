@@ -74,6 +74,25 @@ fn fields_are_those_of_the_reference() {
 }
 
 #[test]
+fn models_that_think_take_neither_the_old_limit_nor_a_temperature() {
+    let mut good = good();
+    good["model"] = OPENAI_REASONING_MODEL.into();
+    good.as_object_mut().unwrap().remove("temperature");
+    let no = |change: fn(&mut Value), words: &str| refused(Api::OpenAi, &good, change, words);
+    no(|body| body["temperature"] = 1.into(), "'temperature' is not supported with this model");
+    no(|body| body["top_p"] = 1.into(), "'top_p' is not supported with this model");
+    let old = |body: &mut Value| {
+        body.as_object_mut().unwrap().remove("max_completion_tokens");
+        body["max_tokens"] = 500.into();
+    };
+    no(old, "Use 'max_completion_tokens' instead");
+    let mut body = good.clone();
+    old(&mut body);
+    let rejection = check(Api::OpenAi, &body).unwrap_err();
+    assert_eq!((rejection.param.as_deref(), rejection.code), (Some("max_tokens"), Some("unsupported_parameter")));
+}
+
+#[test]
 fn tools_are_functions_with_a_schema() {
     no(|body| body["tools"] = json!([]), "tools: must hold 1 to 128");
     no(|body| body["tools"] = json!({}), "tools: must be an array");

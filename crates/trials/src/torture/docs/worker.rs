@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_agent::{BuiltinEditor, Editor, KeySource, ModelEditor, ModelSettings, Provider, Secret};
+use copydesk_agent::{BuiltinEditor, Editor, KeySource, ModelEditor, ModelSettings, Provider, SecretString};
 use copydesk_desk::credentials::Credentials;
 use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Published, Refreshes, Workshop, publish};
 use copydesk_desk::runner::{Engine, Runner};
@@ -110,7 +110,7 @@ fn editors(model_url: &str) -> Vec<Arc<dyn Editor>> {
     let model = |provider, name: &str| -> Arc<dyn Editor> {
         let settings = ModelSettings {
             base_url: Some(format!("{model_url}/v1")),
-            keys: KeySource::one(Secret::new(KEY)),
+            keys: KeySource::one(SecretString::from(KEY)),
             ..ModelSettings::new(provider, name)
         };
         Arc::new(ModelEditor::new(settings).unwrap())

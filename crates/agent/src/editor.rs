@@ -3,7 +3,6 @@ use std::sync::Arc;
 use copydesk_domain::{Message, Usage};
 use copydesk_forge::{Tree, Workspace};
 use futures_util::future::BoxFuture;
-use serde::{Deserialize, Serialize};
 
 /// What edits: given prompts and a workspace, it gives the workspace back, edited.
 pub trait Editor: Send + Sync {
@@ -19,14 +18,14 @@ pub trait Editor: Send + Sync {
 pub struct Assignment<'a> {
     /// The project the job belongs to.
     pub project_id: &'a str,
-    /// The number of this turn of the job: 1, and one more whenever there are new prompts after the work was done.
-    pub turn: u32,
-    /// The number of the first prompt of this turn. Those before are history: done, failed or cancelled, not to be
+    /// The number of this round of the job: 1, and one more whenever there are new prompts after the work was done.
+    pub round: u32,
+    /// The number of the first prompt of this round. Those before are history: done, failed or cancelled, not to be
     /// done again.
     pub first_message: u32,
-    /// All prompts of the job, oldest first; those of earlier turns too.
+    /// All prompts of the job, oldest first; those of earlier rounds too.
     pub messages: &'a [Message],
-    /// The files. On the first turn the base commit, later what the turns before have left.
+    /// The files. In the first round the base commit, later what the rounds before have left.
     pub workspace: Workspace,
     /// The commit of the base branch that the job started from.
     pub base: Arc<dyn Tree>,
@@ -76,11 +75,10 @@ impl From<Stopped> for EditFailure {
 pub struct Stopped;
 
 /// An answer of a model that was paid for, and so is kept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Answer {
-    /// The turn of the job that it belongs to.
-    pub turn: u32,
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordedAnswer {
+    /// The round of the job that it belongs to.
+    pub round: u32,
     /// The number of the last prompt that the model had seen.
     pub seen_through: u32,
     /// What the model said, in the editor's own words.
@@ -91,11 +89,11 @@ pub struct Answer {
 
 /// Where an editor writes down what must outlive a crash and what the user is to see.
 pub trait Notebook: Send + Sync {
-    /// The answers recorded so far, of all turns, oldest first.
-    fn answers(&self) -> BoxFuture<'_, Result<Vec<Answer>, Stopped>>;
+    /// The answers recorded so far, of all rounds, oldest first.
+    fn answers(&self) -> BoxFuture<'_, Result<Vec<RecordedAnswer>, Stopped>>;
 
     /// Records an answer and adds its usage to the job's. Before it is acted upon.
-    fn record_answer<'a>(&'a self, answer: &'a Answer) -> BoxFuture<'a, Result<(), Stopped>>;
+    fn record_answer<'a>(&'a self, answer: &'a RecordedAnswer) -> BoxFuture<'a, Result<(), Stopped>>;
 
     /// Tells the user about progress: an event of this kind. `data` is an object, bounded by whoever makes it.
     fn tell<'a>(&'a self, kind: &'static str, data: serde_json::Value) -> BoxFuture<'a, Result<(), Stopped>>;

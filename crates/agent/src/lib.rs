@@ -6,15 +6,15 @@ mod machine;
 mod model;
 mod prompt;
 mod review;
+mod said;
 mod seat;
 mod text;
 mod tools;
 mod view;
 
 pub use builtin::BuiltinEditor;
-pub use editor::{Answer, Assignment, EditFailure, Edited, Editor, Notebook, Stopped};
+pub use editor::{Assignment, EditFailure, Edited, Editor, Notebook, RecordedAnswer, Stopped};
 pub use model::{KeySource, ModelEditor, ModelSettings, Provider};
-pub use review::Reviewer;
 pub use seat::seated;
 pub use secrecy::SecretString;
 pub use view::WorkspaceFiles;

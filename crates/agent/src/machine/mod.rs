@@ -1,7 +1,6 @@
 //! The turn machine: it is told what happened and says what is to be done next. No runtime, no clock, no network, so
 //! that the same events always lead to the same end; that is what makes it possible to go on after a crash.
 
-mod said;
 mod step;
 mod talk;
 #[cfg(test)]
@@ -9,11 +8,11 @@ mod tests;
 
 use std::collections::HashSet;
 
-pub(crate) use said::{Call, Said, Stop, Thought, TokenCounts};
-pub(crate) use step::{Effect, Event, Finish, Limits, Ran};
+pub(crate) use step::{Effect, Event, Limits};
 use step::{Phase, Repair, Running};
 pub(crate) use talk::{Item, Talk, ToolResult};
 
+use crate::said::{Finish, Ran, Said, Stop};
 use crate::text::{one_line, short};
 use crate::tools;
 
@@ -40,7 +39,7 @@ const REFUSED: &str = "You did not answer the request. It is about editing docum
 const REPEATED: &str = "You have made this same call three times with the same result. It will not change. Do \
                         something else, or call `finish`.";
 
-/// The state of one turn of a job.
+/// The state of one round of a job.
 pub(crate) struct Machine {
     talk: Talk,
     limits: Limits,

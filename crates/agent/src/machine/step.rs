@@ -1,4 +1,5 @@
-use super::{Call, MOST_CALLS, Said, Stop, ToolResult};
+use super::{MOST_CALLS, ToolResult};
+use crate::said::{Call, Finish, Ran, Said, Stop};
 use crate::tools;
 
 /// What has happened.
@@ -44,34 +45,14 @@ pub(crate) enum Effect {
     Fail(String),
 }
 
-/// What a model says at the end.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Finish {
-    /// What the change is called.
-    pub(crate) title: String,
-    /// What it says to the user.
-    pub(crate) summary: String,
-}
-
-/// What came out of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ran {
-    /// What the model is told.
-    pub(crate) text: String,
-    /// Whether it worked.
-    pub(crate) ok: bool,
-    /// Whether there is such a tool and the arguments fit.
-    pub(crate) valid: bool,
-}
-
 /// Where the machine ends by itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Answers of the model a turn of the job.
+    /// Answers of the model a round of the job.
     pub(crate) turns: u32,
-    /// Tokens in and out a turn of the job.
+    /// Tokens in and out a round of the job.
     pub(crate) tokens: u64,
-    /// US dollars a turn of the job.
+    /// US dollars a round of the job.
     pub(crate) cost: Option<f64>,
     /// How large the talk may be.
     pub(crate) context_bytes: usize,
@@ -88,7 +69,7 @@ pub(super) enum Phase {
     Over,
 }
 
-/// The round in which the model may repair what it has broken.
+/// While the model may repair what it has broken.
 pub(super) struct Repair {
     pub(super) left: u32,
     pub(super) finish: Finish,

@@ -1,4 +1,4 @@
-use super::said::{Call, Said};
+use crate::said::{Call, Said};
 use crate::text::head;
 
 /// How many of the newest results are kept as they are when room is made.

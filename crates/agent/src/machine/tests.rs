@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::said::Call;
 
 const LIMITS: Limits = Limits { turns: 20, tokens: 1_000_000, cost: None, context_bytes: 100_000, repair_turns: 4 };
 

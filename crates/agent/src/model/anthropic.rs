@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::client::WireAnswer;
 use super::failure::CallFailure;
 use super::settings::ModelSettings;
-use crate::machine::{Call, Item, Said, Stop, Talk, Thought, TokenCounts};
+use super::sse::WireAnswer;
+use crate::machine::{Item, Talk, ToolResult};
+use crate::said::{Call, Said, Stop, Thought, TokenCounts};
 use crate::{prompt, tools};
 
 /// The version of the interface that is spoken here.
@@ -29,7 +30,7 @@ pub(super) fn request(settings: &ModelSettings, tools: &Value, talk: &Talk) -> V
             Item::User(text) => ("user", vec![text_block(text)]),
             Item::Model(said) => ("assistant", blocks(settings, said)),
             Item::Results(results) => {
-                let result = |it: &crate::machine::ToolResult| json!({"type": "tool_result", "tool_use_id": it.id, "content": it.text});
+                let result = |it: &ToolResult| json!({"type": "tool_result", "tool_use_id": it.id, "content": it.text});
                 let mut content: Vec<Value> = results.iter().map(result).collect();
                 // Roles must alternate, and results are the user's.
                 if let Some(Item::User(text)) = items.next_if(|item| matches!(item, Item::User(_))) {

@@ -5,7 +5,8 @@ use secrecy::SecretString;
 use super::client::ModelClient;
 use super::failure::CallFailure;
 use crate::EditFailure;
-use crate::machine::{Said, Talk};
+use crate::machine::Talk;
+use crate::said::Said;
 
 /// How often a call is made before it is given up.
 const MOST_TRIES: u32 = 6;
@@ -17,7 +18,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 pub(super) enum NoAnswer {
     /// The talk is too long.
     TooLong,
-    /// The turn ends here.
+    /// The round ends here.
     Failed(EditFailure),
 }
 

@@ -10,7 +10,8 @@ use super::failure::{self, CallFailure};
 use super::settings::{ModelSettings, Provider};
 use super::sse::EventStream;
 use super::{anthropic, openai};
-use crate::machine::{Said, Talk};
+use crate::machine::Talk;
+use crate::said::Said;
 
 /// The longest that one answer may take. Whoever keeps the connection busy without coming to an end is not silent.
 const LONGEST_CALL: Duration = Duration::from_secs(3600);
@@ -22,15 +23,6 @@ const BYTES_A_TOKEN: usize = 1_000;
 const LONGEST_ERROR: usize = 64 * 1024;
 /// What servers call the limit of an answer's tokens; the second is OpenAI's new name.
 const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
-
-/// An answer that is being put together of a stream's events.
-pub(super) trait WireAnswer: Default {
-    /// Takes in an event; says whether it was the last.
-    fn take(&mut self, event: &Value) -> Result<bool, CallFailure>;
-
-    /// The answer, if it has come to its end. `done` is whether the stream was closed with OpenAI's mark.
-    fn finish(self, done: bool) -> Option<Said>;
-}
 
 /// Asks a provider's model.
 pub(super) struct ModelClient {
@@ -105,9 +97,11 @@ impl ModelClient {
             sent => sent,
         };
         let response = sent.map_err(|refused| refused.failure)?;
+        let most = (self.settings.max_output_tokens as usize).saturating_mul(BYTES_A_TOKEN).saturating_add(SOME_BYTES);
+        let events = EventStream::new(response, self.settings.silence, most);
         match self.settings.provider {
-            Provider::Anthropic => self.read::<anthropic::MessageAnswer>(response, key).await,
-            _ => self.read::<openai::ChatAnswer>(response, key).await,
+            Provider::Anthropic => events.read::<anthropic::MessageAnswer>(key).await,
+            _ => events.read::<openai::ChatAnswer>(key).await,
         }
     }
 
@@ -149,37 +143,6 @@ impl ModelClient {
             headers.insert("anthropic-version", HeaderValue::from_static(anthropic::VERSION));
         }
         Ok(headers)
-    }
-
-    async fn read<Answer: WireAnswer>(
-        &self,
-        response: Response,
-        key: Option<&SecretString>,
-    ) -> Result<Said, CallFailure> {
-        let tokens = self.settings.max_output_tokens as usize;
-        let most = tokens.saturating_mul(BYTES_A_TOKEN).saturating_add(SOME_BYTES);
-        let mut events = EventStream::new(response, self.settings.silence, most);
-        let mut answer = Answer::default();
-        // What breaks off after the end of the answer does it no harm.
-        let (done, failure) = loop {
-            let data = match events.next().await {
-                Ok(Some(data)) => data,
-                Ok(None) => break (false, CallFailure::unreachable()),
-                Err(failure) => break (false, failure),
-            };
-            if data.trim_ascii() == b"[DONE]" {
-                break (true, CallFailure::unreachable());
-            }
-            let event: Value =
-                serde_json::from_slice(&data).map_err(|_| CallFailure::Garbled("an event of it is not JSON"))?;
-            if event.get("error").is_some_and(|error| !error.is_null()) {
-                return Err(failure::of_stream_error(&event, key));
-            }
-            if answer.take(&event)? {
-                break (false, CallFailure::unreachable());
-            }
-        };
-        answer.finish(done).ok_or(failure)
     }
 
     /// The beginning of an error, as far as it comes.

@@ -10,8 +10,10 @@ use serde_json::json;
 use super::call::{self, NoAnswer};
 use super::history::{History, Prompts, Recorded, tokens_of};
 use super::{ModelEditor, events};
-use crate::machine::{Call, Effect, Event, Finish, Machine, Ran, Said, TokenCounts};
-use crate::{Answer, Assignment, EditFailure, Edited, Notebook, prompt, seated, tools};
+use crate::machine::{Effect, Event, Machine};
+use crate::review::docs_checks;
+use crate::said::{Call, Finish, Ran, Said, TokenCounts};
+use crate::{Assignment, EditFailure, Edited, Notebook, RecordedAnswer, prompt, seated, tools};
 
 /// Does what the machine says until it says that it is over.
 pub(super) async fn edit(editor: &ModelEditor, assignment: Assignment<'_>) -> Result<Edited, EditFailure> {
@@ -29,16 +31,16 @@ pub(super) async fn edit(editor: &ModelEditor, assignment: Assignment<'_>) -> Re
     }
 }
 
-/// Where one turn of a job is worked on.
+/// Where one round of a job is worked on.
 struct Desk<'a> {
     editor: &'a ModelEditor,
     notebook: &'a dyn Notebook,
-    turn: u32,
+    round: u32,
     key: Option<SecretString>,
     scope: Scope,
     /// None only while a tool has it.
     workspace: Option<Workspace>,
-    /// What the workspace held when the turn began.
+    /// What the workspace held when the round began.
     before: Vec<FileChange>,
     recorded: VecDeque<Recorded>,
     prompts: Prompts,
@@ -51,7 +53,7 @@ struct Desk<'a> {
 
 impl<'a> Desk<'a> {
     async fn set_up(editor: &'a ModelEditor, assignment: Assignment<'a>) -> Result<(Desk<'a>, Machine), EditFailure> {
-        let Assignment { project_id, turn, first_message, messages, workspace, base, notebook, .. } = assignment;
+        let Assignment { project_id, round, first_message, messages, workspace, base, notebook, .. } = assignment;
         let key = read_key(editor, project_id).await?;
         if key.is_none() && editor.client.needs_key() {
             return Err(EditFailure::Fatal("There is no API key for the model provider.".to_owned()));
@@ -61,7 +63,7 @@ impl<'a> Desk<'a> {
         let mut desk = Desk {
             editor,
             notebook,
-            turn,
+            round,
             key,
             scope: Scope { max_files: assignment.max_files, ..Scope::new(assignment.docs_paths) },
             workspace: Some(workspace),
@@ -75,7 +77,7 @@ impl<'a> Desk<'a> {
         let room = editor.limits().context_bytes / 4;
         let mut context = desk.with_workspace(move |_, scope| prompt::context(&*base, &scope.docs_paths, room)).await?;
         context.push_str(&prompt::conflicts(assignment.conflicts));
-        let history = History::new(&context, answers, turn, first_message, messages);
+        let history = History::new(&context, answers, round, first_message, messages);
         desk.recorded = history.recorded;
         desk.prompts = history.prompts;
         desk.taken_through = desk.prompts.shown;
@@ -116,7 +118,7 @@ impl<'a> Desk<'a> {
         let seen_through = self.prompts.shown;
         let kept = serde_json::to_value(&said)
             .map_err(|_| EditFailure::Fatal("The model's answer could not be kept.".to_owned()))?;
-        let answer = Answer { turn: self.turn, seen_through, said: kept, usage: usage.clone() };
+        let answer = RecordedAnswer { round: self.round, seen_through, said: kept, usage: usage.clone() };
         self.notebook.record_answer(&answer).await?;
         let told = json!({
             "number": self.answers + 1,
@@ -153,9 +155,8 @@ impl<'a> Desk<'a> {
     }
 
     async fn run_one(&mut self, call: Call) -> Result<(Ran, Call), EditFailure> {
-        let reviewer = self.editor.reviewer.clone();
         self.with_workspace(move |workspace, scope| {
-            let review = |workspace: &Workspace| reviewer(workspace, scope);
+            let review = |workspace: &Workspace| docs_checks(workspace, scope);
             Ok((tools::run(workspace, &call, scope.max_files, &review)?, call))
         })
         .await
@@ -169,8 +170,7 @@ impl<'a> Desk<'a> {
     }
 
     async fn check(&mut self) -> Result<Event, EditFailure> {
-        let reviewer = self.editor.reviewer.clone();
-        let findings = self.with_workspace(move |workspace, scope| reviewer(workspace, scope)).await?;
+        let findings = self.with_workspace(|workspace, scope| docs_checks(workspace, scope)).await?;
         if self.live && !findings.is_empty() {
             self.notebook.tell("repairing", events::repairing(&findings)).await?;
         }
@@ -206,7 +206,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// The key of a project, read once a turn. It may come from a file, so not where it would keep others waiting.
+/// The key of a project, read once a round. It may come from a file, so not where it would keep others waiting.
 async fn read_key(editor: &ModelEditor, project_id: &str) -> Result<Option<SecretString>, EditFailure> {
     let (keys, project_id) = (editor.settings.keys.clone(), project_id.to_owned());
     let read = tokio::task::spawn_blocking(move || keys.key(&project_id));

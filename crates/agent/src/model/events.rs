@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::machine::{Call, Ran};
+use crate::said::{Call, Ran};
 use crate::text::{one_line, short};
 
 const LONGEST_STRING: usize = 500;

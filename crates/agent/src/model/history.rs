@@ -1,23 +1,24 @@
-//! What was said before: the earlier turns of a job as a talk, and the answers of this turn that need not be paid for
+//! What was said before: the earlier rounds of a job as a talk, and the answers of this one that need not be paid for
 //! again.
 
 use std::collections::{HashSet, VecDeque};
 
 use copydesk_domain::{Message, Usage};
 
-use crate::Answer;
-use crate::machine::{Said, Talk, ToolResult};
+use crate::RecordedAnswer;
+use crate::machine::{Talk, ToolResult};
+use crate::said::{Call, Said};
 
 const EARLIER: &str = "(done in an earlier turn; read the file again if you need to know)";
 
 const OVER: &str = "(What was asked before this is over: it was done, or given up. Do only what follows. The files are as \
                     the tools show them now.)";
 
-/// What a turn begins with.
+/// What a round begins with.
 pub(super) struct History {
-    /// The talk of the earlier turns.
+    /// The talk of the earlier rounds.
     pub(super) talk: Talk,
-    /// The answers of this turn, oldest first.
+    /// The answers of this round, oldest first.
     pub(super) recorded: VecDeque<Recorded>,
     /// The prompts that the model has not seen yet.
     pub(super) prompts: Prompts,
@@ -33,7 +34,13 @@ pub(super) struct Recorded {
 }
 
 impl History {
-    pub(super) fn new(context: &str, answers: Vec<Answer>, turn: u32, first: u32, messages: &[Message]) -> Self {
+    pub(super) fn new(
+        context: &str,
+        answers: Vec<RecordedAnswer>,
+        round: u32,
+        first: u32,
+        messages: &[Message],
+    ) -> Self {
         let mut talk = Talk::default();
         talk.user(context);
         let mut history =
@@ -42,7 +49,7 @@ impl History {
         for (number, answer) in (1..).zip(answers) {
             // One that cannot be read was made by another engine.
             let said = serde_json::from_value::<Said>(answer.said).unwrap_or_default();
-            if answer.turn == turn {
+            if answer.round == round {
                 history.recorded.push_back(Recorded { seen_through: answer.seen_through, said, usage: answer.usage });
             } else {
                 history.earlier(answer.seen_through, said, &mut ids, number);
@@ -74,11 +81,8 @@ impl History {
             return;
         }
         said.name_calls(ids, number);
-        let result = |call: &crate::machine::Call| ToolResult {
-            id: call.id.clone(),
-            name: call.name.clone(),
-            text: EARLIER.to_owned(),
-        };
+        let result =
+            |call: &Call| ToolResult { id: call.id.clone(), name: call.name.clone(), text: EARLIER.to_owned() };
         let results: Vec<ToolResult> = said.calls.iter().map(result).collect();
         self.talk.model(said);
         if !results.is_empty() {

@@ -14,7 +14,6 @@ mod sse;
 use futures_util::future::{BoxFuture, FutureExt};
 
 use crate::machine::Limits;
-use crate::review::{self, Reviewer};
 use crate::{Assignment, EditFailure, Edited, Editor, prompt, tools};
 use client::ModelClient;
 pub use settings::{KeySource, ModelSettings, Provider};
@@ -28,7 +27,6 @@ const LEAST_ROOM: usize = 2_000;
 pub struct ModelEditor {
     settings: ModelSettings,
     client: ModelClient,
-    reviewer: Reviewer,
     random: fn() -> f64,
     /// What rules and tools take in every request.
     fixed_bytes: usize,
@@ -44,26 +42,13 @@ impl ModelEditor {
             .map(|tool| tool.name.len() + tool.description.len() + tool.schema.to_string().len() + 80)
             .sum();
         let fixed_bytes = prompt::SYSTEM.len() + tool_bytes;
-        let editor = Self {
-            settings,
-            client,
-            reviewer: review::docs_checks(),
-            random: copydesk_domain::random_fraction,
-            fixed_bytes,
-        };
+        let editor = Self { settings, client, random: copydesk_domain::random_fraction, fixed_bytes };
         if editor.limits().context_bytes < LEAST_ROOM {
             return Err(
                 "`context_tokens` leaves no room for a conversation besides rules, tools and the answer".to_owned()
             );
         }
         Ok(editor)
-    }
-
-    /// The same editor with another way to find what a change breaks.
-    #[must_use]
-    pub fn with_reviewer(mut self, reviewer: Reviewer) -> Self {
-        self.reviewer = reviewer;
-        self
     }
 
     fn limits(&self) -> Limits {

@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::client::WireAnswer;
 use super::failure::CallFailure;
 use super::settings::{ModelSettings, Provider};
-use crate::machine::{Call, Item, Said, Stop, Talk, Thought, TokenCounts};
+use super::sse::WireAnswer;
+use crate::machine::{Item, Talk};
+use crate::said::{Call, Said, Stop, Thought, TokenCounts};
 use crate::{prompt, tools};
 
 /// The most calls of one answer.

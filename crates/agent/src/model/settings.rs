@@ -3,9 +3,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
-use serde::{Deserialize, Serialize};
 
-use crate::machine::TokenCounts;
+use crate::said::TokenCounts;
 
 /// How to reach a model, and how far it may go.
 #[derive(Debug, Clone)]
@@ -22,11 +21,11 @@ pub struct ModelSettings {
     pub max_output_tokens: u32,
     /// How many tokens the model can take in, its answer included.
     pub context_tokens: u32,
-    /// The most answers a turn of a job.
+    /// The most turns (an answer of the model and what its calls bring) a round of a job.
     pub turns: u32,
-    /// The most tokens a turn of a job, in and out.
+    /// The most tokens a round of a job, in and out.
     pub tokens: u64,
-    /// The most US dollars a turn of a job. Takes prices to be of use.
+    /// The most US dollars a round of a job. Takes prices to be of use.
     pub cost: Option<f64>,
     /// US dollars for a million tokens in.
     pub input_price: Option<f64>,
@@ -78,8 +77,7 @@ impl ModelSettings {
 }
 
 /// Whose interface a model has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provider {
     /// Anthropic's Messages.
     Anthropic,
@@ -92,17 +90,6 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// Reads the name that is used in settings.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text.trim().to_ascii_lowercase().as_str() {
-            "anthropic" => Some(Self::Anthropic),
-            "openai" => Some(Self::OpenAi),
-            "ollama" => Some(Self::Ollama),
-            "gemini" => Some(Self::Gemini),
-            _ => None,
-        }
-    }
-
     pub(super) fn usual_url(self) -> &'static str {
         match self {
             Self::Anthropic => "https://api.anthropic.com",
@@ -130,7 +117,7 @@ impl KeySource {
         Self(Arc::new(move |_| Some(key.clone())))
     }
 
-    /// A key a project, by the project's id. `key` is asked once a turn of a job, on a thread where it may block.
+    /// A key a project, by the project's id. `key` is asked once a round of a job, on a thread where it may block.
     pub fn by_project(key: impl Fn(&str) -> Option<SecretString> + Send + Sync + 'static) -> Self {
         Self(Arc::new(key))
     }

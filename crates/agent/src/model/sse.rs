@@ -1,13 +1,25 @@
-//! Reads the events of a stream, and bounds everything that a provider could make endless.
+//! Reads the events of a stream and makes an answer of them. Bounds everything that a provider could make endless.
 
 use std::time::Duration;
 
 use reqwest::Response;
+use secrecy::SecretString;
+use serde_json::Value;
 
-use super::failure::CallFailure;
+use super::failure::{self, CallFailure};
+use crate::said::Said;
 
 /// The most bytes of a line and of an event: a call of a tool may come in one piece.
 const LONGEST_EVENT: usize = 4 * 1024 * 1024;
+
+/// An answer that is being put together of a stream's events.
+pub(super) trait WireAnswer: Default {
+    /// Takes in an event; says whether it was the last.
+    fn take(&mut self, event: &Value) -> Result<bool, CallFailure>;
+
+    /// The answer, if it has come to its end. `done` is whether the stream was closed with OpenAI's mark.
+    fn finish(self, done: bool) -> Option<Said>;
+}
 
 /// The events of one answer.
 pub(super) struct EventStream {
@@ -24,8 +36,32 @@ impl EventStream {
         Self { response, silence, left: most_bytes, lines: Lines::default() }
     }
 
+    /// Reads all of it. What breaks off after the end of the answer does it no harm.
+    pub(super) async fn read<Answer: WireAnswer>(mut self, key: Option<&SecretString>) -> Result<Said, CallFailure> {
+        let mut answer = Answer::default();
+        let (done, failure) = loop {
+            let data = match self.next().await {
+                Ok(Some(data)) => data,
+                Ok(None) => break (false, CallFailure::unreachable()),
+                Err(failure) => break (false, failure),
+            };
+            if data.trim_ascii() == b"[DONE]" {
+                break (true, CallFailure::unreachable());
+            }
+            let event: Value =
+                serde_json::from_slice(&data).map_err(|_| CallFailure::Garbled("an event of it is not JSON"))?;
+            if event.get("error").is_some_and(|error| !error.is_null()) {
+                return Err(failure::of_stream_error(&event, key));
+            }
+            if answer.take(&event)? {
+                break (false, CallFailure::unreachable());
+            }
+        };
+        answer.finish(done).ok_or(failure)
+    }
+
     /// The data of the next event; none at a proper end.
-    pub(super) async fn next(&mut self) -> Result<Option<Vec<u8>>, CallFailure> {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, CallFailure> {
         loop {
             if let Some(event) = self.lines.next_event()? {
                 return Ok(Some(event));

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use copydesk_forge::Workspace;
 
 use super::schema::tool_input;
-use super::{Answer, Unable, told};
+use super::{ToolAnswer, Unable, told};
 
 tool_input! {
     /// Writes a whole text file, new or not. Use `edit_file` to change a part of a file.
@@ -33,7 +33,7 @@ tool_input! {
     }
 }
 
-pub(super) fn write(workspace: &mut Workspace, input: WriteFile, most: usize) -> Answer {
+pub(super) fn write(workspace: &mut Workspace, input: WriteFile, most: usize) -> ToolAnswer {
     let path = workspace.may_write(&input.path)?;
     room_for(workspace, &[&path], most)?;
     let before = match workspace.entry(&path)? {
@@ -55,7 +55,7 @@ pub(super) fn with_line_ends_of(before: &str, text: String) -> String {
     if before.contains("\r\n") && !text.contains('\r') { text.replace('\n', "\r\n") } else { text }
 }
 
-pub(super) fn rename(workspace: &mut Workspace, input: &MoveFile, most: usize) -> Answer {
+pub(super) fn rename(workspace: &mut Workspace, input: &MoveFile, most: usize) -> ToolAnswer {
     let (from, to) = (workspace.may_write(&input.from)?, workspace.may_write(&input.to)?);
     // A file that is new is gone without a trace after that.
     let is_new = workspace.base().entry(&from)?.is_none();
@@ -64,7 +64,7 @@ pub(super) fn rename(workspace: &mut Workspace, input: &MoveFile, most: usize) -
     Ok(format!("Moved {} to {}. Now see to links, navigation and redirects that name it.", input.from, input.to))
 }
 
-pub(super) fn delete(workspace: &mut Workspace, input: &DeleteFile, most: usize) -> Answer {
+pub(super) fn delete(workspace: &mut Workspace, input: &DeleteFile, most: usize) -> ToolAnswer {
     let path = workspace.may_write(&input.path)?;
     room_for(workspace, &[&path], most)?;
     workspace.delete(&path)?;

@@ -5,7 +5,7 @@ use copydesk_forge::Workspace;
 
 use super::change::{room_for, with_line_ends_of};
 use super::schema::tool_input;
-use super::{Answer, told};
+use super::{ToolAnswer, told};
 use crate::text::short;
 
 /// How many lines of the file are shown around a place.
@@ -29,7 +29,7 @@ tool_input! {
     }
 }
 
-pub(super) fn run(workspace: &mut Workspace, input: &EditFile, most: usize) -> Answer {
+pub(super) fn run(workspace: &mut Workspace, input: &EditFile, most: usize) -> ToolAnswer {
     let path = workspace.may_write(&input.path)?;
     room_for(workspace, &[&path], most)?;
     let text = workspace.text(&path)?;

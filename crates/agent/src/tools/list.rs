@@ -1,7 +1,7 @@
 use copydesk_forge::Workspace;
 
 use super::schema::tool_input;
-use super::{Answer, files_below, folder_of, glob_of};
+use super::{ToolAnswer, files_below, folder_of, glob_of};
 
 /// How many paths are shown.
 const MOST: usize = 500;
@@ -16,7 +16,7 @@ tool_input! {
     }
 }
 
-pub(super) fn run(workspace: &Workspace, input: &ListFiles) -> Answer {
+pub(super) fn run(workspace: &Workspace, input: &ListFiles) -> ToolAnswer {
     let folder = folder_of(input.folder.as_deref())?;
     let mut paths = files_below(workspace, &folder)?;
     if let Some(pattern) = input.pattern.as_deref().filter(|pattern| !pattern.trim().is_empty()) {

@@ -1,5 +1,5 @@
 //! What a model can do: each tool is a function of the workspace and its input. It sees nothing else, so it does the
-//! same again when a turn is done again after a crash. Errors are sentences for the model; every answer is bounded.
+//! same again when a round is done again after a crash. Errors are sentences for the model; every answer is bounded.
 
 mod change;
 mod edit;
@@ -17,7 +17,7 @@ use copydesk_forge::{Refusal, Workspace};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::machine::{Call, Ran};
+use crate::said::{Call, Ran};
 use crate::text::{head, short};
 pub(crate) use session::{FINISH, LONGEST_SUMMARY, list_findings, plan_items, read_finish};
 
@@ -63,7 +63,8 @@ fn told<T>(sentence: impl Into<String>) -> Result<T, Unable> {
     Err(Unable::Told(sentence.into()))
 }
 
-type Answer = Result<String, Unable>;
+/// What the model is told.
+type ToolAnswer = Result<String, Unable>;
 
 /// All tools, in the order in which a model is told about them.
 pub(crate) fn definitions() -> Vec<Definition> {
@@ -107,7 +108,7 @@ pub(crate) fn run(workspace: &mut Workspace, call: &Call, most: usize, review: R
 }
 
 /// Reads the input of a tool and runs it; says what is wrong with the input if it does not fit.
-fn with<T: DeserializeOwned>(call: &Call, run: impl FnOnce(T) -> Answer) -> Result<Answer, String> {
+fn with<T: DeserializeOwned>(call: &Call, run: impl FnOnce(T) -> ToolAnswer) -> Result<ToolAnswer, String> {
     input(&call.name, &call.arguments).map(run)
 }
 

@@ -3,7 +3,7 @@ use std::fmt::Write;
 use copydesk_forge::Workspace;
 
 use super::schema::tool_input;
-use super::{Answer, told};
+use super::{ToolAnswer, told};
 use crate::text::short;
 
 /// How many lines are shown at once.
@@ -26,7 +26,7 @@ tool_input! {
     }
 }
 
-pub(super) fn run(workspace: &Workspace, input: &ReadFile) -> Answer {
+pub(super) fn run(workspace: &Workspace, input: &ReadFile) -> ToolAnswer {
     let text = workspace.text(&input.path)?;
     if text.is_empty() {
         return Ok("(The file is empty.)".to_owned());

@@ -4,7 +4,7 @@ use copydesk_forge::{LARGEST_TEXT, Workspace};
 use regex::{Regex, RegexBuilder};
 
 use super::schema::tool_input;
-use super::{Answer, LONGEST_ANSWER, Unable, files_below, folder_of, glob_of, told};
+use super::{LONGEST_ANSWER, ToolAnswer, Unable, files_below, folder_of, glob_of, told};
 use crate::text::short;
 
 /// How many lines that match are shown.
@@ -33,7 +33,7 @@ tool_input! {
     }
 }
 
-pub(super) fn run(workspace: &Workspace, input: &Search) -> Answer {
+pub(super) fn run(workspace: &Workspace, input: &Search) -> ToolAnswer {
     let regex = compile(input)?;
     let context = input.context.map_or(0, |lines| (lines as usize).min(MOST_CONTEXT));
     let folder = folder_of(input.folder.as_deref())?;

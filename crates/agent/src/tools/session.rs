@@ -2,8 +2,8 @@ use copydesk_forge::Workspace;
 use serde_json::Value;
 
 use super::schema::tool_input;
-use super::{Answer, Review, input, told};
-use crate::machine;
+use super::{Review, ToolAnswer, input, told};
+use crate::said;
 use crate::text::{head, one_line};
 
 /// The tool that ends the work.
@@ -38,7 +38,7 @@ tool_input! {
     }
 }
 
-pub(super) fn check(workspace: &Workspace, review: Review<'_>) -> Answer {
+pub(super) fn check(workspace: &Workspace, review: Review<'_>) -> ToolAnswer {
     let findings = review(workspace)?;
     if findings.is_empty() {
         return Ok("No new problems.".to_owned());
@@ -60,7 +60,7 @@ pub(crate) fn list_findings(findings: &[String], most: usize) -> String {
     list
 }
 
-pub(super) fn plan(input: &Plan) -> Answer {
+pub(super) fn plan(input: &Plan) -> ToolAnswer {
     match input.items.len() {
         0 => told("the plan is empty"),
         1..=MOST_ITEMS => Ok("The user sees the plan.".to_owned()),
@@ -75,11 +75,11 @@ pub(crate) fn plan_items(name: &str, arguments: &Value) -> Option<Vec<String>> {
 }
 
 /// Reads the arguments of the tool that ends the work, or says what is wrong with them.
-pub(crate) fn read_finish(arguments: &Value) -> Result<machine::Finish, String> {
+pub(crate) fn read_finish(arguments: &Value) -> Result<said::Finish, String> {
     let finish: Finish = input(FINISH, arguments)?;
     if finish.summary.trim().is_empty() {
         return Err("Error: the summary is empty. Say what you did, or why nothing had to be changed.".to_owned());
     }
     let title = finish.title.unwrap_or_default();
-    Ok(machine::Finish { title: head(&title, 1_000).to_owned(), summary: finish.summary })
+    Ok(said::Finish { title: head(&title, 1_000).to_owned(), summary: finish.summary })
 }

@@ -95,10 +95,10 @@ async fn edit(
     let editor = BuiltinEditor::new();
     assert_eq!(editor.model(), "builtin");
     let docs_paths = ["docs".to_owned()];
-    let turn = first_message;
+    let round = first_message;
     let assignment = Assignment {
         project_id: "project",
-        turn,
+        round,
         first_message,
         messages,
         base: workspace.base().clone(),

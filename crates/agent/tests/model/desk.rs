@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use copydesk_agent::{
-    Answer, Assignment, EditFailure, Edited, Editor, KeySource, ModelEditor, ModelSettings, Notebook, Provider,
+    Assignment, EditFailure, Edited, Editor, KeySource, ModelEditor, ModelSettings, Notebook, Provider, RecordedAnswer,
     SecretString, Stopped,
 };
 use copydesk_domain::{Message, Timestamp};
@@ -17,7 +17,7 @@ pub const KEY: &str = "sk-planted-0123456789abcdef";
 /// A notebook in memory.
 #[derive(Default)]
 pub struct Pages {
-    pub answers: Mutex<Vec<Answer>>,
+    pub answers: Mutex<Vec<RecordedAnswer>>,
     pub told: Mutex<Vec<(String, Value)>>,
     pub messages: Mutex<Vec<Message>>,
     /// After how many answers the job is lost; 0 for never.
@@ -25,11 +25,11 @@ pub struct Pages {
 }
 
 impl Notebook for Pages {
-    fn answers(&self) -> BoxFuture<'_, Result<Vec<Answer>, Stopped>> {
+    fn answers(&self) -> BoxFuture<'_, Result<Vec<RecordedAnswer>, Stopped>> {
         async { Ok(self.answers.lock().unwrap().clone()) }.boxed()
     }
 
-    fn record_answer<'a>(&'a self, answer: &'a Answer) -> BoxFuture<'a, Result<(), Stopped>> {
+    fn record_answer<'a>(&'a self, answer: &'a RecordedAnswer) -> BoxFuture<'a, Result<(), Stopped>> {
         async {
             let mut answers = self.answers.lock().unwrap();
             answers.push(answer.clone());
@@ -105,23 +105,23 @@ pub fn editor(stub: &Stub, provider: Provider) -> ModelEditor {
     ModelEditor::new(settings(stub, provider)).unwrap()
 }
 
-/// One turn over a fresh workspace.
-pub async fn turn(editor: &ModelEditor, pages: &Pages, turn: u32, first: u32) -> Result<Edited, EditFailure> {
-    turn_of_at_most(100, editor, pages, turn, first).await
+/// One round over a fresh workspace.
+pub async fn round(editor: &ModelEditor, pages: &Pages, round: u32, first: u32) -> Result<Edited, EditFailure> {
+    round_of_at_most(100, editor, pages, round, first).await
 }
 
-/// One turn that may change at most so many files.
-pub async fn turn_of_at_most(
+/// One round that may change at most so many files.
+pub async fn round_of_at_most(
     max_files: usize,
     editor: &ModelEditor,
     pages: &Pages,
-    turn: u32,
+    round: u32,
     first: u32,
 ) -> Result<Edited, EditFailure> {
     let messages = pages.messages.lock().unwrap().clone();
     let assignment = Assignment {
         project_id: "p",
-        turn,
+        round,
         first_message: first,
         messages: &messages,
         base: workspace().base().clone(),
@@ -135,7 +135,7 @@ pub async fn turn_of_at_most(
 }
 
 pub async fn edit(editor: &ModelEditor, pages: &Pages) -> Result<Edited, EditFailure> {
-    turn(editor, pages, 1, 1).await
+    round(editor, pages, 1, 1).await
 }
 
 /// Why it failed for good.

@@ -183,7 +183,7 @@ async fn a_key_that_no_header_can_hold_is_a_sentence() {
 }
 
 #[tokio::test]
-async fn a_key_is_read_once_a_turn_where_it_may_block() {
+async fn a_key_is_read_once_a_round_where_it_may_block() {
     let stub = Stub::new([openai("", &[("c", "plan", json!({"items": ["a"]}))]), openai("No change.", &[])]).await;
     let mut settings = settings(&stub, Provider::OpenAi);
     let reads = Arc::new(Mutex::new(Vec::new()));
@@ -230,8 +230,8 @@ async fn what_came_to_nothing_is_asked_again() {
     let pages = Pages::with_prompt("Use the new word.");
     let editor = editor(&stub, Provider::OpenAi);
     edit(&editor, &pages).await.unwrap();
-    // Another turn that begins with the same prompt: what was made of it could not be used.
-    crate::desk::turn(&editor, &pages, 2, 1).await.unwrap();
+    // Another round that begins with the same prompt: what was made of it could not be used.
+    crate::desk::round(&editor, &pages, 2, 1).await.unwrap();
     let asked = stub.asked().pop().unwrap().body.to_string();
     let (over, again) = (asked.find("is over").unwrap(), asked.rfind("Use the new word.").unwrap());
     assert!(over < again, "{asked}");

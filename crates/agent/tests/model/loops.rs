@@ -1,9 +1,7 @@
-use std::sync::Arc;
-
 use copydesk_agent::{ModelEditor, Provider};
 use serde_json::json;
 
-use crate::desk::{Pages, edit, editor, fatal, settings, text, turn_of_at_most};
+use crate::desk::{Pages, edit, editor, fatal, round_of_at_most, settings, text};
 use crate::stub::{self, Reply, Stub, finish, openai, openai_stream};
 
 #[tokio::test]
@@ -114,29 +112,24 @@ async fn what_may_not_be_touched_is_refused_in_words() {
 
 #[tokio::test]
 async fn what_the_change_breaks_is_repaired_once() {
-    let reviewer: copydesk_agent::Reviewer = Arc::new(|workspace, scope| {
-        assert_eq!((scope.docs_paths.as_slice(), scope.max_files), (["docs".to_owned()].as_slice(), 100));
-        let text = workspace.text("docs/a.md").unwrap_or_default();
-        Ok(if text.contains("Broken") { vec!["docs/a.md:3: the link leads nowhere".to_owned()] } else { Vec::new() })
-    });
-    let broken = || openai("", &[stub::edit("c1", "Old text.", "Broken.")]);
+    let broken = || openai("", &[stub::edit("c1", "Old text.", "See [it](gone.md).")]);
     let stub = Stub::new([
         broken(),
         openai("", &[finish("First")]),
-        openai("", &[stub::edit("c3", "Broken.", "New text.")]),
+        openai("", &[stub::edit("c3", "See [it](gone.md).", "New text.")]),
         openai("", &[finish("Second")]),
     ])
     .await;
     let pages = Pages::with_prompt("Go.");
-    let edited = edit(&editor(&stub, Provider::OpenAi).with_reviewer(reviewer.clone()), &pages).await.unwrap();
+    let edited = edit(&editor(&stub, Provider::OpenAi), &pages).await.unwrap();
     assert_eq!((edited.title.as_str(), text(&edited, "docs/a.md").as_str()), ("Second", "# A\n\nNew text.\n"));
-    assert!(stub.asked()[2].body["messages"][5]["content"].as_str().unwrap().contains("the link leads nowhere"));
+    assert!(stub.asked()[2].body["messages"][5]["content"].as_str().unwrap().contains("gone.md"));
     assert!(pages.kinds().contains(&"repairing".to_owned()));
     // One that stays broken is finished as it is, after at most eight more answers.
     let look = |at: usize| openai("", &[("c", "read_file", json!({"path": format!("docs/{at}.md")}))]);
     let script = [broken(), openai("", &[finish("First")])].into_iter().chain((0..20).map(look));
     let stub = Stub::new(script).await;
-    let edited = edit(&editor(&stub, Provider::OpenAi).with_reviewer(reviewer), &pages_anew()).await.unwrap();
+    let edited = edit(&editor(&stub, Provider::OpenAi), &pages_anew()).await.unwrap();
     assert_eq!((edited.title.as_str(), stub.asked().len()), ("First", 10));
 }
 
@@ -165,7 +158,7 @@ async fn the_limit_of_files_is_that_of_the_assignment() {
     let write = |id: &'static str| (id, "write_file", json!({"path": format!("docs/new-{id}.md"), "text": "# N\n"}));
     let stub = Stub::new([openai("", &[write("a"), write("b")]), openai("", &[finish("New pages")])]).await;
     let editor = editor(&stub, Provider::OpenAi);
-    let edited = turn_of_at_most(1, &editor, &Pages::with_prompt("Go."), 1, 1).await.unwrap();
+    let edited = round_of_at_most(1, &editor, &Pages::with_prompt("Go."), 1, 1).await.unwrap();
     assert_eq!(edited.workspace.changed_paths().collect::<Vec<_>>(), ["docs/new-a.md"]);
     let refused = stub.asked()[1].body["messages"][4]["content"].as_str().unwrap().to_owned();
     assert!(refused.contains("at most 1 may be changed"), "{refused}");
@@ -175,7 +168,7 @@ async fn the_limit_of_files_is_that_of_the_assignment() {
     let check = openai("", &[("k", "check_docs", json!({}))]);
     let stub = Stub::new((0..4).map(|at| answer(30 * at)).chain([check, openai("", &[finish("New pages")])])).await;
     let editor = self::editor(&stub, Provider::OpenAi);
-    let edited = turn_of_at_most(120, &editor, &Pages::with_prompt("Go."), 1, 1).await.unwrap();
+    let edited = round_of_at_most(120, &editor, &Pages::with_prompt("Go."), 1, 1).await.unwrap();
     assert_eq!((edited.workspace.changed_paths().count(), stub.asked().len()), (120, 6));
     let messages = stub.asked()[5].body["messages"].as_array().unwrap().clone();
     assert_eq!(messages.last().unwrap()["content"], "No new problems.");

@@ -1,7 +1,7 @@
 use copydesk_agent::{EditFailure, Provider};
 use serde_json::{Value, json};
 
-use crate::desk::{Pages, edit, editor, text, turn};
+use crate::desk::{Pages, edit, editor, round, text};
 use crate::stub::{self, Reply, Stub, anthropic, finish, openai};
 
 fn script() -> Vec<Reply> {
@@ -21,7 +21,7 @@ fn script() -> Vec<Reply> {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_cut_off_anywhere_ends_the_same_and_pays_nothing_twice() {
+async fn a_round_that_is_cut_off_anywhere_ends_the_same_and_pays_nothing_twice() {
     let whole = Stub::new(script()).await;
     let pages = Pages::with_prompt("Go.");
     let edited = edit(&editor(&whole, Provider::OpenAi), &pages).await.unwrap();
@@ -94,7 +94,7 @@ async fn a_follow_up_goes_on_with_the_same_talk() {
         edit(&editor, &pages).await.unwrap();
         pages.prompt("A wish that was cancelled.");
         pages.prompt("Last wish.");
-        let edited = turn(&editor, &pages, 2, 3).await.unwrap();
+        let edited = round(&editor, &pages, 2, 3).await.unwrap();
         assert_eq!((edited.title.as_str(), edited.taken_through), ("U", 3));
         assert_eq!(text(&edited, "docs/a.md"), "# A\n\nNew text.\n");
         let body = stub.asked()[3].body.to_string();
@@ -112,8 +112,9 @@ async fn answers_of_another_engine_are_passed_over() {
     let stub = Stub::new([openai("No change is needed.", &[])]).await;
     let pages = Pages::with_prompt("First wish.");
     pages.prompt("Second wish.");
-    let answer = |said: Value| copydesk_agent::Answer { turn: 1, seen_through: 1, said, usage: Default::default() };
+    let answer =
+        |said: Value| copydesk_agent::RecordedAnswer { round: 1, seen_through: 1, said, usage: Default::default() };
     *pages.answers.lock().unwrap() = vec![answer(json!("odd")), answer(json!({"text": 3})), answer(Value::Null)];
-    turn(&editor(&stub, Provider::OpenAi), &pages, 2, 2).await.unwrap();
+    round(&editor(&stub, Provider::OpenAi), &pages, 2, 2).await.unwrap();
     assert_eq!(stub.asked()[0].body["messages"].as_array().unwrap().len(), 2);
 }

@@ -1,7 +1,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use copydesk_agent::{Answer, Notebook, Stopped};
+use copydesk_agent::{Notebook, RecordedAnswer, Stopped};
 use copydesk_domain::Message;
 use copydesk_store::{Lease, LeaseLost, NewEvent, Store, StoreError};
 use futures_util::FutureExt;
@@ -73,12 +73,15 @@ impl<'a> JobNotebook<'a> {
 }
 
 impl Notebook for JobNotebook<'_> {
-    fn answers(&self) -> BoxFuture<'_, Result<Vec<Answer>, Stopped>> {
+    fn answers(&self) -> BoxFuture<'_, Result<Vec<RecordedAnswer>, Stopped>> {
         async move {
             let kept = self.settle(self.store.answers(&self.lease.job_id).await.map(Ok))?;
             let read = |kept: copydesk_store::Answer| {
                 let said = serde_json::from_slice(&kept.said);
-                said.map(|said| Answer { turn: kept.round, seen_through: kept.seen_through, said, usage: kept.usage })
+                said.map(|said| {
+                    let copydesk_store::Answer { round, seen_through, usage, .. } = kept;
+                    RecordedAnswer { round, seen_through, said, usage }
+                })
             };
             let answers: Result<Vec<_>, _> = kept.into_iter().map(read).collect();
             let unreadable = |error| StoreError::Unreadable(format!("an answer: {error}"));
@@ -87,10 +90,10 @@ impl Notebook for JobNotebook<'_> {
         .boxed()
     }
 
-    fn record_answer<'a>(&'a self, answer: &'a Answer) -> BoxFuture<'a, Result<(), Stopped>> {
+    fn record_answer<'a>(&'a self, answer: &'a RecordedAnswer) -> BoxFuture<'a, Result<(), Stopped>> {
         async move {
             let kept = copydesk_store::Answer {
-                round: answer.turn,
+                round: answer.round,
                 seen_through: answer.seen_through,
                 said: answer.said.to_string().into_bytes(),
                 usage: answer.usage.clone(),

@@ -133,7 +133,7 @@ impl Bench<'_> {
         let workspace = Workspace::new(self.mirror.tree(&parent)?, guard(&scope));
         let assignment = Assignment {
             project_id: &self.project.id,
-            turn: round.number,
+            round: round.number,
             first_message: round.first_message,
             messages: self.task.messages,
             workspace,

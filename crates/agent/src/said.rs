@@ -1,3 +1,5 @@
+//! What a model says and what comes of it: shared by the machine, the tools and the wire formats.
+
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
@@ -53,6 +55,26 @@ pub(crate) struct Call {
     /// How that was recorded once; only read.
     #[serde(skip_serializing)]
     pub(crate) signatures: Vec<String>,
+}
+
+/// What a model says at the end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Finish {
+    /// What the change is called.
+    pub(crate) title: String,
+    /// What it says to the user.
+    pub(crate) summary: String,
+}
+
+/// What came out of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ran {
+    /// What the model is told.
+    pub(crate) text: String,
+    /// Whether it worked.
+    pub(crate) ok: bool,
+    /// Whether there is such a tool and the arguments fit.
+    pub(crate) valid: bool,
 }
 
 /// Why a model stopped.
@@ -137,7 +159,7 @@ impl Call {
     }
 
     /// Cuts long arguments. What is no object is left out: it was wrong anyway.
-    pub(super) fn shorten(&mut self) {
+    pub(crate) fn shorten(&mut self) {
         const MOST: usize = 200;
         match &mut self.arguments {
             Value::Object(members) => {

@@ -11,8 +11,6 @@ use copydesk_desk::runner::{Engine, Noop};
 use copydesk_forge::{Forge, ForgeSettings, Hosts, HostsSettings, Signature};
 use copydesk_store::{Store, Vault};
 
-use secrecy::ExposeSecret;
-
 use crate::config::{Config, Provider};
 use crate::failure::Failure;
 
@@ -65,6 +63,7 @@ fn model(config: &Config) -> Result<Option<ModelEditor>, Failure> {
         tokens: u64::from(config.limits.job_tokens),
         cost: config.limits.job_cost,
         input_price: model.input_price,
+        cached_input_price: model.cached_input_price,
         output_price: model.output_price,
         silence: model.silence,
         ..ModelSettings::new(wire(provider), name)
@@ -81,10 +80,10 @@ fn wire(provider: Provider) -> copydesk_agent::Provider {
     }
 }
 
-/// A project's own key if there is a file of it, else the one for all. Files are read anew for every turn of a job, so
+/// A project's own key if there is a file of it, else the one for all. Files are read anew for every round of a job, so
 /// that a key can be changed while the server runs.
 fn keys(config: &Config) -> KeySource {
-    let everybody = config.model.api_key.as_ref().map(|key| SecretString::from(key.expose_secret()));
+    let everybody = config.model.api_key.clone();
     let Some(folder) = config.model.project_keys.clone() else {
         return everybody.map_or_else(KeySource::none, KeySource::one);
     };

@@ -168,6 +168,8 @@ settings! {
         pub output_tokens: u32 = whole(100, 1_000_000), default "8192";
         /// US dollars for a million tokens that the model reads
         pub input_price: Option<f64> = optional(dollars());
+        /// US dollars for a million tokens that the model's cache gives back; a part of input_price if left out
+        pub cached_input_price: Option<f64> = optional(dollars());
         /// US dollars for a million tokens that the model writes
         pub output_price: Option<f64> = optional(dollars());
         /// Time without a word from the model after which a call is tried again

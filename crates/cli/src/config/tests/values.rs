@@ -82,6 +82,7 @@ const BOUNDS: &[(&str, &[&str], &[&str])] = &[
     ("model.context_tokens", &["2000", "10000000"], &["1999", "10000001"]),
     ("model.output_tokens", &["100", "1000000"], &["99", "1000001"]),
     ("model.input_price", &["none", "", "0.25", "15"], &["-1", "1e3"]),
+    ("model.cached_input_price", &["none", "", "0.1"], &["-1"]),
     ("model.output_price", &["none", "", "0.000001"], &["0.0000001"]),
     ("model.silence", &["1s", "1h"], &["999ms", "61m"]),
     ("views.keep_days", &["0", "36500"], &["36501", "-1", "400d"]),

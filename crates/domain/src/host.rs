@@ -110,23 +110,27 @@ pub fn api_url(text: &str) -> Result<String, Invalid> {
     if fits { Ok(url.as_str().trim_end_matches('/').to_owned()) } else { Err(wrong()) }
 }
 
-/// A pull request as it is on the code host.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A pull request
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = JobPullRequest))]
+#[serde(rename_all = "camelCase")]
 pub struct PullRequest {
-    /// The number that the host gave it.
+    /// The number that the code host gave it.
     pub number: u64,
-    /// Where people look at it.
-    pub url: String,
-    /// Where it stands.
     pub state: PullRequestState,
     /// Whether it is a draft.
     pub draft: bool,
-    /// When it was merged, if it was and the host says when.
+    /// When it was merged.
+    #[cfg_attr(feature = "openapi", schema(required, value_type = Option<String>, format = DateTime))]
     pub merged_at: Option<Timestamp>,
+    /// Where people look at it.
+    #[cfg_attr(feature = "openapi", schema(format = "uri"))]
+    pub url: String,
 }
 
-/// Where a pull request stands.
+/// Where a pull request stands
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PullRequestStatus))]
 #[serde(rename_all = "lowercase")]
 pub enum PullRequestState {
     /// To be looked at.

@@ -1,9 +1,10 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{PullRequest, Timestamp};
+use crate::{CheckSummary, PullRequest, Timestamp};
 
-/// Where a job stands.
+/// Where a job stands. Poll until it is `completed`, `archived` or `failed`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = JobStatus))]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Waiting for a worker or being worked on.
@@ -72,8 +73,9 @@ impl Status {
     }
 }
 
-/// How a job ended.
+/// How a job ended
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = JobOutcome))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// A pull request was opened or added to.
@@ -130,17 +132,27 @@ impl Outcome {
     }
 }
 
-/// What a job has used up.
+/// What the job used up
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = JobUsage))]
+#[serde(rename_all = "camelCase")]
 pub struct Usage {
+    // Each may be missing where it is kept: a job that has used nothing is written as `{}`.
     /// Tokens given to the model.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub input_tokens: u64,
     /// Tokens the model wrote.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub output_tokens: u64,
     /// Calls of the model.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub model_calls: u64,
     /// Cost in US dollars, where the model's prices are known.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub cost_usd: Option<f64>,
 }
 
@@ -201,8 +213,7 @@ pub struct Job {
     pub title: Option<String>,
     /// What it used up.
     pub usage: Usage,
-    /// The docs checks, one object each.
-    pub checks: Vec<serde_json::Value>,
+    pub checks: Vec<CheckSummary>,
     /// Whether a client has asked to cancel it and the worker has not yet obeyed.
     pub cancel_requested: bool,
     /// 1 for the first prompt, one more for each follow-up to a finished job.

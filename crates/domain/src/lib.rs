@@ -2,6 +2,7 @@
 //!
 //! Nothing here does I/O. Everything above imports from here; this imports from nobody.
 
+mod checks;
 mod clock;
 pub mod dates;
 mod host;
@@ -16,6 +17,7 @@ mod visible;
 mod webhook;
 mod window;
 
+pub use checks::{CheckSummary, FindingSummary};
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use host::{HostKind, HostSettings, PullRequest, PullRequestState, api_url};
 pub use id::{new_id, random_fraction, random_secret, random_suffix, random_token};

@@ -1,7 +1,8 @@
 use serde::Serialize;
 
-/// Something that webhooks tell of.
+/// What a webhook can be told
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = WebhookEvent))]
 pub enum EventKind {
     /// A job was created.
     #[serde(rename = "job.created")]

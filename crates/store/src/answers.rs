@@ -2,7 +2,7 @@
 
 use copydesk_domain::{Timestamp, Usage};
 
-use crate::conn::{Conn, Result, Row, values};
+use crate::conn::{Conn, Result, Row, to_json, values};
 use crate::lease::{self, Lease, LeaseLost};
 use crate::rounds::NewEvent;
 use crate::{Store, StoreError, events};
@@ -81,8 +81,4 @@ async fn record(
         events::append(c, &job.id, event.kind, event.data, now).await?;
     }
     Ok(Ok(()))
-}
-
-fn to_json(usage: &Usage) -> String {
-    serde_json::to_string(usage).unwrap_or_else(|_| "{}".to_owned())
 }

@@ -2,6 +2,7 @@ use std::borrow::Cow;
 
 use copydesk_domain::Timestamp;
 use futures_util::future::BoxFuture;
+use serde::Serialize;
 
 use crate::{Change, StoreError};
 
@@ -50,6 +51,11 @@ macro_rules! values {
     ($($value:expr),* $(,)?) => { vec![$($crate::conn::Value::from($value)),*] };
 }
 pub(crate) use values;
+
+/// JSON as it is kept in a column of text.
+pub(crate) fn to_json(it: &impl Serialize) -> String {
+    serde_json::to_string(it).expect("what the store keeps has text for keys and no errors of its own")
+}
 
 /// One row of an answer, read from left to right by position.
 #[derive(Debug)]

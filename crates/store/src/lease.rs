@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Job, Message, Outcome, Timestamp, Usage};
+use copydesk_domain::{CheckSummary, Job, Message, Outcome, Timestamp, Usage};
 use serde_json::json;
 
-use crate::conn::{Conn, Result, values};
+use crate::conn::{Conn, Result, to_json, values};
 use crate::jobs::control::{CANCELLED, Ending, end};
 use crate::{Change, Store, events, jobs};
 
@@ -70,7 +70,7 @@ pub struct Finish {
     /// What was used up; nothing at all leaves what the job says.
     pub usage: Usage,
     /// The docs checks; none leaves what the job says.
-    pub checks: Vec<serde_json::Value>,
+    pub checks: Vec<CheckSummary>,
     /// The number of the last prompt that was taken in.
     pub taken_through: u32,
 }
@@ -240,8 +240,8 @@ async fn finish_job(
         return Ok(Ok(Finished::NewMessages));
     }
     let title = finish.title.map(|text| text.replace('\0', "\u{fffd}"));
-    let usage = (finish.usage != Usage::default()).then(|| serde_json::to_string(&finish.usage).ok()).flatten();
-    let checks = (!finish.checks.is_empty()).then(|| serde_json::Value::from(finish.checks).to_string());
+    let usage = (finish.usage != Usage::default()).then(|| to_json(&finish.usage));
+    let checks = (!finish.checks.is_empty()).then(|| to_json(&finish.checks));
     c.run(
         "UPDATE jobs SET title = COALESCE($1, title), branch = COALESCE($2, branch), pr_link = COALESCE($3, pr_link), \
          usage = COALESCE($4, usage), checks = COALESCE($5, checks) WHERE id = $6",

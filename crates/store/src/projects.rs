@@ -1,9 +1,8 @@
 use copydesk_domain::{
     HostSettings, OnFindings, Project, ProjectId, Repository, Timestamp, ViewSettings, random_suffix,
 };
-use serde::Serialize;
 
-use crate::conn::{Conn, Dialect, Result, Row, values};
+use crate::conn::{Conn, Dialect, Result, Row, to_json, values};
 use crate::{Change, Store, StoreError};
 
 pub(crate) const COLUMNS: &str = "p.id, p.name, p.repository, p.base_ref, p.docs_paths, p.time_zone, p.jobs_per_hour, \
@@ -152,8 +151,8 @@ async fn insert(c: &mut dyn Conn, project: &Project) -> Result<bool> {
                 project.max_running,
                 project.time_limit_seconds,
                 project.on_findings.as_str(),
-                settings_json(&project.views),
-                settings_json(&project.host),
+                to_json(&project.views),
+                to_json(&project.host),
                 project.created_at,
                 project.updated_at,
             ],
@@ -213,8 +212,8 @@ async fn update(c: &mut dyn Conn, id: String, change: ProjectChange, now: Timest
             project.max_running,
             project.time_limit_seconds,
             project.on_findings.as_str(),
-            settings_json(&project.views),
-            settings_json(&project.host),
+            to_json(&project.views),
+            to_json(&project.host),
             project.updated_at,
             &project.id,
         ],
@@ -270,12 +269,4 @@ pub(crate) fn read(row: &Row, from: usize) -> Result<Project> {
         created_at: row.time(from + 12)?,
         updated_at: row.time(from + 13)?,
     })
-}
-
-fn settings_json(settings: &impl Serialize) -> String {
-    serde_json::to_string(settings).unwrap_or_else(|_| "{}".to_owned())
-}
-
-fn to_json(paths: &[String]) -> String {
-    serde_json::Value::from(paths.to_vec()).to_string()
 }

@@ -1,10 +1,10 @@
 //! How far a job has come, so that whoever takes it over goes on from there. Every step is written by the holder of the
 //! lease, together with the events that tell of it.
 
-use copydesk_domain::{PullRequest, Timestamp};
+use copydesk_domain::{CheckSummary, PullRequest, Timestamp};
 use serde_json::{Value as Json, json};
 
-use crate::conn::{Conn, Result, Row, values};
+use crate::conn::{Conn, Result, Row, to_json, values};
 use crate::lease::{self, Lease, LeaseLost};
 use crate::{Store, StoreError, events, pull_state};
 
@@ -63,8 +63,7 @@ pub struct Edit {
     pub taken_through: u32,
     /// What the docs checks say of it.
     pub verdict: Verdict,
-    /// The docs checks, one object each.
-    pub checks: Vec<Json>,
+    pub checks: Vec<CheckSummary>,
     /// The changed files, in the words of whoever wrote them.
     pub changes: Vec<u8>,
     /// All that the job has changed so far against its base, as a diff.
@@ -330,7 +329,7 @@ async fn insert_round(c: &mut dyn Conn, job_id: &str, round: &Round) -> Result<(
             &round.parent_commit,
             round.branch.clone(),
             round.merged.as_ref().map(|merged| merged.from.as_str()),
-            round.merged.as_ref().map(|merged| Json::from(merged.conflicts.clone()).to_string()),
+            round.merged.as_ref().map(|merged| to_json(&merged.conflicts)),
         ],
     )
     .await
@@ -350,7 +349,7 @@ async fn insert_edit(c: &mut dyn Conn, job_id: &str, round: u32, edit: &Edit) ->
             text(&edit.summary),
             edit.taken_through,
             edit.verdict.as_str(),
-            Json::from(edit.checks.clone()).to_string(),
+            to_json(&edit.checks),
             edit.changes.clone(),
             edit.diff.clone(),
             edit.made_at,

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use copydesk_agent::{WorkspaceFiles, seated};
 use copydesk_checks::{Check, CheckResult, Comparison, Finding, Scope, SiteSettings, check_change};
-use copydesk_domain::OnFindings;
+use copydesk_domain::{CheckSummary, FindingSummary, OnFindings};
 use copydesk_forge::Workspace;
 use copydesk_store::{Edit, Round, Verdict};
-use serde_json::{Value, json};
 
 use super::round::commit_id;
 use super::{Bench, changes};
@@ -34,7 +33,7 @@ const MOST_FINDINGS: usize = 50;
 
 pub(super) struct Reviewed {
     pub(super) verdict: Verdict,
-    pub(super) checks: Vec<Value>,
+    pub(super) checks: Vec<CheckSummary>,
 }
 
 /// Checks all that the job has changed so far against the commit that it started from.
@@ -58,7 +57,8 @@ pub(super) async fn review(
         check_change(&before, &now, &paths, &settings, &scope)
     });
     let comparison = checked.await.map_err(|_| Failure::Retry("the docs checks broke down".to_owned()))??;
-    Ok(Reviewed { verdict: verdict(&comparison, bench.project.on_findings), checks: to_json(&comparison) })
+    let checks = comparison.checks.iter().map(summary).collect();
+    Ok(Reviewed { verdict: verdict(&comparison, bench.project.on_findings), checks })
 }
 
 fn verdict(comparison: &Comparison, on_findings: OnFindings) -> Verdict {
@@ -73,27 +73,21 @@ fn verdict(comparison: &Comparison, on_findings: OnFindings) -> Verdict {
     }
 }
 
-/// The checks as the job shows them.
-fn to_json(comparison: &Comparison) -> Vec<Value> {
-    comparison.checks.iter().map(result_to_json).collect()
-}
-
-fn result_to_json(result: &CheckResult) -> Value {
-    let shown = |finding: &Finding| {
-        json!({
-            "path": finding.path,
-            "line": finding.line,
-            "column": finding.column,
-            "message": finding.message,
-        })
+/// A check as the job shows it.
+fn summary(result: &CheckResult) -> CheckSummary {
+    let shown = |finding: &Finding| FindingSummary {
+        path: finding.path.clone(),
+        line: finding.line,
+        column: finding.column,
+        message: finding.message.clone(),
     };
-    json!({
-        "check": result.check,
-        "ran": result.ran,
-        "newFindings": result.new.len(),
-        "repaired": result.fixed,
-        "findings": result.new.iter().take(MOST_FINDINGS).map(shown).collect::<Vec<_>>(),
-    })
+    CheckSummary {
+        check: result.check.as_str().to_owned(),
+        ran: result.ran,
+        new_findings: result.new.len() as u64,
+        repaired: result.fixed as u64,
+        findings: result.new.iter().take(MOST_FINDINGS).map(shown).collect(),
+    }
 }
 
 /// The docs checks of an edit, line by line.
@@ -107,31 +101,29 @@ pub(super) struct Lines {
 pub(super) fn lines(edit: &Edit) -> Lines {
     let mut lines = Lines::default();
     for check in &edit.checks {
-        let name = check["check"].as_str().unwrap_or_default().replace('_', " ");
-        let new = check["findings"].as_array().map(Vec::as_slice).unwrap_or_default();
-        match check["repaired"].as_u64().unwrap_or(0) {
+        let name = check.check.replace('_', " ");
+        match check.repaired {
             0 => {}
             1 => lines.repaired.push(format!("{name}: 1 finding of before is gone")),
             count => lines.repaired.push(format!("{name}: {count} findings of before are gone")),
         }
-        if new.is_empty() && check["ran"] == true {
+        if check.findings.is_empty() && check.ran {
             lines.passed.push(name);
         }
-        lines.new.extend(new.iter().map(place_and_message));
+        lines.new.extend(check.findings.iter().map(place_and_message));
     }
     lines
 }
 
-fn place_and_message(finding: &Value) -> String {
-    let text = |field: &str| finding[field].as_str().unwrap_or_default();
-    format!("{}:{}: {}", text("path"), finding["line"], text("message"))
+fn place_and_message(finding: &FindingSummary) -> String {
+    format!("{}:{}: {}", finding.path, finding.line, finding.message)
 }
 
 /// What is said of a change that the project does not accept.
 pub(super) fn sentence(edit: &Edit, is_open: bool) -> String {
     let what = if is_open { "The change was not added to the pull request" } else { "No pull request was opened" };
-    let count: u64 = edit.checks.iter().filter_map(|check| check["newFindings"].as_u64()).sum();
-    let mut findings = edit.checks.iter().filter_map(|check| check["findings"].as_array()).flatten();
+    let count: u64 = edit.checks.iter().map(|check| check.new_findings).sum();
+    let mut findings = edit.checks.iter().flat_map(|check| &check.findings);
     let noun = if count == 1 { "finding" } else { "findings" };
     match findings.next() {
         Some(first) => {

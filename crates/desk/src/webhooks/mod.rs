@@ -21,7 +21,7 @@ use copydesk_store::{Added, NewEndpoint, Store, StoreError, WebhookDelivery, Web
 pub use guard::AllowPrivate;
 pub use seal::{InstallationSeal, Seal};
 pub use sign::Secret;
-pub use view::{DeliveryView, WebhookEvent, WebhookView};
+pub use view::{DeliveryView, WebhookView};
 pub use worker::deliver_forever;
 
 use guard::Guard;

@@ -16,7 +16,6 @@ pub struct WebhookView<'a> {
     #[schema(format = "uri")]
     url: &'a str,
     /// What it is told; everything if empty.
-    #[schema(value_type = Vec<WebhookEvent>)]
     events: &'a [EventKind],
     /// What people say of it.
     description: &'a str,
@@ -136,18 +135,4 @@ impl<'a> From<&'a WebhookDelivery> for DeliveryView<'a> {
             given_up_at: delivery.given_up_at,
         }
     }
-}
-
-/// What a webhook can be told
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "describes copydesk_domain::EventKind, which knows nothing of OpenAPI")]
-pub enum WebhookEvent {
-    #[schema(rename = "job.created")]
-    Created,
-    #[schema(rename = "job.completed")]
-    Completed,
-    #[schema(rename = "job.failed")]
-    Failed,
-    #[schema(rename = "job.archived")]
-    Archived,
 }

@@ -115,7 +115,7 @@ fn check_prompt(text: &str, wrong: &mut Vec<Detail>) -> Option<Prompt> {
 #[allow(dead_code, reason = "describes the query, which is read by hand so that every mistake is an error")]
 pub(crate) struct ListJobs {
     /// Only jobs that stand so.
-    #[param(value_type = Option<copydesk_desk::job_view::JobStatus>)]
+    #[param(value_type = Option<copydesk_domain::Status>)]
     status: Option<String>,
     /// How many jobs at the most; 50 if not given.
     #[param(minimum = 1, maximum = 100)]

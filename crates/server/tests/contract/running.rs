@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use copydesk_desk::runner::{Engine, Failure, Noop, Task};
-use copydesk_domain::{Outcome, Usage};
+use copydesk_domain::{CheckSummary, Outcome, Usage};
 use copydesk_store::{Finish, QueueTerms};
 use copydesk_testkit::{GateEngine, ProjectClient, TestApp, eventually};
 use futures_util::future::BoxFuture;
@@ -49,7 +49,7 @@ async fn a_pull_request_shows_when_the_job_is_done(stage: &Stage) {
     finish.branch = Some("copydesk/fix".to_owned());
     finish.pr_link = Some(LINK.to_owned());
     finish.usage = Usage { input_tokens: 12, output_tokens: 3, model_calls: 1, cost_usd: Some(0.25) };
-    finish.checks = vec![json!({ "check": "links", "ran": true, "newFindings": 0, "repaired": 3 })];
+    finish.checks = vec![CheckSummary { check: "links".to_owned(), ran: true, repaired: 3, ..CheckSummary::default() }];
     run.finish(finish.clone());
     let job = project.until(&id, "completed").await;
     assert_eq!((&job["prLink"], &job["outcome"]), (&json!(LINK), &json!("pr_created")));

@@ -1,6 +1,6 @@
 use copydesk_domain::{EventKind, Timestamp, new_id};
 
-use crate::conn::{Conn, Result, Row, values};
+use crate::conn::{Conn, Result, Row, to_json, values};
 use crate::{Change, Store, StoreError};
 
 /// Webhooks that a project can have.
@@ -136,11 +136,10 @@ async fn add(c: &mut dyn Conn, new: NewEndpoint, now: Timestamp) -> Result<Added
     if count >= MOST {
         return Ok(Added::TooMany(MOST));
     }
-    let events: Vec<_> = new.events.iter().map(|kind| kind.as_str()).collect();
     c.run(
         "INSERT INTO webhook_endpoints (id, project_id, url, events, description, created_at) \
          VALUES ($1, $2, $3, $4, $5, $6)",
-        values![&new.id, new.project_id, new.url, serde_json::Value::from(events).to_string(), new.description, now],
+        values![&new.id, new.project_id, new.url, to_json(&new.events), new.description, now],
     )
     .await?;
     insert_secret(c, &new.id, new.sealed, now).await?;

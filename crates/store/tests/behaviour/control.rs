@@ -1,8 +1,7 @@
 //! What clients do to a job that is there: follow-ups, cancelling, archiving.
 
-use copydesk_domain::{Outcome, Refusal, Status, Usage};
+use copydesk_domain::{CheckSummary, Outcome, Refusal, Status, Usage};
 use copydesk_store::{Admission, Finish, Finished, LeaseLost};
-use serde_json::json;
 
 use crate::desk::{Desk, LEASE, SECOND, admitted, claim, done, terms};
 
@@ -49,7 +48,7 @@ async fn a_follow_up_keeps_the_branch_and_the_pull_request(desk: Desk) {
         pr_link: Some("https://example.com/pr/1".to_owned()),
         title: Some("Fix typos".to_owned()),
         usage: Usage { input_tokens: 3, output_tokens: 2, model_calls: 1, cost_usd: Some(0.25) },
-        checks: vec![json!({ "check": "links", "ran": true })],
+        checks: vec![CheckSummary { check: "links".to_owned(), ran: true, ..CheckSummary::default() }],
         ..Finish::new(Outcome::PrCreated, "Opened.", 1)
     };
     assert_eq!(desk.store.finish(&first.lease, finish).await.unwrap(), Ok(Finished::Ended));

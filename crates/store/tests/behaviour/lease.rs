@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Outcome, Status, Timestamp, Usage};
+use copydesk_domain::{CheckSummary, FindingSummary, Outcome, Status, Timestamp, Usage};
 use copydesk_store::{Finish, Finished, LeaseLost, Pulse, Reaped, Retry};
 use serde_json::json;
 
@@ -83,6 +83,11 @@ async fn a_step_is_recorded_as_an_event(desk: Desk) {
     assert_eq!(desk.job(&project, &id).await.updated_at, desk.now());
 }
 
+fn check(name: &str) -> CheckSummary {
+    let finding = FindingSummary { path: "a.md".to_owned(), line: 1, column: 2, message: name.to_owned() };
+    CheckSummary { check: name.to_owned(), ran: true, new_findings: 1, repaired: 0, findings: vec![finding] }
+}
+
 async fn an_end_is_written_whole(desk: Desk) {
     let project = desk.project("Docs").await;
     for (outcome, status) in [
@@ -103,7 +108,7 @@ async fn an_end_is_written_whole(desk: Desk) {
             branch: Some("copydesk/1".to_owned()),
             pr_link: Some("https://example.com/pr/1".to_owned()),
             usage: Usage { input_tokens: u64::MAX, output_tokens: 2, model_calls: 1, cost_usd: Some(0.1) },
-            checks: vec![json!({ "check": "links" }), json!({ "check": "anchors" })],
+            checks: ["links", "anchors"].map(check).to_vec(),
             taken_through: 1,
         };
         assert_eq!(desk.store.finish(&claimed.lease, finish.clone()).await.unwrap(), Ok(Finished::Ended));
@@ -130,13 +135,13 @@ async fn an_end_with_odd_characters_is_written_all_the_same(desk: Desk) {
     let claimed = desk.claim("worker").await;
     let finish = Finish {
         title: Some("a\0b".to_owned()),
-        checks: vec![json!({ "found": "\u{0}" })],
+        checks: vec![check("\0")],
         ..Finish::new(Outcome::NoChanges, "ü\0🦀", 1)
     };
     assert_eq!(desk.store.finish(&claimed.lease, finish).await.unwrap(), Ok(Finished::Ended));
     let job = desk.job(&project, &id).await;
     assert_eq!((job.title.as_deref(), job.message.as_deref()), (Some("a\u{fffd}b"), Some("ü\u{fffd}🦀")));
-    assert_eq!(job.checks, [json!({ "found": "\u{0}" })]);
+    assert_eq!(job.checks, [check("\0")]);
 
     desk.message(&project, &id).await;
     let claimed = desk.claim("worker").await;

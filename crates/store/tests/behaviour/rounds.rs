@@ -1,6 +1,6 @@
 //! How far a job has come: rounds, edits and answers, kept for whoever takes it over.
 
-use copydesk_domain::Usage;
+use copydesk_domain::{CheckSummary, Usage};
 use copydesk_store::{Answer, Claimed, Edit, LeaseLost, NewEvent, Round, Step, Verdict};
 use serde_json::json;
 
@@ -45,7 +45,7 @@ fn edit(desk: &Desk) -> Edit {
         summary: "I fixed them.".to_owned(),
         taken_through: 1,
         verdict: Verdict::Good,
-        checks: vec![json!({ "check": "links", "new": [] })],
+        checks: vec![CheckSummary { check: "links".to_owned(), ran: true, ..CheckSummary::default() }],
         changes: b"[]".to_vec(),
         diff: b"--- a\n+++ b\n".to_vec(),
         made_at: desk.now(),

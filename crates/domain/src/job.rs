@@ -56,11 +56,6 @@ impl Status {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }
 
-    /// Whether a client may stop polling.
-    pub fn is_terminal(self) -> bool {
-        self != Self::Active
-    }
-
     /// The status after `command`: the whole state machine of the contract.
     pub fn after(self, command: Command) -> Result<Self, Refusal> {
         match (self, command) {

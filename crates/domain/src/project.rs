@@ -1,23 +1,6 @@
 use serde::Serialize;
 
-use crate::{HostSettings, Repository, Timestamp, ViewSettings};
-
-/// A value that breaks a rule, with the field it was given for.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field} {message}")]
-pub struct Invalid {
-    /// The field.
-    pub field: &'static str,
-    /// What is wrong, as the end of a sentence that begins with the field.
-    pub message: String,
-}
-
-impl Invalid {
-    /// `field` breaks a rule.
-    pub fn new(field: &'static str, message: impl Into<String>) -> Self {
-        Self { field, message: message.into() }
-    }
-}
+use crate::{HostSettings, Invalid, Repository, Timestamp, ViewSettings};
 
 /// A project's id: 1 to 64 lower-case letters, digits and dashes, so that it is safe in an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
@@ -160,16 +143,6 @@ pub fn time_zone(text: &str) -> Result<String, Invalid> {
         Err(_) => {
             Err(Invalid::new("time_zone", format!("must be an IANA time zone such as Europe/Berlin, not {text:?}")))
         }
-    }
-}
-
-/// The name of a model or engine: 1 to 100 letters, digits and `._:/-`.
-pub fn model_name(field: &'static str, text: &str) -> Result<String, Invalid> {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"._:/-".contains(&b);
-    if (1..=100).contains(&text.len()) && text.bytes().all(plain) {
-        Ok(text.to_owned())
-    } else {
-        Err(Invalid::new(field, "must be 1 to 100 letters, digits and any of . _ : / -"))
     }
 }
 

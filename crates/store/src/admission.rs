@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Refusal, Standing, Timestamp, Window};
+use copydesk_domain::{Job, Refusal, Standing, Timestamp, Window};
 
 use crate::conn::{Conn, Result, values};
 
@@ -12,7 +12,6 @@ const KEPT: Duration = Duration::from_secs(24 * 3600);
 /// The client's promise that a request with this key is one and the same.
 #[derive(Debug, Clone)]
 pub struct Idempotency {
-    /// The key.
     pub key: String,
     /// A digest of everything that makes the request what it is.
     pub fingerprint: String,
@@ -42,9 +41,12 @@ pub enum Admission {
     Refused(Refusal),
 }
 
-/// The way is free: where the project will stand after this one.
-pub(crate) struct Admitted {
-    pub(crate) standing: Option<Standing>,
+/// Whether a request may go on.
+pub(crate) enum Gate {
+    /// It may; where the project will stand after it, if it has a limit.
+    Open(Option<Standing>),
+    /// It may not: the answer to give.
+    Shut(Admission),
 }
 
 /// Checks in this order: the project, an earlier request with the same key, the limit. It holds the project's row,
@@ -55,27 +57,21 @@ pub(crate) async fn admit(
     window: Window,
     idempotency: Option<&Idempotency>,
     now: Timestamp,
-) -> Result<Result<Admitted, Admission>> {
-    if c.row_locked("SELECT id FROM projects WHERE id = $1", values![project_id]).await?.is_none() {
-        return Ok(Err(Admission::NotFound));
+) -> Result<Gate> {
+    if !c.hold("projects", project_id).await? {
+        return Ok(Gate::Shut(Admission::NotFound));
     }
     let (counted, oldest) = count(c, project_id, window, now).await?;
+    let standing = |counted, oldest| (!window.is_off()).then(|| window.standing(counted, oldest, now));
     if let Some(idempotency) = idempotency
-        && let Some(earlier) = find(c, project_id, idempotency, now).await?
+        && let Some(earlier) = find(c, project_id, idempotency, standing(counted, oldest), now).await?
     {
-        let standing = (!window.is_off()).then(|| window.standing(counted, oldest, now));
-        return Ok(Err(match earlier {
-            Admission::Done { job_id, answer, .. } => Admission::Done { job_id, answer, standing, replayed: true },
-            other => other,
-        }));
+        return Ok(Gate::Shut(earlier));
     }
-    if window.is_off() {
-        return Ok(Ok(Admitted { standing: None }));
+    if !window.is_off() && counted >= window.limit {
+        return Ok(Gate::Shut(Admission::Limited(window.standing(counted, oldest, now))));
     }
-    if counted >= window.limit {
-        return Ok(Err(Admission::Limited(window.standing(counted, oldest, now))));
-    }
-    Ok(Ok(Admitted { standing: Some(window.standing(counted + 1, oldest.or(Some(now)), now)) }))
+    Ok(Gate::Open(standing(counted + 1, oldest.or(Some(now)))))
 }
 
 /// How many creations and messages count now, and when the oldest of them was. Every one of them is a row of
@@ -84,49 +80,51 @@ async fn count(c: &mut dyn Conn, project_id: &str, window: Window, now: Timestam
     if window.is_off() {
         return Ok((0, None));
     }
-    let row = c
-        .row(
-            "SELECT count(*), MIN(created_at) FROM (SELECT created_at FROM messages WHERE project_id = $1 \
-             AND created_at > $2 ORDER BY created_at DESC LIMIT $3) AS recent",
-            values![project_id, window.opens_at(now), window.limit],
-        )
-        .await?;
-    match row {
-        Some(row) => Ok((row.u32(0)?, row.opt_time(1)?)),
-        None => Ok((0, None)),
-    }
-}
-
-async fn find(c: &mut dyn Conn, project_id: &str, it: &Idempotency, now: Timestamp) -> Result<Option<Admission>> {
-    let row = c
-        .row(
-            "SELECT fingerprint, job_id, answer FROM idempotency WHERE project_id = $1 AND key = $2 AND expires_at > $3",
-            values![project_id, &it.key, now],
-        )
-        .await?;
-    let Some(row) = row else { return Ok(None) };
-    if row.text(0)? != it.fingerprint {
-        return Ok(Some(Admission::KeyReused));
-    }
-    Ok(Some(Admission::Done { job_id: row.string(1)?, answer: row.string(2)?, standing: None, replayed: true }))
-}
-
-/// Keeps the answer for the requests that may follow with the same key.
-pub(crate) async fn remember(
-    c: &mut dyn Conn,
-    project_id: &str,
-    it: Idempotency,
-    job_id: &str,
-    answer: &str,
-    now: Timestamp,
-) -> Result<()> {
-    c.run(
-        "INSERT INTO idempotency (project_id, key, fingerprint, job_id, answer, expires_at) \
-         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (project_id, key) DO UPDATE SET \
-         fingerprint = excluded.fingerprint, job_id = excluded.job_id, answer = excluded.answer, \
-         expires_at = excluded.expires_at",
-        values![project_id, it.key, it.fingerprint, job_id, answer, now.plus(KEPT)],
+    c.only_row(
+        "SELECT count(*), MIN(created_at) FROM (SELECT created_at FROM messages WHERE project_id = $1 \
+         AND created_at > $2 ORDER BY created_at DESC LIMIT $3) AS recent",
+        values![project_id, window.opens_at(now), window.limit],
     )
     .await
-    .map(drop)
+}
+
+async fn find(
+    c: &mut dyn Conn,
+    project_id: &str,
+    it: &Idempotency,
+    standing: Option<Standing>,
+    now: Timestamp,
+) -> Result<Option<Admission>> {
+    let sql =
+        "SELECT fingerprint, job_id, answer FROM idempotency WHERE project_id = $1 AND key = $2 AND expires_at > $3";
+    let earlier: Option<(String, String, String)> = c.row(sql, values![project_id, &it.key, now]).await?;
+    Ok(earlier.map(|(fingerprint, job_id, answer)| {
+        if fingerprint == it.fingerprint {
+            Admission::Done { job_id, answer, standing, replayed: true }
+        } else {
+            Admission::KeyReused
+        }
+    }))
+}
+
+/// The answer to a request that was done, kept for those that may follow with the same key.
+pub(crate) async fn done(
+    c: &mut dyn Conn,
+    job: &Job,
+    answer: String,
+    standing: Option<Standing>,
+    idempotency: Option<Idempotency>,
+    now: Timestamp,
+) -> Result<Admission> {
+    if let Some(it) = idempotency {
+        c.run(
+            "INSERT INTO idempotency (project_id, key, fingerprint, job_id, answer, expires_at) \
+             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (project_id, key) DO UPDATE SET \
+             fingerprint = excluded.fingerprint, job_id = excluded.job_id, answer = excluded.answer, \
+             expires_at = excluded.expires_at",
+            values![&job.project_id, it.key, it.fingerprint, &job.id, &answer, now.plus(KEPT)],
+        )
+        .await?;
+    }
+    Ok(Admission::Done { job_id: job.id.clone(), answer, standing, replayed: false })
 }

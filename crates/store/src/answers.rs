@@ -2,10 +2,10 @@
 
 use copydesk_domain::{Timestamp, Usage};
 
-use crate::conn::{Conn, Result, Row, to_json, values};
-use crate::lease::{self, Lease, LeaseLost};
-use crate::rounds::NewEvent;
-use crate::{Store, StoreError, events};
+use crate::conn::{Conn, FromRow, Result, Row, to_json, values};
+use crate::database::Store;
+use crate::events::{self, NewEvent};
+use crate::lease::{self, Lease, LeaseError};
 
 /// An answer of a model.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,39 +23,23 @@ pub struct Answer {
 impl Store {
     /// A job's answers, oldest first.
     pub async fn answers(&self, job_id: &str) -> Result<Vec<Answer>> {
-        let job_id = job_id.to_owned();
-        self.read(move |c| Box::pin(list(c, job_id))).await
+        let sql = "SELECT round, seen_through, said, usage FROM answers WHERE job_id = $1 ORDER BY number";
+        let values = values![job_id];
+        self.read(move |c| Box::pin(c.rows(sql, values))).await
     }
 
     /// Keeps an answer, adds its cost to the job's, and appends the events that came before it. Refused once the job is
     /// cancelled or lost.
-    pub async fn record_answer(
-        &self,
-        lease: &Lease,
-        answer: Answer,
-        told: Vec<NewEvent>,
-    ) -> Result<Result<(), LeaseLost>> {
+    pub async fn record_answer(&self, lease: &Lease, answer: Answer, told: Vec<NewEvent>) -> Result<(), LeaseError> {
         let (lease, now) = (lease.clone(), self.now());
         self.write(move |c| Box::pin(record(c, lease, answer, told, now))).await
     }
 }
 
-async fn list(c: &mut dyn Conn, job_id: String) -> Result<Vec<Answer>> {
-    let sql = "SELECT round, seen_through, said, usage FROM answers WHERE job_id = $1 ORDER BY number";
-    c.rows(sql, values![job_id]).await?.iter().map(read).collect()
-}
-
-fn read(row: &Row) -> Result<Answer> {
-    Ok(Answer {
-        round: row.u32(0)?,
-        seen_through: row.u32(1)?,
-        said: row.bytes(2)?.to_vec(),
-        usage: read_usage(row, 3)?,
-    })
-}
-
-fn read_usage(row: &Row, at: usize) -> Result<Usage> {
-    serde_json::from_str(row.text(at)?).map_err(|error| StoreError::Unreadable(format!("a usage: {error}")))
+impl FromRow for Answer {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        Ok(Self { round: row.next()?, seen_through: row.next()?, said: row.next()?, usage: row.next_json()? })
+    }
 }
 
 async fn record(
@@ -64,11 +48,8 @@ async fn record(
     answer: Answer,
     told: Vec<NewEvent>,
     now: Timestamp,
-) -> Result<Result<(), LeaseLost>> {
-    let job = match lease::hold_active(c, &lease).await? {
-        Ok(job) => job,
-        Err(lost) => return Ok(Err(lost)),
-    };
+) -> Result<(), LeaseError> {
+    let job = lease::hold_active(c, &lease).await?;
     c.run(
         "INSERT INTO answers (job_id, number, round, seen_through, said, usage, created_at) \
          SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6 FROM answers WHERE job_id = $1",
@@ -77,8 +58,5 @@ async fn record(
     .await?;
     let usage = job.usage.plus(&answer.usage);
     c.run("UPDATE jobs SET usage = $1, updated_at = $2 WHERE id = $3", values![to_json(&usage), now, &job.id]).await?;
-    for event in told {
-        events::append(c, &job.id, event.kind, event.data, now).await?;
-    }
-    Ok(Ok(()))
+    Ok(events::append_all(c, &job.id, told, now).await?)
 }

@@ -1,10 +1,12 @@
 use std::borrow::Cow;
 
-use copydesk_domain::Timestamp;
+use copydesk_domain::{EventKind, OnFindings, Outcome, PullRequestState, Scope, Status, Timestamp};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use crate::{Change, StoreError};
+use crate::error::StoreError;
+use crate::hub::Change;
 
 pub(crate) type Result<T, E = StoreError> = std::result::Result<T, E>;
 
@@ -57,66 +59,111 @@ pub(crate) fn to_json(it: &impl Serialize) -> String {
     serde_json::to_string(it).expect("what the store keeps has text for keys and no errors of its own")
 }
 
-/// One row of an answer, read from left to right by position.
+/// PostgreSQL's text cannot hold a NUL, and a model or another server may write one.
+pub(crate) fn plain_text(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
+/// One row of an answer, read from left to right.
 #[derive(Debug)]
-pub(crate) struct Row(pub(crate) Vec<Value>);
+pub(crate) struct Row {
+    values: std::vec::IntoIter<Value>,
+}
 
 impl Row {
-    pub(crate) fn int(&self, at: usize) -> Result<i64> {
-        self.opt_int(at)?.ok_or_else(|| StoreError::Unreadable(format!("column {at} is null")))
+    pub(crate) fn new(values: Vec<Value>) -> Self {
+        Self { values: values.into_iter() }
     }
 
-    pub(crate) fn opt_int(&self, at: usize) -> Result<Option<i64>> {
-        match self.0.get(at) {
-            Some(Value::Int(it)) => Ok(*it),
+    /// The next column.
+    pub(crate) fn next<T: Column>(&mut self) -> Result<T> {
+        let left = self.values.len();
+        let unfit = || {
+            let wanted = std::any::type_name::<T>();
+            StoreError::Unreadable(format!("the column {left} from the end of a row holds no {wanted}"))
+        };
+        self.values.next().and_then(T::from_value).ok_or_else(unfit)
+    }
+
+    /// The next column, which is JSON.
+    pub(crate) fn next_json<T: DeserializeOwned>(&mut self) -> Result<T> {
+        let text: String = self.next()?;
+        let wanted = std::any::type_name::<T>();
+        serde_json::from_str(&text)
+            .map_err(|error| StoreError::Unreadable(format!("a column holds no {wanted}: {error}")))
+    }
+
+    /// Whether the next column is null. It is left to be read.
+    pub(crate) fn next_is_null(&self) -> bool {
+        matches!(self.values.as_slice().first(), Some(Value::Int(None) | Value::Text(None)))
+    }
+}
+
+/// What a column can be read as.
+pub(crate) trait Column: Sized {
+    /// None if it is something else.
+    fn from_value(value: Value) -> Option<Self>;
+}
+
+impl<T: Column> Column for Option<T> {
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
             // SQLite gives a null no type.
-            Some(Value::Text(None)) => Ok(None),
-            other => Err(StoreError::Unreadable(format!("column {at} is no number: {other:?}"))),
+            Value::Int(None) | Value::Text(None) => Some(None),
+            value => T::from_value(value).map(Some),
         }
     }
+}
 
-    pub(crate) fn opt_u32(&self, at: usize) -> Result<Option<u32>> {
-        let read = |it| u32::try_from(it).map_err(|_| StoreError::Unreadable(format!("column {at} is out of range")));
-        self.opt_int(at)?.map(read).transpose()
+macro_rules! columns {
+    ($($to:ty: $pattern:pat => $read:expr;)*) => {
+        $(impl Column for $to {
+            fn from_value(value: Value) -> Option<Self> {
+                match value {
+                    $pattern => $read,
+                    _ => None,
+                }
+            }
+        })*
+    };
+}
+
+columns! {
+    i64: Value::Int(it) => it;
+    u32: Value::Int(Some(it)) => it.try_into().ok();
+    u64: Value::Int(Some(it)) => it.try_into().ok();
+    bool: Value::Int(Some(it)) => Some(it != 0);
+    Timestamp: Value::Int(Some(it)) => Some(Self::from_millis(it));
+    String: Value::Text(it) => it;
+    Vec<u8>: Value::Bytes(it) => Some(it);
+    EventKind: Value::Text(Some(it)) => Self::parse(&it);
+    OnFindings: Value::Text(Some(it)) => Self::parse(&it);
+    Outcome: Value::Text(Some(it)) => Self::parse(&it);
+    PullRequestState: Value::Text(Some(it)) => Self::parse(&it);
+    Scope: Value::Text(Some(it)) => Self::parse(&it);
+    Status: Value::Text(Some(it)) => Self::parse(&it);
+}
+
+/// What a row can be read as: a single column, some of them, or a type that knows its own.
+pub(crate) trait FromRow: Sized {
+    fn from_row(row: &mut Row) -> Result<Self>;
+}
+
+impl<T: Column> FromRow for T {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        row.next()
     }
+}
 
-    pub(crate) fn u32(&self, at: usize) -> Result<u32> {
-        u32::try_from(self.int(at)?).map_err(|_| StoreError::Unreadable(format!("column {at} is out of range")))
+impl<A: FromRow, B: FromRow> FromRow for (A, B) {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        Ok((A::from_row(row)?, B::from_row(row)?))
     }
+}
 
-    pub(crate) fn time(&self, at: usize) -> Result<Timestamp> {
-        self.int(at).map(Timestamp::from_millis)
-    }
-
-    pub(crate) fn opt_time(&self, at: usize) -> Result<Option<Timestamp>> {
-        Ok(self.opt_int(at)?.map(Timestamp::from_millis))
-    }
-
-    pub(crate) fn text(&self, at: usize) -> Result<&str> {
-        self.opt_text(at)?.ok_or_else(|| StoreError::Unreadable(format!("column {at} is null")))
-    }
-
-    pub(crate) fn opt_text(&self, at: usize) -> Result<Option<&str>> {
-        match self.0.get(at) {
-            Some(Value::Text(it)) => Ok(it.as_deref()),
-            Some(Value::Int(None)) => Ok(None),
-            other => Err(StoreError::Unreadable(format!("column {at} is no text: {other:?}"))),
-        }
-    }
-
-    pub(crate) fn opt_string(&self, at: usize) -> Result<Option<String>> {
-        Ok(self.opt_text(at)?.map(str::to_owned))
-    }
-
-    pub(crate) fn string(&self, at: usize) -> Result<String> {
-        self.text(at).map(str::to_owned)
-    }
-
-    pub(crate) fn bytes(&self, at: usize) -> Result<&[u8]> {
-        match self.0.get(at) {
-            Some(Value::Bytes(it)) => Ok(it),
-            other => Err(StoreError::Unreadable(format!("column {at} is no bytes: {other:?}"))),
-        }
+impl<A: FromRow, B: FromRow, C: FromRow> FromRow for (A, B, C) {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        Ok((A::from_row(row)?, B::from_row(row)?, C::from_row(row)?))
     }
 }
 
@@ -134,7 +181,6 @@ pub(crate) trait Conn: Send {
 
     fn query(&mut self, sql: Sql, values: Vec<Value>) -> BoxFuture<'_, Result<Vec<Row>>>;
 
-    /// Runs a statement and says how many rows it touched.
     fn execute(&mut self, sql: Sql, values: Vec<Value>) -> BoxFuture<'_, Result<u64>>;
 
     /// Runs several statements without parameters.
@@ -148,25 +194,44 @@ pub(crate) trait Conn: Send {
 }
 
 impl dyn Conn + '_ {
+    pub(crate) async fn rows<T: FromRow>(&mut self, sql: impl Into<Sql>, values: Vec<Value>) -> Result<Vec<T>> {
+        self.query(sql.into(), values).await?.iter_mut().map(T::from_row).collect()
+    }
+
     /// The first row, if there is one.
-    pub(crate) async fn row(&mut self, sql: impl Into<Sql>, values: Vec<Value>) -> Result<Option<Row>> {
-        Ok(self.query(sql.into(), values).await?.into_iter().next())
+    pub(crate) async fn row<T: FromRow>(&mut self, sql: impl Into<Sql>, values: Vec<Value>) -> Result<Option<T>> {
+        self.query(sql.into(), values).await?.first_mut().map(T::from_row).transpose()
     }
 
-    pub(crate) async fn rows(&mut self, sql: impl Into<Sql>, values: Vec<Value>) -> Result<Vec<Row>> {
-        self.query(sql.into(), values).await
+    /// The row of a select that always has one, such as a count.
+    pub(crate) async fn only_row<T: FromRow>(&mut self, sql: impl Into<Sql>, values: Vec<Value>) -> Result<T> {
+        let missing = || StoreError::Unreadable("a row is missing".to_owned());
+        self.row(sql, values).await?.ok_or_else(missing)
     }
 
+    /// Whether there is a row.
+    pub(crate) async fn exists(&mut self, sql: impl Into<Sql>, values: Vec<Value>) -> Result<bool> {
+        Ok(!self.query(sql.into(), values).await?.is_empty())
+    }
+
+    /// Runs a statement and says how many rows it touched.
     pub(crate) async fn run(&mut self, sql: impl Into<Sql>, values: Vec<Value>) -> Result<u64> {
         self.execute(sql.into(), values).await
     }
 
     /// Selects one row and holds it until the transaction ends. SQLite has one writer, so there is nothing to hold.
-    pub(crate) async fn row_locked(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Option<Row>> {
-        match self.dialect() {
-            Dialect::Sqlite => self.row(sql, values).await,
-            Dialect::Postgres => self.row(format!("{sql} FOR NO KEY UPDATE"), values).await,
-        }
+    pub(crate) async fn row_held<T: FromRow>(&mut self, sql: &str, values: Vec<Value>) -> Result<Option<T>> {
+        let hold = match self.dialect() {
+            Dialect::Sqlite => "",
+            Dialect::Postgres => "FOR NO KEY UPDATE",
+        };
+        self.row(format!("{sql} {hold}"), values).await
+    }
+
+    /// Holds the row of that id until the transaction ends. False if there is none.
+    pub(crate) async fn hold(&mut self, table: &'static str, id: &str) -> Result<bool> {
+        let sql = format!("SELECT id FROM {table} WHERE id = $1");
+        Ok(self.row_held::<String>(&sql, values![id]).await?.is_some())
     }
 
     /// What to put behind a select that is to hold its rows and to leave out those that others hold. A statement over

@@ -1,5 +1,5 @@
 /// What can go wrong between the program and its database.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// Nobody answers, or the disk does not; trying again later may help.
     #[error("the database cannot be reached: {0}")]

@@ -1,7 +1,9 @@
 use copydesk_domain::Timestamp;
+use serde_json::Value as Json;
 
-use crate::conn::{Conn, Result, Row, values};
-use crate::{Change, Store, StoreError};
+use crate::conn::{Conn, FromRow, Result, Row, values};
+use crate::database::Store;
+use crate::hub::Change;
 
 /// One thing that happened to a job.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,27 +13,37 @@ pub struct Event {
     /// What happened.
     pub kind: String,
     /// More about it: an object.
-    pub data: serde_json::Value,
-    /// When.
+    pub data: Json,
     pub created_at: Timestamp,
+}
+
+/// An event to append.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewEvent {
+    /// What happened.
+    pub kind: &'static str,
+    /// More about it: an object.
+    pub data: Json,
+}
+
+impl NewEvent {
+    pub fn new(kind: &'static str, data: Json) -> Self {
+        Self { kind, data }
+    }
 }
 
 impl Store {
     /// A job's events after number `after`, oldest first, at most `limit`.
     pub async fn events(&self, job_id: &str, after: u32, limit: u32) -> Result<Vec<Event>> {
-        let job_id = job_id.to_owned();
-        self.read(move |c| Box::pin(list(c, job_id, after, limit))).await
+        let sql = "SELECT number, kind, data, created_at FROM events WHERE job_id = $1 AND number > $2 \
+                   ORDER BY number LIMIT $3";
+        let values = values![job_id, after, limit];
+        self.read(move |c| Box::pin(c.rows(sql, values))).await
     }
 }
 
 /// Adds an event. The caller holds the job's row, so that numbers cannot clash.
-pub(crate) async fn append(
-    c: &mut dyn Conn,
-    job_id: &str,
-    kind: &str,
-    data: serde_json::Value,
-    now: Timestamp,
-) -> Result<()> {
+pub(crate) async fn append(c: &mut dyn Conn, job_id: &str, kind: &str, data: Json, now: Timestamp) -> Result<()> {
     c.run(
         "INSERT INTO events (job_id, number, kind, data, created_at) \
          SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4 \
@@ -42,22 +54,20 @@ pub(crate) async fn append(
     c.announce(Change::Job(job_id.to_owned())).await
 }
 
-async fn list(c: &mut dyn Conn, job_id: String, after: u32, limit: u32) -> Result<Vec<Event>> {
-    let rows = c
-        .rows(
-            "SELECT number, kind, data, created_at FROM events WHERE job_id = $1 AND number > $2 ORDER BY number LIMIT $3",
-            values![job_id, after, limit],
-        )
-        .await?;
-    rows.iter().map(read).collect()
+pub(crate) async fn append_all(
+    c: &mut dyn Conn,
+    job_id: &str,
+    told: impl IntoIterator<Item = NewEvent>,
+    now: Timestamp,
+) -> Result<()> {
+    for event in told {
+        append(c, job_id, event.kind, event.data, now).await?;
+    }
+    Ok(())
 }
 
-fn read(row: &Row) -> Result<Event> {
-    Ok(Event {
-        number: row.u32(0)?,
-        kind: row.string(1)?,
-        data: serde_json::from_str(row.text(2)?)
-            .map_err(|error| StoreError::Unreadable(format!("an event: {error}")))?,
-        created_at: row.time(3)?,
-    })
+impl FromRow for Event {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        Ok(Self { number: row.next()?, kind: row.next()?, data: row.next_json()?, created_at: row.next()? })
+    }
 }

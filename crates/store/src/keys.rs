@@ -2,12 +2,12 @@ use std::sync::LazyLock;
 
 use copydesk_domain::{ApiKey, KeyRecord, Project, Scope, Timestamp, new_id};
 
-use crate::conn::{Conn, Result, Row, values};
-use crate::{Store, StoreError, projects};
+use crate::conn::{Conn, FromRow, Result, Row, values};
+use crate::database::Store;
+use crate::projects;
 
 const COLUMNS: &str =
     "k.id, k.project_id, k.name, k.scope, k.hint, k.created_at, k.expires_at, k.revoked_at, k.last_used_at";
-const WIDTH: usize = 9;
 
 /// A key to make.
 #[derive(Debug, Clone)]
@@ -72,7 +72,7 @@ async fn create(
     now: Timestamp,
 ) -> Result<Option<KeyRecord>> {
     if let Some(project_id) = &new.project_id
-        && c.row_locked("SELECT id FROM projects WHERE id = $1", values![project_id]).await?.is_none()
+        && !c.hold("projects", project_id).await?
     {
         return Ok(None);
     }
@@ -106,22 +106,16 @@ async fn create(
 }
 
 async fn list(c: &mut dyn Conn, project_id: Option<String>) -> Result<Vec<KeyRecord>> {
-    let rows = match project_id {
-        None => c.rows(format!("SELECT {COLUMNS} FROM admin_keys k ORDER BY k.id"), vec![]).await?,
-        Some(id) => {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM admin_keys k WHERE k.project_id = $1 OR k.project_id IS NULL ORDER BY k.id"
-            );
-            c.rows(sql, values![id]).await?
-        }
+    let Some(id) = project_id else {
+        return c.rows(format!("SELECT {COLUMNS} FROM admin_keys k ORDER BY k.id"), vec![]).await;
     };
-    rows.iter().map(read).collect()
+    let opening = "WHERE k.project_id = $1 OR k.project_id IS NULL ORDER BY k.id";
+    c.rows(format!("SELECT {COLUMNS} FROM admin_keys k {opening}"), values![id]).await
 }
 
 async fn revoke(c: &mut dyn Conn, id: String, now: Timestamp) -> Result<Option<KeyRecord>> {
     c.run("UPDATE admin_keys SET revoked_at = COALESCE(revoked_at, $1) WHERE id = $2", values![now, &id]).await?;
-    let row = c.row(format!("SELECT {COLUMNS} FROM admin_keys k WHERE k.id = $1"), values![id]).await?;
-    row.map(|row| read(&row)).transpose()
+    c.row(format!("SELECT {COLUMNS} FROM admin_keys k WHERE k.id = $1"), values![id]).await
 }
 
 async fn access(c: &mut dyn Conn, digest: String, project_id: String) -> Result<Option<Access>> {
@@ -129,12 +123,7 @@ async fn access(c: &mut dyn Conn, digest: String, project_id: String) -> Result<
         let project = projects::COLUMNS;
         format!("SELECT {COLUMNS}, {project} FROM admin_keys k LEFT JOIN projects p ON p.id = $1 WHERE k.digest = $2")
     });
-    let Some(row) = c.row(SQL.as_str(), values![project_id, digest]).await? else { return Ok(None) };
-    let project = match row.opt_text(WIDTH)? {
-        Some(_) => Some(projects::read(&row, WIDTH)?),
-        None => None,
-    };
-    Ok(Some(Access { key: read(&row)?, project }))
+    c.row(SQL.as_str(), values![project_id, digest]).await
 }
 
 async fn touch(c: &mut dyn Conn, mut used: Vec<(String, Timestamp)>) -> Result<()> {
@@ -150,16 +139,26 @@ async fn touch(c: &mut dyn Conn, mut used: Vec<(String, Timestamp)>) -> Result<(
     Ok(())
 }
 
-fn read(row: &Row) -> Result<KeyRecord> {
-    Ok(KeyRecord {
-        id: row.string(0)?,
-        project_id: row.opt_string(1)?,
-        name: row.string(2)?,
-        scope: Scope::parse(row.text(3)?).ok_or_else(|| StoreError::Unreadable("a key's scope".to_owned()))?,
-        hint: row.string(4)?,
-        created_at: row.time(5)?,
-        expires_at: row.opt_time(6)?,
-        revoked_at: row.opt_time(7)?,
-        last_used_at: row.opt_time(8)?,
-    })
+impl FromRow for KeyRecord {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        Ok(Self {
+            id: row.next()?,
+            project_id: row.next()?,
+            name: row.next()?,
+            scope: row.next()?,
+            hint: row.next()?,
+            created_at: row.next()?,
+            expires_at: row.next()?,
+            revoked_at: row.next()?,
+            last_used_at: row.next()?,
+        })
+    }
+}
+
+impl FromRow for Access {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        let key = KeyRecord::from_row(row)?;
+        let project = if row.next_is_null() { None } else { Some(Project::from_row(row)?) };
+        Ok(Self { key, project })
+    }
 }

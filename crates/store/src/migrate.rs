@@ -1,7 +1,7 @@
 use copydesk_domain::Timestamp;
 
-use crate::StoreError;
 use crate::conn::{Conn, Dialect, Result, values};
+use crate::error::StoreError;
 
 /// Every schema there has been, oldest first. What is here is never edited once released; a change is a new line.
 const MIGRATIONS: &[(i64, &str, &str)] = &[
@@ -20,7 +20,7 @@ pub(crate) const KNOWN: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
 pub(crate) async fn migrate(c: &mut dyn Conn, now: Timestamp) -> Result<Vec<i64>> {
     if c.dialect() == Dialect::Postgres {
         // Two servers that start at once wait for each other here; the lock goes with the transaction.
-        c.rows("SELECT 1 FROM (SELECT pg_advisory_xact_lock(8245113406)) AS held", vec![]).await?;
+        c.exists("SELECT 1 FROM (SELECT pg_advisory_xact_lock(8245113406)) AS held", vec![]).await?;
     }
     let table = in_dialect(
         "CREATE TABLE IF NOT EXISTS schema_versions (version {int} PRIMARY KEY, name TEXT NOT NULL, applied_at {int} NOT NULL) {strict}",
@@ -49,7 +49,7 @@ pub(crate) async fn check(c: &mut dyn Conn) -> Result<()> {
             "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_versions'"
         }
     };
-    let made = c.row(tables, vec![]).await?.map_or(Ok(0), |row| row.int(0))? > 0;
+    let made = c.only_row::<i64>(tables, vec![]).await? > 0;
     let found = if made { newest(c).await? } else { 0 };
     match found {
         KNOWN => Ok(()),
@@ -65,14 +65,12 @@ pub(crate) async fn check_writable(c: &mut dyn Conn) -> Result<()> {
         Dialect::Sqlite => "SELECT 'off'",
         Dialect::Postgres => "SELECT current_setting('transaction_read_only')",
     };
-    let row = c.row(sql, vec![]).await?;
-    let only_read = row.map_or(Ok(false), |row| row.text(0).map(|setting| setting == "on"))?;
-    if only_read { Err(StoreError::Unreachable("the database takes no writes".to_owned())) } else { Ok(()) }
+    let only_read: String = c.only_row(sql, vec![]).await?;
+    if only_read == "on" { Err(StoreError::Unreachable("the database takes no writes".to_owned())) } else { Ok(()) }
 }
 
 async fn newest(c: &mut dyn Conn) -> Result<i64> {
-    let row = c.row("SELECT COALESCE(MAX(version), 0) FROM schema_versions", vec![]).await?;
-    row.map_or(Ok(0), |row| row.int(0))
+    c.only_row("SELECT COALESCE(MAX(version), 0) FROM schema_versions", vec![]).await
 }
 
 fn in_dialect(sql: &str, dialect: Dialect) -> String {

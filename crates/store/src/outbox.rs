@@ -4,9 +4,12 @@ use std::time::Duration;
 
 use copydesk_domain::{EventKind, Job, Timestamp, new_id};
 
-use crate::conn::{Conn, Result, Row, values};
+use crate::conn::{Conn, FromRow, Result, Row, values};
+use crate::database::Store;
+use crate::error::StoreError;
+use crate::hub::Change;
+use crate::jobs;
 use crate::webhooks::{self, WebhookEndpoint};
-use crate::{Change, Store, StoreError, jobs};
 
 /// The pause of an entry that cannot be made into deliveries, times the number of tries.
 const ENTRY_PAUSE: Duration = Duration::from_secs(60);
@@ -93,20 +96,20 @@ const COLUMNS: &str = "id, project_id, job_id, kind, created_at";
 
 async fn due(c: &mut dyn Conn, limit: u32, now: Timestamp) -> Result<Vec<String>> {
     let sql = "SELECT id FROM outbox WHERE not_before <= $1 ORDER BY not_before, id LIMIT $2";
-    c.rows(sql, values![now, limit]).await?.iter().map(|row| row.string(0)).collect()
+    c.rows(sql, values![now, limit]).await
 }
 
 async fn all_due(c: &mut dyn Conn, limit: u32, render: Render, now: Timestamp) -> Result<FannedOut> {
     let skip = c.skip_locked();
     let sql = format!("SELECT {COLUMNS} FROM outbox WHERE not_before <= $1 ORDER BY not_before, id LIMIT $2 {skip}");
-    let rows = c.rows(sql, values![now, limit]).await?;
-    deal_with(c, &rows, render, now).await
+    let entries = c.rows(sql, values![now, limit]).await?;
+    deal_with(c, entries, render, now).await
 }
 
 async fn one(c: &mut dyn Conn, id: String, render: Render, now: Timestamp) -> Result<FannedOut> {
     let skip = c.skip_locked();
-    let rows = c.rows(format!("SELECT {COLUMNS} FROM outbox WHERE id = $1 {skip}"), values![id]).await?;
-    deal_with(c, &rows, render, now).await
+    let entry = c.rows(format!("SELECT {COLUMNS} FROM outbox WHERE id = $1 {skip}"), values![id]).await?;
+    deal_with(c, entry, render, now).await
 }
 
 async fn postpone(c: &mut dyn Conn, id: String, now: Timestamp) -> Result<()> {
@@ -116,10 +119,9 @@ async fn postpone(c: &mut dyn Conn, id: String, now: Timestamp) -> Result<()> {
 }
 
 /// Makes the deliveries of entries that the transaction holds.
-async fn deal_with(c: &mut dyn Conn, rows: &[Row], render: Render, now: Timestamp) -> Result<FannedOut> {
+async fn deal_with(c: &mut dyn Conn, entries: Vec<OutboxEntry>, render: Render, now: Timestamp) -> Result<FannedOut> {
     let mut done = FannedOut::default();
-    for row in rows {
-        let entry = read(row)?;
+    for entry in entries {
         let endpoints = webhooks::wanting(c, &entry.project_id, entry.kind).await?;
         done.deliveries += deliver(c, &entry, &endpoints, render, now).await?;
         c.run("DELETE FROM outbox WHERE id = $1", values![&entry.id]).await?;
@@ -147,13 +149,14 @@ async fn deliver(
     Ok(u32::try_from(endpoints.len()).unwrap_or(u32::MAX))
 }
 
-fn read(row: &Row) -> Result<OutboxEntry> {
-    let kind = row.text(3)?;
-    Ok(OutboxEntry {
-        id: row.string(0)?,
-        project_id: row.string(1)?,
-        job_id: row.string(2)?,
-        kind: EventKind::parse(kind).ok_or_else(|| StoreError::Unreadable(format!("an event called {kind:?}")))?,
-        created_at: row.time(4)?,
-    })
+impl FromRow for OutboxEntry {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        Ok(Self {
+            id: row.next()?,
+            project_id: row.next()?,
+            job_id: row.next()?,
+            kind: row.next()?,
+            created_at: row.next()?,
+        })
+    }
 }

@@ -12,8 +12,8 @@ use sqlx::{Arguments, AssertSqlSafe, Column, Connection, PgConnection, PgPool, R
 use tokio::task::AbortHandle;
 
 use crate::conn::{Conn, Dialect, Result, Row, Sql, Value};
-use crate::hub::Hub;
-use crate::{Change, StoreError};
+use crate::error::StoreError;
+use crate::hub::{Change, Hub};
 
 const CHANNEL: &str = "copydesk";
 /// How long a connection may take.
@@ -49,15 +49,16 @@ impl Postgres {
         Ok(Self { pool, clock, listener })
     }
 
-    pub(crate) async fn write<T, F>(&self, script: F) -> Result<T>
+    pub(crate) async fn write<T, E, F>(&self, script: F) -> Result<T, E>
     where
         T: Send + 'static,
-        F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T>> + Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
     {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.pool.begin().await.map_err(StoreError::from)?;
         match script(&mut PgConn { connection: &mut transaction, clock: &*self.clock }).await {
             Ok(result) => {
-                transaction.commit().await?;
+                transaction.commit().await.map_err(StoreError::from)?;
                 Ok(result)
             }
             Err(error) => {
@@ -152,7 +153,7 @@ fn own(row: &PgRow) -> Result<Row> {
             other => return Err(StoreError::Unreadable(format!("column {at} has the type {other}"))),
         });
     }
-    Ok(Row(values))
+    Ok(Row::new(values))
 }
 
 impl Conn for PgConn<'_> {

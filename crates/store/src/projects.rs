@@ -2,44 +2,34 @@ use copydesk_domain::{
     HostSettings, OnFindings, Project, ProjectId, Repository, Timestamp, ViewSettings, random_suffix,
 };
 
-use crate::conn::{Conn, Dialect, Result, Row, to_json, values};
-use crate::{Change, Store, StoreError};
+use crate::conn::{Conn, Dialect, FromRow, Result, Row, to_json, values};
+use crate::database::Store;
+use crate::error::StoreError;
+use crate::hub::Change;
 
 pub(crate) const COLUMNS: &str = "p.id, p.name, p.repository, p.base_ref, p.docs_paths, p.time_zone, p.jobs_per_hour, \
      p.max_running, p.time_limit_seconds, p.on_findings, p.views, p.host, p.created_at, p.updated_at";
 
-/// A project to make.
+/// A project to make; see [`Project`] for the fields.
 #[derive(Debug, Clone)]
 pub struct NewProject {
     /// The id to give it; none: one made from the name.
     pub id: Option<ProjectId>,
-    /// Its name.
     pub name: String,
-    /// Its repository.
     pub repository: Repository,
-    /// The branch that jobs start from.
     pub base_ref: String,
-    /// The folders that jobs may edit.
     pub docs_paths: Vec<String>,
-    /// The reporting time zone.
     pub time_zone: String,
-    /// See [`Project::jobs_per_hour`].
     pub jobs_per_hour: Option<u32>,
-    /// See [`Project::max_running`].
     pub max_running: Option<u32>,
-    /// See [`Project::time_limit_seconds`].
     pub time_limit_seconds: Option<u32>,
-    /// See [`Project::on_findings`].
     pub on_findings: OnFindings,
-    /// See [`Project::views`].
     pub views: ViewSettings,
-    /// See [`Project::host`].
     pub host: HostSettings,
 }
 
 /// What to change of a project; what is none stays as it is. A limit is `Some(None)` to go back to the default.
 #[derive(Debug, Clone, Default)]
-#[allow(missing_docs, reason = "the fields are those of a project")]
 pub struct ProjectChange {
     pub name: Option<String>,
     pub repository: Option<Repository>,
@@ -73,17 +63,13 @@ impl Store {
         let sql = format!(
             "SELECT {COLUMNS} FROM projects p JOIN project_domains d ON d.project_id = p.id WHERE d.domain = $1"
         );
-        self.read(move |c| {
-            Box::pin(async move { c.row(sql, values![domain]).await?.map(|row| read(&row, 0)).transpose() })
-        })
-        .await
+        self.read(move |c| Box::pin(c.row(sql, values![domain]))).await
     }
 
     /// Every project, by id.
     pub async fn projects(&self) -> Result<Vec<Project>> {
         let sql = format!("SELECT {COLUMNS} FROM projects p ORDER BY p.id");
-        self.read(move |c| Box::pin(async move { c.rows(sql, vec![]).await?.iter().map(|row| read(row, 0)).collect() }))
-            .await
+        self.read(move |c| Box::pin(c.rows(sql, vec![]))).await
     }
 
     /// Changes a project. None if there is no such project.
@@ -100,8 +86,7 @@ impl Store {
 }
 
 async fn get(c: &mut dyn Conn, id: String) -> Result<Option<Project>> {
-    let row = c.row(format!("SELECT {COLUMNS} FROM projects p WHERE p.id = $1"), values![id]).await?;
-    row.map(|row| read(&row, 0)).transpose()
+    c.row(format!("SELECT {COLUMNS} FROM projects p WHERE p.id = $1"), values![id]).await
 }
 
 async fn create(c: &mut dyn Conn, new: NewProject, now: Timestamp) -> Result<Option<Project>> {
@@ -177,7 +162,7 @@ async fn set_domains(c: &mut dyn Conn, project: &Project) -> Result<()> {
 }
 
 async fn update(c: &mut dyn Conn, id: String, change: ProjectChange, now: Timestamp) -> Result<Option<Project>> {
-    if c.row_locked("SELECT id FROM projects WHERE id = $1", values![&id]).await?.is_none() {
+    if !c.hold("projects", &id).await? {
         return Ok(None);
     }
     let Some(old) = get(c, id).await? else { return Ok(None) };
@@ -230,7 +215,7 @@ async fn update(c: &mut dyn Conn, id: String, change: ProjectChange, now: Timest
 }
 
 async fn delete(c: &mut dyn Conn, id: String) -> Result<bool> {
-    if c.row_locked("SELECT id FROM projects WHERE id = $1", values![&id]).await?.is_none() {
+    if !c.hold("projects", &id).await? {
         return Ok(false);
     }
     if c.dialect() == Dialect::Postgres {
@@ -241,32 +226,29 @@ async fn delete(c: &mut dyn Conn, id: String) -> Result<bool> {
             let sql = format!(
                 "SELECT count(*) FROM (SELECT 1 FROM {table} WHERE project_id = $1 ORDER BY id FOR UPDATE) AS held"
             );
-            c.row(sql, values![&id]).await?;
+            c.exists(sql, values![&id]).await?;
         }
     }
     Ok(c.run("DELETE FROM projects WHERE id = $1", values![id]).await? > 0)
 }
 
-/// Reads [`COLUMNS`], the first of which is at `from`.
-pub(crate) fn read(row: &Row, from: usize) -> Result<Project> {
-    Ok(Project {
-        id: row.string(from)?,
-        name: row.string(from + 1)?,
-        repository: Repository::from_stored(row.string(from + 2)?),
-        base_ref: row.string(from + 3)?,
-        docs_paths: serde_json::from_str(row.text(from + 4)?)
-            .map_err(|error| StoreError::Unreadable(format!("a project's folders: {error}")))?,
-        time_zone: row.string(from + 5)?,
-        jobs_per_hour: row.opt_u32(from + 6)?,
-        max_running: row.opt_u32(from + 7)?,
-        time_limit_seconds: row.opt_u32(from + 8)?,
-        on_findings: OnFindings::parse(row.text(from + 9)?)
-            .ok_or_else(|| StoreError::Unreadable("what a project does on findings".to_owned()))?,
-        views: serde_json::from_str(row.text(from + 10)?)
-            .map_err(|error| StoreError::Unreadable(format!("a project's page view settings: {error}")))?,
-        host: serde_json::from_str(row.text(from + 11)?)
-            .map_err(|error| StoreError::Unreadable(format!("a project's code host settings: {error}")))?,
-        created_at: row.time(from + 12)?,
-        updated_at: row.time(from + 13)?,
-    })
+impl FromRow for Project {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        Ok(Self {
+            id: row.next()?,
+            name: row.next()?,
+            repository: Repository::from_stored(row.next()?),
+            base_ref: row.next()?,
+            docs_paths: row.next_json()?,
+            time_zone: row.next()?,
+            jobs_per_hour: row.next()?,
+            max_running: row.next()?,
+            time_limit_seconds: row.next()?,
+            on_findings: row.next()?,
+            views: row.next_json()?,
+            host: row.next_json()?,
+            created_at: row.next()?,
+            updated_at: row.next()?,
+        })
+    }
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 use copydesk_domain::{Job, PullRequest, PullRequestState, Timestamp};
 use serde_json::json;
 
-use crate::conn::{Conn, Result, Row, values};
-use crate::{Store, StoreError, events, jobs};
+use crate::conn::{Conn, Result, values};
+use crate::database::Store;
+use crate::{events, jobs};
 
 impl Store {
     /// Whether it is time to ask the code host about a job's pull request: nobody has for `pause`. Whoever is told so
@@ -29,21 +30,18 @@ impl Store {
             "SELECT {} FROM jobs WHERE project_id = $1 AND pr_number = $2 ORDER BY id DESC LIMIT 1",
             jobs::COLUMNS
         );
-        self.read(move |c| Box::pin(async move { c.row(sql, values).await?.map(|row| jobs::read(&row)).transpose() }))
-            .await
+        self.read(move |c| Box::pin(c.row(sql, values))).await
     }
 }
 
 async fn begin_check(c: &mut dyn Conn, job_id: String, pause: Duration, now: Timestamp) -> Result<bool> {
-    let pause = i64::try_from(pause.as_millis()).unwrap_or(i64::MAX);
-    let since = Timestamp::from_millis(now.as_millis().saturating_sub(pause));
     let sql = "UPDATE jobs SET pr_checked_at = $1 WHERE id = $2 AND pr_number IS NOT NULL \
                AND (pr_checked_at IS NULL OR pr_checked_at <= $3)";
-    Ok(c.run(sql, values![now, job_id, since]).await? > 0)
+    Ok(c.run(sql, values![now, job_id, now.minus(pause)]).await? > 0)
 }
 
 async fn record(c: &mut dyn Conn, job_id: String, pull: PullRequest, now: Timestamp) -> Result<Option<Job>> {
-    let Some(job) = jobs::get_locked(c, &job_id).await? else { return Ok(None) };
+    let Some(job) = jobs::get_held(c, &job_id).await? else { return Ok(None) };
     // A merge is final: whoever says otherwise has asked before it and been slow.
     let is_late = |was: &PullRequest| {
         was.state == PullRequestState::Merged && pull.state != was.state && pull.number == was.number
@@ -58,7 +56,7 @@ async fn record(c: &mut dyn Conn, job_id: String, pull: PullRequest, now: Timest
         let data = json!({ "number": pull.number, "state": pull.state, "mergedAt": pull.merged_at });
         events::append(c, &job_id, "pull_request", data, now).await?;
     }
-    jobs::get_locked(c, &job_id).await
+    jobs::get_held(c, &job_id).await
 }
 
 /// Writes down where the pull request of a job is and how it stands. One without a number is only a link.
@@ -79,18 +77,4 @@ pub(crate) async fn write(c: &mut dyn Conn, job_id: &str, pull: &PullRequest, no
 /// No host counts that far.
 fn number_value(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// Reads `pr_number, pr_state, pr_draft, pr_merged_at`, the first of which is at `from`.
-pub(crate) fn read(row: &Row, from: usize, link: Option<&str>) -> Result<Option<PullRequest>> {
-    let (Some(number), Some(url)) = (row.opt_int(from)?, link) else { return Ok(None) };
-    let unreadable = || StoreError::Unreadable("the state of a pull request".to_owned());
-    let state = row.opt_text(from + 1)?.and_then(PullRequestState::parse).ok_or_else(unreadable)?;
-    Ok(Some(PullRequest {
-        number: u64::try_from(number).map_err(|_| unreadable())?,
-        url: url.to_owned(),
-        state,
-        draft: row.opt_int(from + 2)?.unwrap_or(0) != 0,
-        merged_at: row.opt_time(from + 3)?,
-    }))
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 use copydesk_domain::{Job, PullRequest, Status, Timestamp, random_token};
 use serde_json::json;
 
-use crate::conn::{Conn, Result, Row, values};
-use crate::lease::{self, Lease, LeaseLost};
-use crate::{Store, events, jobs, pull_state, rounds};
+use crate::conn::{Conn, FromRow, Result, Row, plain_text, values};
+use crate::database::Store;
+use crate::lease::{self, Lease, LeaseError, LeaseLost};
+use crate::{events, jobs, pull_state, rounds};
 
 /// A pull request that Copydesk keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +40,6 @@ pub struct LocalPull {
 
 /// A pull request to keep.
 #[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "the fields are those of a pull request")]
 pub struct NewPull {
     pub project_id: String,
     pub head: String,
@@ -91,30 +91,18 @@ pub enum Publishing {
 impl Store {
     /// The pull request from a branch.
     pub async fn local_pull(&self, project_id: &str, head: &str) -> Result<Option<LocalPull>> {
-        let values = values![project_id, head];
-        self.read(move |c| {
-            Box::pin(async move {
-                let sql = format!("SELECT {COLUMNS} FROM pull_requests WHERE project_id = $1 AND head = $2");
-                c.row(sql, values).await?.map(|row| read(&row)).transpose()
-            })
-        })
-        .await
+        let (project_id, head) = (project_id.to_owned(), head.to_owned());
+        self.read(move |c| Box::pin(async move { get(c, &project_id, &head).await })).await
     }
 
     /// The pull request of that address.
     pub async fn local_pull_at(&self, token: &str) -> Result<Option<LocalPull>> {
-        let values = values![token];
-        self.read(move |c| {
-            Box::pin(async move {
-                let sql = format!("SELECT {COLUMNS} FROM pull_requests WHERE token = $1");
-                c.row(sql, values).await?.map(|row| read(&row)).transpose()
-            })
-        })
-        .await
+        let (sql, values) = (format!("SELECT {COLUMNS} FROM pull_requests WHERE token = $1"), values![token]);
+        self.read(move |c| Box::pin(c.row(sql, values))).await
     }
 
     /// Opens a pull request, or brings the one from that branch up to date. Refused once the job is cancelled or lost.
-    pub async fn put_local_pull(&self, permit: &Permit, new: NewPull) -> Result<Result<LocalPull, LeaseLost>> {
+    pub async fn put_local_pull(&self, permit: &Permit, new: NewPull) -> Result<LocalPull, LeaseError> {
         let (permit, now) = (permit.clone(), self.now());
         self.write(move |c| Box::pin(put(c, permit, new, now))).await
     }
@@ -127,25 +115,25 @@ impl Store {
     }
 
     /// An error if the permit no longer stands.
-    pub async fn check_permit(&self, permit: &Permit) -> Result<Result<(), LeaseLost>> {
+    pub async fn check_permit(&self, permit: &Permit) -> Result<(), LeaseError> {
         let permit = permit.clone();
-        self.write(move |c| Box::pin(async move { Ok(hold(c, &permit).await?.map(drop)) })).await
+        self.write(move |c| Box::pin(async move { hold(c, &permit).await.map(drop) })).await
     }
 
     /// Records that the commit of a round has another id than it had: it was made again, with other settings.
-    pub async fn record_remade(&self, permit: &Permit, round: u32, commit: &str) -> Result<Result<(), LeaseLost>> {
+    pub async fn record_remade(&self, permit: &Permit, round: u32, commit: &str) -> Result<(), LeaseError> {
         let (permit, commit) = (permit.clone(), commit.to_owned());
         self.write(move |c| Box::pin(remade(c, permit, round, commit))).await
     }
 
     /// Records that the branch of a round is on the code host.
-    pub async fn record_published(&self, permit: &Permit, round: u32) -> Result<Result<(), LeaseLost>> {
+    pub async fn record_published(&self, permit: &Permit, round: u32) -> Result<(), LeaseError> {
         let (permit, now) = (permit.clone(), self.now());
         self.write(move |c| Box::pin(published(c, permit, round, now))).await
     }
 
     /// Gives the permit back: with the pull request if it is open.
-    pub async fn end_publishing(&self, permit: &Permit, pull: Option<PullRequest>) -> Result<Result<Job, LeaseLost>> {
+    pub async fn end_publishing(&self, permit: &Permit, pull: Option<PullRequest>) -> Result<Job, LeaseError> {
         let (permit, now) = (permit.clone(), self.now());
         self.write(move |c| Box::pin(finish(c, permit, pull, now))).await
     }
@@ -153,38 +141,40 @@ impl Store {
 
 const COLUMNS: &str = "project_id, number, job_id, head, base, title, body, draft, token, created_at, updated_at";
 
-fn read(row: &Row) -> Result<LocalPull> {
-    Ok(LocalPull {
-        project_id: row.string(0)?,
-        number: row.u32(1)?,
-        job_id: row.string(2)?,
-        head: row.string(3)?,
-        base: row.string(4)?,
-        title: row.string(5)?,
-        body: row.string(6)?,
-        draft: row.int(7)? != 0,
-        token: row.string(8)?,
-        created_at: row.time(9)?,
-        updated_at: row.time(10)?,
-    })
+impl FromRow for LocalPull {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        Ok(Self {
+            project_id: row.next()?,
+            number: row.next()?,
+            job_id: row.next()?,
+            head: row.next()?,
+            base: row.next()?,
+            title: row.next()?,
+            body: row.next()?,
+            draft: row.next()?,
+            token: row.next()?,
+            created_at: row.next()?,
+            updated_at: row.next()?,
+        })
+    }
 }
 
-async fn put(c: &mut dyn Conn, permit: Permit, new: NewPull, now: Timestamp) -> Result<Result<LocalPull, LeaseLost>> {
-    // Whoever opens holds the project's row, so that numbers cannot clash.
-    c.row_locked("SELECT id FROM projects WHERE id = $1", values![&new.project_id]).await?;
-    let job = match hold(c, &permit).await? {
-        Ok(job) => job,
-        Err(lost) => return Ok(Err(lost)),
-    };
-    let text = |text: &str| text.replace('\0', "\u{fffd}");
+async fn get(c: &mut dyn Conn, project_id: &str, head: &str) -> Result<Option<LocalPull>> {
     let sql = format!("SELECT {COLUMNS} FROM pull_requests WHERE project_id = $1 AND head = $2");
-    let there = c.row(sql.clone(), values![&new.project_id, &new.head]).await?.map(|row| read(&row)).transpose()?;
-    match there {
+    c.row(sql, values![project_id, head]).await
+}
+
+async fn put(c: &mut dyn Conn, permit: Permit, new: NewPull, now: Timestamp) -> Result<LocalPull, LeaseError> {
+    // Whoever opens holds the project's row, so that numbers cannot clash.
+    c.hold("projects", &new.project_id).await?;
+    let job = hold(c, &permit).await?;
+    let (title, body) = (plain_text(&new.title), plain_text(&new.body));
+    match get(c, &new.project_id, &new.head).await? {
         Some(there) => {
             c.run(
                 "UPDATE pull_requests SET title = $1, body = $2, draft = $3, updated_at = $4 \
                  WHERE project_id = $5 AND number = $6",
-                values![text(&new.title), text(&new.body), new.draft, now, &new.project_id, there.number],
+                values![title, body, new.draft, now, &new.project_id, there.number],
             )
             .await?;
         }
@@ -193,36 +183,24 @@ async fn put(c: &mut dyn Conn, permit: Permit, new: NewPull, now: Timestamp) -> 
                 "INSERT INTO pull_requests (project_id, number, job_id, head, base, title, body, draft, token, \
                  created_at, updated_at) SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $9 \
                  FROM pull_requests WHERE project_id = $1",
-                values![
-                    &new.project_id,
-                    &job.id,
-                    &new.head,
-                    &new.base,
-                    text(&new.title),
-                    text(&new.body),
-                    new.draft,
-                    random_token(),
-                    now,
-                ],
+                values![&new.project_id, &job.id, &new.head, &new.base, title, body, new.draft, random_token(), now,],
             )
             .await?;
         }
     }
-    let row = c.row(sql, values![&new.project_id, &new.head]).await?;
     // It was written a line ago, in the same transaction.
-    row.as_ref().map(read).transpose()?.map_or(Ok(Err(LeaseLost::Lost)), |pull| Ok(Ok(pull)))
+    Ok(get(c, &new.project_id, &new.head).await?.ok_or(LeaseLost::Lost)?)
 }
 
 /// The job, held, if the permit still stands.
-async fn hold(c: &mut dyn Conn, permit: &Permit) -> Result<Result<Job, LeaseLost>> {
+async fn hold(c: &mut dyn Conn, permit: &Permit) -> Result<Job, LeaseError> {
     let (job_id, token) = match permit {
         Permit::Lease(lease) => return lease::hold_active(c, lease).await,
         Permit::Publisher { job_id, token } => (job_id, token),
     };
-    let Some(job) = jobs::get_locked(c, job_id).await? else { return Ok(Err(LeaseLost::Lost)) };
+    let job = jobs::get_held(c, job_id).await?.ok_or(LeaseLost::Lost)?;
     let sql = "SELECT 1 FROM jobs WHERE id = $1 AND publisher = $2 AND status = 'completed'";
-    let row = c.row(sql, values![job_id, token]).await?;
-    Ok(if row.is_some() { Ok(job) } else { Err(LeaseLost::Lost) })
+    if c.exists(sql, values![job_id, token]).await? { Ok(job) } else { Err(LeaseLost::Lost.into()) }
 }
 
 async fn begin(
@@ -232,20 +210,20 @@ async fn begin(
     time: Duration,
     now: Timestamp,
 ) -> Result<Option<Publishing>> {
-    let Some(job) = jobs::get_locked(c, &job_id).await?.filter(|job| job.project_id == project_id) else {
-        return Ok(None);
-    };
+    let Some(job) = jobs::get_held_of(c, &project_id, &job_id).await? else { return Ok(None) };
     if job.status != Status::Completed {
         return Ok(Some(Publishing::NotCompleted(job.status)));
     }
     let sql = "SELECT pushed_at FROM rounds WHERE job_id = $1 AND commit_id IS NOT NULL \
                AND dropped_at IS NULL ORDER BY number DESC LIMIT 1";
-    let Some(row) = c.row(sql, values![&job.id]).await? else { return Ok(Some(Publishing::NothingChanged)) };
-    if row.opt_int(0)?.is_some() && job.pr_link.is_some() {
+    let pushed_at: Option<Option<Timestamp>> = c.row(sql, values![&job.id]).await?;
+    let Some(pushed_at) = pushed_at else { return Ok(Some(Publishing::NothingChanged)) };
+    if pushed_at.is_some() && job.pr_link.is_some() {
         return Ok(Some(Publishing::Done(Box::new(job))));
     }
-    let row = c.row("SELECT publisher_until FROM jobs WHERE id = $1", values![&job.id]).await?;
-    if row.map_or(Ok(None), |row| row.opt_time(0))?.is_some_and(|until| until > now) {
+    let sql = "SELECT publisher_until FROM jobs WHERE id = $1";
+    let until: Option<Timestamp> = c.only_row(sql, values![&job.id]).await?;
+    if until.is_some_and(|until| until > now) {
         return Ok(Some(Publishing::Busy));
     }
     let token = random_token();
@@ -258,26 +236,18 @@ async fn begin(
     Ok(Some(Publishing::Begun(permit, Box::new(job))))
 }
 
-async fn remade(c: &mut dyn Conn, permit: Permit, round: u32, commit: String) -> Result<Result<(), LeaseLost>> {
-    let job = match hold(c, &permit).await? {
-        Ok(job) => job,
-        Err(lost) => return Ok(Err(lost)),
-    };
+async fn remade(c: &mut dyn Conn, permit: Permit, round: u32, commit: String) -> Result<(), LeaseError> {
+    let job = hold(c, &permit).await?;
     let sql = "UPDATE rounds SET commit_id = $1 WHERE job_id = $2 AND number = $3";
     c.run(sql, values![commit, &job.id, round]).await?;
-    Ok(Ok(()))
+    Ok(())
 }
 
-async fn published(c: &mut dyn Conn, permit: Permit, round: u32, now: Timestamp) -> Result<Result<(), LeaseLost>> {
-    let job = match hold(c, &permit).await? {
-        Ok(job) => job,
-        Err(lost) => return Ok(Err(lost)),
-    };
+async fn published(c: &mut dyn Conn, permit: Permit, round: u32, now: Timestamp) -> Result<(), LeaseError> {
+    let job = hold(c, &permit).await?;
     c.run("UPDATE jobs SET updated_at = $1 WHERE id = $2", values![now, &job.id]).await?;
-    for event in rounds::pushed(c, &job.id, round, now).await? {
-        events::append(c, &job.id, event.kind, event.data, now).await?;
-    }
-    Ok(Ok(()))
+    let told = rounds::pushed(c, &job.id, round, now).await?;
+    Ok(events::append_all(c, &job.id, told, now).await?)
 }
 
 async fn finish(
@@ -285,11 +255,8 @@ async fn finish(
     permit: Permit,
     pull: Option<PullRequest>,
     now: Timestamp,
-) -> Result<Result<Job, LeaseLost>> {
-    let job = match hold(c, &permit).await? {
-        Ok(job) => job,
-        Err(lost) => return Ok(Err(lost)),
-    };
+) -> Result<Job, LeaseError> {
+    let job = hold(c, &permit).await?;
     c.run("UPDATE jobs SET publisher = NULL, publisher_until = NULL WHERE id = $1", values![&job.id]).await?;
     if let Some(pull) = pull {
         pull_state::write(c, &job.id, &pull, now).await?;
@@ -298,5 +265,5 @@ async fn finish(
         c.run(sql, values![now, &job.id]).await?;
         events::append(c, &job.id, "opened", json!({ "prLink": pull.url }), now).await?;
     }
-    Ok(jobs::get_locked(c, &job.id).await?.ok_or(LeaseLost::Lost))
+    Ok(jobs::get_held(c, &job.id).await?.ok_or(LeaseLost::Lost)?)
 }

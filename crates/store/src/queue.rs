@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use copydesk_domain::Timestamp;
+use copydesk_domain::{Job, Message, Timestamp};
 use serde_json::json;
 
 use crate::conn::{Conn, Result, Value, values};
-use crate::lease::{Claimed, Lease};
-use crate::{Store, events, jobs};
+use crate::database::Store;
+use crate::lease::Lease;
+use crate::{events, jobs};
 
 /// How often a claim looks again when others were faster.
 const RACES: usize = 32;
@@ -25,6 +26,19 @@ pub struct QueueTerms {
     pub queue_time: Duration,
     /// How often a job is tried before it is given up.
     pub attempts: u32,
+}
+
+/// A job that was just leased, with all that is needed to run it.
+#[derive(Debug, Clone)]
+pub struct Claimed {
+    pub lease: Lease,
+    pub job: Job,
+    /// All its prompts, oldest first.
+    pub messages: Vec<Message>,
+    /// How often this turn of it has been tried, this time included.
+    pub tries: u32,
+    /// When its time is up.
+    pub deadline_at: Timestamp,
 }
 
 /// How much is in the queue.
@@ -92,7 +106,7 @@ async fn race(
         return Ok(Race::NothingToTake);
     };
     // Whoever claims for a project holds its row, so that its limit is exact.
-    c.row_locked("SELECT id FROM projects WHERE id = $1", values![project_id]).await?;
+    c.hold("projects", &project_id).await?;
     // The wait for the row may have been long, and the lease begins now.
     let now = c.now();
     let taken = take(c, &job_id, &worker, &terms, now).await?;
@@ -121,10 +135,7 @@ async fn candidate(
          AND j.model IN ({}) ORDER BY j.not_before, j.id LIMIT 1",
         places.join(", ")
     );
-    match c.row(sql, values).await? {
-        Some(row) => Ok(Some((row.string(0)?, row.string(1)?))),
-        None => Ok(None),
-    }
+    c.row(sql, values).await
 }
 
 /// Leases the job if it is still free and due and its project still has room. The attempt number grows with every lease:
@@ -138,7 +149,7 @@ async fn take(
 ) -> Result<Option<Claimed>> {
     let expires_at = now.plus(terms.lease);
     let job_time = i64::try_from(terms.job_time.as_millis()).unwrap_or(i64::MAX / 2);
-    let row = c
+    let taken = c
         .row(
             "UPDATE jobs SET worker = $1, lease_expires_at = $2, attempt = attempt + 1, tries = tries + 1, \
              updated_at = $3, deadline_at = COALESCE(deadline_at, $3 + COALESCE((SELECT p.time_limit_seconds * 1000 \
@@ -150,38 +161,28 @@ async fn take(
             values![worker, expires_at, now, job_time, job_id, terms.running_per_project],
         )
         .await?;
-    let Some(row) = row else { return Ok(None) };
-    let (attempt, tries, deadline_at) = (row.int(0)?, row.u32(1)?, row.time(2)?);
+    let Some((attempt, tries, deadline_at)) = taken else { return Ok(None) };
     events::append(c, job_id, "claimed", json!({ "attempt": attempt }), now).await?;
-    let Some(job) = jobs::get_locked(c, job_id).await? else { return Ok(None) };
+    let Some(job) = jobs::get_held(c, job_id).await? else { return Ok(None) };
     let messages = jobs::messages(c, job_id.to_owned()).await?;
     let lease = Lease { job_id: job_id.to_owned(), worker: worker.to_owned(), attempt };
     Ok(Some(Claimed { lease, job, messages, tries, deadline_at }))
 }
 
 async fn next_due(c: &mut dyn Conn, now: Timestamp) -> Result<Option<Timestamp>> {
-    let row = c
-        .row(
-            "SELECT MIN(due) FROM (\
-             SELECT MIN(not_before) AS due FROM jobs WHERE status = 'active' AND worker IS NULL AND not_before > $1 \
-             UNION ALL \
-             SELECT MIN(lease_expires_at) AS due FROM jobs WHERE status = 'active' AND worker IS NOT NULL) AS dues",
-            values![now],
-        )
-        .await?;
-    row.map_or(Ok(None), |row| row.opt_time(0))
+    c.only_row(
+        "SELECT MIN(due) FROM (\
+         SELECT MIN(not_before) AS due FROM jobs WHERE status = 'active' AND worker IS NULL AND not_before > $1 \
+         UNION ALL \
+         SELECT MIN(lease_expires_at) AS due FROM jobs WHERE status = 'active' AND worker IS NOT NULL) AS dues",
+        values![now],
+    )
+    .await
 }
 
 async fn depth(c: &mut dyn Conn) -> Result<QueueDepth> {
-    let row = c
-        .row(
-            "SELECT (SELECT count(*) FROM jobs WHERE status = 'active' AND worker IS NULL), \
-             (SELECT count(*) FROM jobs WHERE status = 'active' AND worker IS NOT NULL)",
-            vec![],
-        )
-        .await?;
-    match row {
-        Some(row) => Ok(QueueDepth { waiting: row.u32(0)?, running: row.u32(1)? }),
-        None => Ok(QueueDepth { waiting: 0, running: 0 }),
-    }
+    let sql = "SELECT (SELECT count(*) FROM jobs WHERE status = 'active' AND worker IS NULL), \
+               (SELECT count(*) FROM jobs WHERE status = 'active' AND worker IS NOT NULL)";
+    let (waiting, running) = c.only_row(sql, vec![]).await?;
+    Ok(QueueDepth { waiting, running })
 }

@@ -2,11 +2,13 @@
 //! lease, together with the events that tell of it.
 
 use copydesk_domain::{CheckSummary, PullRequest, Timestamp};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
-use crate::conn::{Conn, Result, Row, to_json, values};
-use crate::lease::{self, Lease, LeaseLost};
-use crate::{Store, StoreError, events, pull_state};
+use crate::conn::{Column, Conn, FromRow, Result, Row, Value, plain_text, to_json, values};
+use crate::database::Store;
+use crate::events::{self, NewEvent};
+use crate::lease::{self, Lease, LeaseError};
+use crate::pull_state;
 
 /// One way from prompts to a commit on the job's branch. A job has another one when prompts come in after it.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,25 +98,12 @@ impl Verdict {
             Self::Refused => "refused",
         }
     }
-
-    fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|verdict| verdict.as_str() == text)
-    }
 }
 
-/// An event to append.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NewEvent {
-    /// What happened.
-    pub kind: &'static str,
-    /// More about it: an object.
-    pub data: Json,
-}
-
-impl NewEvent {
-    /// An event.
-    pub fn new(kind: &'static str, data: Json) -> Self {
-        Self { kind, data }
+impl Column for Verdict {
+    fn from_value(value: Value) -> Option<Self> {
+        let word = String::from_value(value)?;
+        Self::ALL.into_iter().find(|verdict| verdict.as_str() == word)
     }
 }
 
@@ -155,47 +144,39 @@ impl Store {
 
     /// What a job has changed against its base, as a diff; none if it has not changed anything.
     pub async fn diff(&self, job_id: &str) -> Result<Option<Vec<u8>>> {
-        let job_id = job_id.to_owned();
-        self.read(move |c| Box::pin(diff(c, job_id))).await
+        let values = values![job_id];
+        self.read(move |c| Box::pin(c.row(DIFF, values))).await
     }
 
     /// What of that is on the code host, as a diff.
     pub async fn published_diff(&self, job_id: &str) -> Result<Option<Vec<u8>>> {
-        let job_id = job_id.to_owned();
-        self.read(move |c| Box::pin(published_diff(c, job_id))).await
+        let values = values![job_id];
+        self.read(move |c| Box::pin(c.row(PUBLISHED_DIFF, values))).await
     }
 
     /// Records a step with the events that tell of it. Refused once the job is cancelled or lost.
-    pub async fn advance(
-        &self,
-        lease: &Lease,
-        step: Option<Step>,
-        told: Vec<NewEvent>,
-    ) -> Result<Result<(), LeaseLost>> {
+    pub async fn advance(&self, lease: &Lease, step: Option<Step>, told: Vec<NewEvent>) -> Result<(), LeaseError> {
         let (lease, now) = (lease.clone(), self.now());
         self.write(move |c| Box::pin(advance(c, lease, step, told, now))).await
     }
 }
 
+/// One that was refused is shown as long as nothing came after it.
+const DIFF: &str = "SELECT e.diff FROM edits e JOIN rounds r ON r.job_id = e.job_id AND r.number = e.round \
+     WHERE e.job_id = $1 AND ((r.commit_id IS NOT NULL AND r.dropped_at IS NULL) OR (e.verdict = 'refused' \
+     AND NOT EXISTS (SELECT 1 FROM edits n WHERE n.job_id = e.job_id AND n.round > e.round))) \
+     ORDER BY e.round DESC LIMIT 1";
+
+const PUBLISHED_DIFF: &str = "SELECT e.diff FROM edits e JOIN rounds r ON r.job_id = e.job_id AND r.number = e.round \
+     WHERE e.job_id = $1 AND r.pushed_at IS NOT NULL ORDER BY e.round DESC LIMIT 1";
+
 async fn list(c: &mut dyn Conn, job_id: String) -> Result<Vec<Round>> {
-    let rows = c
-        .rows(
-            "SELECT number, turn, first_message, base_commit, parent_commit, branch, commit_id, pushed_at, dropped_at, \
-             merged_commit, conflicts FROM rounds WHERE job_id = $1 ORDER BY number",
-            values![&job_id],
-        )
-        .await?;
-    let mut rounds = rows.iter().map(read_round).collect::<Result<Vec<_>>>()?;
-    let rows = c
-        .rows(
-            "SELECT round, title, summary, taken_through, verdict, checks, changes, diff, made_at FROM edits \
-             WHERE job_id = $1 ORDER BY round",
-            values![job_id],
-        )
-        .await?;
-    for row in &rows {
-        let number = row.u32(0)?;
-        let edit = read_edit(row)?;
+    let sql = "SELECT number, turn, first_message, base_commit, parent_commit, branch, commit_id, pushed_at, dropped_at, \
+         merged_commit, conflicts FROM rounds WHERE job_id = $1 ORDER BY number";
+    let mut rounds: Vec<Round> = c.rows(sql, values![&job_id]).await?;
+    let sql = "SELECT round, title, summary, taken_through, verdict, checks, changes, diff, made_at FROM edits \
+         WHERE job_id = $1 ORDER BY round";
+    for (number, edit) in c.rows::<(u32, Edit)>(sql, values![job_id]).await? {
         if let Some(round) = rounds.iter_mut().find(|round| round.number == number) {
             round.edit = Some(edit);
         }
@@ -203,60 +184,40 @@ async fn list(c: &mut dyn Conn, job_id: String) -> Result<Vec<Round>> {
     Ok(rounds)
 }
 
-fn read_round(row: &Row) -> Result<Round> {
-    Ok(Round {
-        number: row.u32(0)?,
-        turn: row.u32(1)?,
-        first_message: row.u32(2)?,
-        base_commit: row.string(3)?,
-        parent_commit: row.string(4)?,
-        edit: None,
-        branch: row.opt_string(5)?,
-        commit: row.opt_string(6)?,
-        pushed: row.opt_int(7)?.is_some(),
-        dropped: row.opt_int(8)?.is_some(),
-        merged: row.opt_string(9)?.map(|from| read_merged(from, row.opt_text(10)?)).transpose()?,
-    })
-}
-
-fn read_merged(from: String, conflicts: Option<&str>) -> Result<Merged> {
-    let conflicts = conflicts.map_or(Ok(Vec::new()), serde_json::from_str);
-    let conflicts = conflicts.map_err(|_| StoreError::Unreadable("the conflicts of a round".to_owned()))?;
-    Ok(Merged { from, conflicts })
-}
-
-fn read_edit(row: &Row) -> Result<Edit> {
-    let unreadable = |what: &str| StoreError::Unreadable(format!("an edit's {what}"));
-    Ok(Edit {
-        title: row.string(1)?,
-        summary: row.string(2)?,
-        taken_through: row.u32(3)?,
-        verdict: Verdict::parse(row.text(4)?).ok_or_else(|| unreadable("verdict"))?,
-        checks: serde_json::from_str(row.text(5)?).map_err(|_| unreadable("checks"))?,
-        changes: row.bytes(6)?.to_vec(),
-        diff: row.bytes(7)?.to_vec(),
-        made_at: row.time(8)?,
-    })
-}
-
-async fn diff(c: &mut dyn Conn, job_id: String) -> Result<Option<Vec<u8>>> {
-    // One that was refused is shown as long as nothing came after it.
-    let sql = "SELECT e.diff FROM edits e JOIN rounds r ON r.job_id = e.job_id AND r.number = e.round \
-               WHERE e.job_id = $1 AND ((r.commit_id IS NOT NULL AND r.dropped_at IS NULL) OR (e.verdict = 'refused' \
-               AND NOT EXISTS (SELECT 1 FROM edits n WHERE n.job_id = e.job_id AND n.round > e.round))) \
-               ORDER BY e.round DESC LIMIT 1";
-    match c.row(sql, values![job_id]).await? {
-        Some(row) => Ok(Some(row.bytes(0)?.to_vec())),
-        None => Ok(None),
+impl FromRow for Round {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        Ok(Self {
+            number: row.next()?,
+            turn: row.next()?,
+            first_message: row.next()?,
+            base_commit: row.next()?,
+            parent_commit: row.next()?,
+            edit: None,
+            branch: row.next()?,
+            commit: row.next()?,
+            pushed: row.next::<Option<Timestamp>>()?.is_some(),
+            dropped: row.next::<Option<Timestamp>>()?.is_some(),
+            merged: match row.next()? {
+                Some(from) if row.next_is_null() => Some(Merged { from, conflicts: Vec::new() }),
+                Some(from) => Some(Merged { from, conflicts: row.next_json()? }),
+                None => None,
+            },
+        })
     }
 }
 
-async fn published_diff(c: &mut dyn Conn, job_id: String) -> Result<Option<Vec<u8>>> {
-    let sql = "SELECT e.diff FROM edits e JOIN rounds r ON r.job_id = e.job_id AND r.number = e.round \
-               WHERE e.job_id = $1 AND r.pushed_at IS NOT NULL ORDER BY e.round DESC LIMIT 1";
-    match c.row(sql, values![job_id]).await? {
-        Some(row) => Ok(Some(row.bytes(0)?.to_vec())),
-        None => Ok(None),
+impl FromRow for Edit {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        Ok(Self {
+            title: row.next()?,
+            summary: row.next()?,
+            taken_through: row.next()?,
+            verdict: row.next()?,
+            checks: row.next_json()?,
+            changes: row.next()?,
+            diff: row.next()?,
+            made_at: row.next()?,
+        })
     }
 }
 
@@ -266,20 +227,14 @@ async fn advance(
     step: Option<Step>,
     told: Vec<NewEvent>,
     now: Timestamp,
-) -> Result<Result<(), LeaseLost>> {
-    let job = match lease::hold_active(c, &lease).await? {
-        Ok(job) => job,
-        Err(lost) => return Ok(Err(lost)),
-    };
+) -> Result<(), LeaseError> {
+    let job = lease::hold_active(c, &lease).await?;
     let own = match step {
         Some(step) => take(c, &job.id, step, now).await?,
         None => Vec::new(),
     };
     c.run("UPDATE jobs SET updated_at = $1 WHERE id = $2", values![now, &job.id]).await?;
-    for event in told.into_iter().chain(own) {
-        events::append(c, &job.id, event.kind, event.data, now).await?;
-    }
-    Ok(Ok(()))
+    Ok(events::append_all(c, &job.id, told.into_iter().chain(own), now).await?)
 }
 
 /// Writes a step down and says what is told of it.
@@ -337,16 +292,14 @@ async fn insert_round(c: &mut dyn Conn, job_id: &str, round: &Round) -> Result<(
 }
 
 async fn insert_edit(c: &mut dyn Conn, job_id: &str, round: u32, edit: &Edit) -> Result<()> {
-    // PostgreSQL's text cannot hold a NUL, and a model may write one.
-    let text = |text: &str| text.replace('\0', "\u{fffd}");
     c.run(
         "INSERT INTO edits (job_id, round, title, summary, taken_through, verdict, checks, changes, diff, made_at) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         values![
             job_id,
             round,
-            text(&edit.title),
-            text(&edit.summary),
+            plain_text(&edit.title),
+            plain_text(&edit.summary),
             edit.taken_through,
             edit.verdict.as_str(),
             to_json(&edit.checks),
@@ -361,8 +314,7 @@ async fn insert_edit(c: &mut dyn Conn, job_id: &str, round: u32, edit: &Edit) ->
 
 pub(crate) async fn pushed(c: &mut dyn Conn, job_id: &str, round: u32, now: Timestamp) -> Result<Vec<NewEvent>> {
     mark_pushed(c, job_id, round, now).await?;
-    let row = c.row("SELECT branch FROM jobs WHERE id = $1", values![job_id]).await?;
-    let branch = row.map_or(Ok(None), |row| row.opt_string(0))?;
+    let branch: Option<String> = c.only_row("SELECT branch FROM jobs WHERE id = $1", values![job_id]).await?;
     Ok(vec![NewEvent::new("pushed", json!({ "round": round, "branch": branch }))])
 }
 

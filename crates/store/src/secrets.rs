@@ -1,8 +1,8 @@
 use copydesk_domain::Timestamp;
 
-use crate::conn::{Conn, Result, Row, values};
-use crate::vault::{Keys, MAX_SECRET_BYTES, Place, Sealed, Shut};
-use crate::{Store, StoreError, Vault, VaultError};
+use crate::conn::{Column, Conn, FromRow, Result, Row, Value, values};
+use crate::database::Store;
+use crate::vault::{Keys, MAX_SECRET_BYTES, Place, Sealed, Shut, Vault, VaultError};
 
 const COLUMNS: &str = "project_id, name, title, key_id, created_at, updated_at";
 
@@ -163,15 +163,11 @@ impl Store {
     async fn sealed(&self, project_id: &str, name: SecretName) -> Result<Option<(SecretRecord, Sealed)>> {
         let place = values![project_id, name.as_str()];
         let sql = format!("SELECT {COLUMNS}, sealed FROM project_secrets WHERE project_id = $1 AND name = $2");
-        self.read(move |c| {
-            Box::pin(async move {
-                let Some(row) = c.row(sql, place).await? else { return Ok(None) };
-                let record = read(&row)?;
-                let sealed = Sealed { key_id: record.key_id.clone(), bytes: row.bytes(6)?.to_vec() };
-                Ok(Some((record, sealed)))
-            })
-        })
-        .await
+        let found: Option<(SecretRecord, Vec<u8>)> = self.read(move |c| Box::pin(c.row(sql, place))).await?;
+        Ok(found.map(|(record, bytes)| {
+            let key_id = record.key_id.clone();
+            (record, Sealed { key_id, bytes })
+        }))
     }
 
     async fn has_other_secrets(&self, project_id: &str, name: SecretName) -> Result<bool> {
@@ -209,7 +205,7 @@ async fn set(
     sealed: Sealed,
     now: Timestamp,
 ) -> Result<Option<SecretRecord>> {
-    if c.row_locked("SELECT id FROM projects WHERE id = $1", values![&project_id]).await?.is_none() {
+    if !c.hold("projects", &project_id).await? {
         return Ok(None);
     }
     c.run(
@@ -224,14 +220,10 @@ async fn set(
 }
 
 async fn list(c: &mut dyn Conn, project_id: Option<String>) -> Result<Vec<SecretRecord>> {
-    let rows = match project_id {
-        None => c.rows(format!("SELECT {COLUMNS} FROM project_secrets ORDER BY project_id, name"), vec![]).await?,
-        Some(id) => {
-            let sql = format!("SELECT {COLUMNS} FROM project_secrets WHERE project_id = $1 ORDER BY name");
-            c.rows(sql, values![id]).await?
-        }
+    let Some(id) = project_id else {
+        return c.rows(format!("SELECT {COLUMNS} FROM project_secrets ORDER BY project_id, name"), vec![]).await;
     };
-    rows.iter().map(read).collect()
+    c.rows(format!("SELECT {COLUMNS} FROM project_secrets WHERE project_id = $1 ORDER BY name"), values![id]).await
 }
 
 /// False if it is sealed with the first key already, or gone.
@@ -242,14 +234,11 @@ async fn reseal(
     project_id: String,
     name: SecretName,
 ) -> Result<Result<bool, VaultError>> {
-    let row = c
-        .row_locked(
-            "SELECT key_id, sealed FROM project_secrets WHERE project_id = $1 AND name = $2",
-            values![&project_id, name.as_str()],
-        )
-        .await?;
-    let Some(row) = row else { return Ok(Ok(false)) };
-    let sealed = Sealed { key_id: row.string(0)?, bytes: row.bytes(1)?.to_vec() };
+    let sql = "SELECT key_id, sealed FROM project_secrets WHERE project_id = $1 AND name = $2";
+    let Some((key_id, bytes)) = c.row_held(sql, values![&project_id, name.as_str()]).await? else {
+        return Ok(Ok(false));
+    };
+    let sealed = Sealed { key_id, bytes };
     if sealed.key_id == keys.first_id() {
         return Ok(Ok(false));
     }
@@ -266,13 +255,21 @@ async fn reseal(
     Ok(Ok(true))
 }
 
-fn read(row: &Row) -> Result<SecretRecord> {
-    Ok(SecretRecord {
-        project_id: row.string(0)?,
-        name: SecretName::parse(row.text(1)?).ok_or_else(|| StoreError::Unreadable("a secret's name".to_owned()))?,
-        title: row.string(2)?,
-        key_id: row.string(3)?,
-        created_at: row.time(4)?,
-        updated_at: row.time(5)?,
-    })
+impl Column for SecretName {
+    fn from_value(value: Value) -> Option<Self> {
+        Self::parse(&String::from_value(value)?)
+    }
+}
+
+impl FromRow for SecretRecord {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        Ok(Self {
+            project_id: row.next()?,
+            name: row.next()?,
+            title: row.next()?,
+            key_id: row.next()?,
+            created_at: row.next()?,
+            updated_at: row.next()?,
+        })
+    }
 }

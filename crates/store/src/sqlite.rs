@@ -20,8 +20,8 @@ use rusqlite::{Connection, OpenFlags, ToSql};
 use tokio::sync::oneshot;
 
 use crate::conn::{Conn, Dialect, Result, Row, Sql, Value};
-use crate::hub::Hub;
-use crate::{Change, StoreError};
+use crate::error::StoreError;
+use crate::hub::{Change, Hub};
 
 /// How long a process waits for another one (a command beside the server) to finish its write.
 const BUSY: Duration = Duration::from_secs(10);
@@ -85,22 +85,23 @@ impl Sqlite {
         Ok(Self { path: path.to_owned(), readers: Mutex::default(), clock, writer, thread })
     }
 
-    pub(crate) async fn write<T, F>(&self, script: F) -> Result<T>
+    pub(crate) async fn write<T, E, F>(&self, script: F) -> Result<T, E>
     where
         T: Send + 'static,
-        F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T>> + Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
     {
         let (tell, told) = oneshot::channel();
         let work: Work = Box::new(move |conn| {
             // Nobody waits for it any more: the client was told that it failed, so it must not happen.
             let given_up = || StoreError::Unreachable("the write was given up".to_owned());
             let conn = if tell.is_closed() { Err(given_up()) } else { conn };
-            let result = conn.and_then(|conn| finish_now(script(conn)));
+            let result = conn.map_err(E::from).and_then(|conn| finish_now(script(conn)));
             Ran {
                 keep: result.is_ok(),
                 answer: Box::new(move |committed| {
                     // The caller may have given up; the write stands all the same.
-                    let _ = tell.send(committed.and(result));
+                    let _ = tell.send(committed.map_err(E::from).and(result));
                 }),
             }
         });
@@ -176,8 +177,9 @@ fn open_connection(path: &Path, flags: OpenFlags) -> Result<Connection> {
 }
 
 /// A script on SQLite never waits: each of its statements is done when its future is first looked at.
-fn finish_now<T>(future: BoxFuture<'_, Result<T>>) -> Result<T> {
-    future.now_or_never().unwrap_or_else(|| Err(StoreError::Refused("a script waited for something else".to_owned())))
+fn finish_now<T, E: From<StoreError>>(future: BoxFuture<'_, Result<T, E>>) -> Result<T, E> {
+    let waited = || StoreError::Refused("a script waited for something else".to_owned());
+    future.now_or_never().unwrap_or_else(|| Err(waited().into()))
 }
 
 fn write_forever(mut conn: SqliteConn, work: &mpsc::Receiver<Work>, hub: &Hub) {
@@ -261,7 +263,7 @@ impl SqliteConn {
         let mut out = Vec::new();
         while let Some(row) = rows.next()? {
             let read = |at| Ok::<_, StoreError>(own(row.get_ref(at)?));
-            out.push(Row((0..columns).map(read).collect::<Result<_>>()?));
+            out.push(Row::new((0..columns).map(read).collect::<Result<_>>()?));
         }
         Ok(out)
     }
@@ -330,16 +332,13 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("copydesk-sync-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let sqlite = Sqlite::open(&folder.join("x.db"), Hub::new(), Arc::new(copydesk_domain::SystemClock)).unwrap();
-        let pragma = |name: &'static str| {
-            sqlite.write(move |c| {
-                Box::pin(async move {
-                    let row = c.row(format!("PRAGMA {name}"), vec![]).await?.unwrap();
-                    Ok(format!("{:?}", row.0[0]))
-                })
+        let pragmas = sqlite.write(|c| {
+            Box::pin(async {
+                let synchronous: i64 = c.only_row("PRAGMA synchronous", vec![]).await?;
+                Ok::<_, StoreError>((synchronous, c.only_row("PRAGMA journal_mode", vec![]).await?))
             })
-        };
-        assert_eq!(pragma("synchronous").await.unwrap(), "Int(Some(2))", "2 is FULL");
-        assert_eq!(pragma("journal_mode").await.unwrap(), "Text(Some(\"wal\"))");
+        });
+        assert_eq!(pragmas.await.unwrap(), (2, "wal".to_owned()), "2 is FULL");
         std::fs::remove_dir_all(folder).unwrap();
     }
 
@@ -363,8 +362,8 @@ mod tests {
         go.send(()).unwrap();
         first.await.unwrap();
         sqlite.write(|c| c.batch("INSERT INTO t VALUES (3)".into())).await.unwrap();
-        let kept = sqlite.read(|c| Box::pin(async { c.rows("SELECT x FROM t ORDER BY x", vec![]).await })).unwrap();
-        assert_eq!(kept.iter().map(|row| row.int(0).unwrap()).collect::<Vec<_>>(), [1, 3]);
+        let kept = sqlite.read(|c| Box::pin(async { c.rows::<i64>("SELECT x FROM t ORDER BY x", vec![]).await }));
+        assert_eq!(kept.unwrap(), [1, 3]);
         std::fs::remove_dir_all(folder).unwrap();
     }
 
@@ -389,8 +388,8 @@ mod tests {
             insert(4, || Ok(())),
         );
         assert!(good.is_ok() && bad.is_err() && worse.is_err() && also_good.is_ok());
-        let kept = sqlite.read(|c| Box::pin(async { c.rows("SELECT x FROM t ORDER BY x", vec![]).await })).unwrap();
-        assert_eq!(kept.iter().map(|row| row.int(0).unwrap()).collect::<Vec<_>>(), [1, 4]);
+        let kept = sqlite.read(|c| Box::pin(async { c.rows::<i64>("SELECT x FROM t ORDER BY x", vec![]).await }));
+        assert_eq!(kept.unwrap(), [1, 4]);
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -5,10 +5,11 @@ use std::time::Duration;
 use copydesk_domain::{Outcome, Timestamp};
 
 use crate::conn::{Conn, Result, values};
-use crate::jobs::control::{Ending, end};
-use crate::{QueueTerms, Retry, Store, jobs, lease};
-
-pub(crate) const OUT_OF_TIME: &str = "The job took longer than the project allows.";
+use crate::database::Store;
+use crate::ending::{Ending, OUT_OF_TIME, end};
+use crate::finish::{Retry, put_back};
+use crate::jobs;
+use crate::queue::QueueTerms;
 
 /// How long something that cannot be made into deliveries stays in the outbox before it is given up.
 const OUTBOX_KEPT: Duration = Duration::from_secs(3 * 24 * 3600);
@@ -52,20 +53,21 @@ impl Store {
 }
 
 async fn due(c: &mut dyn Conn, now: Timestamp, queue_opens: Timestamp) -> Result<Vec<String>> {
-    let leased = c
+    let mut due: Vec<String> = c
         .rows(
             "SELECT id FROM jobs WHERE status = 'active' AND worker IS NOT NULL AND lease_expires_at <= $1 LIMIT 100",
             values![now],
         )
         .await?;
     let waiting = c
-        .rows(
+        .rows::<String>(
             "SELECT id FROM jobs WHERE status = 'active' AND worker IS NULL AND (deadline_at <= $1 \
              OR (deadline_at IS NULL AND queued_at <= $2)) LIMIT 100",
             values![now, queue_opens],
         )
         .await?;
-    leased.iter().chain(&waiting).map(|row| row.string(0)).collect()
+    due.extend(waiting);
+    Ok(due)
 }
 
 async fn reap_one(
@@ -76,22 +78,17 @@ async fn reap_one(
     queue_opens: Timestamp,
     now: Timestamp,
 ) -> Result<Option<Retry>> {
-    let Some(job) = jobs::get_locked(c, &job_id).await? else { return Ok(None) };
-    let row = c
-        .row(
-            "SELECT worker, lease_expires_at, deadline_at, queued_at FROM jobs WHERE id = $1 AND status = 'active'",
-            values![&job_id],
-        )
-        .await?;
+    let Some(job) = jobs::get_held(c, &job_id).await? else { return Ok(None) };
+    let sql = "SELECT lease_expires_at, deadline_at, queued_at FROM jobs WHERE id = $1 AND status = 'active'";
+    let times: Option<(Option<Timestamp>, Option<Timestamp>, Timestamp)> = c.row(sql, values![&job_id]).await?;
     // Another reaper, or the worker itself, may have been faster.
-    let Some(row) = row else { return Ok(None) };
-    let leased = row.opt_text(0)?.is_some();
-    let (expires_at, deadline_at, queued_at) = (row.opt_time(1)?, row.opt_time(2)?, row.time(3)?);
-    if leased {
-        if expires_at.is_some_and(|at| at > now) {
+    let Some((expires_at, deadline_at, queued_at)) = times else { return Ok(None) };
+    // A job that a worker holds has it until then.
+    if let Some(expires_at) = expires_at {
+        if expires_at > now {
             return Ok(None);
         }
-        return lease::put_back(c, &job, "its worker stopped answering", attempts, jitter, now).await.map(Some);
+        return put_back(c, &job, "its worker stopped answering", attempts, jitter, now).await.map(Some);
     }
     let message = match deadline_at {
         Some(deadline) if deadline <= now => OUT_OF_TIME,

@@ -1,6 +1,6 @@
 use copydesk_domain::{PullRequest, PullRequestState};
 use copydesk_forge::{Abilities, Ability, CodeHost, ForgeError, NewPullRequest};
-use copydesk_store::{LocalPull, NewPull, Permit, Store, StoreError};
+use copydesk_store::{LeaseError, LocalPull, NewPull, Permit, Store, StoreError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
@@ -32,10 +32,11 @@ impl LocalHost<'_> {
             body: new.body.clone(),
             draft: new.draft,
         };
-        match self.store.put_local_pull(self.permit, new).await.map_err(unreachable_store)? {
+        match self.store.put_local_pull(self.permit, new).await {
             Ok(pull) => Ok(self.view(&pull)),
             // The runner has noticed, or will in a moment, and knows what to say.
-            Err(lost) => Err(ForgeError::passing(lost.to_string())),
+            Err(LeaseError::Lost(lost)) => Err(ForgeError::passing(lost.to_string())),
+            Err(LeaseError::Store(error)) => Err(unreachable_store(error)),
         }
     }
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use copydesk_agent::{Notebook, RecordedAnswer, Stopped};
 use copydesk_domain::Message;
-use copydesk_store::{Lease, LeaseLost, NewEvent, Store, StoreError};
+use copydesk_store::{Lease, LeaseError, NewEvent, Store, StoreError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -61,21 +61,18 @@ impl<'a> JobNotebook<'a> {
         self.settle(self.store.advance(self.lease, None, told).await)
     }
 
-    fn settle<T>(&self, done: Result<Result<T, LeaseLost>, StoreError>) -> Result<T, Stopped> {
-        let failure = match done {
-            Ok(Ok(value)) => return Ok(value),
-            Ok(Err(lost)) => Failure::from(lost),
-            Err(error) => Failure::from(error),
-        };
-        *self.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
-        Err(Stopped)
+    fn settle<T>(&self, done: Result<T, impl Into<LeaseError>>) -> Result<T, Stopped> {
+        done.map_err(|error| {
+            *self.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.into().into());
+            Stopped
+        })
     }
 }
 
 impl Notebook for JobNotebook<'_> {
     fn answers(&self) -> BoxFuture<'_, Result<Vec<RecordedAnswer>, Stopped>> {
         async move {
-            let kept = self.settle(self.store.answers(&self.lease.job_id).await.map(Ok))?;
+            let kept = self.settle(self.store.answers(&self.lease.job_id).await)?;
             let read = |kept: copydesk_store::Answer| {
                 let said = serde_json::from_slice(&kept.said);
                 said.map(|said| {
@@ -85,7 +82,7 @@ impl Notebook for JobNotebook<'_> {
             };
             let answers: Result<Vec<_>, _> = kept.into_iter().map(read).collect();
             let unreadable = |error| StoreError::Unreadable(format!("an answer: {error}"));
-            self.settle(answers.map(Ok).map_err(unreadable))
+            self.settle(answers.map_err(unreadable))
         }
         .boxed()
     }
@@ -118,7 +115,7 @@ impl Notebook for JobNotebook<'_> {
 
     fn messages_after(&self, after: u32) -> BoxFuture<'_, Result<Vec<Message>, Stopped>> {
         async move {
-            let mut messages = self.settle(self.store.messages(&self.lease.job_id).await.map(Ok))?;
+            let mut messages = self.settle(self.store.messages(&self.lease.job_id).await)?;
             messages.retain(|message| message.number > after);
             Ok(messages)
         }

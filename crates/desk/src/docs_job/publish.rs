@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use copydesk_domain::{Job, Project, PullRequest, PullRequestState, Status};
 use copydesk_forge::{CodeHost, CommitId, Mirror, NewPullRequest, Trouble, text};
-use copydesk_store::{Edit, Permit, Publishing, Round, Step, Store, StoreError, Verdict};
+use copydesk_store::{Edit, LeaseError, Permit, Publishing, Round, Step, Store, StoreError, Verdict};
 
 use super::failure::aside;
 use super::local_host::LocalHost;
@@ -79,7 +79,11 @@ pub async fn publish(
     let opened = tokio::time::timeout(GIVE_UP, open_ended(workshop, store, project, &job, &permit)).await;
     let opened = opened.unwrap_or_else(|_| Err(Failure::Retry("the code host took too long".to_owned())));
     let pull = opened.as_ref().ok().cloned();
-    let Ok(job) = store.end_publishing(&permit, pull).await? else { return Ok(Published::Overtaken) };
+    let job = match store.end_publishing(&permit, pull).await {
+        Ok(job) => job,
+        Err(LeaseError::Lost(_)) => return Ok(Published::Overtaken),
+        Err(LeaseError::Store(error)) => return Err(error),
+    };
     Ok(match opened {
         Ok(_) => Published::Open(Box::new(job)),
         Err(Failure::Retry(why)) => Published::NotNow(as_sentence(&why)),
@@ -128,7 +132,7 @@ impl Publication<'_> {
             return Ok(commit);
         }
         if round.commit.as_deref() != Some(&commit.to_string()) {
-            self.store.record_remade(self.permit, round.number, &commit.to_string()).await??;
+            self.store.record_remade(self.permit, round.number, &commit.to_string()).await?;
         }
         let is_first = rounds.iter().filter(|one| one.number < round.number).all(|one| !one.pushed);
         // A merge with the base branch has not gone out yet: the branch is where that began.
@@ -242,16 +246,16 @@ impl Publication<'_> {
     /// Asks once more whether the job is to go on, before an act outside.
     async fn leave(&self) -> Result<(), Failure> {
         match self.permit {
-            Permit::Lease(lease) => self.store.pulse(lease).await?.map(drop)?,
-            Permit::Publisher { .. } => self.store.check_permit(self.permit).await??,
+            Permit::Lease(lease) => self.store.pulse(lease).await.map(drop)?,
+            Permit::Publisher { .. } => self.store.check_permit(self.permit).await?,
         }
         Ok(())
     }
 
     async fn record_pushed(&self, round: u32) -> Result<(), Failure> {
         match self.permit {
-            Permit::Lease(lease) => self.store.advance(lease, Some(Step::Pushed { round }), Vec::new()).await??,
-            Permit::Publisher { .. } => self.store.record_published(self.permit, round).await??,
+            Permit::Lease(lease) => self.store.advance(lease, Some(Step::Pushed { round }), Vec::new()).await?,
+            Permit::Publisher { .. } => self.store.record_published(self.permit, round).await?,
         }
         Ok(())
     }

@@ -111,7 +111,7 @@ impl Bench<'_> {
                 let parent = restore(self.mirror, self.task.job, before, last).await?.to_string();
                 if last.commit.as_ref() != Some(&parent) {
                     let permit = Permit::Lease(self.task.lease().clone());
-                    self.task.store().record_remade(&permit, last.number, &parent).await??;
+                    self.task.store().record_remade(&permit, last.number, &parent).await?;
                 }
                 Ok(Start { parent, merged: None, again: None })
             }

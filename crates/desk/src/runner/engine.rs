@@ -1,5 +1,5 @@
 use copydesk_domain::{Job, Message, Project};
-use copydesk_store::{Finish, Lease, LeaseLost, NewEvent, Step, Store, StoreError};
+use copydesk_store::{Finish, Lease, LeaseError, LeaseLost, NewEvent, Step, Store, StoreError};
 use futures_util::future::BoxFuture;
 
 /// What works on a job: given the prompts, it says how the job ended.
@@ -24,18 +24,17 @@ pub struct Task<'a> {
 impl Task<'_> {
     /// Records a step, and fails if the job is no longer to be worked on. Call it before every act outside.
     pub async fn step(&self, step: &'static str, data: serde_json::Value) -> Result<(), Failure> {
-        self.store.record_step(self.lease, step, data).await??;
-        Ok(())
+        Ok(self.store.record_step(self.lease, step, data).await?)
     }
 
     /// Records a step of a documentation job, with the events that came before it.
     pub(crate) async fn advance(&self, step: Step, told: Vec<NewEvent>) -> Result<(), Failure> {
-        Ok(self.store.advance(self.lease, Some(step), told).await??)
+        Ok(self.store.advance(self.lease, Some(step), told).await?)
     }
 
     /// Writes events down.
     pub(crate) async fn tell(&self, told: Vec<NewEvent>) -> Result<(), Failure> {
-        Ok(self.store.advance(self.lease, None, told).await??)
+        Ok(self.store.advance(self.lease, None, told).await?)
     }
 
     /// The job's project.
@@ -87,9 +86,12 @@ pub(crate) fn as_sentence(reason: &str) -> String {
     out
 }
 
-impl From<LeaseLost> for Failure {
-    fn from(lost: LeaseLost) -> Self {
-        Self::Lost(lost)
+impl From<LeaseError> for Failure {
+    fn from(error: LeaseError) -> Self {
+        match error {
+            LeaseError::Lost(lost) => Self::Lost(lost),
+            LeaseError::Store(error) => error.into(),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use copydesk_store::{Change, Changes, Lease, LeaseLost, Store};
+use copydesk_store::{Change, Changes, Lease, LeaseError, LeaseLost, Store};
 use tokio::time::Instant;
 
 /// How often a worker looks whether it may go on, should nobody tell it.
@@ -26,9 +26,9 @@ pub(super) async fn hold(store: &Store, lease: &Lease, length: Duration, mut cha
             return LeaseLost::Lost;
         };
         match seen {
-            Ok(Ok(_)) if beat => (alive_until, next_beat) = (now + length, now + length / 3),
-            Ok(Ok(_)) => {}
-            Ok(Err(lost)) => return lost,
+            Ok(_) if beat => (alive_until, next_beat) = (now + length, now + length / 3),
+            Ok(_) => {}
+            Err(LeaseError::Lost(lost)) => return lost,
             Err(error) if Instant::now() >= alive_until => {
                 tracing::warn!(%error, job = lease.job_id, "the lease has run out while the database was away");
                 return LeaseLost::Lost;

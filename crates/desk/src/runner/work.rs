@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use copydesk_domain::{Job, Message, Outcome, random_fraction};
-use copydesk_store::{Claimed, Finish, Finished, Lease, LeaseLost, StoreError};
+use copydesk_store::{Claimed, Finish, Finished, Lease, LeaseError, LeaseLost};
 use futures_util::FutureExt;
 
 use super::{Engine, Failure, Runner, STORE_PAUSE, Task, as_sentence, hold};
@@ -111,12 +111,12 @@ async fn settle(runner: &Runner, lease: &Lease, stop: Stop, last_message: u32) -
             runner.metrics.finished(outcome);
             Settled::Over
         }
-        Some(Err(LeaseLost::Cancelled)) => {
+        Some(Ok(Finished::Cancelled)) => {
             tracing::info!(job = lease.job_id, attempt = lease.attempt, outcome = "cancelled", "job ended");
             runner.metrics.finished(Outcome::Cancelled);
             Settled::Over
         }
-        Some(Err(LeaseLost::Lost)) => {
+        Some(Err(_)) => {
             tracing::warn!(job = lease.job_id, attempt = lease.attempt, "lost the lease before the end was written");
             runner.metrics.lease_lost();
             Settled::Over
@@ -129,7 +129,7 @@ async fn settle(runner: &Runner, lease: &Lease, stop: Stop, last_message: u32) -
 async fn look_again(runner: &Runner, job: &Job) -> Option<(Job, Vec<Message>)> {
     let look = || async {
         let now = runner.store.job(job.project_id.clone(), job.id.clone()).await?;
-        Ok(Ok((now, runner.store.messages(&job.id).await?)))
+        Ok((now, runner.store.messages(&job.id).await?))
     };
     let (now, messages) = insist(runner, look).await?.ok()?;
     Some((now?, messages))
@@ -139,12 +139,13 @@ async fn look_again(runner: &Runner, job: &Job) -> Option<(Job, Vec<Message>)> {
 /// is another worker's. None if it could not be done.
 async fn insist<T, F>(runner: &Runner, mut attempt: impl FnMut() -> F) -> Option<Result<T, LeaseLost>>
 where
-    F: Future<Output = Result<Result<T, LeaseLost>, StoreError>>,
+    F: Future<Output = Result<T, LeaseError>>,
 {
     let give_up = tokio::time::Instant::now() + runner.terms.lease.max(Duration::from_secs(1));
     loop {
         match attempt().await {
-            Ok(done) => return Some(done),
+            Ok(done) => return Some(Ok(done)),
+            Err(LeaseError::Lost(lost)) => return Some(Err(lost)),
             Err(error) if tokio::time::Instant::now() >= give_up => {
                 tracing::error!(%error, "cannot write down what became of a job; the reaper will find it");
                 return None;

@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use copydesk_desk::hex::hex;
-use copydesk_domain::{Project, Prompt, git_ref};
+use copydesk_domain::{Project, Prompt, Status, git_ref};
 use copydesk_store::{Idempotency, JobFilter, NewJob};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -115,7 +115,7 @@ fn check_prompt(text: &str, wrong: &mut Vec<Detail>) -> Option<Prompt> {
 #[allow(dead_code, reason = "describes the query, which is read by hand so that every mistake is an error")]
 pub(crate) struct ListJobs {
     /// Only jobs that stand so.
-    #[param(value_type = Option<copydesk_domain::Status>)]
+    #[param(value_type = Option<Status>)]
     status: Option<String>,
     /// How many jobs at the most; 50 if not given.
     #[param(minimum = 1, maximum = 100)]
@@ -141,7 +141,7 @@ pub(crate) fn list_filter(query: &str) -> Result<JobFilter, Problem> {
         }
         seen.push(name.to_owned());
         match name {
-            "status" => match copydesk_domain::Status::parse(&value) {
+            "status" => match Status::parse(&value) {
                 Some(status) => filter.status = Some(status),
                 None => wrong.push(Detail::new(name, "must be active, completed, archived or failed")),
             },

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use copydesk_desk::docs_job::refreshed;
 use copydesk_desk::job_view::{JobView, render};
 use copydesk_domain::Job;
-use copydesk_store::Admission;
+use copydesk_store::{Admission, CancelError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -172,10 +172,10 @@ pub(crate) async fn list_jobs(
     responses((status = 200, description = "The job, which is ended or about to end", body = JobView),
         (status = 409, description = "The job is not active", body = ErrorBody)))]
 pub(crate) async fn cancel_job(State(app): State<App>, Writer(caller): Writer) -> Result<Response, Problem> {
-    let cancelled = app.store().cancel_job(&caller.project.id, caller.job_id()?).await?;
-    match cancelled.ok_or_else(Problem::job_not_found)? {
-        Ok(job) => Ok(json(StatusCode::OK, render(&job))),
-        Err(refusal) => {
+    match app.store().cancel_job(&caller.project.id, caller.job_id()?).await {
+        Ok(job) => Ok(json(StatusCode::OK, render(&job.ok_or_else(Problem::job_not_found)?))),
+        Err(CancelError::Store(error)) => Err(error.into()),
+        Err(CancelError::Refused(refusal)) => {
             let error = format!("The job is {}; only an active job can be cancelled.", refusal.0.as_str());
             Err(Problem::new(StatusCode::CONFLICT, "job_not_active", error))
         }

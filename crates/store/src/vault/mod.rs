@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use crate::StoreError;
+use crate::error::StoreError;
 
 pub(crate) use keys::{Keys, Place, Sealed, Shut};
 

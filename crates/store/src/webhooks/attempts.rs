@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use copydesk_domain::Timestamp;
 
-use super::WebhookDelivery;
-use super::{deliveries, endpoints};
-use crate::Store;
-use crate::conn::{Conn, Result, values};
+use super::deliveries::{self, WebhookDelivery};
+use super::endpoints;
+use crate::conn::{Conn, Result, plain_text, values};
+use crate::database::Store;
 
 /// How a try went.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,15 +73,12 @@ async fn record(
     now: Timestamp,
 ) -> Result<Option<WebhookDelivery>> {
     let sql = "SELECT failing_since FROM webhook_endpoints WHERE id = $1";
-    let Some(endpoint) = c.row_locked(sql, values![&tried.endpoint_id]).await? else { return Ok(None) };
-    let failing_since = endpoint.opt_time(0)?;
+    let Some(failing_since) = c.row_held(sql, values![&tried.endpoint_id]).await? else { return Ok(None) };
     let (next, delivered, given_up) = match after {
         After::Delivered => (None, Some(now), None),
         After::Again(at) => (Some(at), None, None),
         After::GiveUp => (None, None, Some(now)),
     };
-    // PostgreSQL's text cannot hold a NUL, and an answer may.
-    let plain = |text: Option<String>| text.map(|text| text.replace('\0', "\u{fffd}"));
     let millis = u32::try_from(attempt.took.as_millis()).unwrap_or(u32::MAX);
     let written = c
         .run(
@@ -94,8 +91,8 @@ async fn record(
                 given_up,
                 now,
                 attempt.status.map(u32::from),
-                plain(attempt.answer),
-                plain(attempt.error),
+                attempt.answer.as_deref().map(plain_text),
+                attempt.error.as_deref().map(plain_text),
                 millis,
                 &tried.id,
                 after == After::Delivered,

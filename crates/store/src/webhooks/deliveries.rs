@@ -2,8 +2,9 @@ use std::time::Duration;
 
 use copydesk_domain::{Timestamp, new_id};
 
-use crate::conn::{Conn, Result, Row, Value, values};
-use crate::{Change, Store};
+use crate::conn::{Conn, FromRow, Result, Row, Value, values};
+use crate::database::Store;
+use crate::hub::Change;
 
 /// How long a delivery can be looked at, and sent again.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -150,7 +151,7 @@ pub(crate) async fn insert(
 
 pub(super) async fn get(c: &mut dyn Conn, id: String) -> Result<Option<WebhookDelivery>> {
     let sql = format!("SELECT {COLUMNS} FROM webhook_deliveries d WHERE d.id = $1");
-    c.row(sql, values![id]).await?.map(|row| read(&row)).transpose()
+    c.row(sql, values![id]).await
 }
 
 async fn list(c: &mut dyn Conn, endpoint_id: String, filter: DeliveryFilter) -> Result<Vec<WebhookDelivery>> {
@@ -165,14 +166,13 @@ async fn list(c: &mut dyn Conn, endpoint_id: String, filter: DeliveryFilter) -> 
     }
     values.push(filter.limit.into());
     sql.push_str(&format!(" ORDER BY d.id DESC LIMIT ${}", values.len()));
-    c.rows(sql, values).await?.iter().map(read).collect()
+    c.rows(sql, values).await
 }
 
 async fn redeliver(c: &mut dyn Conn, id: String, now: Timestamp) -> Result<Option<WebhookDelivery>> {
     let Some(old) = get(c, id).await? else { return Ok(None) };
-    let held = c.row_locked("SELECT id FROM webhook_endpoints WHERE id = $1", values![&old.endpoint_id]).await?;
-    // Removed while it was waited for.
-    if held.is_none() {
+    // It may be removed while it is waited for.
+    if !c.hold("webhook_endpoints", &old.endpoint_id).await? {
         return Ok(None);
     }
     let sql = "UPDATE webhook_deliveries SET not_before = $1 WHERE id = $2 AND not_before IS NOT NULL";
@@ -188,9 +188,9 @@ async fn backlog(c: &mut dyn Conn) -> Result<Backlog> {
          JOIN webhook_endpoints e ON e.id = d.endpoint_id WHERE d.not_before IS NOT NULL AND e.paused_at IS NULL";
     let mut backlog = Backlog::default();
     for sql in ["SELECT count(*), MIN(created_at) FROM outbox", deliveries] {
-        let Some(row) = c.row(sql, vec![]).await? else { continue };
-        backlog.waiting = backlog.waiting.saturating_add(row.u32(0)?);
-        backlog.oldest = [backlog.oldest, row.opt_time(1)?].into_iter().flatten().min();
+        let (waiting, oldest): (u32, Option<Timestamp>) = c.only_row(sql, vec![]).await?;
+        backlog.waiting = backlog.waiting.saturating_add(waiting);
+        backlog.oldest = [backlog.oldest, oldest].into_iter().flatten().min();
     }
     Ok(backlog)
 }
@@ -208,31 +208,33 @@ async fn purge_many(c: &mut dyn Conn, endpoint_id: &str) -> Result<u64> {
     let first = format!(
         "SELECT id FROM webhook_deliveries WHERE endpoint_id = $1 ORDER BY id DESC LIMIT 1 OFFSET {KEPT_OF_ONE}"
     );
-    let Some(row) = c.row(first, values![endpoint_id]).await? else { return Ok(0) };
+    let Some(first): Option<String> = c.row(first, values![endpoint_id]).await? else { return Ok(0) };
     let sql = format!(
         "DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries WHERE endpoint_id = $1 \
          AND id <= $2 AND not_before IS NULL ORDER BY id LIMIT {AT_ONCE} {})",
         c.skip_locked()
     );
-    c.run(sql, values![endpoint_id, row.string(0)?]).await
+    c.run(sql, values![endpoint_id, first]).await
 }
 
-fn read(row: &Row) -> Result<WebhookDelivery> {
-    Ok(WebhookDelivery {
-        id: row.string(0)?,
-        endpoint_id: row.string(1)?,
-        event_id: row.string(2)?,
-        kind: row.string(3)?,
-        payload: row.string(4)?,
-        created_at: row.time(5)?,
-        tries: row.u32(6)?,
-        next_try_at: row.opt_time(7)?,
-        last_tried_at: row.opt_time(8)?,
-        last_status: row.opt_u32(9)?,
-        last_answer: row.opt_string(10)?,
-        last_error: row.opt_string(11)?,
-        last_ms: row.opt_u32(12)?,
-        delivered_at: row.opt_time(13)?,
-        given_up_at: row.opt_time(14)?,
-    })
+impl FromRow for WebhookDelivery {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        Ok(Self {
+            id: row.next()?,
+            endpoint_id: row.next()?,
+            event_id: row.next()?,
+            kind: row.next()?,
+            payload: row.next()?,
+            created_at: row.next()?,
+            tries: row.next()?,
+            next_try_at: row.next()?,
+            last_tried_at: row.next()?,
+            last_status: row.next()?,
+            last_answer: row.next()?,
+            last_error: row.next()?,
+            last_ms: row.next()?,
+            delivered_at: row.next()?,
+            given_up_at: row.next()?,
+        })
+    }
 }

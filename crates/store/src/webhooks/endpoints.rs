@@ -1,7 +1,9 @@
 use copydesk_domain::{EventKind, Timestamp, new_id};
 
-use crate::conn::{Conn, Result, Row, to_json, values};
-use crate::{Change, Store, StoreError};
+use crate::conn::{Conn, FromRow, Result, Row, to_json, values};
+use crate::database::Store;
+use crate::error::StoreError;
+use crate::hub::Change;
 
 /// Webhooks that a project can have.
 const MOST: i64 = 20;
@@ -128,12 +130,11 @@ impl Store {
 
 async fn add(c: &mut dyn Conn, new: NewEndpoint, now: Timestamp) -> Result<Added> {
     // Whoever adds holds the project, so that the limit is exact.
-    if c.row_locked("SELECT id FROM projects WHERE id = $1", values![&new.project_id]).await?.is_none() {
+    if !c.hold("projects", &new.project_id).await? {
         return Ok(Added::NoProject);
     }
     let sql = "SELECT count(*) FROM webhook_endpoints WHERE project_id = $1";
-    let count = c.row(sql, values![&new.project_id]).await?.map_or(Ok(0), |row| row.int(0))?;
-    if count >= MOST {
+    if c.only_row::<i64>(sql, values![&new.project_id]).await? >= MOST {
         return Ok(Added::TooMany(MOST));
     }
     c.run(
@@ -159,7 +160,7 @@ async fn rotate(
     until: Timestamp,
     now: Timestamp,
 ) -> Result<Option<WebhookEndpoint>> {
-    if c.row_locked("SELECT id FROM webhook_endpoints WHERE id = $1", values![&id]).await?.is_none() {
+    if !c.hold("webhook_endpoints", &id).await? {
         return Ok(None);
     }
     // Two at a time: of an earlier change nothing is left.
@@ -179,45 +180,44 @@ pub(crate) async fn wanting(c: &mut dyn Conn, project_id: &str, kind: EventKind)
     let sql = format!(
         "SELECT {COLUMNS} FROM webhook_endpoints e WHERE e.project_id = $1 AND e.paused_at IS NULL ORDER BY e.id"
     );
-    let mut all = c.rows(sql, values![project_id]).await?.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let mut all: Vec<WebhookEndpoint> = c.rows(sql, values![project_id]).await?;
     all.retain(|endpoint| endpoint.events.is_empty() || endpoint.events.contains(&kind));
     Ok(all)
 }
 
 async fn get(c: &mut dyn Conn, id: String) -> Result<Option<WebhookEndpoint>> {
     let sql = format!("SELECT {COLUMNS} FROM webhook_endpoints e WHERE e.id = $1");
-    c.row(sql, values![id]).await?.map(|row| read(&row)).transpose()
+    c.row(sql, values![id]).await
 }
 
 async fn list(c: &mut dyn Conn, project_id: Option<String>) -> Result<Vec<WebhookEndpoint>> {
-    let rows = match project_id {
-        None => c.rows(format!("SELECT {COLUMNS} FROM webhook_endpoints e ORDER BY e.id"), vec![]).await?,
-        Some(id) => {
-            let sql = format!("SELECT {COLUMNS} FROM webhook_endpoints e WHERE e.project_id = $1 ORDER BY e.id");
-            c.rows(sql, values![id]).await?
-        }
+    let Some(id) = project_id else {
+        return c.rows(format!("SELECT {COLUMNS} FROM webhook_endpoints e ORDER BY e.id"), vec![]).await;
     };
-    rows.iter().map(read).collect()
+    let sql = format!("SELECT {COLUMNS} FROM webhook_endpoints e WHERE e.project_id = $1 ORDER BY e.id");
+    c.rows(sql, values![id]).await
 }
 
-fn read(row: &Row) -> Result<WebhookEndpoint> {
-    Ok(WebhookEndpoint {
-        id: row.string(0)?,
-        project_id: row.string(1)?,
-        url: row.string(2)?,
-        events: read_events(row.text(3)?)?,
-        description: row.string(4)?,
-        created_at: row.time(5)?,
-        paused_at: row.opt_time(6)?,
-        paused_why: row.opt_string(7)?,
-        failing_since: row.opt_time(8)?,
-        last_success_at: row.opt_time(9)?,
-        old_secret_until: row.opt_time(10)?,
-    })
+impl FromRow for WebhookEndpoint {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        Ok(Self {
+            id: row.next()?,
+            project_id: row.next()?,
+            url: row.next()?,
+            events: read_events(row)?,
+            description: row.next()?,
+            created_at: row.next()?,
+            paused_at: row.next()?,
+            paused_why: row.next()?,
+            failing_since: row.next()?,
+            last_success_at: row.next()?,
+            old_secret_until: row.next()?,
+        })
+    }
 }
 
-fn read_events(text: &str) -> Result<Vec<EventKind>> {
+fn read_events(row: &mut Row) -> Result<Vec<EventKind>> {
     let unreadable = || StoreError::Unreadable("the events of a webhook".to_owned());
-    let words: Vec<String> = serde_json::from_str(text).map_err(|_| unreadable())?;
+    let words: Vec<String> = row.next_json()?;
     words.iter().map(|word| EventKind::parse(word).ok_or_else(unreadable)).collect()
 }

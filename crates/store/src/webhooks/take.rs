@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use copydesk_domain::{EventKind, Timestamp, new_id};
 
-use super::{WebhookDelivery, deliveries, insert};
-use crate::Store;
+use super::deliveries::{self, WebhookDelivery, insert};
 use crate::conn::{Conn, Result, values};
+use crate::database::Store;
 
 /// Webhooks looked at in one go.
 const MOST_ENDPOINTS: u32 = 1000;
@@ -63,8 +63,8 @@ async fn due(c: &mut dyn Conn, now: Timestamp) -> Result<Vec<DueEndpoint>> {
     let sql = "SELECT id, failing_since FROM (SELECT e.id, e.failing_since, (SELECT MIN(d.not_before) \
          FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.not_before IS NOT NULL) AS due \
          FROM webhook_endpoints e WHERE e.paused_at IS NULL) AS waiting WHERE due <= $1 ORDER BY due, id LIMIT $2";
-    let rows = c.rows(sql, values![now, MOST_ENDPOINTS]).await?;
-    rows.iter().map(|row| Ok(DueEndpoint { id: row.string(0)?, failing: row.opt_time(1)?.is_some() })).collect()
+    let rows: Vec<(String, Option<Timestamp>)> = c.rows(sql, values![now, MOST_ENDPOINTS]).await?;
+    Ok(rows.into_iter().map(|(id, since)| DueEndpoint { id, failing: since.is_some() }).collect())
 }
 
 async fn take(
@@ -75,18 +75,17 @@ async fn take(
     until: Timestamp,
 ) -> Result<Vec<DueDelivery>> {
     let sql = "SELECT url FROM webhook_endpoints WHERE id = $1 AND paused_at IS NULL";
-    let Some(row) = c.row(sql, values![&endpoint_id]).await? else { return Ok(Vec::new()) };
-    let url = row.string(0)?;
+    let Some(url): Option<String> = c.row(sql, values![&endpoint_id]).await? else { return Ok(Vec::new()) };
     let sql = format!(
         "SELECT d.id FROM webhook_deliveries d WHERE d.endpoint_id = $1 AND d.not_before <= $2 \
          ORDER BY d.not_before, d.id LIMIT $3 {}",
         c.skip_locked()
     );
-    let rows = c.rows(sql, values![&endpoint_id, now, limit]).await?;
+    let ids: Vec<String> = c.rows(sql, values![&endpoint_id, now, limit]).await?;
     let sealed = secrets(c, &endpoint_id, now).await?;
-    let mut taken = Vec::with_capacity(rows.len());
-    for row in rows {
-        let Some(delivery) = in_hand(c, row.string(0)?, until).await? else { continue };
+    let mut taken = Vec::with_capacity(ids.len());
+    for id in ids {
+        let Some(delivery) = in_hand(c, id, until).await? else { continue };
         taken.push(DueDelivery { delivery, url: url.clone(), sealed: sealed.clone() });
     }
     Ok(taken)
@@ -100,11 +99,11 @@ async fn take_test(
     until: Timestamp,
 ) -> Result<Option<DueDelivery>> {
     let sql = "SELECT url FROM webhook_endpoints WHERE id = $1";
-    let Some(row) = c.row_locked(sql, values![&endpoint_id]).await? else { return Ok(None) };
+    let Some(url) = c.row_held(sql, values![&endpoint_id]).await? else { return Ok(None) };
     let id = insert(c, &endpoint_id, &new_id(now), EventKind::TEST, &payload, now).await?;
     let Some(delivery) = in_hand(c, id, until).await? else { return Ok(None) };
     let sealed = secrets(c, &endpoint_id, now).await?;
-    Ok(Some(DueDelivery { delivery, url: row.string(0)?, sealed }))
+    Ok(Some(DueDelivery { delivery, url, sealed }))
 }
 
 async fn in_hand(c: &mut dyn Conn, id: String, until: Timestamp) -> Result<Option<WebhookDelivery>> {
@@ -117,6 +116,5 @@ async fn in_hand(c: &mut dyn Conn, id: String, until: Timestamp) -> Result<Optio
 async fn secrets(c: &mut dyn Conn, endpoint_id: &str, now: Timestamp) -> Result<Vec<Vec<u8>>> {
     let sql = "SELECT sealed FROM webhook_secrets WHERE endpoint_id = $1 AND (expires_at IS NULL OR expires_at > $2) \
          ORDER BY id DESC";
-    let rows = c.rows(sql, values![endpoint_id, now]).await?;
-    rows.iter().map(|row| row.bytes(0).map(<[u8]>::to_vec)).collect()
+    c.rows(sql, values![endpoint_id, now]).await
 }

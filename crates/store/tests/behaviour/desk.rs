@@ -9,9 +9,23 @@ use copydesk_domain::{
     ViewSettings, Window,
 };
 use copydesk_store::{
-    Admission, Claimed, Finish, Finished, Idempotency, JobFilter, Lease, NewJob, NewProject, QueueTerms, Store,
+    Admission, Claimed, Finish, Finished, Idempotency, JobFilter, Lease, LeaseError, LeaseLost, NewJob, NewProject,
+    QueueTerms, Store, StoreError,
 };
 use copydesk_testbase::{Backend, ManualClock, TestDatabase};
+
+/// What a worker learns whose job was taken away.
+pub const LOST: LeaseError = LeaseError::Lost(LeaseLost::Lost);
+/// What a worker learns whose job a client has cancelled.
+pub const CANCELLED: LeaseError = LeaseError::Lost(LeaseLost::Cancelled);
+
+/// That a worker has lost its job is no failure of the store.
+pub fn or_lost<T>(done: Result<T, LeaseError>) -> Result<(), StoreError> {
+    match done {
+        Err(LeaseError::Store(error)) => Err(error),
+        Ok(_) | Err(LeaseError::Lost(_)) => Ok(()),
+    }
+}
 
 /// A rate limit that is switched off.
 pub const OFF: Window = Window { limit: 0, period: Duration::from_secs(3600) };
@@ -110,7 +124,7 @@ impl Desk {
     /// Ends a job well, with all its prompts taken in.
     pub async fn finish(&self, claimed: &Claimed) {
         let finish = done(claimed);
-        assert_eq!(self.store.finish(&claimed.lease, finish).await.unwrap(), Ok(Finished::Ended));
+        assert_eq!(self.store.finish(&claimed.lease, finish).await, Ok(Finished::Ended));
     }
 
     /// Creates a job and ends it with `outcome`.
@@ -119,7 +133,7 @@ impl Desk {
         let claimed = self.claim("ender").await;
         assert_eq!(claimed.job.id, id, "no other job is in the way");
         let finish = Finish::new(outcome, "Done.", 1);
-        assert_eq!(self.store.finish(&claimed.lease, finish).await.unwrap(), Ok(Finished::Ended));
+        assert_eq!(self.store.finish(&claimed.lease, finish).await, Ok(Finished::Ended));
         id
     }
 

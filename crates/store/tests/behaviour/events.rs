@@ -18,15 +18,15 @@ async fn a_job_tells_its_whole_story(desk: Desk) {
     let project = desk.project("Docs").await;
     let id = desk.create(&project).await;
     let claimed = desk.claim("worker").await;
-    desk.store.release(&claimed.lease).await.unwrap().unwrap();
+    desk.store.release(&claimed.lease).await.unwrap();
     let claimed = desk.claim("worker").await;
-    desk.store.retry_later(&claimed.lease, "the host said no", 9, 0.0).await.unwrap().unwrap();
+    desk.store.retry_later(&claimed.lease, "the host said no", 9, 0.0).await.unwrap();
     desk.advance(SECOND);
     let claimed = desk.claim("worker").await;
     desk.finish(&claimed).await;
     desk.message(&project, &id).await;
     desk.claim("worker").await;
-    desk.store.cancel_job(&project, &id).await.unwrap().unwrap().unwrap();
+    desk.store.cancel_job(&project, &id).await.unwrap().unwrap();
     desk.advance(LEASE);
     desk.store.reap(&terms(), || 0.0).await.unwrap();
     desk.store.archive_job(&project, &id).await.unwrap();
@@ -94,7 +94,7 @@ async fn numbers_have_no_gaps_under_many_writers(desk: Desk) {
         let (project, id) = (project.clone(), id.clone());
         tokio::spawn(async move {
             if at % 2 == 0 {
-                store.record_step(&lease, "working", json!({ "at": at })).await.unwrap().unwrap();
+                store.record_step(&lease, "working", json!({ "at": at })).await.unwrap();
             } else {
                 let prompt = Prompt::parse("More.").unwrap();
                 let sent = store.message_job(&project, &id, prompt, OFF, None, render).await.unwrap();
@@ -118,7 +118,7 @@ async fn a_heartbeat_is_no_event(desk: Desk) {
     let project = desk.project("Docs").await;
     let id = desk.create(&project).await;
     let claimed = desk.claim("worker").await;
-    desk.store.heartbeat(&claimed.lease, LEASE).await.unwrap().unwrap();
-    desk.store.pulse(&claimed.lease).await.unwrap().unwrap();
+    desk.store.heartbeat(&claimed.lease, LEASE).await.unwrap();
+    desk.store.pulse(&claimed.lease).await.unwrap();
     assert_eq!(desk.kinds(&id).await, ["created", "claimed"]);
 }

@@ -1,10 +1,10 @@
 //! A worker that has lost its lease, in whichever way, cannot write.
 
-use copydesk_domain::{Outcome, Status};
-use copydesk_store::{Claimed, Finish, Finished, Lease, LeaseLost, Retry};
+use copydesk_domain::{Outcome, Refusal, Status};
+use copydesk_store::{CancelError, Claimed, Finish, Finished, Lease, Retry};
 use serde_json::json;
 
-use crate::desk::{Desk, LEASE, SECOND, done, terms};
+use crate::desk::{Desk, LEASE, LOST, SECOND, done, terms};
 use crate::raw;
 
 behaviours! {
@@ -31,25 +31,25 @@ pub async fn assert_lost(desk: &Desk, claimed: &Claimed) {
 async fn assert_worthless(desk: &Desk, lease: &Lease) {
     let before = raw::all_of_jobs(desk.db.address()).await;
     desk.advance(SECOND);
-    assert_eq!(desk.store.pulse(lease).await.unwrap(), Err(LeaseLost::Lost), "pulse");
-    assert_eq!(desk.store.heartbeat(lease, LEASE).await.unwrap(), Err(LeaseLost::Lost), "heartbeat");
-    assert_eq!(desk.store.record_step(lease, "pushing", json!({})).await.unwrap(), Err(LeaseLost::Lost), "step");
+    assert_eq!(desk.store.pulse(lease).await, Err(LOST), "pulse");
+    assert_eq!(desk.store.heartbeat(lease, LEASE).await, Err(LOST), "heartbeat");
+    assert_eq!(desk.store.record_step(lease, "pushing", json!({})).await, Err(LOST), "step");
     for outcome in [Outcome::PrCreated, Outcome::Error, Outcome::TimedOut] {
         let finish = Finish { title: Some("Late".to_owned()), ..Finish::new(outcome, "Late.", 99) };
-        assert_eq!(desk.store.finish(lease, finish).await.unwrap(), Err(LeaseLost::Lost), "finish {outcome:?}");
+        assert_eq!(desk.store.finish(lease, finish).await, Err(LOST), "finish {outcome:?}");
     }
-    assert_eq!(desk.store.release(lease).await.unwrap(), Err(LeaseLost::Lost), "release");
+    assert_eq!(desk.store.release(lease).await, Err(LOST), "release");
     for attempts in [0, 99] {
-        let retry = desk.store.retry_later(lease, "late", attempts, 0.0).await.unwrap();
-        assert_eq!(retry, Err(LeaseLost::Lost), "retry");
+        let retry = desk.store.retry_later(lease, "late", attempts, 0.0).await;
+        assert_eq!(retry, Err(LOST), "retry");
     }
     assert_eq!(raw::all_of_jobs(desk.db.address()).await, before);
 }
 
 /// The one who holds the job now is not disturbed by the one who did.
 async fn assert_holds(desk: &Desk, claimed: &Claimed) {
-    assert!(desk.store.heartbeat(&claimed.lease, LEASE).await.unwrap().is_ok());
-    assert_eq!(desk.store.record_step(&claimed.lease, "working", json!({})).await.unwrap(), Ok(()));
+    assert!(desk.store.heartbeat(&claimed.lease, LEASE).await.is_ok());
+    assert_eq!(desk.store.record_step(&claimed.lease, "working", json!({})).await, Ok(()));
     desk.finish(claimed).await;
 }
 
@@ -91,7 +91,7 @@ async fn a_worker_that_took_over_from_itself_writes_with_the_new_lease_only(desk
 
 async fn a_worker_that_released_its_job_cannot_write(desk: Desk) {
     let (_, lost) = start(&desk).await;
-    desk.store.release(&lost.lease).await.unwrap().unwrap();
+    desk.store.release(&lost.lease).await.unwrap();
     assert_lost(&desk, &lost).await;
     let holder = desk.claim("first").await;
     assert_lost(&desk, &lost).await;
@@ -100,7 +100,7 @@ async fn a_worker_that_released_its_job_cannot_write(desk: Desk) {
 
 async fn a_worker_that_put_its_job_back_cannot_write(desk: Desk) {
     let (_, lost) = start(&desk).await;
-    assert!(matches!(desk.store.retry_later(&lost.lease, "no answer", 3, 0.0).await.unwrap(), Ok(Retry::At(_))));
+    assert!(matches!(desk.store.retry_later(&lost.lease, "no answer", 3, 0.0).await, Ok(Retry::At(_))));
     assert_lost(&desk, &lost).await;
     let holder = desk.claim("second").await;
     assert_lost(&desk, &lost).await;
@@ -115,7 +115,7 @@ async fn a_worker_that_finished_cannot_write(desk: Desk) {
 
 async fn a_worker_whose_job_was_given_up_cannot_write(desk: Desk) {
     let (_, lost) = start(&desk).await;
-    assert_eq!(desk.store.retry_later(&lost.lease, "no answer", 1, 0.0).await.unwrap(), Ok(Retry::GaveUp));
+    assert_eq!(desk.store.retry_later(&lost.lease, "no answer", 1, 0.0).await, Ok(Retry::GaveUp));
     assert_lost(&desk, &lost).await;
 }
 
@@ -149,7 +149,7 @@ async fn a_lease_that_was_never_given_is_worth_nothing(desk: Desk) {
 async fn a_late_worker_whose_lease_nobody_took_may_go_on(desk: Desk) {
     let (_, late) = start(&desk).await;
     desk.advance(LEASE * 3);
-    assert!(desk.store.heartbeat(&late.lease, LEASE).await.unwrap().is_ok());
+    assert!(desk.store.heartbeat(&late.lease, LEASE).await.is_ok());
     assert_eq!(desk.store.reap(&terms(), || 0.0).await.unwrap().requeued, 0, "it is alive again");
     assert_holds(&desk, &late).await;
 }
@@ -164,9 +164,9 @@ async fn a_worker_and_the_reaper_at_the_same_instant_do_not_both_win(desk: Desk)
         let (reaped, finished) =
             tokio::join!(other.reap(&terms, || 0.0), desk.store.finish(&claimed.lease, done(&claimed)));
         let (reaped, job) = (reaped.unwrap(), desk.job(&project, &claimed.job.id).await);
-        match finished.unwrap() {
+        match finished {
             Ok(ended) => assert_eq!((ended, reaped.requeued, job.status), (Finished::Ended, 0, Status::Completed)),
-            Err(lost) => assert_eq!((lost, reaped.requeued, job.status), (LeaseLost::Lost, 1, Status::Active)),
+            Err(lost) => assert_eq!((lost, reaped.requeued, job.status), (LOST, 1, Status::Active)),
         }
         desk.store.archive_job(&project, &job.id).await.unwrap();
     }
@@ -185,7 +185,7 @@ async fn a_sign_of_life_that_was_accepted_keeps_the_lease(desk: Desk) {
         let alive = async {
             let mut accepted = Vec::new();
             for lease in leases.iter().rev() {
-                accepted.push((lease, other.heartbeat(lease, LEASE).await.unwrap().is_ok()));
+                accepted.push((lease, other.heartbeat(lease, LEASE).await.is_ok()));
             }
             accepted
         };
@@ -194,7 +194,7 @@ async fn a_sign_of_life_that_was_accepted_keeps_the_lease(desk: Desk) {
         let lost = accepted.iter().filter(|(_, accepted)| !accepted).count();
         assert_eq!(reaped.unwrap().requeued as usize, lost);
         for (lease, accepted) in accepted {
-            assert_eq!(desk.store.pulse(lease).await.unwrap().is_ok(), accepted);
+            assert_eq!(desk.store.pulse(lease).await.is_ok(), accepted);
             desk.store.archive_job(&project, &lease.job_id).await.unwrap();
         }
     }
@@ -208,14 +208,14 @@ async fn a_cancellation_and_a_finish_at_the_same_instant_agree(desk: Desk) {
         let (cancelled, finished) =
             tokio::join!(other.cancel_job(&project, &id), desk.store.finish(&claimed.lease, done(&claimed)));
         let job = desk.job(&project, &id).await;
-        match cancelled.unwrap().unwrap() {
+        match cancelled {
             Ok(_) => {
-                assert_eq!(finished.unwrap(), Err(LeaseLost::Cancelled));
+                assert_eq!(finished, Ok(Finished::Cancelled));
                 assert_eq!(job.outcome, Some(Outcome::Cancelled));
             }
-            Err(refusal) => {
-                assert_eq!(refusal.0, Status::Completed);
-                assert_eq!((finished.unwrap(), job.outcome), (Ok(Finished::Ended), Some(Outcome::NoChanges)));
+            Err(refused) => {
+                assert_eq!(refused, CancelError::Refused(Refusal(Status::Completed)));
+                assert_eq!((finished, job.outcome), (Ok(Finished::Ended), Some(Outcome::NoChanges)));
             }
         }
     }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use copydesk_domain::{CheckSummary, FindingSummary, Outcome, Status, Timestamp, Usage};
-use copydesk_store::{Finish, Finished, LeaseLost, Pulse, Reaped, Retry};
+use copydesk_store::{Finish, Finished, Pulse, Reaped, Retry};
 use serde_json::json;
 
-use crate::desk::{Desk, LEASE, MILLISECOND, SECOND, claim, done, terms};
+use crate::desk::{CANCELLED, Desk, LEASE, LOST, MILLISECOND, SECOND, claim, done, terms};
 
 behaviours! {
     the_attempt_grows_with_every_claim,
@@ -31,9 +31,9 @@ async fn the_attempt_grows_with_every_claim(desk: Desk) {
     let project = desk.project("Docs").await;
     let id = desk.create(&project).await;
     let first = desk.claim("worker").await;
-    desk.store.release(&first.lease).await.unwrap().unwrap();
+    desk.store.release(&first.lease).await.unwrap();
     let second = desk.claim("worker").await;
-    desk.store.retry_later(&second.lease, "no answer", 9, 1.0).await.unwrap().unwrap();
+    desk.store.retry_later(&second.lease, "no answer", 9, 1.0).await.unwrap();
     desk.advance(SECOND * 10);
     let third = desk.claim("other").await;
     desk.advance(LEASE);
@@ -52,7 +52,7 @@ async fn a_heartbeat_prolongs_the_lease(desk: Desk) {
     desk.create(&project).await;
     let claimed = desk.claim("worker").await;
     desk.advance(LEASE - MILLISECOND);
-    let pulse = desk.store.heartbeat(&claimed.lease, LEASE).await.unwrap();
+    let pulse = desk.store.heartbeat(&claimed.lease, LEASE).await;
     assert_eq!(pulse, Ok(Pulse { newest_message: 1 }));
     desk.advance(LEASE - MILLISECOND);
     assert_eq!(desk.store.reap(&terms(), || 0.0).await.unwrap(), Reaped::default());
@@ -65,7 +65,7 @@ async fn a_pulse_looks_and_prolongs_nothing(desk: Desk) {
     desk.create(&project).await;
     let claimed = desk.claim("worker").await;
     desk.advance(LEASE - MILLISECOND);
-    assert_eq!(desk.store.pulse(&claimed.lease).await.unwrap(), Ok(Pulse { newest_message: 1 }));
+    assert_eq!(desk.store.pulse(&claimed.lease).await, Ok(Pulse { newest_message: 1 }));
     desk.advance(MILLISECOND);
     assert_eq!(desk.store.reap(&terms(), || 0.0).await.unwrap().requeued, 1);
 }
@@ -76,7 +76,7 @@ async fn a_step_is_recorded_as_an_event(desk: Desk) {
     let claimed = desk.claim("worker").await;
     desk.advance(SECOND);
     let data = json!({ "path": "docs/\u{0}ü.md", "lines": [1, 2] });
-    assert_eq!(desk.store.record_step(&claimed.lease, "edited", data.clone()).await.unwrap(), Ok(()));
+    assert_eq!(desk.store.record_step(&claimed.lease, "edited", data.clone()).await, Ok(()));
     let event = desk.store.events(&id, 2, 10).await.unwrap().remove(0);
     assert_eq!((event.number, event.kind.as_str(), event.data), (3, "edited", data));
     assert_eq!(event.created_at, desk.now());
@@ -111,7 +111,7 @@ async fn an_end_is_written_whole(desk: Desk) {
             checks: ["links", "anchors"].map(check).to_vec(),
             taken_through: 1,
         };
-        assert_eq!(desk.store.finish(&claimed.lease, finish.clone()).await.unwrap(), Ok(Finished::Ended));
+        assert_eq!(desk.store.finish(&claimed.lease, finish.clone()).await, Ok(Finished::Ended));
         let wanted = copydesk_domain::Job {
             status,
             outcome: Some(outcome),
@@ -138,14 +138,14 @@ async fn an_end_with_odd_characters_is_written_all_the_same(desk: Desk) {
         checks: vec![check("\0")],
         ..Finish::new(Outcome::NoChanges, "ü\0🦀", 1)
     };
-    assert_eq!(desk.store.finish(&claimed.lease, finish).await.unwrap(), Ok(Finished::Ended));
+    assert_eq!(desk.store.finish(&claimed.lease, finish).await, Ok(Finished::Ended));
     let job = desk.job(&project, &id).await;
     assert_eq!((job.title.as_deref(), job.message.as_deref()), (Some("a\u{fffd}b"), Some("ü\u{fffd}🦀")));
     assert_eq!(job.checks, [check("\0")]);
 
     desk.message(&project, &id).await;
     let claimed = desk.claim("worker").await;
-    assert_eq!(desk.store.retry_later(&claimed.lease, "no\0answer", 1, 0.0).await.unwrap(), Ok(Retry::GaveUp));
+    assert_eq!(desk.store.retry_later(&claimed.lease, "no\0answer", 1, 0.0).await, Ok(Retry::GaveUp));
     assert!(desk.job(&project, &id).await.message.unwrap().contains("no\u{fffd}answer"));
 }
 
@@ -158,12 +158,12 @@ async fn a_job_with_a_prompt_not_taken_in_goes_on(desk: Desk) {
     desk.advance(SECOND);
     for outcome in [Outcome::PrCreated, Outcome::NoChanges, Outcome::ChecksFailed, Outcome::Error] {
         let finish = Finish { title: Some("Early".to_owned()), ..Finish::new(outcome, "Done.", 1) };
-        assert_eq!(desk.store.finish(&claimed.lease, finish).await.unwrap(), Ok(Finished::NewMessages));
+        assert_eq!(desk.store.finish(&claimed.lease, finish).await, Ok(Finished::NewMessages));
     }
     assert_eq!((desk.job(&project, &id).await, desk.kinds(&id).await), (before, kinds), "nothing was written");
-    assert_eq!(desk.store.heartbeat(&claimed.lease, LEASE).await.unwrap(), Ok(Pulse { newest_message: 2 }));
+    assert_eq!(desk.store.heartbeat(&claimed.lease, LEASE).await, Ok(Pulse { newest_message: 2 }));
     let finish = Finish::new(Outcome::NoChanges, "Done.", 2);
-    assert_eq!(desk.store.finish(&claimed.lease, finish).await.unwrap(), Ok(Finished::Ended));
+    assert_eq!(desk.store.finish(&claimed.lease, finish).await, Ok(Finished::Ended));
     assert_eq!(desk.job(&project, &id).await.turn, 1);
 }
 
@@ -173,7 +173,7 @@ async fn a_job_out_of_time_ends_even_with_a_prompt_not_taken_in(desk: Desk) {
     let claimed = desk.claim("worker").await;
     desk.message(&project, &id).await;
     let finish = Finish::new(Outcome::TimedOut, "Too long.", 1);
-    assert_eq!(desk.store.finish(&claimed.lease, finish).await.unwrap(), Ok(Finished::Ended));
+    assert_eq!(desk.store.finish(&claimed.lease, finish).await, Ok(Finished::Ended));
     assert_eq!(desk.job(&project, &id).await.outcome, Some(Outcome::TimedOut));
 }
 
@@ -181,12 +181,12 @@ async fn a_cancelled_worker_is_told_at_every_turn(desk: Desk) {
     let project = desk.project("Docs").await;
     let id = desk.create(&project).await;
     let claimed = desk.claim("worker").await;
-    desk.store.cancel_job(&project, &id).await.unwrap().unwrap().unwrap();
+    desk.store.cancel_job(&project, &id).await.unwrap().unwrap();
     let kinds = desk.kinds(&id).await;
-    assert_eq!(desk.store.pulse(&claimed.lease).await.unwrap(), Err(LeaseLost::Cancelled));
-    assert_eq!(desk.store.heartbeat(&claimed.lease, LEASE).await.unwrap(), Err(LeaseLost::Cancelled));
-    let step = desk.store.record_step(&claimed.lease, "pushing", json!({})).await.unwrap();
-    assert_eq!(step, Err(LeaseLost::Cancelled));
+    assert_eq!(desk.store.pulse(&claimed.lease).await, Err(CANCELLED));
+    assert_eq!(desk.store.heartbeat(&claimed.lease, LEASE).await, Err(CANCELLED));
+    let step = desk.store.record_step(&claimed.lease, "pushing", json!({})).await;
+    assert_eq!(step, Err(CANCELLED));
     assert_eq!(desk.kinds(&id).await, kinds, "the step was not recorded");
     assert_eq!(desk.job(&project, &id).await.status, Status::Active, "ending it is the worker's part");
 }
@@ -196,16 +196,16 @@ async fn a_cancelled_job_ends_cancelled_whatever_its_worker_says(desk: Desk) {
     let id = desk.create(&project).await;
     let claimed = desk.claim("worker").await;
     desk.message(&project, &id).await;
-    desk.store.cancel_job(&project, &id).await.unwrap().unwrap().unwrap();
+    desk.store.cancel_job(&project, &id).await.unwrap().unwrap();
     let finish = Finish {
         pr_link: Some("https://example.com/pr/1".to_owned()),
         ..Finish::new(Outcome::PrCreated, "Opened.", 1)
     };
-    assert_eq!(desk.store.finish(&claimed.lease, finish).await.unwrap(), Err(LeaseLost::Cancelled));
+    assert_eq!(desk.store.finish(&claimed.lease, finish).await, Ok(Finished::Cancelled));
     let job = desk.job(&project, &id).await;
     assert_eq!((job.status, job.outcome), (Status::Failed, Some(Outcome::Cancelled)));
     assert_eq!((job.pr_link, job.cancel_requested), (None, false));
-    assert_eq!(desk.store.pulse(&claimed.lease).await.unwrap(), Err(LeaseLost::Lost));
+    assert_eq!(desk.store.pulse(&claimed.lease).await, Err(LOST));
 }
 
 async fn a_cancelled_job_that_is_released_or_put_back_ends_cancelled(desk: Desk) {
@@ -213,11 +213,11 @@ async fn a_cancelled_job_that_is_released_or_put_back_ends_cancelled(desk: Desk)
     for by_release in [true, false] {
         let id = desk.create(&project).await;
         let claimed = desk.claim("worker").await;
-        desk.store.cancel_job(&project, &id).await.unwrap().unwrap().unwrap();
+        desk.store.cancel_job(&project, &id).await.unwrap().unwrap();
         if by_release {
-            assert_eq!(desk.store.release(&claimed.lease).await.unwrap(), Ok(()));
+            assert_eq!(desk.store.release(&claimed.lease).await, Ok(()));
         } else {
-            let retry = desk.store.retry_later(&claimed.lease, "no answer", 9, 0.0).await.unwrap();
+            let retry = desk.store.retry_later(&claimed.lease, "no answer", 9, 0.0).await;
             assert_eq!(retry, Ok(Retry::GaveUp));
         }
         let job = desk.job(&project, &id).await;
@@ -233,10 +233,10 @@ async fn a_released_job_is_free_at_once_and_the_try_does_not_count(desk: Desk) {
     for _ in 0..10 {
         let claimed = desk.claim("worker").await;
         assert_eq!((claimed.tries, claimed.job.id.as_str()), (1, id.as_str()));
-        assert_eq!(desk.store.release(&claimed.lease).await.unwrap(), Ok(()));
+        assert_eq!(desk.store.release(&claimed.lease).await, Ok(()));
     }
     let claimed = desk.claim("worker").await;
-    let retry = desk.store.retry_later(&claimed.lease, "no answer", 2, 0.0).await.unwrap();
+    let retry = desk.store.retry_later(&claimed.lease, "no answer", 2, 0.0).await;
     assert!(matches!(retry, Ok(Retry::At(_))), "ten releases have used up no try: {retry:?}");
 }
 
@@ -247,7 +247,7 @@ async fn pauses_grow_until_the_job_is_given_up(desk: Desk) {
     loop {
         let claimed = desk.claim("worker").await;
         assert_eq!(claimed.tries as usize, pauses.len() + 1);
-        match desk.store.retry_later(&claimed.lease, "the host said no", 6, 1.0).await.unwrap().unwrap() {
+        match desk.store.retry_later(&claimed.lease, "the host said no", 6, 1.0).await.unwrap() {
             Retry::At(at) => {
                 pauses.push(at.since(desk.now()).as_secs());
                 desk.advance(at.since(desk.now()));
@@ -268,7 +268,7 @@ async fn jitter_shortens_a_pause_by_half_at_most(desk: Desk) {
     for (jitter, millis) in [(0.0, 500), (0.5, 750), (1.0, 1000), (-7.0, 500), (f64::INFINITY, 1000)] {
         desk.create(&project).await;
         let claimed = desk.claim("worker").await;
-        let retry = desk.store.retry_later(&claimed.lease, "no answer", 9, jitter).await.unwrap();
+        let retry = desk.store.retry_later(&claimed.lease, "no answer", 9, jitter).await;
         assert_eq!(retry, Ok(Retry::At(desk.now().plus(Duration::from_millis(millis)))), "{jitter}");
     }
 }
@@ -279,11 +279,11 @@ async fn a_job_out_of_time_is_not_tried_again(desk: Desk) {
     let claimed = desk.claim("worker").await;
     let left = |at: Timestamp| at.since(desk.now());
     desk.advance(left(claimed.deadline_at) - MILLISECOND);
-    assert!(matches!(desk.store.retry_later(&claimed.lease, "no answer", 9, 0.0).await.unwrap(), Ok(Retry::At(_))));
+    assert!(matches!(desk.store.retry_later(&claimed.lease, "no answer", 9, 0.0).await, Ok(Retry::At(_))));
     desk.advance(SECOND);
     let again = desk.claim("worker").await;
     assert_eq!(again.deadline_at, claimed.deadline_at);
-    assert_eq!(desk.store.retry_later(&again.lease, "no answer", 9, 0.0).await.unwrap(), Ok(Retry::GaveUp));
+    assert_eq!(desk.store.retry_later(&again.lease, "no answer", 9, 0.0).await, Ok(Retry::GaveUp));
     let job = desk.job(&project, &id).await;
     assert_eq!((job.status, job.outcome), (Status::Failed, Some(Outcome::TimedOut)));
 }
@@ -292,9 +292,9 @@ async fn a_follow_up_has_all_its_tries(desk: Desk) {
     let project = desk.project("Docs").await;
     let id = desk.create(&project).await;
     let claimed = desk.claim("worker").await;
-    assert_eq!(desk.store.retry_later(&claimed.lease, "no answer", 1, 0.0).await.unwrap(), Ok(Retry::GaveUp));
+    assert_eq!(desk.store.retry_later(&claimed.lease, "no answer", 1, 0.0).await, Ok(Retry::GaveUp));
     desk.message(&project, &id).await;
     let again = desk.claim("worker").await;
     assert_eq!(again.tries, 1);
-    assert_eq!(desk.store.finish(&again.lease, done(&again)).await.unwrap(), Ok(Finished::Ended));
+    assert_eq!(desk.store.finish(&again.lease, done(&again)).await, Ok(Finished::Ended));
 }

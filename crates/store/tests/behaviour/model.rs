@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use copydesk_domain::{Outcome, Status, Timestamp};
-use copydesk_store::{Finished, Lease, LeaseLost, Pulse, QueueTerms, Reaped, Retry};
+use copydesk_store::{Finished, Lease, LeaseError, Pulse, QueueTerms, Reaped, Retry};
+
+use crate::desk::{CANCELLED, LOST};
 
 /// A job as the model has it.
 #[derive(Debug, Clone)]
@@ -105,23 +107,23 @@ impl Model {
         Some(lease)
     }
 
-    pub fn heartbeat(&mut self, lease: &Lease, now: Timestamp) -> Result<Pulse, LeaseLost> {
+    pub fn heartbeat(&mut self, lease: &Lease, now: Timestamp) -> Result<Pulse, LeaseError> {
         let until = now.plus(self.terms.lease);
         let job = self.hold(lease)?;
         job.held = Some((lease.clone(), until));
-        if job.cancelling { Err(LeaseLost::Cancelled) } else { Ok(Pulse { newest_message: job.messages }) }
+        if job.cancelling { Err(CANCELLED) } else { Ok(Pulse { newest_message: job.messages }) }
     }
 
-    pub fn step(&mut self, lease: &Lease) -> Result<(), LeaseLost> {
+    pub fn step(&mut self, lease: &Lease) -> Result<(), LeaseError> {
         let job = self.hold(lease)?;
-        if job.cancelling { Err(LeaseLost::Cancelled) } else { Ok(()) }
+        if job.cancelling { Err(CANCELLED) } else { Ok(()) }
     }
 
-    pub fn finish(&mut self, lease: &Lease, outcome: Outcome, taken_through: u32) -> Result<Finished, LeaseLost> {
+    pub fn finish(&mut self, lease: &Lease, outcome: Outcome, taken_through: u32) -> Result<Finished, LeaseError> {
         let job = self.hold(lease)?;
         if job.cancelling {
             job.end(Outcome::Cancelled);
-            return Err(LeaseLost::Cancelled);
+            return Ok(Finished::Cancelled);
         }
         if job.messages > taken_through && outcome != Outcome::TimedOut {
             return Ok(Finished::NewMessages);
@@ -130,7 +132,7 @@ impl Model {
         Ok(Finished::Ended)
     }
 
-    pub fn release(&mut self, lease: &Lease, now: Timestamp) -> Result<(), LeaseLost> {
+    pub fn release(&mut self, lease: &Lease, now: Timestamp) -> Result<(), LeaseError> {
         let job = self.hold(lease)?;
         if job.cancelling {
             job.end(Outcome::Cancelled);
@@ -140,7 +142,7 @@ impl Model {
         Ok(())
     }
 
-    pub fn retry(&mut self, lease: &Lease, now: Timestamp) -> Result<Retry, LeaseLost> {
+    pub fn retry(&mut self, lease: &Lease, now: Timestamp) -> Result<Retry, LeaseError> {
         let attempts = self.terms.attempts;
         Ok(self.hold(lease)?.put_back(attempts, now))
     }
@@ -166,9 +168,9 @@ impl Model {
         self.jobs.get_mut(id).unwrap()
     }
 
-    fn hold(&mut self, lease: &Lease) -> Result<&mut ModelJob, LeaseLost> {
+    fn hold(&mut self, lease: &Lease) -> Result<&mut ModelJob, LeaseError> {
         let job = self.job(&lease.job_id);
-        if job.held.as_ref().is_some_and(|(held, _)| held == lease) { Ok(job) } else { Err(LeaseLost::Lost) }
+        if job.held.as_ref().is_some_and(|(held, _)| held == lease) { Ok(job) } else { Err(LOST) }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use copydesk_domain::{EventKind, Job, Outcome};
-use copydesk_store::{FannedOut, OutboxEntry, Store};
+use copydesk_store::{CancelError, FannedOut, OutboxEntry, Store};
 use futures_util::future::join_all;
 
 use crate::desk::{Desk, LEASE, SECOND, terms};
@@ -50,7 +50,7 @@ async fn every_turn_of_a_job_is_in_the_outbox(desk: Desk) {
     desk.claim("worker").await;
     desk.store.archive_job(&project, &held).await.unwrap();
     let cancelled = desk.create(&project).await;
-    desk.store.cancel_job(&project, &cancelled).await.unwrap().unwrap().unwrap();
+    desk.store.cancel_job(&project, &cancelled).await.unwrap().unwrap();
     let reaped = desk.create(&project).await;
     desk.advance(terms().queue_time);
     desk.store.reap(&terms(), || 0.0).await.unwrap();
@@ -67,14 +67,14 @@ async fn what_changes_nothing_is_not_in_the_outbox(desk: Desk) {
     let hook = hook(&desk, &project).await;
     let id = desk.create(&project).await;
     let claimed = desk.claim("worker").await;
-    desk.store.heartbeat(&claimed.lease, LEASE).await.unwrap().unwrap();
-    desk.store.cancel_job(&project, &id).await.unwrap().unwrap().unwrap();
-    desk.store.cancel_job(&project, &id).await.unwrap().unwrap().unwrap();
+    desk.store.heartbeat(&claimed.lease, LEASE).await.unwrap();
+    desk.store.cancel_job(&project, &id).await.unwrap().unwrap();
+    desk.store.cancel_job(&project, &id).await.unwrap().unwrap();
     assert_eq!(kinds_of(&desk, &hook, &id).await, ["job.created"]);
     desk.store.archive_job(&project, &id).await.unwrap();
     desk.store.archive_job(&project, &id).await.unwrap();
     desk.message(&project, &id).await;
-    assert!(desk.store.cancel_job(&project, &id).await.unwrap().unwrap().is_err());
+    assert!(matches!(desk.store.cancel_job(&project, &id).await, Err(CancelError::Refused(_))));
     assert_eq!(kinds_of(&desk, &hook, &id).await, ["job.created", "job.failed", "job.archived"]);
 }
 
@@ -110,7 +110,7 @@ async fn the_body_is_made_when_the_deliveries_are(desk: Desk) {
     let project = desk.project("Docs").await;
     let hook = hook(&desk, &project).await;
     let job = desk.create(&project).await;
-    desk.store.cancel_job(&project, &job).await.unwrap().unwrap().unwrap();
+    desk.store.cancel_job(&project, &job).await.unwrap().unwrap();
     fan_out(&desk.store).await;
     let told = deliveries(&desk, &hook).await;
     assert!(told[1].payload.ends_with(&format!("job.created {job} failed")), "{}", told[1].payload);

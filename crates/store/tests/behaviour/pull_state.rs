@@ -19,7 +19,7 @@ async fn with(desk: &Desk, pull: PullRequest) -> (String, String) {
     let project = desk.project("Docs").await;
     desk.create(&project).await;
     let claimed = desk.claim("w").await;
-    desk.store.advance(&claimed.lease, Some(Step::Opened { pull }), Vec::new()).await.unwrap().unwrap();
+    desk.store.advance(&claimed.lease, Some(Step::Opened { pull }), Vec::new()).await.unwrap();
     desk.finish(&claimed).await;
     (project, claimed.job.id)
 }

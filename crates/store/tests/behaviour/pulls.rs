@@ -1,10 +1,10 @@
 //! Pull requests that Copydesk keeps itself, and who may open them.
 
 use copydesk_domain::{Outcome, Status};
-use copydesk_store::{Claimed, Edit, Finish, LeaseLost, NewPull, Permit, Publishing, Round, Step, Verdict};
+use copydesk_store::{Claimed, Edit, Finish, NewPull, Permit, Publishing, Round, Step, Verdict};
 use futures_util::future::join_all;
 
-use crate::desk::{Desk, SECOND, opened};
+use crate::desk::{CANCELLED, Desk, LOST, SECOND, opened};
 
 behaviours! {
     pull_requests_are_numbered_in_their_project,
@@ -65,10 +65,10 @@ async fn ready(desk: &Desk, project: &str) -> String {
     };
     let commit = Some(("copydesk/x".to_owned(), "c".to_owned()));
     for step in [Step::Prepared(round), Step::Edited { round: 1, edit: Box::new(edit), commit }] {
-        desk.store.advance(&claimed.lease, Some(step), Vec::new()).await.unwrap().unwrap();
+        desk.store.advance(&claimed.lease, Some(step), Vec::new()).await.unwrap();
     }
     let finish = Finish::new(Outcome::ChangesReady, "Ready.", 1);
-    desk.store.finish(&claimed.lease, finish).await.unwrap().unwrap();
+    desk.store.finish(&claimed.lease, finish).await.unwrap();
     claimed.job.id
 }
 
@@ -87,7 +87,7 @@ async fn pull_requests_are_numbered_in_their_project(desk: Desk) {
     let (one, other) = (desk.project("One").await, desk.project("Other").await);
     for (project, head, number) in [(&one, "a", 1), (&one, "b", 2), (&other, "a", 1), (&one, "c", 3)] {
         let (_, permit) = begun(&desk, project).await;
-        let pull = desk.store.put_local_pull(&permit, new_pull(project, head)).await.unwrap().unwrap();
+        let pull = desk.store.put_local_pull(&permit, new_pull(project, head)).await.unwrap();
         assert_eq!((pull.number, pull.head.as_str()), (number, head));
         assert_eq!(desk.store.local_pull(project, head).await.unwrap(), Some(pull));
     }
@@ -97,10 +97,10 @@ async fn pull_requests_are_numbered_in_their_project(desk: Desk) {
 async fn a_branch_has_one_pull_request(desk: Desk) {
     let project = desk.project("Docs").await;
     let (_, permit) = begun(&desk, &project).await;
-    let first = desk.store.put_local_pull(&permit, new_pull(&project, "x")).await.unwrap().unwrap();
+    let first = desk.store.put_local_pull(&permit, new_pull(&project, "x")).await.unwrap();
     desk.advance(SECOND);
     let new = NewPull { title: "New\0".to_owned(), draft: true, ..new_pull(&project, "x") };
-    let second = desk.store.put_local_pull(&permit, new).await.unwrap().unwrap();
+    let second = desk.store.put_local_pull(&permit, new).await.unwrap();
     assert_eq!((second.number, &second.token, second.created_at), (first.number, &first.token, first.created_at));
     assert_eq!((second.title.as_str(), second.draft), ("New\u{fffd}", true));
     assert!(second.updated_at > first.updated_at);
@@ -114,7 +114,7 @@ async fn many_opened_at_once_are_told_apart(desk: Desk) {
     }
     let opened = permits.iter().enumerate().map(|(at, permit)| {
         let new = new_pull(&project, &format!("branch-{at}"));
-        async { desk.store.put_local_pull(permit, new).await.unwrap().unwrap() }
+        async { desk.store.put_local_pull(permit, new).await.unwrap() }
     });
     let mut numbers: Vec<_> = join_all(opened).await.into_iter().map(|pull| pull.number).collect();
     numbers.sort_unstable();
@@ -124,17 +124,17 @@ async fn many_opened_at_once_are_told_apart(desk: Desk) {
 async fn a_cancelled_job_opens_none(desk: Desk) {
     let project = desk.project("Docs").await;
     let (claimed, permit) = begun(&desk, &project).await;
-    desk.store.cancel_job(&project, &claimed.job.id).await.unwrap().unwrap().unwrap();
-    let opened = desk.store.put_local_pull(&permit, new_pull(&project, "x")).await.unwrap();
-    assert_eq!(opened, Err(LeaseLost::Cancelled));
+    desk.store.cancel_job(&project, &claimed.job.id).await.unwrap().unwrap();
+    let opened = desk.store.put_local_pull(&permit, new_pull(&project, "x")).await;
+    assert_eq!(opened, Err(CANCELLED));
     assert_eq!(desk.store.local_pull(&project, "x").await.unwrap(), None);
 }
 
 async fn an_address_cannot_be_mixed_up(desk: Desk) {
     let project = desk.project("Docs").await;
     let (_, permit) = begun(&desk, &project).await;
-    let one = desk.store.put_local_pull(&permit, new_pull(&project, "x")).await.unwrap().unwrap();
-    let other = desk.store.put_local_pull(&permit, new_pull(&project, "y")).await.unwrap().unwrap();
+    let one = desk.store.put_local_pull(&permit, new_pull(&project, "x")).await.unwrap();
+    let other = desk.store.put_local_pull(&permit, new_pull(&project, "y")).await.unwrap();
     assert_ne!(one.token, other.token);
     assert_eq!(one.token.len(), 32);
     assert_eq!(desk.store.local_pull_at(&other.token).await.unwrap(), Some(other));
@@ -161,7 +161,7 @@ async fn one_publishes_at_a_time(desk: Desk) {
     let busy = tries.iter().filter(|it| matches!(it, Publishing::Busy)).count();
     assert_eq!((begun.len(), busy), (1, 7));
     let Publishing::Begun(permit, _) = begun[0] else { panic!("one has begun") };
-    desk.store.end_publishing(permit, None).await.unwrap().unwrap();
+    desk.store.end_publishing(permit, None).await.unwrap();
     assert!(matches!(begin(&desk, &project, &job).await, Publishing::Begun(..)), "it was given back");
 }
 
@@ -171,19 +171,19 @@ async fn a_publisher_that_died_is_replaced(desk: Desk) {
     let dead = permit(&desk, &project, &job).await;
     desk.advance(SECOND * 61);
     let alive = permit(&desk, &project, &job).await;
-    let late = desk.store.put_local_pull(&dead, new_pull(&project, "copydesk/x")).await.unwrap();
-    assert_eq!(late, Err(LeaseLost::Lost));
-    assert_eq!(desk.store.record_published(&dead, 1).await.unwrap(), Err(LeaseLost::Lost));
-    assert!(desk.store.end_publishing(&dead, Some(opened("http://x/2"))).await.unwrap().is_err());
-    desk.store.put_local_pull(&alive, new_pull(&project, "copydesk/x")).await.unwrap().unwrap();
+    let late = desk.store.put_local_pull(&dead, new_pull(&project, "copydesk/x")).await;
+    assert_eq!(late, Err(LOST));
+    assert_eq!(desk.store.record_published(&dead, 1).await, Err(LOST));
+    assert!(desk.store.end_publishing(&dead, Some(opened("http://x/2"))).await.is_err());
+    desk.store.put_local_pull(&alive, new_pull(&project, "copydesk/x")).await.unwrap();
 }
 
 async fn a_published_job_keeps_its_link(desk: Desk) {
     let project = desk.project("Docs").await;
     let job = ready(&desk, &project).await;
     let permit = permit(&desk, &project, &job).await;
-    desk.store.record_published(&permit, 1).await.unwrap().unwrap();
-    let ended = desk.store.end_publishing(&permit, Some(opened("http://x/1"))).await.unwrap().unwrap();
+    desk.store.record_published(&permit, 1).await.unwrap();
+    let ended = desk.store.end_publishing(&permit, Some(opened("http://x/1"))).await.unwrap();
     assert_eq!((ended.status, ended.outcome), (Status::Completed, Some(Outcome::PrCreated)));
     assert_eq!((ended.visible_pr_link(), ended.branch.as_deref()), (Some("http://x/1"), Some("copydesk/x")));
     assert!(ended.open_pull_request, "a follow-up adds to it");
@@ -194,7 +194,7 @@ async fn a_published_job_keeps_its_link(desk: Desk) {
 async fn pull_requests_go_with_their_project(desk: Desk) {
     let project = desk.project("Docs").await;
     let (_, permit) = begun(&desk, &project).await;
-    let pull = desk.store.put_local_pull(&permit, new_pull(&project, "x")).await.unwrap().unwrap();
+    let pull = desk.store.put_local_pull(&permit, new_pull(&project, "x")).await.unwrap();
     assert!(desk.store.delete_project(&project).await.unwrap());
     assert_eq!(desk.store.local_pull_at(&pull.token).await.unwrap(), None);
 }

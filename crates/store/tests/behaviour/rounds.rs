@@ -1,10 +1,10 @@
 //! How far a job has come: rounds, edits and answers, kept for whoever takes it over.
 
 use copydesk_domain::{CheckSummary, Usage};
-use copydesk_store::{Answer, Claimed, Edit, LeaseLost, NewEvent, Round, Step, Verdict};
+use copydesk_store::{Answer, Claimed, Edit, Finished, LeaseError, NewEvent, Round, Step, Verdict};
 use serde_json::json;
 
-use crate::desk::{Desk, LEASE, SECOND, opened, terms};
+use crate::desk::{CANCELLED, Desk, LEASE, LOST, SECOND, opened, terms};
 
 behaviours! {
     a_round_reads_back_as_far_as_it_came,
@@ -58,8 +58,8 @@ async fn begun(desk: &Desk) -> (String, Claimed) {
     (project, desk.claim("w").await)
 }
 
-async fn advance(desk: &Desk, claimed: &Claimed, step: Step) -> Result<(), LeaseLost> {
-    desk.store.advance(&claimed.lease, Some(step), Vec::new()).await.unwrap()
+async fn advance(desk: &Desk, claimed: &Claimed, step: Step) -> Result<(), LeaseError> {
+    desk.store.advance(&claimed.lease, Some(step), Vec::new()).await
 }
 
 fn edited(edit: Edit, commit: Option<(&str, &str)>) -> Step {
@@ -77,7 +77,7 @@ async fn a_round_reads_back_as_far_as_it_came(desk: Desk) {
 
     let told = vec![NewEvent::new("plan", json!({ "items": 2 }))];
     let step = edited(edit(&desk), Some(("copydesk/x", "c1")));
-    desk.store.advance(&claimed.lease, Some(step), told).await.unwrap().unwrap();
+    desk.store.advance(&claimed.lease, Some(step), told).await.unwrap();
     expected.edit = Some(edit(&desk));
     (expected.branch, expected.commit) = (Some("copydesk/x".to_owned()), Some("c1".to_owned()));
     assert_eq!(desk.store.rounds(id).await.unwrap(), [expected.clone()]);
@@ -164,11 +164,8 @@ async fn a_cancellation_drops_what_has_not_gone_out(desk: Desk) {
     let id = &claimed.job.id;
     advance(&desk, &claimed, Step::Prepared(round(1))).await.unwrap();
     advance(&desk, &claimed, edited(edit(&desk), Some(("copydesk/x", "c1")))).await.unwrap();
-    desk.store.cancel_job(&project, id).await.unwrap().unwrap().unwrap();
-    assert_eq!(
-        desk.store.finish(&claimed.lease, crate::desk::done(&claimed)).await.unwrap(),
-        Err(LeaseLost::Cancelled)
-    );
+    desk.store.cancel_job(&project, id).await.unwrap().unwrap();
+    assert_eq!(desk.store.finish(&claimed.lease, crate::desk::done(&claimed)).await, Ok(Finished::Cancelled));
     let rounds = desk.store.rounds(id).await.unwrap();
     assert!(rounds[0].dropped && !rounds[0].is_kept());
     assert_eq!(desk.store.diff(id).await.unwrap(), None);
@@ -184,7 +181,7 @@ async fn an_answer_is_kept_and_paid_once(desk: Desk) {
     let answers = [answer(b"{\"a\":1}", Some(0.5)), Answer { round: 2, ..answer(&[0, 255], Some(0.25)) }];
     for answer in &answers {
         let told = vec![NewEvent::new("model_call", json!({}))];
-        desk.store.record_answer(&claimed.lease, answer.clone(), told).await.unwrap().unwrap();
+        desk.store.record_answer(&claimed.lease, answer.clone(), told).await.unwrap();
     }
     assert_eq!(desk.store.answers(&claimed.job.id).await.unwrap(), answers);
     let usage = desk.job(&project, &claimed.job.id).await.usage;
@@ -197,14 +194,14 @@ async fn an_answer_is_kept_and_paid_once(desk: Desk) {
 async fn a_cost_is_known_only_if_all_of_it_is(desk: Desk) {
     let (project, claimed) = begun(&desk).await;
     for (cost, known) in [(Some(0.5), Some(0.5)), (None, None), (Some(0.5), None)] {
-        desk.store.record_answer(&claimed.lease, answer(b"{}", cost), Vec::new()).await.unwrap().unwrap();
+        desk.store.record_answer(&claimed.lease, answer(b"{}", cost), Vec::new()).await.unwrap();
         assert_eq!(desk.job(&project, &claimed.job.id).await.usage.cost_usd, known);
     }
 }
 
 async fn an_archived_job_needs_its_answers_no_more(desk: Desk) {
     let (project, claimed) = begun(&desk).await;
-    desk.store.record_answer(&claimed.lease, answer(b"{}", None), Vec::new()).await.unwrap().unwrap();
+    desk.store.record_answer(&claimed.lease, answer(b"{}", None), Vec::new()).await.unwrap();
     desk.finish(&claimed).await;
     assert_eq!(desk.store.answers(&claimed.job.id).await.unwrap().len(), 1);
     desk.store.archive_job(&project, &claimed.job.id).await.unwrap().unwrap();
@@ -214,12 +211,12 @@ async fn an_archived_job_needs_its_answers_no_more(desk: Desk) {
 async fn nothing_is_recorded_after_a_cancellation(desk: Desk) {
     let (project, claimed) = begun(&desk).await;
     let id = &claimed.job.id;
-    desk.store.cancel_job(&project, id).await.unwrap().unwrap().unwrap();
+    desk.store.cancel_job(&project, id).await.unwrap().unwrap();
     for step in [Step::Prepared(round(1)), Step::Opened { pull: opened("http://x/1") }] {
-        assert_eq!(advance(&desk, &claimed, step).await, Err(LeaseLost::Cancelled));
+        assert_eq!(advance(&desk, &claimed, step).await, Err(CANCELLED));
     }
-    let kept = desk.store.record_answer(&claimed.lease, answer(b"{}", None), Vec::new()).await.unwrap();
-    assert_eq!(kept, Err(LeaseLost::Cancelled));
+    let kept = desk.store.record_answer(&claimed.lease, answer(b"{}", None), Vec::new()).await;
+    assert_eq!(kept, Err(CANCELLED));
     assert_eq!(desk.store.rounds(id).await.unwrap(), []);
     assert_eq!(desk.store.answers(id).await.unwrap(), []);
     assert_eq!(desk.job(&project, id).await.pr_link, None);
@@ -231,9 +228,9 @@ async fn nothing_is_recorded_by_a_worker_that_lost_the_job(desk: Desk) {
     desk.store.reap(&terms(), || 0.0).await.unwrap();
     desk.advance(SECOND);
     let other = desk.claim("other").await;
-    assert_eq!(advance(&desk, &claimed, Step::Prepared(round(1))).await, Err(LeaseLost::Lost));
-    let kept = desk.store.record_answer(&claimed.lease, answer(b"{}", None), Vec::new()).await.unwrap();
-    assert_eq!(kept, Err(LeaseLost::Lost));
+    assert_eq!(advance(&desk, &claimed, Step::Prepared(round(1))).await, Err(LOST));
+    let kept = desk.store.record_answer(&claimed.lease, answer(b"{}", None), Vec::new()).await;
+    assert_eq!(kept, Err(LOST));
     advance(&desk, &other, Step::Prepared(round(1))).await.unwrap();
 }
 
@@ -248,7 +245,7 @@ async fn rounds_go_with_their_project(desk: Desk) {
     let (project, claimed) = begun(&desk).await;
     advance(&desk, &claimed, Step::Prepared(round(1))).await.unwrap();
     advance(&desk, &claimed, edited(edit(&desk), None)).await.unwrap();
-    desk.store.record_answer(&claimed.lease, answer(b"{}", None), Vec::new()).await.unwrap().unwrap();
+    desk.store.record_answer(&claimed.lease, answer(b"{}", None), Vec::new()).await.unwrap();
     assert!(desk.store.delete_project(&project).await.unwrap());
     assert_eq!(desk.store.rounds(&claimed.job.id).await.unwrap(), []);
     assert_eq!(desk.store.diff(&claimed.job.id).await.unwrap(), None);

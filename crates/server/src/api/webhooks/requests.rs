@@ -17,7 +17,7 @@ pub(crate) struct CreateWebhook {
     #[schema(format = "uri", min_length = 9, max_length = 2048, example = "https://example.com/hooks/copydesk")]
     url: String,
     /// What to be told; everything if it is empty or not given.
-    #[schema(value_type = Option<Vec<copydesk_domain::EventKind>>)]
+    #[schema(value_type = Option<Vec<EventKind>>)]
     events: Option<Vec<String>>,
     /// What it is for. At most 200 characters, no control characters.
     #[schema(max_length = 200, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$")]

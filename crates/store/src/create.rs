@@ -1,13 +1,16 @@
+//! What makes work: a new job, and a follow-up to one that is there.
+
 use copydesk_domain::{Command, EventKind, Job, Prompt, Status, Timestamp, Usage, Window, new_id};
 use serde_json::json;
 
-use crate::admission::{self, Admission, Idempotency};
+use crate::admission::{self, Admission, Gate, Idempotency};
 use crate::conn::{Conn, Result, values};
-use crate::{Change, Store, events, outbox};
+use crate::database::Store;
+use crate::hub::Change;
+use crate::{events, jobs, outbox};
 
 /// A job to create.
 #[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "the fields are those of a job")]
 pub struct NewJob {
     pub project_id: String,
     pub repository: String,
@@ -59,9 +62,9 @@ async fn create(
     render: Render,
     now: Timestamp,
 ) -> Result<Admission> {
-    let admitted = match admission::admit(c, &new.project_id, window, idempotency.as_ref(), now).await? {
-        Ok(admitted) => admitted,
-        Err(answer) => return Ok(answer),
+    let standing = match admission::admit(c, &new.project_id, window, idempotency.as_ref(), now).await? {
+        Gate::Open(standing) => standing,
+        Gate::Shut(answer) => return Ok(answer),
     };
     let job = Job {
         id: new_id(now),
@@ -94,11 +97,7 @@ async fn create(
     events::append(c, &job.id, "created", json!({ "model": job.model }), now).await?;
     outbox::put(c, EventKind::JobCreated, &job, now).await?;
     c.announce(Change::Ready).await?;
-    let answer = render(&job);
-    if let Some(idempotency) = idempotency {
-        admission::remember(c, &job.project_id, idempotency, &job.id, &answer, now).await?;
-    }
-    Ok(Admission::Done { job_id: job.id, answer, standing: admitted.standing, replayed: false })
+    admission::done(c, &job, render(&job), standing, idempotency, now).await
 }
 
 async fn insert(c: &mut dyn Conn, job: &Job) -> Result<()> {
@@ -142,40 +141,31 @@ async fn message(
     render: Render,
     now: Timestamp,
 ) -> Result<Admission> {
-    let admitted = match admission::admit(c, &project_id, window, idempotency.as_ref(), now).await? {
-        Ok(admitted) => Ok(admitted),
-        // Whether the job takes a message at all is said first: waiting would not help.
-        Err(Admission::Limited(standing)) => Err(Admission::Limited(standing)),
-        Err(answer) => return Ok(answer),
-    };
-    let Some(old) = super::get_locked(c, &job_id).await?.filter(|job| job.project_id == project_id) else {
-        return Ok(Admission::NotFound);
-    };
+    let gate = admission::admit(c, &project_id, window, idempotency.as_ref(), now).await?;
+    // Whether the job takes a message at all is said before the limit: waiting would not help.
+    if let Gate::Shut(answer) = &gate
+        && !matches!(answer, Admission::Limited(_))
+    {
+        return Ok(answer.clone());
+    }
+    let Some(old) = jobs::get_held_of(c, &project_id, &job_id).await? else { return Ok(Admission::NotFound) };
     if let Err(refusal) = old.status.after(Command::Message) {
         return Ok(Admission::Refused(refusal));
     }
-    let admitted = match admitted {
-        Ok(admitted) => admitted,
-        Err(limited) => return Ok(limited),
+    let standing = match gate {
+        Gate::Open(standing) => standing,
+        Gate::Shut(limited) => return Ok(limited),
     };
-    let number = next_number(c, &old.id).await?;
+    let next = "SELECT COALESCE(MAX(number), 0) + 1 FROM messages WHERE job_id = $1";
+    let number = c.only_row(next, values![&old.id]).await?;
     add_message(c, &old, number, &prompt, now).await?;
     if old.status != Status::Active {
         reopen(c, &old, number, now).await?;
     }
     c.run("UPDATE jobs SET updated_at = $1 WHERE id = $2", values![now, &old.id]).await?;
     events::append(c, &old.id, "message", json!({ "message": number }), now).await?;
-    let Some(job) = super::get_locked(c, &old.id).await? else { return Ok(Admission::NotFound) };
-    let answer = render(&job);
-    if let Some(idempotency) = idempotency {
-        admission::remember(c, &job.project_id, idempotency, &job.id, &answer, now).await?;
-    }
-    Ok(Admission::Done { job_id: job.id, answer, standing: admitted.standing, replayed: false })
-}
-
-async fn next_number(c: &mut dyn Conn, job_id: &str) -> Result<u32> {
-    let row = c.row("SELECT COALESCE(MAX(number), 0) + 1 FROM messages WHERE job_id = $1", values![job_id]).await?;
-    row.map_or(Ok(1), |row| row.u32(0))
+    let Some(job) = jobs::get_held(c, &old.id).await? else { return Ok(Admission::NotFound) };
+    admission::done(c, &job, render(&job), standing, idempotency, now).await
 }
 
 /// A finished job starts a new turn: same branch, same pull request, a fresh place in the queue.

@@ -1,0 +1,115 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use copydesk_domain::{Clock, Timestamp};
+use futures_util::future::BoxFuture;
+
+use crate::conn::{Conn, Result};
+use crate::error::StoreError;
+use crate::hub::{Changes, Hub};
+use crate::migrate;
+use crate::postgres::Postgres;
+use crate::sqlite::{self, Sqlite};
+
+/// Where the database is.
+#[derive(Clone)]
+pub enum DatabaseAddress {
+    /// A file.
+    Sqlite(PathBuf),
+    /// A `postgres://` address, which may hold a password.
+    Postgres {
+        address: String,
+        /// How many connections the process may hold.
+        connections: u32,
+    },
+}
+
+/// The database, shared by everything in the process.
+#[derive(Clone)]
+pub struct Store {
+    backend: Arc<Backend>,
+    hub: Hub,
+    clock: Arc<dyn Clock>,
+}
+
+enum Backend {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+impl Store {
+    /// Connects. The schema is not looked at; see [`Store::migrate`] and [`Store::check_schema`].
+    pub async fn open(address: &DatabaseAddress, clock: Arc<dyn Clock>) -> Result<Self> {
+        let hub = Hub::new();
+        let backend = match address {
+            DatabaseAddress::Sqlite(path) => Backend::Sqlite(Sqlite::open(path, hub.clone(), clock.clone())?),
+            DatabaseAddress::Postgres { address, connections } => {
+                Backend::Postgres(Postgres::open(address, *connections, hub.clone(), clock.clone()).await?)
+            }
+        };
+        Ok(Self { backend: Arc::new(backend), hub, clock })
+    }
+
+    /// Brings the schema up to date and says which versions were added.
+    pub async fn migrate(&self) -> Result<Vec<i64>> {
+        let now = self.now();
+        // Looked at first, so that a start beside a running server needs no write lock.
+        if self.check_schema().await.is_ok() {
+            return Ok(Vec::new());
+        }
+        self.write(move |c| Box::pin(migrate::migrate(c, now))).await
+    }
+
+    /// An error unless the schema is the one that this program needs.
+    pub async fn check_schema(&self) -> Result<()> {
+        self.read(|c| Box::pin(migrate::check(c))).await
+    }
+
+    /// Whether the database answers and takes writes. Nothing is written.
+    pub async fn ping(&self) -> Result<()> {
+        self.write(|c| Box::pin(migrate::check_writable(c))).await
+    }
+
+    /// Copies the database into a file that must not exist yet, as it is at one moment, while it is in use. False if
+    /// it is a server's, which has tools of its own for that.
+    pub async fn backup(&self, file: &Path) -> Result<bool> {
+        let Backend::Sqlite(sqlite) = &*self.backend else { return Ok(false) };
+        let (from, to) = (sqlite.path().to_owned(), file.to_owned());
+        let copied = tokio::task::spawn_blocking(move || sqlite::copy(&from, &to)).await;
+        copied.map_err(|error| StoreError::Refused(error.to_string()))?.map(|()| true)
+    }
+
+    /// Listens for changes from now on.
+    pub fn changes(&self) -> Changes {
+        self.hub.subscribe()
+    }
+
+    /// The present instant, by the store's clock.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// One transaction. When it is done its changes are on disk, and those who wait have been told; after an error there
+    /// are none.
+    pub(crate) async fn write<T, E, F>(&self, script: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
+    {
+        match &*self.backend {
+            Backend::Sqlite(sqlite) => sqlite.write(script).await,
+            Backend::Postgres(postgres) => postgres.write(script).await,
+        }
+    }
+
+    pub(crate) async fn read<T, F>(&self, script: F) -> Result<T>
+    where
+        F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T>> + Send,
+    {
+        match &*self.backend {
+            Backend::Sqlite(sqlite) => sqlite.read(script),
+            Backend::Postgres(postgres) => postgres.read(script).await,
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! How an active job ends, whoever ends it: its worker, a client or the reaper.
+
+use copydesk_domain::{EventKind, Job, Outcome, Refusal, Status, Timestamp};
+use serde_json::json;
+
+use crate::conn::{Conn, Result, plain_text, values};
+use crate::hub::Change;
+use crate::{events, outbox, rounds};
+
+pub(crate) const CANCELLED: &str = "The job was cancelled.";
+pub(crate) const OUT_OF_TIME: &str = "The job took longer than the project allows.";
+
+pub(crate) struct Ending {
+    pub(crate) outcome: Outcome,
+    pub(crate) message: Option<String>,
+}
+
+impl Ending {
+    pub(crate) fn new(outcome: Outcome, message: impl Into<String>) -> Self {
+        Self { outcome, message: Some(message.into()) }
+    }
+}
+
+/// Takes an active job out of the queue and into its terminal state. The caller holds its row.
+pub(crate) async fn end(c: &mut dyn Conn, job: &Job, ending: Ending, now: Timestamp) -> Result<()> {
+    let status = match job.status.after(ending.outcome.command()) {
+        Ok(status) => status,
+        // Every caller has looked; a job that is no longer active stays as it is.
+        Err(Refusal(_)) => return Ok(()),
+    };
+    let message = ending.message.as_deref().map(plain_text);
+    c.run(
+        "UPDATE jobs SET status = $1, outcome = $2, message = $3, updated_at = $4, worker = NULL, \
+         lease_expires_at = NULL, cancel_requested_at = NULL WHERE id = $5",
+        values![status.as_str(), ending.outcome.as_str(), message.clone(), now, &job.id],
+    )
+    .await?;
+    if ending.outcome == Outcome::Cancelled {
+        // Nothing of a cancelled turn goes out later.
+        rounds::drop_unpushed(c, &job.id, Some(job.turn), now).await?;
+    }
+    let data = json!({ "outcome": ending.outcome, "message": message });
+    events::append(c, &job.id, status.as_str(), data, now).await?;
+    let kind = if status == Status::Completed { EventKind::JobCompleted } else { EventKind::JobFailed };
+    outbox::put(c, kind, job, now).await?;
+    // Its project may have room for another now.
+    c.announce(Change::Ready).await
+}

@@ -1,0 +1,137 @@
+//! Jobs as they are kept: read one by one, listed, and held.
+
+use std::sync::LazyLock;
+
+use copydesk_domain::{Job, Message, PullRequest, PullRequestState, Status, Timestamp};
+
+use crate::conn::{Conn, FromRow, Result, Row, Value, values};
+use crate::database::Store;
+use crate::error::StoreError;
+
+pub(crate) const COLUMNS: &str = "id, project_id, status, repository, base_ref, branch, model, draft, open_pull_request, \
+     client_reference, pr_link, outcome, message, title, usage, checks, cancel_requested_at, turn, turn_message, \
+     created_at, updated_at, archived_at, pr_number, pr_state, pr_draft, pr_merged_at, pr_checked_at";
+
+/// Which jobs to list.
+#[derive(Debug, Clone, Default)]
+pub struct JobFilter {
+    /// Only those that stand so.
+    pub status: Option<Status>,
+    /// Only those older than the job of this id.
+    pub before: Option<String>,
+    /// How many at the most.
+    pub limit: u32,
+}
+
+impl Store {
+    /// The job of that id if it belongs to that project.
+    pub async fn job(&self, project_id: String, id: String) -> Result<Option<Job>> {
+        self.read(move |c| Box::pin(get(c, project_id, id))).await
+    }
+
+    /// A project's jobs, newest first.
+    pub async fn jobs(&self, project_id: &str, filter: JobFilter) -> Result<Vec<Job>> {
+        let project_id = project_id.to_owned();
+        self.read(move |c| Box::pin(list(c, project_id, filter))).await
+    }
+
+    /// A job's prompts, oldest first.
+    pub async fn messages(&self, job_id: &str) -> Result<Vec<Message>> {
+        let job_id = job_id.to_owned();
+        self.read(move |c| Box::pin(messages(c, job_id))).await
+    }
+}
+
+pub(crate) async fn get(c: &mut dyn Conn, project_id: String, id: String) -> Result<Option<Job>> {
+    static SQL: LazyLock<String> =
+        LazyLock::new(|| format!("SELECT {COLUMNS} FROM jobs WHERE id = $1 AND project_id = $2"));
+    c.row(SQL.as_str(), values![id, project_id]).await
+}
+
+/// Reads a job and holds its row until the transaction ends.
+pub(crate) async fn get_held(c: &mut dyn Conn, id: &str) -> Result<Option<Job>> {
+    if !c.hold("jobs", id).await? {
+        return Ok(None);
+    }
+    c.row(format!("SELECT {COLUMNS} FROM jobs WHERE id = $1"), values![id]).await
+}
+
+/// The same if the job belongs to that project.
+pub(crate) async fn get_held_of(c: &mut dyn Conn, project_id: &str, id: &str) -> Result<Option<Job>> {
+    Ok(get_held(c, id).await?.filter(|job| job.project_id == project_id))
+}
+
+async fn list(c: &mut dyn Conn, project_id: String, filter: JobFilter) -> Result<Vec<Job>> {
+    let mut sql = format!("SELECT {COLUMNS} FROM jobs WHERE project_id = $1");
+    let mut values = values![project_id];
+    let mut and = |clause: &str, value: Value| {
+        values.push(value);
+        sql.push_str(&format!(" AND {clause} ${}", values.len()));
+    };
+    if let Some(status) = filter.status {
+        and("status =", status.as_str().into());
+    }
+    if let Some(before) = filter.before {
+        and("id <", before.into());
+    }
+    values.push(filter.limit.into());
+    sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", values.len()));
+    c.rows(sql, values).await
+}
+
+pub(crate) async fn messages(c: &mut dyn Conn, job_id: String) -> Result<Vec<Message>> {
+    let sql = "SELECT number, prompt, created_at FROM messages WHERE job_id = $1 ORDER BY number";
+    c.rows(sql, values![job_id]).await
+}
+
+impl FromRow for Message {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        let number = row.next()?;
+        let prompt =
+            String::from_utf8(row.next()?).map_err(|error| StoreError::Unreadable(format!("a prompt: {error}")))?;
+        Ok(Self { number, prompt, created_at: row.next()? })
+    }
+}
+
+impl FromRow for Job {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        let mut job = Self {
+            id: row.next()?,
+            project_id: row.next()?,
+            status: row.next()?,
+            repository: row.next()?,
+            base_ref: row.next()?,
+            branch: row.next()?,
+            model: row.next()?,
+            draft: row.next()?,
+            open_pull_request: row.next()?,
+            client_reference: row.next()?,
+            pr_link: row.next()?,
+            outcome: row.next()?,
+            message: row.next()?,
+            title: row.next()?,
+            usage: row.next_json()?,
+            checks: row.next_json()?,
+            cancel_requested: row.next::<Option<Timestamp>>()?.is_some(),
+            turn: row.next()?,
+            turn_message: row.next()?,
+            created_at: row.next()?,
+            updated_at: row.next()?,
+            archived_at: row.next()?,
+            pull_request: None,
+            pull_checked_at: None,
+        };
+        job.pull_request = pull_request(row, job.pr_link.as_deref())?;
+        job.pull_checked_at = row.next()?;
+        Ok(job)
+    }
+}
+
+/// A link without a number is all that is known of some pull requests.
+fn pull_request(row: &mut Row, link: Option<&str>) -> Result<Option<PullRequest>> {
+    let (number, state): (Option<u64>, Option<PullRequestState>) = (row.next()?, row.next()?);
+    let (draft, merged_at) = (row.next::<Option<bool>>()?.unwrap_or_default(), row.next()?);
+    let (Some(number), Some(url)) = (number, link) else { return Ok(None) };
+    let state = state.ok_or_else(|| StoreError::Unreadable("the state of a pull request".to_owned()))?;
+    Ok(Some(PullRequest { number, url: url.to_owned(), state, draft, merged_at }))
+}

@@ -5,9 +5,8 @@ use copydesk_domain::docs_path;
 use serde_json::json;
 
 use crate::args::CheckFlags;
-use crate::client::printable;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, printable};
 
 /// `copydesk check`: the docs checks of a job, on a folder.
 pub(crate) fn run(flags: &CheckFlags) -> Result<ExitCode, Failure> {

@@ -9,10 +9,9 @@ use copydesk_views::{Channel, CountsAs, Verdict};
 use serde_json::{Value, json};
 
 use crate::args::ClassifyFlags;
-use crate::client::printable;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, printable};
 
 /// Lines that are remembered at most.
 const REMEMBERED: usize = 50_000;

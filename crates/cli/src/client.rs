@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use copydesk_domain::{ApiKey, visible};
+use copydesk_domain::ApiKey;
 use reqwest::redirect::Policy;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
@@ -11,6 +11,7 @@ use url::Url;
 
 use crate::args::ServerFlags;
 use crate::failure::Failure;
+use crate::output::printable;
 
 /// How often a request is sent again when the server cannot be reached or says to come back.
 const TRIES: u32 = 5;
@@ -185,9 +186,4 @@ async fn read(answer: reqwest::Response) -> Result<Value, Failure> {
         message.push_str(&format!("\n  {}: {}", printable(field), printable(text)));
     }
     Err(Failure::error(message))
-}
-
-/// Text from elsewhere, fit for a terminal: no control characters, so nothing can act on it.
-pub(crate) fn printable(text: &str) -> String {
-    visible(text).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

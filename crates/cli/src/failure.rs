@@ -23,6 +23,10 @@ impl Failure {
         Self { message: message.into(), hint: None, usage: true }
     }
 
+    pub(crate) fn unknown_project(id: &str) -> Self {
+        Self::error(format!("there is no project {id:?}")).hint("`copydesk project list` shows them")
+    }
+
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

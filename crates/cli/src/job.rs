@@ -8,9 +8,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use crate::args::{JobCommand, ServerFlags};
-use crate::client::{Client, printable};
+use crate::client::Client;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, printable};
 
 /// How often a job that is waited for is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);

@@ -28,7 +28,7 @@ pub(crate) async fn run(command: KeyCommand, config: &Config) -> Result<ExitCode
             if let Some(id) = &project
                 && store.project(id).await?.is_none()
             {
-                return Err(unknown_project(id));
+                return Err(Failure::unknown_project(id));
             }
             list(&store.keys(project.as_deref()).await?, json)
         }
@@ -48,7 +48,7 @@ pub(crate) async fn run(command: KeyCommand, config: &Config) -> Result<ExitCode
 async fn create(store: &Store, new: NewKey, json: bool) -> Result<ExitCode, Failure> {
     let project = new.project_id.clone().unwrap_or_default();
     let created = store.create_key(new).await?;
-    let (record, key) = created.ok_or_else(|| unknown_project(&project))?;
+    let (record, key) = created.ok_or_else(|| Failure::unknown_project(&project))?;
     let mut shown = view(&record);
     shown["key"] = key.reveal().into();
     let text = if json { output::pretty(&shown) } else { key.reveal().to_owned() };
@@ -65,10 +65,6 @@ async fn create(store: &Store, new: NewKey, json: bool) -> Result<ExitCode, Fail
         record.id, record.id
     );
     Ok(ExitCode::SUCCESS)
-}
-
-fn unknown_project(id: &str) -> Failure {
-    Failure::error(format!("there is no project {id:?}")).hint("`copydesk project list` shows them")
 }
 
 fn expiry(text: &str, store: &Store) -> Result<Timestamp, Failure> {

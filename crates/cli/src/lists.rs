@@ -9,10 +9,10 @@ use tokio::task::JoinSet;
 use url::Url;
 
 use crate::args::ListsCommand;
-use crate::client::{self, printable};
+use crate::client;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, printable};
 
 /// How long one list may take.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -1,6 +1,7 @@
 use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 
+use copydesk_domain::visible;
 use serde_json::{Value, json};
 
 use crate::config::Config;
@@ -23,6 +24,11 @@ pub(crate) fn raw(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes());
     let _ = out.flush();
+}
+
+/// Text from elsewhere, fit for a terminal: no control characters, so nothing can act on it.
+pub(crate) fn printable(text: &str) -> String {
+    visible(text).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// A size as people read it: `1.4 MB`.

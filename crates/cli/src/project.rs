@@ -30,24 +30,24 @@ pub(crate) async fn run(
         }
         ProjectCommand::List { json } => list(config, json).await,
         ProjectCommand::Show { id, json } => {
-            let project = store::open_ready(config).await?.project(&id).await?.ok_or_else(|| unknown(&id))?;
+            let project = store::project(&store::open_ready(config).await?, &id).await?;
             show(&project, json)
         }
         ProjectCommand::Update { id, name, repository, settings, json } => {
             let store = store::open_ready(config).await?;
-            let old = store.project(&id).await?.ok_or_else(|| unknown(&id))?;
+            let old = store::project(&store, &id).await?;
             let change = read(name, repository, settings, &(old.views, old.host), working_dir)?;
-            let project = store.update_project(&id, change).await?.ok_or_else(|| unknown(&id))?;
+            let project = store.update_project(&id, change).await?.ok_or_else(|| Failure::unknown_project(&id))?;
             show(&project, json)
         }
         ProjectCommand::Test { id, json } => {
             let store = store::open_ready(config).await?;
-            let project = store.project(&id).await?.ok_or_else(|| unknown(&id))?;
+            let project = store::project(&store, &id).await?;
             let workshop = engines::workshop(config, &store, environment, config.public_url())?;
             project_test::run(&workshop, &project, json).await
         }
         ProjectCommand::Hook { id, json } => {
-            let project = store::open_ready(config).await?.project(&id).await?.ok_or_else(|| unknown(&id))?;
+            let project = store::project(&store::open_ready(config).await?, &id).await?;
             hook(&project, config, json)
         }
         ProjectCommand::Delete { id, yes, json } => delete(&id, yes, config, json).await,
@@ -94,7 +94,7 @@ async fn list(config: &Config, json: bool) -> Result<ExitCode, Failure> {
 
 async fn delete(id: &str, yes: bool, config: &Config, json: bool) -> Result<ExitCode, Failure> {
     let store = store::open_ready(config).await?;
-    let project = store.project(id).await?.ok_or_else(|| unknown(id))?;
+    let project = store::project(&store, id).await?;
     if !yes && !confirmed(&project)? {
         return Err(Failure::error("nothing was deleted"));
     }
@@ -104,7 +104,7 @@ async fn delete(id: &str, yes: bool, config: &Config, json: bool) -> Result<Exit
     let removed = if matches!(deleted, Ok(true)) { views.remove(id).await } else { Ok(()) };
     views.close().await;
     if !deleted? {
-        return Err(unknown(id));
+        return Err(Failure::unknown_project(id));
     }
     removed?;
     if json {
@@ -233,10 +233,6 @@ fn time_limit(text: &str) -> Result<Option<u32>, Failure> {
 }
 
 /// There is no such project.
-pub(crate) fn unknown(id: &str) -> Failure {
-    Failure::error(format!("there is no project {id:?}")).hint("`copydesk project list` shows them")
-}
-
 fn view(project: &Project) -> Value {
     json!({
         "id": project.id,

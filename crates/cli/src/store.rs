@@ -2,7 +2,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use copydesk_domain::SystemClock;
+use copydesk_domain::{Project, SystemClock};
 use copydesk_store::{DatabaseAddress, Store, StoreError};
 
 use crate::config::{Config, DatabaseUrl};
@@ -46,6 +46,10 @@ pub(crate) async fn open_or_make(config: &Config) -> Result<Store, Failure> {
         checked => checked?,
     }
     Ok(store)
+}
+
+pub(crate) async fn project(store: &Store, id: &str) -> Result<Project, Failure> {
+    store.project(id).await?.ok_or_else(|| Failure::unknown_project(id))
 }
 
 pub(crate) async fn migrate(config: &Config) -> Result<ExitCode, Failure> {

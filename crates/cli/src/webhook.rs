@@ -11,10 +11,10 @@ use copydesk_store::{DeliveryFilter, Store, WebhookDelivery, WebhookEndpoint};
 use serde_json::{Value, json};
 
 use crate::args::WebhookCommand;
-use crate::client::printable;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{output, secret, store};
+use crate::output::{self, printable};
+use crate::{secret, store};
 
 /// What webhooks are delivered with.
 pub(crate) fn webhooks(config: &Config) -> Result<Webhooks, Failure> {
@@ -84,7 +84,7 @@ async fn add(store: &Store, webhooks: &Webhooks, wish: Wish, json: bool) -> Resu
     let project = wish.project_id.clone();
     let (endpoint, secret) = webhooks.add(store, wish).await.map_err(|why| match why {
         NotMade::Invalid(invalid) => Failure::from(invalid),
-        NotMade::NoProject => unknown_project(&project),
+        NotMade::NoProject => Failure::unknown_project(&project),
         NotMade::TooMany(most) => Failure::error(format!("the project has {most} webhooks, and cannot have more")),
         NotMade::Store(error) => error.into(),
     })?;
@@ -111,7 +111,7 @@ async fn list(store: &Store, project: Option<String>, json: bool) -> Result<Exit
     if let Some(id) = &project
         && store.project(id).await?.is_none()
     {
-        return Err(unknown_project(id));
+        return Err(Failure::unknown_project(id));
     }
     let endpoints = store.webhooks(project.as_deref()).await?;
     if json {
@@ -231,8 +231,4 @@ fn read_event(word: &str) -> Result<EventKind, Failure> {
 
 fn unknown(id: &str) -> Failure {
     Failure::error(format!("there is no webhook with the id {id:?}")).hint("`copydesk webhook list` shows the ids")
-}
-
-fn unknown_project(id: &str) -> Failure {
-    Failure::error(format!("there is no project {id:?}")).hint("`copydesk project list` shows them")
 }

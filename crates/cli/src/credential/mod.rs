@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 use crate::args::{CredentialCommand, CredentialFlags, CredentialsCommand};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::project::unknown;
 use crate::{output, store};
 
 type Environment = [(OsString, OsString)];
@@ -34,22 +33,18 @@ pub(crate) async fn run(
     let vault = vault(config);
     match command {
         CredentialCommand::Set { id, flags, json } => {
-            let project = project(&store, &id).await?;
+            let project = store::project(&store, &id).await?;
             set(&store, &vault, &project, flags, environment, json).await
         }
         CredentialCommand::Show { id, json } => {
-            let project = project(&store, &id).await?;
+            let project = store::project(&store, &id).await?;
             show(store, vault, &project, environment, json).await
         }
         CredentialCommand::Remove { id, json } => {
-            let project = project(&store, &id).await?;
+            let project = store::project(&store, &id).await?;
             remove(&store, &project, environment, json).await
         }
     }
-}
-
-async fn project(store: &Store, id: &str) -> Result<Project, Failure> {
-    store.project(id).await?.ok_or_else(|| unknown(id))
 }
 
 async fn set(
@@ -65,7 +60,7 @@ async fn set(
         eprintln!("copydesk: note: {note}");
     }
     let stored = store.set_secret(vault, &project.id, SecretName::Git, secret.title(), &secret.to_bytes()).await?;
-    let record = stored.ok_or_else(|| unknown(&project.id))?;
+    let record = stored.ok_or_else(|| Failure::unknown_project(&project.id))?;
     if json {
         return output::json(&view(&project.id, &State::Stored(record), None));
     }

@@ -11,10 +11,10 @@ use copydesk_store::{NewKey, NewProject, Store};
 use serde_json::{Value, json};
 
 use crate::args::DemoFlags;
-use crate::client::{Client, printable};
+use crate::client::Client;
 use crate::config::{Config, FlagValue, Sources};
 use crate::failure::Failure;
-use crate::output::line;
+use crate::output::{line, printable};
 use crate::serve::{Server, stop_signal};
 use crate::{job, store};
 

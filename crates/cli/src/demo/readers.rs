@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, printable};
+use crate::client::Client;
 use crate::failure::Failure;
-use crate::output::line;
+use crate::output::{line, printable};
 
 const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 const SAFARI: &str = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Safari/605.1.15";

@@ -13,12 +13,12 @@ use copydesk_views::logs::{self, Cancel, Follow, Format, Options, Report, Source
 use copydesk_views::store::ViewStore;
 
 use crate::args::ImportFlags;
-use crate::client::printable;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::output::{self, printable};
 use crate::serve::stop_signal;
-use crate::views::{lists, open_views, project};
-use crate::{output, store};
+use crate::store;
+use crate::views::{lists, open_views};
 
 /// How often a file that is followed is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -27,7 +27,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 pub(crate) async fn run(flags: ImportFlags, config: &Config) -> Result<ExitCode, Failure> {
     let options = options(&flags)?;
     check_files(&flags)?;
-    project(&store::open_ready(config).await?, &flags.project).await?;
+    store::project(&store::open_ready(config).await?, &flags.project).await?;
     let (views, lists) = (open_views(config).await?, lists(config)?);
     let report = if flags.follow {
         follow(&*views, &lists, &flags, &options).await

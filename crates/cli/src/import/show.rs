@@ -3,8 +3,7 @@ use std::io::IsTerminal;
 use copydesk_views::logs::{FileReport, Progress, Report, Tally};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::client::printable;
-use crate::output;
+use crate::output::{self, printable};
 
 /// How far an import is: a bar on a terminal, nothing elsewhere, where the report says it all.
 pub(super) struct Bar(Option<ProgressBar>);

@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use copydesk_desk::Metrics;
 use copydesk_desk::views::{Proxies, Views, ViewsSettings};
-use copydesk_domain::{Invalid, Project, SystemClock};
-use copydesk_store::Store;
+use copydesk_domain::{Invalid, SystemClock};
 use copydesk_views::classify::Classifier;
 use copydesk_views::store::{Options, Shared, ViewsError};
 
@@ -58,12 +57,6 @@ fn proxies(text: &str) -> Result<Proxies, Failure> {
             ranges.collect::<Result<_, _>>().map(Proxies::new).map_err(wrong)
         }
     }
-}
-
-/// The project of that id.
-pub(crate) async fn project(store: &Store, id: &str) -> Result<Project, Failure> {
-    let unknown = || Failure::error(format!("there is no project {id:?}")).hint("`copydesk project list` shows them");
-    store.project(id).await?.ok_or_else(unknown)
 }
 
 impl From<ViewsError> for Failure {

@@ -7,12 +7,12 @@ use copydesk_views::store::{Shared, ViewStore};
 use copydesk_views::{Class, Client, Verdict};
 use serde_json::{Value, json};
 
-use super::{lists, open_views, project};
+use super::{lists, open_views};
 use crate::args::ReclassifyFlags;
-use crate::client::printable;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{output, store};
+use crate::output::{self, printable};
+use crate::store;
 
 /// What the present list makes of a project's history.
 struct Difference {
@@ -29,7 +29,7 @@ pub(crate) async fn reclassify(flags: ReclassifyFlags, config: &Config) -> Resul
     let projects = store::open_ready(config).await?;
     let lists = lists(config)?;
     let ids = match &flags.project {
-        Some(id) => vec![project(&projects, id).await?.id],
+        Some(id) => vec![store::project(&projects, id).await?.id],
         None => projects.projects().await?.into_iter().map(|project| project.id).collect(),
     };
     let views = open_views(config).await?;

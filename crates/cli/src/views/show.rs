@@ -5,28 +5,28 @@ use copydesk_views::Bucket;
 use copydesk_views::store::{AgentViews, Question, Shared, Status, ViewStore};
 use serde_json::{Value, json};
 
-use super::{open_views, project};
+use super::open_views;
 use crate::args::{Range, ViewsCommand};
-use crate::client::printable;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{output, secret, store};
+use crate::output::{self, printable};
+use crate::{secret, store};
 
 /// `copydesk views …`
 pub(crate) async fn run(command: ViewsCommand, config: &Config) -> Result<ExitCode, Failure> {
     let projects = store::open_ready(config).await?;
     match command {
         ViewsCommand::Top { project: id, range, limit, json } => {
-            let project = project(&projects, &id).await?;
+            let project = store::project(&projects, &id).await?;
             with_views(config, async |views| top(views, &project, &range, limit, json).await).await
         }
         ViewsCommand::Agents { project: id, range, path, json } => {
-            let project = project(&projects, &id).await?;
+            let project = store::project(&projects, &id).await?;
             with_views(config, async |views| agents(views, &project, &range, path.as_deref(), json).await).await
         }
-        ViewsCommand::Drain { project: id, json } => drain(&project(&projects, &id).await?, config, json),
+        ViewsCommand::Drain { project: id, json } => drain(&store::project(&projects, &id).await?, config, json),
         ViewsCommand::Status { project: Some(id), json } => {
-            let project = project(&projects, &id).await?;
+            let project = store::project(&projects, &id).await?;
             with_views(config, async |views| status(views, &[project], json).await).await
         }
         ViewsCommand::Status { project: None, json } => {

@@ -13,7 +13,7 @@ pub(crate) fn docs_checks(workspace: &Workspace, scope: &Scope) -> io::Result<Ve
     let (before, now) = (WorkspaceFiles::Base(&**workspace.base()), WorkspaceFiles::Edited(workspace));
     let settings = SiteSettings { docs_paths: scope.docs_paths.clone() };
     let comparison = check_change(&before, &now, &changed, &settings, scope)?;
-    Ok(comparison.new_findings().map(sentence).collect())
+    Ok(comparison.new.iter().map(sentence).collect())
 }
 
 fn sentence(finding: &Finding) -> String {

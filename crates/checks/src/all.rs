@@ -4,18 +4,14 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use serde::Serialize;
-
 use crate::context::Context;
 use crate::site::{SiteSettings, Sites, is_foreign, is_text};
 use crate::{Files, Finding, nav_check, page, page_check, paths};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// How many pages were looked at.
     pub pages: usize,
-    /// How many files were looked at, pages included.
-    pub files: usize,
     /// What is wrong, by path and place.
     pub findings: Vec<Finding>,
 }
@@ -37,7 +33,7 @@ pub fn check_all(files: &dyn Files, settings: &SiteSettings) -> io::Result<Repor
         findings.extend(page_check::text_findings(&context, path)?);
     }
     sort(&mut findings);
-    Ok(Report { pages: pages.len(), files: paths.len(), findings })
+    Ok(Report { pages: pages.len(), findings })
 }
 
 /// The files of the documentation that are looked at, sorted.

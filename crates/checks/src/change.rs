@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::io;
 
+use copydesk_domain::CheckSummary;
+
 use crate::all::{documentation, sort};
-use crate::compare::{CheckResult, Comparison, Moves, difference};
+use crate::compare::{Comparison, Moves, difference};
 use crate::context::Context;
 use crate::facts::PageFacts;
 use crate::finding::finding;
@@ -12,7 +14,10 @@ use crate::inbound::{self, Trace};
 use crate::site::{SiteSettings, Sites, is_foreign, is_text};
 use crate::{Check, Files, Finding, Scope, nav_check, page, page_check, scope};
 
-pub(crate) const CHECKS: [Check; 12] = [
+/// How many new findings of a check its summary holds.
+const MOST_SHOWN: usize = 50;
+
+const CHECKS: [Check; 12] = [
     Check::Syntax,
     Check::FrontMatter,
     Check::Navigation,
@@ -93,18 +98,14 @@ impl Change<'_> {
         new.extend(self.scope_findings(scope)?);
         sort(&mut new);
         let has_pages = affected.iter().any(|path| page::is_page(path));
-        let results = CHECKS.map(|check| CheckResult {
-            check,
-            ran: match check {
-                Check::Navigation | Check::Redirects => lists_matter && self.now.sites.navigations().next().is_some(),
-                Check::Scope | Check::Secrets | Check::InvisibleCharacters => !self.changed.is_empty(),
-                _ => has_pages,
-            },
-            found_before: before.iter().filter(|finding| finding.check == check).count(),
-            new: new.iter().filter(|finding| finding.check == check).cloned().collect(),
-            fixed: gone.iter().filter(|finding| finding.check == check).count(),
-        });
-        Ok(Comparison { checks: results.into() })
+        let ran = |check| match check {
+            Check::Navigation | Check::Redirects => lists_matter && self.now.sites.navigations().next().is_some(),
+            Check::Scope | Check::Secrets | Check::InvisibleCharacters => !self.changed.is_empty(),
+            _ => has_pages,
+        };
+        new.sort_by_key(|finding| finding.check);
+        let checks = CHECKS.map(|check| summary(check, ran(check), &new, &gone));
+        Ok(Comparison { checks: checks.into(), new })
     }
 
     /// The files whose findings may differ: those that changed, and those that lead to something that is gone.
@@ -210,6 +211,17 @@ impl Change<'_> {
             report(first, format!("The changed files have {bytes} bytes; at most {} are allowed.", scope.max_bytes));
         }
         Ok(findings)
+    }
+}
+
+fn summary(check: Check, ran: bool, new: &[Finding], gone: &[Finding]) -> CheckSummary {
+    let of_check = |finding: &&Finding| finding.check == check;
+    CheckSummary {
+        check: check.as_str().to_owned(),
+        ran,
+        new_findings: new.iter().filter(of_check).count() as u64,
+        repaired: gone.iter().filter(of_check).count() as u64,
+        findings: new.iter().filter(of_check).take(MOST_SHOWN).map(Finding::summary).collect(),
     }
 }
 

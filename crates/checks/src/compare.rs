@@ -2,42 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde::Serialize;
+use copydesk_domain::CheckSummary;
 
 use crate::{Check, Finding};
 
 /// How a change compares with its base.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
-    /// Every check, in their order.
-    pub checks: Vec<CheckResult>,
-}
-
-/// What one check says about a change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CheckResult {
-    pub check: Check,
-    /// Whether there was anything for it to look at.
-    pub ran: bool,
-    /// How many findings the files that it looked at had before.
-    pub found_before: usize,
-    /// What is wrong now and was not before.
+    /// What each check says of the change, in their order.
+    pub checks: Vec<CheckSummary>,
+    /// What is wrong now and was not before, check by check.
     pub new: Vec<Finding>,
-    /// How many findings are gone.
-    pub fixed: usize,
-}
-
-impl Comparison {
-    /// Whether the change brought nothing new.
-    pub fn is_clean(&self) -> bool {
-        self.checks.iter().all(|result| result.new.is_empty())
-    }
-
-    pub fn new_findings(&self) -> impl Iterator<Item = &Finding> {
-        self.checks.iter().flat_map(|result| &result.new)
-    }
 }
 
 /// Files that only one side has: a finding that moves from the one kind to the other has moved with its file.

@@ -1,7 +1,8 @@
-use serde::{Deserialize, Serialize};
+use copydesk_domain::FindingSummary;
+use serde::Serialize;
 
 /// The docs checks, by the names that users see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
     /// Markdown and MDX are well-formed.
@@ -51,7 +52,7 @@ impl Check {
 }
 
 /// Something that is wrong at one place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     pub check: Check,
     pub path: String,
@@ -63,6 +64,14 @@ pub struct Finding {
     pub message: String,
     /// What it is about, without its position: a finding with the same check, path and subject was there before.
     pub subject: String,
+}
+
+impl Finding {
+    /// As a job shows it.
+    pub(crate) fn summary(&self) -> FindingSummary {
+        let Self { path, message, line, column, .. } = self.clone();
+        FindingSummary { path, line, column, message }
+    }
 }
 
 pub(crate) fn finding(check: Check, path: &str, place: (u32, u32), message: String, subject: String) -> Finding {

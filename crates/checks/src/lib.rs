@@ -30,7 +30,7 @@ mod yaml;
 
 pub use all::{Report, check_all};
 pub use change::check_change;
-pub use compare::{CheckResult, Comparison};
+pub use compare::Comparison;
 pub use files::Files;
 pub use finding::{Check, Finding};
 pub use folder::Folder;

@@ -1,13 +1,10 @@
 //! Which files a change may touch, and how many.
 
-use serde::{Deserialize, Serialize};
-
 use crate::site::SiteSettings;
 use crate::{invisible, names, nav, paths};
 
 /// What a change may touch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
     /// The folders that hold documentation, or single files; `.` for all of the repository.
     pub docs_paths: Vec<String>,

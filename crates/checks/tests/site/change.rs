@@ -19,7 +19,7 @@ pub(crate) fn changed(base: &Tree, now: &Tree) -> Vec<String> {
 
 fn new(base: &Tree, now: &Tree) -> Vec<(Check, String, String)> {
     let comparison = compare(base, now);
-    let mut new = briefly(&comparison.new_findings().cloned().collect::<Vec<_>>());
+    let mut new = briefly(&comparison.new);
     new.sort_by(|a, b| (&a.1, &a.2).cmp(&(&b.1, &b.2)));
     new
 }
@@ -43,12 +43,12 @@ fn what_was_there_before_does_not_count() {
     let base = site();
     let now = base.clone().with("docs/a.mdx", &format!("Moved down.\n\n{}", base.files["docs/a.mdx"]));
     let comparison = compare(&base, &now);
-    assert!(comparison.is_clean(), "{comparison:?}");
-    let links = comparison.checks.iter().find(|result| result.check == Check::Links).unwrap();
-    assert_eq!((links.ran, links.found_before, links.fixed), (true, 1, 0));
+    assert!(comparison.new.is_empty(), "{comparison:?}");
+    let links = comparison.checks.iter().find(|result| result.check == "links").unwrap();
+    assert_eq!((links.ran, links.new_findings, links.repaired), (true, 0, 0));
     let fixed = base.clone().with("docs/a.mdx", &base.files["docs/a.mdx"].replace("/gone-before", "/c"));
-    let links = compare(&base, &fixed).checks.into_iter().find(|result| result.check == Check::Links).unwrap();
-    assert_eq!((links.new.len(), links.fixed), (0, 1));
+    let links = compare(&base, &fixed).checks.into_iter().find(|result| result.check == "links").unwrap();
+    assert_eq!((links.new_findings, links.repaired), (0, 1));
     // Twice where it was once is new.
     let twice = base.clone().with("docs/a.mdx", &format!("{}[x](/gone-before)\n", base.files["docs/a.mdx"]));
     assert_eq!(new(&base, &twice), [(Check::Links, "docs/a.mdx".to_owned(), "/gone-before".to_owned())]);
@@ -97,7 +97,7 @@ fn the_scope_is_held() {
         ("docs/gen.md", "generated"),
     ] {
         let comparison = compare(&base, &base.clone().with(path, "new\n"));
-        let new: Vec<_> = comparison.new_findings().filter(|finding| finding.check == Check::Scope).collect();
+        let new: Vec<_> = comparison.new.iter().filter(|finding| finding.check == Check::Scope).collect();
         assert_eq!((new.len(), new[0].path.as_str()), (1, path));
         assert!(new[0].message.contains(part), "{}", new[0].message);
     }
@@ -106,7 +106,7 @@ fn the_scope_is_held() {
     for (max_files, max_lines, expected) in [(2, 4, 0), (1, 4, 1), (2, 3, 1)] {
         let scope = Scope { max_files, max_lines, ..Scope::new(&settings.docs_paths) };
         let comparison = check_change(&base, &now, &changed(&base, &now), &settings, &scope).unwrap();
-        assert_eq!(comparison.new_findings().count(), expected, "{max_files} {max_lines}");
+        assert_eq!(comparison.new.len(), expected, "{max_files} {max_lines}");
     }
 }
 
@@ -121,7 +121,7 @@ fn a_change_may_have_only_so_many_bytes() {
     {
         let scope = Scope { max_bytes, ..Scope::new(&settings.docs_paths) };
         let comparison = check_change(&base, &now, &changed(&base, &now), &settings, &scope).unwrap();
-        let new: Vec<&str> = comparison.new_findings().map(|finding| finding.message.as_str()).collect();
+        let new: Vec<&str> = comparison.new.iter().map(|finding| finding.message.as_str()).collect();
         assert_eq!(new, expected);
     }
     assert_eq!(Scope::new(&settings.docs_paths).max_bytes, 16 << 20);
@@ -153,8 +153,8 @@ fn every_changed_text_is_looked_through() {
     ] {
         let comparison = compare(&base, &base.clone().with(path, text));
         for check in [Check::Secrets, Check::InvisibleCharacters] {
-            let result = comparison.checks.iter().find(|result| result.check == check).unwrap();
-            let paths: Vec<&str> = result.new.iter().map(|finding| finding.path.as_str()).collect();
+            let result = comparison.checks.iter().find(|result| result.check == check.as_str()).unwrap();
+            let paths: Vec<&str> = result.findings.iter().map(|finding| finding.path.as_str()).collect();
             assert_eq!((result.ran, paths), (true, vec![path]), "{check:?}");
         }
         if text.len() > secret.len() {
@@ -164,7 +164,7 @@ fn every_changed_text_is_looked_through() {
         let had = base.clone().with(path, text);
         let comparison = compare(&had, &had.clone().with(path, &format!("{text}.\n")));
         let is_text = |check| matches!(check, Check::Secrets | Check::InvisibleCharacters);
-        assert_eq!(comparison.new_findings().filter(|finding| is_text(finding.check)).count(), 0, "{path}");
+        assert_eq!(comparison.new.iter().filter(|finding| is_text(finding.check)).count(), 0, "{path}");
     }
 }
 
@@ -172,9 +172,9 @@ fn every_changed_text_is_looked_through() {
 fn the_result_is_data() {
     let base = site();
     let now = base.clone().with("docs/a.mdx", "[x](/none)\n");
-    let value = serde_json::to_value(compare(&base, &now)).unwrap();
-    assert_eq!(value["checks"].as_array().unwrap().len(), 12);
-    assert_eq!(value["checks"][3]["check"], "links");
-    assert_eq!(value["checks"][3]["foundBefore"], 1);
-    assert_eq!(value["checks"][3]["new"][0]["message"], "`/none` leads nowhere");
+    let value = serde_json::to_value(compare(&base, &now).checks).unwrap();
+    assert_eq!(value.as_array().unwrap().len(), 12);
+    assert_eq!(value[3]["check"], "links");
+    assert_eq!((value[3]["newFindings"].as_u64(), value[3]["repaired"].as_u64()), (Some(1), Some(1)));
+    assert_eq!(value[3]["findings"][0]["message"], "`/none` leads nowhere");
 }

@@ -245,7 +245,7 @@ proptest! {
         let now = apply(&base, &edits);
         let comparison = compare(&base, &now);
         let mut new: BTreeMap<((Check, String), String), i64> = BTreeMap::new();
-        for finding in comparison.new_findings().filter(|finding| finding.check != Check::Scope) {
+        for finding in comparison.new.iter().filter(|finding| finding.check != Check::Scope) {
             *new.entry((about(finding), finding.path.clone())).or_default() += 1;
         }
         let (most, least) = (expected(&base, &now, true), expected(&base, &now, false));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use copydesk_agent::{WorkspaceFiles, seated};
-use copydesk_checks::{Check, CheckResult, Comparison, Finding, Scope, SiteSettings, check_change};
+use copydesk_checks::{Check, Comparison, Scope, SiteSettings, check_change};
 use copydesk_domain::{CheckSummary, FindingSummary, OnFindings};
 use copydesk_forge::Workspace;
 use copydesk_store::{Edit, Round, Verdict};
@@ -27,9 +27,6 @@ impl ChangeLimits {
         Scope { max_files: self.files as usize, max_lines: self.lines as usize, ..Scope::new(docs_paths) }
     }
 }
-
-/// How many new findings of a check the job shows.
-const MOST_FINDINGS: usize = 50;
 
 pub(super) struct Reviewed {
     pub(super) verdict: Verdict,
@@ -57,36 +54,19 @@ pub(super) async fn review(
         check_change(&before, &now, &paths, &settings, &scope)
     });
     let comparison = checked.await.map_err(|_| Failure::Retry("the docs checks broke down".to_owned()))??;
-    let checks = comparison.checks.iter().map(summary).collect();
-    Ok(Reviewed { verdict: verdict(&comparison, bench.project.on_findings), checks })
+    let verdict = verdict(&comparison, bench.project.on_findings);
+    Ok(Reviewed { verdict, checks: comparison.checks })
 }
 
 fn verdict(comparison: &Comparison, on_findings: OnFindings) -> Verdict {
     // What a job may touch is not a matter of taste.
-    if comparison.new_findings().any(|finding| finding.check == Check::Scope) {
+    if comparison.new.iter().any(|finding| finding.check == Check::Scope) {
         return Verdict::Refused;
     }
     match on_findings {
-        _ if comparison.is_clean() => Verdict::Good,
+        _ if comparison.new.is_empty() => Verdict::Good,
         OnFindings::Draft => Verdict::Draft,
         OnFindings::Fail => Verdict::Refused,
-    }
-}
-
-/// A check as the job shows it.
-fn summary(result: &CheckResult) -> CheckSummary {
-    let shown = |finding: &Finding| FindingSummary {
-        path: finding.path.clone(),
-        line: finding.line,
-        column: finding.column,
-        message: finding.message.clone(),
-    };
-    CheckSummary {
-        check: result.check.as_str().to_owned(),
-        ran: result.ran,
-        new_findings: result.new.len() as u64,
-        repaired: result.fixed as u64,
-        findings: result.new.iter().take(MOST_FINDINGS).map(shown).collect(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use copydesk_desk::InstallationSecret;
-use copydesk_domain::random_secret;
+use copydesk_domain::{hex, random_secret, unhex};
 
 use crate::config::Config;
 use crate::failure::Failure;
@@ -32,7 +32,7 @@ fn make(path: &Path) -> io::Result<[u8; 32]> {
     let secret = random_secret();
     // Temporary files are private to their owner.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    writeln!(file, "{}", encode(&secret))?;
+    writeln!(file, "{}", hex(&secret))?;
     file.as_file().sync_all()?;
     match file.persist_noclobber(path) {
         Ok(_) => Ok(secret),
@@ -44,19 +44,8 @@ fn make(path: &Path) -> io::Result<[u8; 32]> {
     }
 }
 
-fn encode(secret: &[u8; 32]) -> String {
-    secret.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn decode(text: &str) -> Option<[u8; 32]> {
-    let mut secret = [0; 32];
-    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    for (place, byte) in secret.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(text.get(place * 2..place * 2 + 2)?, 16).ok()?;
-    }
-    Some(secret)
+    unhex(text.as_bytes())?.try_into().ok()
 }
 
 #[cfg(test)]
@@ -66,7 +55,7 @@ mod tests {
     #[test]
     fn it_survives_being_written_down() {
         let secret = random_secret();
-        assert_eq!(decode(&encode(&secret)), Some(secret));
+        assert_eq!(decode(&hex(&secret)), Some(secret));
         for wrong in ["", "00", &"g".repeat(64), &"0".repeat(65), &"é".repeat(32)] {
             assert_eq!(decode(wrong), None, "{wrong}");
         }

@@ -1,8 +1,7 @@
 use std::fmt;
 
 use aws_lc_rs::hmac;
-
-use crate::hex::hex;
+use copydesk_domain::hex;
 
 /// The secret of an installation, from which secrets of its projects are made.
 #[derive(Clone)]

@@ -3,7 +3,6 @@
 pub mod credentials;
 mod desk;
 pub mod docs_job;
-pub mod hex;
 mod installation;
 pub mod job_view;
 mod key_use;

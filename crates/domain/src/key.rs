@@ -1,19 +1,17 @@
-use std::fmt;
-
 use rand::RngExt;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::Timestamp;
+use crate::{SecretText, Timestamp, hex};
 
 const PREFIX: &str = "copydesk_";
 const RANDOM_CHARS: usize = 40;
 const CHECKSUM_CHARS: usize = 6;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// An admin API key in the clear. It is never stored and never printed by accident: `Debug` hides it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ApiKey(String);
+/// An admin API key in the clear. It is never stored and never printed by accident.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey(SecretText);
 
 /// The text is not a key: wrong prefix, length, alphabet or checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -28,7 +26,7 @@ impl ApiKey {
         text.push_str(PREFIX);
         text.extend((0..RANDOM_CHARS).map(|_| char::from(BASE62[rng.random_range(0..BASE62.len())])));
         text.push_str(&checksum(&text));
-        Self(text)
+        Self(text.into())
     }
 
     /// Reads a key, rejecting typos by the checksum alone.
@@ -38,35 +36,23 @@ impl ApiKey {
             return Err(MalformedKey);
         }
         let (signed, given) = text.split_at(text.len() - CHECKSUM_CHARS);
-        if checksum(signed) == given { Ok(Self(text.to_owned())) } else { Err(MalformedKey) }
+        if checksum(signed) == given { Ok(Self(text.into())) } else { Err(MalformedKey) }
     }
 
     /// The only form in which a key is stored. The key has 238 bits of randomness, so a plain hash cannot be
     /// searched for, and needs no salt.
     pub fn digest(&self) -> String {
-        use fmt::Write as _;
-        let mut hex = String::with_capacity(64);
-        for byte in Sha256::digest(self.0.as_bytes()) {
-            // Writing to a String cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-        }
-        hex
+        hex(&Sha256::digest(self.reveal()))
     }
 
     /// The key in the clear, to show it once.
     pub fn reveal(&self) -> &str {
-        &self.0
+        self.0.expose()
     }
 
     /// Enough of the key to recognise it by, too little to use it.
     pub fn hint(&self) -> String {
-        format!("{PREFIX}{}…", &self.0[PREFIX.len()..PREFIX.len() + 4])
-    }
-}
-
-impl fmt::Debug for ApiKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ApiKey({})", self.hint())
+        format!("{PREFIX}{}…", &self.reveal()[PREFIX.len()..PREFIX.len() + 4])
     }
 }
 

@@ -5,14 +5,13 @@ use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
-use copydesk_domain::ProjectId;
+use copydesk_domain::{ProjectId, unhex};
 use serde::Deserialize;
 
 use crate::app::App;
 use crate::body;
 use crate::problem::{ErrorBody, Problem};
 use copydesk_desk::docs_job::refresh_soon;
-use copydesk_desk::hex::unhex;
 
 /// The most that a host may send: a text of a pull request many times as long as any.
 const MOST: usize = 4 * 1024 * 1024;

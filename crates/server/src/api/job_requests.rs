@@ -1,8 +1,7 @@
 //! What clients send about jobs, parsed into domain types.
 
 use axum::http::HeaderMap;
-use copydesk_desk::hex::hex;
-use copydesk_domain::{Project, Prompt, Status, git_ref};
+use copydesk_domain::{Project, Prompt, Status, git_ref, hex};
 use copydesk_store::{Idempotency, JobFilter, NewJob};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};

@@ -43,7 +43,7 @@ impl Delivery {
     fn sign(&self, method: hmac::Algorithm, hook: &Hook) -> String {
         let key = hmac::Key::new(method, hook.secret.as_bytes());
         let tag = hmac::sign(&key, self.body.as_bytes());
-        tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+        copydesk_domain::hex(tag.as_ref())
     }
 
     /// Sends it and gives the status of the answer; none if there was none.

@@ -3,9 +3,9 @@
 use aws_lc_rs::{constant_time, hmac};
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, StatusCode};
+use copydesk_domain::unhex;
 
 use crate::problem::Problem;
-use copydesk_desk::hex::unhex;
 
 /// The header for senders that can set one.
 pub(super) const SECRET_HEADER: &str = "x-copydesk-secret";

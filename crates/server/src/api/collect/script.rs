@@ -9,11 +9,10 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-
+use copydesk_domain::hex;
 use sha2::{Digest, Sha256};
 
 use crate::problem::{ErrorBody, Problem};
-use copydesk_desk::hex::hex;
 
 /// What is served: our script without its comments and indentation.
 static SCRIPT: LazyLock<String> = LazyLock::new(|| {

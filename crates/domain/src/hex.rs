@@ -1,11 +1,11 @@
-//! Bytes in hexadecimal, as signatures and secrets are written.
-
-/// Bytes as digits.
+/// Bytes in hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let pair = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+    bytes.iter().flat_map(pair).map(char::from).collect()
 }
 
-/// Digits as bytes; none if they are none.
+/// Hexadecimal digits as bytes; none if they are none.
 pub fn unhex(text: &[u8]) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     if !text.len().is_multiple_of(2) {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 
-use copydesk_forge::{ForgeError, Secret, SecretError};
+use copydesk_forge::{ForgeError, HostSecret, HostSecretError};
 use copydesk_store::{SecretName, SecretRecord, Store, Vault, VaultError};
 
 /// Begins the names of variables that hold the tokens of projects.
@@ -25,7 +25,7 @@ pub struct Credentials {
 #[derive(Debug)]
 pub struct Credential {
     /// What is shown to the host.
-    pub secret: Secret,
+    pub secret: HostSecret,
     /// Where it was found.
     pub source: CredentialSource,
 }
@@ -47,7 +47,7 @@ pub enum CredentialError {
     Vault(#[from] VaultError),
     /// It opens, and is not what this program writes.
     #[error("{0}; set it again with `copydesk project credential set`")]
-    Unreadable(#[from] SecretError),
+    Unreadable(#[from] HostSecretError),
     /// The variable holds no token.
     #[error("the token in the variable {name} {problem}")]
     Variable {
@@ -81,21 +81,21 @@ impl Credentials {
     }
 
     /// What the project shows to its code host; none: it has nothing to show.
-    pub async fn of(&self, project_id: &str) -> Result<Option<Secret>, CredentialError> {
+    pub async fn of(&self, project_id: &str) -> Result<Option<HostSecret>, CredentialError> {
         Ok(self.find(project_id).await?.map(|credential| credential.secret))
     }
 
     /// The same, with where it was found.
     pub async fn find(&self, project_id: &str) -> Result<Option<Credential>, CredentialError> {
         if let Some((record, content)) = self.store.secret(&self.vault, project_id, SecretName::Git).await? {
-            let secret = Secret::from_bytes(&content)?;
+            let secret = HostSecret::from_bytes(&content)?;
             return Ok(Some(Credential { secret, source: CredentialSource::Stored(record) }));
         }
         let name = variable(project_id);
         let Some(value) = self.environment.get(&name) else { return Ok(None) };
         let checked = value.to_str().ok_or("is not Unicode").and_then(token);
         let token = checked.map_err(|problem| CredentialError::Variable { name: name.clone(), problem })?;
-        let secret = Secret::Token { username: None, token };
+        let secret = HostSecret::Token { username: None, token: token.into() };
         Ok(Some(Credential { secret, source: CredentialSource::Environment(name) }))
     }
 }

@@ -17,7 +17,6 @@ pub struct CommitInfo {
     pub tree: String,
     /// The commits it builds upon.
     pub parents: Vec<CommitId>,
-    /// The message.
     pub message: String,
     /// When it was written, to the second.
     pub author_time: Timestamp,

@@ -4,15 +4,13 @@ use std::io;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ForgeError {
-    /// What kind of trouble it is.
-    pub trouble: Trouble,
+    pub kind: ForgeErrorKind,
     /// One sentence for the user.
     pub message: String,
 }
 
-/// Kinds of trouble.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
+pub enum ForgeErrorKind {
     /// It may work later: unreachable, timed out, busy, disk full.
     Passing,
     /// It will not work until somebody changes something.
@@ -22,19 +20,16 @@ pub enum Trouble {
 }
 
 impl ForgeError {
-    /// It may work later.
     pub fn passing(message: impl Into<String>) -> Self {
-        Self { trouble: Trouble::Passing, message: message.into() }
+        Self { kind: ForgeErrorKind::Passing, message: message.into() }
     }
 
-    /// It will not work until somebody changes something.
     pub fn lasting(message: impl Into<String>) -> Self {
-        Self { trouble: Trouble::Lasting, message: message.into() }
+        Self { kind: ForgeErrorKind::Lasting, message: message.into() }
     }
 
-    /// The branch is not where it was expected.
     pub fn moved(message: impl Into<String>) -> Self {
-        Self { trouble: Trouble::Moved, message: message.into() }
+        Self { kind: ForgeErrorKind::Moved, message: message.into() }
     }
 
     /// The mirror cannot be read or written. What the operating system says may hold paths; our own words do not.
@@ -45,4 +40,14 @@ impl ForgeError {
             kind => Self::passing(format!("the mirror of the repository cannot be used: {kind}")),
         }
     }
+}
+
+/// Why the workspace does not do something; a sentence for whoever asked, be it a person or a model.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// It is not allowed, or there is no such file.
+    #[error("{0}")]
+    Refused(String),
+    #[error("the repository cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
 }

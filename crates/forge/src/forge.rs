@@ -1,34 +1,20 @@
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use crate::flights::Flights;
-use crate::home::Home;
-use crate::mirror::Shared;
-use crate::objects::{Objects, lock};
+use crate::lock::lock;
+use crate::mirror::SharedMirror;
+use crate::mirror_folder::MirrorFolder;
+use crate::objects::Objects;
 use crate::remote::Address;
-use crate::{ForgeError, Mirror, Remote, Signature};
+use crate::shared_fetch::SharedFetches;
+use crate::{ForgeError, ForgeSettings, Mirror, Remote};
 
 /// How many mirrors stay open while nobody uses them.
 const KEPT_OPEN: usize = 16;
 /// How many pushes to one repository run at once.
 const PUSHES: usize = 4;
-
-/// How to work with repositories.
-#[derive(Debug, Clone)]
-pub struct ForgeSettings {
-    /// Where the mirrors are kept.
-    pub folder: PathBuf,
-    /// How long one git command may take.
-    pub time_limit: Duration,
-    /// Who commits are written by.
-    pub author: Signature,
-    /// Who commits are made by.
-    pub committer: Signature,
-}
 
 /// Mirrors of repositories, one for each address.
 pub struct Forge {
@@ -38,9 +24,9 @@ pub struct Forge {
 
 #[derive(Default)]
 struct Mirrors {
-    by_address: HashMap<String, Weak<Shared>>,
+    by_address: HashMap<String, Weak<SharedMirror>>,
     /// Those used last, so that the next job finds them open.
-    recent: Vec<Arc<Shared>>,
+    recent: Vec<Arc<SharedMirror>>,
 }
 
 impl Forge {
@@ -56,25 +42,25 @@ impl Forge {
             return Ok(Mirror { shared, remote });
         }
         let address = Address::parse(&remote.address)?;
-        let home = Home::of(&self.settings.folder, &remote.address);
-        if !home.is_whole() {
-            let _lock = home.lock(self.settings.time_limit).await?;
+        let folder = MirrorFolder::of(&self.settings.folder, &remote.address);
+        if !folder.is_whole() {
+            let _lock = folder.lock(self.settings.time_limit).await?;
             // Another process may have made it while this one waited.
-            if !home.is_whole() {
-                home.make_anew().map_err(ForgeError::from_io)?;
+            if !folder.is_whole() {
+                folder.make_anew().map_err(ForgeError::from_io)?;
             }
         }
-        let objects = Arc::new(Objects::open(&home.folder).map_err(ForgeError::from_io)?);
+        let objects = Arc::new(Objects::open(&folder.git_dir).map_err(ForgeError::from_io)?);
         let settings = Arc::clone(&self.settings);
-        let (flights, pushes) = (Flights::default(), Semaphore::new(PUSHES));
-        let shared = Shared { settings, address, home, objects, flights, pushes };
+        let (fetches, pushes) = (SharedFetches::default(), Semaphore::new(PUSHES));
+        let shared = SharedMirror { settings, address, folder, objects, fetches, pushes };
         let shared = lock(&self.mirrors).add(&remote.address, Arc::new(shared));
         Ok(Mirror { shared, remote })
     }
 }
 
 impl Mirrors {
-    fn find(&mut self, address: &str) -> Option<Arc<Shared>> {
+    fn find(&mut self, address: &str) -> Option<Arc<SharedMirror>> {
         let shared = self.by_address.get(address)?.upgrade()?;
         self.recent.retain(|other| !Arc::ptr_eq(other, &shared));
         self.recent.push(Arc::clone(&shared));
@@ -85,7 +71,7 @@ impl Mirrors {
     }
 
     /// Keeps `shared`, unless another call was faster: then it gives that one.
-    fn add(&mut self, address: &str, shared: Arc<Shared>) -> Arc<Shared> {
+    fn add(&mut self, address: &str, shared: Arc<SharedMirror>) -> Arc<SharedMirror> {
         if let Some(earlier) = self.find(address) {
             return earlier;
         }

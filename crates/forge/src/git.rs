@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
-use crate::home::Home;
+use crate::mirror_folder::MirrorFolder;
 use crate::remote::{Address, SshKey};
 use crate::{ForgeError, Remote};
 
@@ -39,7 +39,7 @@ const SSH_COMMAND: &str =
 
 /// One way to start the git program; there is no other.
 pub(crate) struct Git<'a> {
-    pub(crate) home: &'a Home,
+    pub(crate) folder: &'a MirrorFolder,
     pub(crate) address: &'a Address,
     pub(crate) remote: &'a Remote,
     pub(crate) time_limit: Duration,
@@ -59,8 +59,8 @@ impl Git<'_> {
     /// Runs git to its end, to the time limit or until nobody waits any more; then it and all that it started is gone.
     /// It keeps `lock` held as long as it lives, even if this process is killed.
     pub(crate) async fn run(&self, arguments: &[&str], lock: Option<&File>) -> Result<Output, ForgeError> {
-        let wallet = self.ssh_key().map(|key| Wallet::with(self.home, key)).transpose()?;
-        let mut command = self.command(arguments, wallet.as_ref())?;
+        let key_files = self.ssh_key().map(|key| KeyFiles::write(self.folder, key)).transpose()?;
+        let mut command = self.command(arguments, key_files.as_ref())?;
         // An empty file reads like `/dev/null`. Being the same open file as ours, it holds the same lock.
         command.stdin(match lock {
             Some(lock) => Stdio::from(lock.try_clone().map_err(ForgeError::from_io)?),
@@ -71,7 +71,7 @@ impl Git<'_> {
             kind => ForgeError::passing(format!("the git program cannot be started: {kind}")),
         })?;
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let mut group = Group::of(child.id());
+        let mut group = ProcessGroup::of(child.id());
         let ended = tokio::time::timeout(self.time_limit, async {
             tokio::join!(bounded(stdout), bounded(stderr), child.wait())
         });
@@ -93,18 +93,18 @@ impl Git<'_> {
         self.remote.ssh_key.as_ref().filter(|_| self.address.scheme() == "ssh")
     }
 
-    fn command(&self, arguments: &[&str], wallet: Option<&Wallet>) -> Result<Command, ForgeError> {
+    fn command(&self, arguments: &[&str], key_files: Option<&KeyFiles>) -> Result<Command, ForgeError> {
         let mut command = Command::new("git");
         command.env_clear();
         self.set_environment(&mut command);
         self.set_credential(&mut command);
-        if let Some(wallet) = wallet {
-            command.current_dir(wallet.folder.path()).env("GIT_SSH_COMMAND", wallet.ssh_command());
+        if let Some(files) = key_files {
+            command.current_dir(files.folder.path()).env("GIT_SSH_COMMAND", files.ssh_command());
             // Only the key that was given, not those that somebody's agent holds.
             command.env_remove("SSH_AUTH_SOCK");
         }
         // Named outright, so that no repository is searched for and none above the mirror is ever taken.
-        command.arg("--git-dir").arg(std::path::absolute(&self.home.folder).map_err(ForgeError::from_io)?);
+        command.arg("--git-dir").arg(std::path::absolute(&self.folder.git_dir).map_err(ForgeError::from_io)?);
         // No `refs/replace` that swaps one object for another.
         command.arg("--no-replace-objects");
         // Nothing is written in passing.
@@ -168,12 +168,12 @@ impl Git<'_> {
 
     /// In the environment, because everybody on the machine can read arguments. Only for the address's own host.
     fn set_credential(&self, command: &mut Command) {
-        if !matches!(self.address.scheme(), "http" | "https") {
+        if !self.address.is_http() {
             return;
         }
         let mut settings = Vec::new();
         if let Some(credential) = &self.remote.credential {
-            settings.push(("extraHeader", credential.header()));
+            settings.push(("extraHeader", format!("Authorization: {}", credential.header_value())));
         }
         if self.remote.trust.accept_any_certificate {
             settings.push(("sslVerify", "false".to_owned()));
@@ -192,24 +192,24 @@ impl Git<'_> {
 }
 
 /// A folder that only this user can open, with the key for one command. It goes when the command has ended.
-struct Wallet {
+struct KeyFiles {
     folder: TempDir,
     has_known_hosts: bool,
 }
 
-impl Wallet {
-    fn with(home: &Home, key: &SshKey) -> Result<Self, ForgeError> {
-        let folder = home.wallet().map_err(ForgeError::from_io)?;
+impl KeyFiles {
+    fn write(beside: &MirrorFolder, key: &SshKey) -> Result<Self, ForgeError> {
+        let folder = beside.key_folder().map_err(ForgeError::from_io)?;
         let write = |name: &str, text: &str| {
             let mut options = File::options();
             let file = options.write(true).create_new(true).mode(0o600).open(folder.path().join(name));
             file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(ForgeError::from_io)
         };
-        write("key", key.private_key())?;
-        if let Some(known_hosts) = key.known_hosts() {
+        write("key", key.private_key.expose())?;
+        if let Some(known_hosts) = &key.known_hosts {
             write("known_hosts", known_hosts)?;
         }
-        Ok(Self { has_known_hosts: key.known_hosts().is_some(), folder })
+        Ok(Self { has_known_hosts: key.known_hosts.is_some(), folder })
     }
 
     /// Names the files from their own folder, in which the command runs: a path could hold what a shell or ssh reads as
@@ -234,9 +234,9 @@ async fn bounded(pipe: Option<impl AsyncRead + Unpin>) -> String {
 }
 
 /// Kills a process group when it is dropped.
-struct Group(Option<Pid>);
+struct ProcessGroup(Option<Pid>);
 
-impl Group {
+impl ProcessGroup {
     fn of(leader: Option<u32>) -> Self {
         Self(leader.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)))
     }
@@ -246,7 +246,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(group) = self.0 {
             // It fails if all of the group are gone already.

@@ -16,15 +16,16 @@ pub trait CodeHost: Send + Sync {
 
     /// Where a pull request stands now.
     fn read(&self, number: u64) -> BoxFuture<'_, Result<PullRequest, ForgeError>>;
+}
 
-    /// Writes below a pull request. If the connection breaks it is not known whether the comment is there.
-    fn comment<'a>(&'a self, number: u64, text: &'a str) -> BoxFuture<'a, Result<(), ForgeError>>;
-
+/// A code host that can be asked about more than pull requests.
+pub trait HostInterface: CodeHost {
     /// The branch that the repository takes for its main one.
     fn default_branch(&self) -> BoxFuture<'_, Result<String, ForgeError>>;
 
-    /// What can be done with the credential, asked without writing anything.
-    fn abilities(&self) -> BoxFuture<'_, Abilities>;
+    /// What can be done with the credential, asked without writing anything. `pushes` says that git may push with that
+    /// same credential, which is all that some hosts tell of a token.
+    fn abilities(&self, pushes: bool) -> BoxFuture<'_, Abilities>;
 }
 
 /// A pull request to open.
@@ -34,43 +35,29 @@ pub struct NewPullRequest {
     pub head: String,
     /// The branch to merge into.
     pub base: String,
-    /// The title.
     pub title: String,
     /// The text, in Markdown.
     pub body: String,
-    /// Whether it is a draft.
     pub draft: bool,
 }
 
-/// What a project can do on its code host.
+/// What a project can do through the interface of its code host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Abilities {
     /// Whether the host answers.
     pub reachable: Ability,
     /// Whether the repository can be read.
     pub readable: Ability,
-    /// Whether branches can be pushed.
-    pub push: Ability,
     /// Whether pull requests can be opened.
     pub pull_requests: Ability,
 }
 
-impl Abilities {
-    /// All four the same.
-    pub fn all(ability: &Ability) -> Self {
-        let [reachable, readable, push, pull_requests] = std::array::from_fn(|_| ability.clone());
-        Self { reachable, readable, push, pull_requests }
-    }
-}
-
-/// Whether something can be done.
+/// Whether something can be done; if that is not a yes, why, as one sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ability {
-    /// It can.
     Yes,
-    /// It cannot; why, as one sentence.
     No(String),
-    /// The host does not say; why, as one sentence.
+    /// The host does not say.
     Unknown(String),
 }
 

@@ -2,6 +2,8 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use copydesk_domain::git_ref;
+
 use crate::CommitId;
 
 /// A file of packed references larger than this is left to git.
@@ -10,7 +12,6 @@ const LARGEST_REFS: u64 = 16 * 1024 * 1024;
 /// Where a branch is in a repository on this machine.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Tip {
-    /// There.
     At(CommitId),
     /// The repository has no such branch.
     Missing,
@@ -36,6 +37,12 @@ pub(crate) fn tip(repository: &Path, branch: &str) -> Tip {
         Err(error) if is_absence(&error) => Tip::Missing,
         Err(_) => Tip::Unknown,
     }
+}
+
+/// The branch that `HEAD` stands for, if it stands for one and is kept in the plain way.
+pub(crate) fn head(repository: &Path) -> Option<String> {
+    let text = read_bounded(&git_folder(repository)?.join("HEAD")).ok()?;
+    git_ref("branch", text.trim_end().strip_prefix("ref: refs/heads/")?).ok()
 }
 
 fn packed(text: &str, name: &str) -> Tip {

@@ -1,10 +1,9 @@
 //! Bringing one branch into another, in the mirror only.
 
 use copydesk_domain::Timestamp;
-use gix_object::Kind as ObjectKind;
 
 use crate::mirror::parse_commit;
-use crate::{CommitId, FileChange, ForgeError, Mirror, build, complaint};
+use crate::{CommitId, FileChange, ForgeError, Mirror, build, git_errors};
 
 /// The most files with conflicts that are worth resolving.
 const MOST_CONFLICTS: usize = 200;
@@ -26,7 +25,7 @@ impl Mirror {
         match output.code {
             Some(0) => Ok(true),
             Some(1) => Ok(false),
-            _ => Err(complaint::explain(&self.git(), &output.stderr)),
+            _ => Err(git_errors::explain(&self.git(), &output.stderr)),
         }
     }
 
@@ -43,7 +42,7 @@ impl Mirror {
         let output = self.git().run(&arguments, None).await?;
         // 1: there are conflicts.
         if !matches!(output.code, Some(0 | 1)) {
-            return Err(complaint::explain(&self.git(), &output.stderr));
+            return Err(git_errors::explain(&self.git(), &output.stderr));
         }
         let mut parts = output.stdout.split('\0').filter(|part| !part.is_empty());
         let odd = || ForgeError::passing("git has merged two branches and does not say to what");
@@ -55,10 +54,7 @@ impl Mirror {
                 conflicts.len()
             )));
         }
-        let people = (&self.shared.settings.author, &self.shared.settings.committer);
-        let commit = build::encode_commit(&tree.0, &[work.0, base.0], people, at, message);
-        let commit =
-            self.shared.objects.write(ObjectKind::Commit, &commit).map(CommitId).map_err(ForgeError::from_io)?;
+        let commit = self.write_commit(&tree.0, &[work.0, base.0], at, message)?;
         Ok(Merge { commit, conflicts })
     }
 
@@ -75,8 +71,6 @@ impl Mirror {
         let parsed = parse_commit(&data)?;
         let tree = build::write_tree(&self.shared.objects, &parsed.tree(), changes)?;
         let parents: Vec<_> = parsed.parents().collect();
-        let people = (&self.shared.settings.author, &self.shared.settings.committer);
-        let commit = build::encode_commit(&tree, &parents, people, at, message);
-        self.shared.objects.write(ObjectKind::Commit, &commit).map(CommitId).map_err(ForgeError::from_io)
+        self.write_commit(&tree, &parents, at, message)
     }
 }

@@ -2,36 +2,35 @@ use std::fs::File;
 use std::sync::Arc;
 
 use copydesk_domain::{Timestamp, git_ref, random_token};
+use gix_hash::ObjectId;
 use gix_object::{CommitRef, Kind as ObjectKind};
 use tokio::sync::Semaphore;
 
-use crate::complaint;
-use crate::flights::Flights;
-use crate::forge::ForgeSettings;
+use crate::commit_tree::CommitTree;
 use crate::git::{Git, Output};
-use crate::home::Home;
 use crate::local::{self, Tip};
+use crate::mirror_folder::MirrorFolder;
 use crate::objects::Objects;
 use crate::remote::Address;
-use crate::tree::CommitTree;
-use crate::{CommitId, CommitInfo, Diff, FileChange, ForgeError, Remote, Tree, build, diff};
+use crate::shared_fetch::SharedFetches;
+use crate::{CommitId, CommitInfo, Diff, FileChange, ForgeError, ForgeSettings, Remote, Tree, build, diff, git_errors};
 
 /// A bare copy of a repository on this machine, from which commits are read and to which they are written before they
 /// are pushed. Cheap to clone. Its functions that are not `async` read and write files.
 #[derive(Clone)]
 pub struct Mirror {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SharedMirror>,
     pub(crate) remote: Arc<Remote>,
 }
 
 /// What all who use one mirror in this process share.
-pub(crate) struct Shared {
+pub(crate) struct SharedMirror {
     pub(crate) settings: Arc<ForgeSettings>,
     pub(crate) address: Address,
-    pub(crate) home: Home,
+    pub(crate) folder: MirrorFolder,
     pub(crate) objects: Arc<Objects>,
-    pub(crate) flights: Flights,
-    /// Leave to push: many jobs that end at once would start thousands of processes that stand in each other's way.
+    pub(crate) fetches: SharedFetches,
+    /// Permits to push: many jobs that end at once would start thousands of processes that stand in each other's way.
     pub(crate) pushes: Semaphore,
 }
 
@@ -55,7 +54,7 @@ impl Mirror {
             }
         }
         let key = (branch.clone(), Arc::clone(&self.remote));
-        self.shared.flights.share(key, || self.fetch_now(&branch)).await
+        self.shared.fetches.share(key, || self.fetch_now(&branch)).await
     }
 
     /// Whether a commit is in the mirror.
@@ -65,12 +64,8 @@ impl Mirror {
 
     /// The files of a commit.
     pub fn tree(&self, commit: &CommitId) -> Result<Arc<dyn Tree>, ForgeError> {
-        Ok(Arc::new(self.commit_tree(commit)?))
-    }
-
-    pub(crate) fn commit_tree(&self, commit: &CommitId) -> Result<CommitTree, ForgeError> {
         let data = self.read_commit(commit)?;
-        Ok(CommitTree::new(Arc::clone(&self.shared.objects), parse_commit(&data)?.tree()))
+        Ok(Arc::new(CommitTree::new(Arc::clone(&self.shared.objects), parse_commit(&data)?.tree())))
     }
 
     /// What a commit says about itself.
@@ -99,25 +94,34 @@ impl Mirror {
         message: &str,
         at: Timestamp,
     ) -> Result<CommitId, ForgeError> {
-        let objects = &self.shared.objects;
         let data = self.read_commit(parent)?;
         let old = parse_commit(&data)?.tree();
-        let new = build::write_tree(objects, &old, changes)?;
+        let new = build::write_tree(&self.shared.objects, &old, changes)?;
         if new == old {
             return Err(ForgeError::lasting("the commit would change nothing"));
         }
+        self.write_commit(&new, &[parent.0], at, message)
+    }
+
+    /// Writes a commit whose tree is there already: a commit that can be found is complete.
+    pub(crate) fn write_commit(
+        &self,
+        tree: &ObjectId,
+        parents: &[ObjectId],
+        at: Timestamp,
+        message: &str,
+    ) -> Result<CommitId, ForgeError> {
         let people = (&self.shared.settings.author, &self.shared.settings.committer);
-        let commit = build::encode_commit(&new, &[parent.0], people, at, message);
-        // Last, so that a commit that is there is complete.
-        objects.write(ObjectKind::Commit, &commit).map(CommitId).map_err(ForgeError::from_io)
+        let commit = build::encode_commit(tree, parents, people, at, message);
+        self.shared.objects.write(ObjectKind::Commit, &commit).map(CommitId).map_err(ForgeError::from_io)
     }
 
     /// Pushes a commit to a branch that must be at `expect` now, or must not be there. It is well if the branch is at
-    /// `commit` already; if it is elsewhere the trouble is `Moved`.
+    /// `commit` already; if it is elsewhere the error is `Moved`.
     pub async fn push(&self, commit: &CommitId, branch: &str, expect: Option<&CommitId>) -> Result<(), ForgeError> {
         let branch = checked(branch)?;
         let expected = expect.map(CommitId::to_string).unwrap_or_default();
-        let output = self.push_now(&commit.to_string(), &branch, &expected).await?;
+        let output = self.push_now(commit, &branch, &expected).await?;
         if output.success {
             return Ok(());
         }
@@ -136,21 +140,7 @@ impl Mirror {
         let arguments = ["push", "--dry-run", "--porcelain", "--no-verify", self.shared.address.url.as_str(), &what];
         let output = self.git().run(&arguments, None).await?;
         let asked = output.success || output.stderr.contains("remote ref does not exist");
-        if asked { Ok(()) } else { Err(complaint::explain(&self.git(), &output.stderr)) }
-    }
-
-    /// Deletes a branch that must be at `expect` now. It is well if it is gone already.
-    pub async fn delete_branch(&self, branch: &str, expect: &CommitId) -> Result<(), ForgeError> {
-        let branch = checked(branch)?;
-        let output = self.push_now("", &branch, &expect.to_string()).await?;
-        if output.success {
-            return Ok(());
-        }
-        let tip = self.find_branch(&branch).await;
-        if tip.as_ref().is_ok_and(Option::is_none) {
-            return Ok(());
-        }
-        Err(self.explain_rejection(&branch, &output, tip.is_ok_and(|tip| tip.as_ref() == Some(expect))))
+        if asked { Ok(()) } else { Err(git_errors::explain(&self.git(), &output.stderr)) }
     }
 
     /// The difference between the files of two commits.
@@ -159,9 +149,9 @@ impl Mirror {
         diff::between(&self.shared.objects, &root(from)?, &root(to)?).map_err(ForgeError::from_io)
     }
 
-    async fn push_now(&self, commit: &str, branch: &str, expected: &str) -> Result<Output, ForgeError> {
-        // It is never closed, so there is always leave in the end.
-        let _leave = self.shared.pushes.acquire().await;
+    async fn push_now(&self, commit: &CommitId, branch: &str, expected: &str) -> Result<Output, ForgeError> {
+        // It is never closed, so there is always a permit in the end.
+        let _permit = self.shared.pushes.acquire().await;
         let lease = format!("--force-with-lease=refs/heads/{branch}:{expected}");
         let what = format!("{commit}:refs/heads/{branch}");
         let to = self.shared.address.url.as_str();
@@ -175,38 +165,38 @@ impl Mirror {
             &["stale info", "non-fast-forward", "fetch first", "already exists", "failed to", "lock", "old value"];
         let rejection = output.stdout.lines().find_map(|line| line.strip_prefix("!\t"));
         let Some(summary) = rejection.and_then(|line| line.rsplit('\t').next()) else {
-            return complaint::explain(&self.git(), &output.stderr);
+            return git_errors::explain(&self.git(), &output.stderr);
         };
         if !unmoved && MOVED.iter().any(|sign| summary.contains(sign)) {
             return ForgeError::moved(format!("the branch `{branch}` is not where it was: somebody else has pushed"));
         }
-        complaint::rejected(&self.git(), summary, &output.stderr)
+        git_errors::rejected(&self.git(), summary, &output.stderr)
     }
 
     async fn fetch_now(&self, branch: &str) -> Result<Option<CommitId>, ForgeError> {
         let shared = &self.shared;
-        let lock = shared.home.lock(shared.settings.time_limit).await?;
-        shared.home.sweep();
-        if shared.objects.is_damaged() || !shared.home.is_whole() {
+        let lock = shared.folder.lock(shared.settings.time_limit).await?;
+        shared.folder.sweep();
+        if shared.objects.is_damaged() || !shared.folder.is_whole() {
             shared.make_anew()?;
         }
         let mut output = self.fetch_once(branch, &lock).await?;
-        if !output.success && complaint::is_damage(&output.stderr) && !self.is_sound(&lock).await {
+        if !output.success && git_errors::is_damage(&output.stderr) && !self.is_sound(&lock).await {
             shared.make_anew()?;
             output = self.fetch_once(branch, &lock).await?;
         }
         if output.success {
             self.tidy(&lock).await;
-            return Ok(shared.home.remembered(branch));
+            return Ok(shared.folder.remembered(branch));
         }
         if output.stderr.contains("couldn't find remote ref") {
             return Ok(None);
         }
-        Err(complaint::explain(&self.git(), &output.stderr))
+        Err(git_errors::explain(&self.git(), &output.stderr))
     }
 
     async fn fetch_once(&self, branch: &str, lock: &File) -> Result<Output, ForgeError> {
-        let what = format!("+refs/heads/{branch}:{}", Home::reference(branch));
+        let what = format!("+refs/heads/{branch}:{}", MirrorFolder::reference(branch));
         let from = self.shared.address.url.as_str();
         let arguments = ["fetch", "--quiet", "--no-write-fetch-head", "--no-tags", "--no-auto-gc", from, &what];
         self.git().run(&arguments, Some(lock)).await
@@ -220,7 +210,7 @@ impl Mirror {
 
     /// Makes one pack of many small ones. All objects are kept, also those that nothing refers to yet.
     async fn tidy(&self, lock: &File) {
-        if self.shared.home.is_scattered() {
+        if self.shared.folder.is_scattered() {
             // If it fails, the next fetch tries again; until then everything works, only slower.
             _ = self.git().run(&["repack", "--quiet", "-d", "--geometric=2"], Some(lock)).await;
         }
@@ -239,7 +229,7 @@ impl Mirror {
 
     pub(crate) fn git(&self) -> Git<'_> {
         Git {
-            home: &self.shared.home,
+            folder: &self.shared.folder,
             address: &self.shared.address,
             remote: &self.remote,
             time_limit: self.shared.settings.time_limit,
@@ -247,10 +237,10 @@ impl Mirror {
     }
 }
 
-impl Shared {
+impl SharedMirror {
     /// Throws the mirror away and begins with an empty one. Under the lock.
     fn make_anew(&self) -> Result<(), ForgeError> {
-        self.home.make_anew().and_then(|()| self.objects.reopen()).map_err(ForgeError::from_io)
+        self.folder.make_anew().and_then(|()| self.objects.reopen()).map_err(ForgeError::from_io)
     }
 }
 

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use gix_hash::ObjectId;
 use gix_object::{Find, Kind as ObjectKind, TreeRefIter, Write};
@@ -11,6 +11,7 @@ use gix_odb::store::init::{Options, Slots};
 use gix_odb::{HandleArc, Header, Store};
 
 use crate::Kind;
+use crate::lock::lock;
 
 /// The largest object that is read; more is refused before it takes memory.
 pub(crate) const LARGEST_OBJECT: u64 = 64 * 1024 * 1024;
@@ -287,9 +288,4 @@ impl FolderCache {
         self.young_bytes += bytes;
         self.young.insert(id, folder);
     }
-}
-
-/// Nothing here leaves a value half changed, so a panic elsewhere is no reason to stop.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

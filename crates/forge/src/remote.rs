@@ -1,17 +1,7 @@
-use std::fmt;
-
+use copydesk_domain::SecretText;
 use url::Url;
 
 use crate::ForgeError;
-
-/// Who a commit is from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signature {
-    /// The name.
-    pub name: String,
-    /// The e-mail address.
-    pub email: String,
-}
 
 /// A repository somewhere else.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -31,6 +21,11 @@ impl Remote {
     pub fn at(address: impl Into<String>) -> Self {
         Self { address: address.into(), ..Self::default() }
     }
+
+    /// Whether git shows the credential at the address, rather than a key or nothing.
+    pub fn shows_credential(&self) -> bool {
+        self.credential.is_some() && Address::parse(&self.address).is_ok_and(|address| address.is_http())
+    }
 }
 
 /// Whose word is taken for who a host is, beside the authorities that this machine knows.
@@ -42,26 +37,18 @@ pub struct Trust {
     pub accept_any_certificate: bool,
 }
 
-/// A private key for SSH and what is known of the host that it is for. Shows neither.
-#[derive(Clone, PartialEq, Eq, Hash)]
+/// A private key for SSH and what is known of the host that it is for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SshKey {
-    private_key: String,
-    known_hosts: Option<String>,
+    /// For the file that the ssh program reads.
+    pub(crate) private_key: SecretText,
+    pub(crate) known_hosts: Option<String>,
 }
 
 impl SshKey {
     /// A key as OpenSSH writes it, and lines of `known_hosts`; none: what this machine knows.
     pub fn new(private_key: &str, known_hosts: Option<&str>) -> Self {
-        Self { private_key: as_file(private_key), known_hosts: known_hosts.map(as_file) }
-    }
-
-    /// For the file that the ssh program reads.
-    pub(crate) fn private_key(&self) -> &str {
-        &self.private_key
-    }
-
-    pub(crate) fn known_hosts(&self) -> Option<&str> {
-        self.known_hosts.as_deref()
+        Self { private_key: as_file(private_key).into(), known_hosts: known_hosts.map(as_file) }
     }
 }
 
@@ -70,54 +57,32 @@ fn as_file(text: &str) -> String {
     format!("{}\n", text.trim().replace("\r\n", "\n"))
 }
 
-impl fmt::Debug for SshKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SshKey(…)")
-    }
-}
-
-/// A user name and a secret. Shows neither in full.
-#[derive(Clone, PartialEq, Eq, Hash)]
+/// A user name and a secret. Two that are equal may share what was fetched with one of them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Credential {
     username: String,
-    secret: String,
+    secret: SecretText,
 }
 
 impl Credential {
     /// A credential; code hosts that know tokens only take any user name.
-    pub fn new(username: impl Into<String>, secret: impl Into<String>) -> Self {
+    pub fn new(username: impl Into<String>, secret: impl Into<SecretText>) -> Self {
         Self { username: username.into(), secret: secret.into() }
     }
 
-    /// The header that carries it. For the environment of the git program only.
-    pub(crate) fn header(&self) -> String {
-        format!("Authorization: {}", self.header_value())
-    }
-
-    /// What stands in the header.
+    /// What stands in the `Authorization` header.
     pub(crate) fn header_value(&self) -> String {
         use base64::Engine;
-        let pair = format!("{}:{}", self.username, self.secret);
+        let pair = format!("{}:{}", self.username, self.secret.expose());
         format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
-    }
-
-    /// The secret, to be masked.
-    pub(crate) fn secret(&self) -> &str {
-        &self.secret
     }
 
     /// A text without the secret, should it be in there in any of its forms.
     pub(crate) fn mask(&self, text: &str) -> String {
-        let header = self.header();
+        let header = self.header_value();
         let encoded = header.rsplit(' ').next().unwrap_or_default();
-        let forms = [self.secret.as_str(), encoded];
+        let forms = [self.secret.expose(), encoded];
         forms.iter().filter(|form| form.len() > 3).fold(text.to_owned(), |text, form| text.replace(form, "…"))
-    }
-}
-
-impl fmt::Debug for Credential {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credential").field("username", &self.username).finish_non_exhaustive()
     }
 }
 
@@ -141,6 +106,10 @@ impl Address {
             return Err(wrong());
         }
         Ok(Self { url })
+    }
+
+    pub(crate) fn is_http(&self) -> bool {
+        matches!(self.scheme(), "http" | "https")
     }
 
     pub(crate) fn scheme(&self) -> &str {

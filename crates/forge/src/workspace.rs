@@ -2,59 +2,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::path::plain_path;
-
-/// The most that a file may hold to be read or written as text.
-pub const LARGEST_TEXT: u64 = 2 * 1024 * 1024;
-
-/// The files of a commit.
-pub trait Tree: Send + Sync {
-    /// What is at a path; none if nothing is.
-    fn entry(&self, path: &str) -> io::Result<Option<Entry>>;
-
-    /// What is in a regular file; none if there is no regular file of that path.
-    fn read(&self, path: &str) -> io::Result<Option<Vec<u8>>>;
-
-    /// The paths of all regular files below a folder, sorted by bytes; all files if the folder is empty.
-    fn list(&self, folder: &str) -> io::Result<Vec<String>>;
-
-    /// What is directly in a folder, by name, sorted by bytes; the root if the folder is empty.
-    fn folder(&self, folder: &str) -> io::Result<Vec<(String, Kind)>>;
-}
-
-/// Something in a tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
-    /// What it is.
-    pub kind: Kind,
-    /// How many bytes a file has; 0 for what is no file.
-    pub size: u64,
-}
-
-/// Kinds of entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// A regular file.
-    File,
-    /// A regular file that may be executed.
-    Executable,
-    /// A folder.
-    Folder,
-    /// A symbolic link.
-    Symlink,
-    /// Another repository.
-    Submodule,
-}
-
-impl Kind {
-    /// Whether it is a regular file.
-    pub fn is_file(self) -> bool {
-        matches!(self, Self::File | Self::Executable)
-    }
-}
+use crate::{Entry, FileChange, Kind, LARGEST_TEXT, Refusal, Tree};
 
 /// Says whether a path may be written; if not, why, as one sentence.
 pub type Guard = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
@@ -66,26 +15,6 @@ pub struct Workspace {
     guard: Guard,
     /// What was written; none for a file that was deleted.
     edits: BTreeMap<String, Option<Vec<u8>>>,
-}
-
-/// Why the workspace does not do something; a sentence for whoever asked, be it a person or a model.
-#[derive(Debug, thiserror::Error)]
-pub enum Refusal {
-    /// It is not allowed, or there is no such file.
-    #[error("{0}")]
-    Refused(String),
-    /// The repository cannot be read.
-    #[error("the repository cannot be read: {0}")]
-    Unreadable(#[from] io::Error),
-}
-
-/// One file that a change touches.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileChange {
-    /// The path.
-    pub path: String,
-    /// What it holds now; none: it is deleted.
-    pub content: Option<Vec<u8>>,
 }
 
 impl Workspace {
@@ -192,7 +121,7 @@ impl Workspace {
             match self.entry(above)?.map(|entry| entry.kind) {
                 None | Some(Kind::Folder) => {}
                 Some(kind) => {
-                    return Err(Refusal::Refused(format!("{above:?} is {}, not a folder", word(kind))));
+                    return Err(Refusal::Refused(format!("{above:?} is {}, not a folder", title(kind))));
                 }
             }
         }
@@ -278,10 +207,10 @@ fn text_of(content: Vec<u8>) -> Option<String> {
 }
 
 fn must_be_file(path: &str, kind: Kind) -> Result<(), Refusal> {
-    if kind.is_file() { Ok(()) } else { Err(Refusal::Refused(format!("{path:?} is {}, not a file", word(kind)))) }
+    if kind.is_file() { Ok(()) } else { Err(Refusal::Refused(format!("{path:?} is {}, not a file", title(kind)))) }
 }
 
-fn word(kind: Kind) -> &'static str {
+fn title(kind: Kind) -> &'static str {
     match kind {
         Kind::File | Kind::Executable => "a file",
         Kind::Folder => "a folder",

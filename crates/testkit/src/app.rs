@@ -10,7 +10,7 @@ use copydesk_desk::views::{Proxies, Views, ViewsSettings};
 use copydesk_desk::webhooks::{AllowPrivate, InstallationSeal, WebhookSettings, Webhooks, deliver_forever};
 use copydesk_desk::{Desk, InstallationSecret, KeyUse, Metrics, Stop, keep_up};
 use copydesk_domain::{Clock, HostSettings, OnFindings, Repository, Scope, Timestamp, ViewSettings};
-use copydesk_forge::{Forge, ForgeSettings, Hosts, HostsSettings, Secret, Signature};
+use copydesk_forge::{Forge, ForgeSettings, HostSecret, Hosts, HostsSettings, Signature};
 use copydesk_server::{App, Limits, Served, Settings, api, serve};
 use copydesk_store::{NewKey, NewProject, QueueTerms, SecretName, Store, Vault};
 use copydesk_views::classify::Classifier;
@@ -228,7 +228,7 @@ impl TestApp {
     }
 
     /// Keeps what a project shows to its code host.
-    pub async fn set_secret(&self, project: &str, secret: &Secret) {
+    pub async fn set_secret(&self, project: &str, secret: &HostSecret) {
         let (vault, bytes) = (vault(self.mirrors.path()), secret.to_bytes());
         let stored = self.store().set_secret(&vault, project, SecretName::Git, secret.title(), &bytes).await;
         stored.unwrap().unwrap();

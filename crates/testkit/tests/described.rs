@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use copydesk_domain::{HostKind, HostSettings, Repository};
-use copydesk_forge::{CodeHost, Hosts, HostsSettings, Media, NewPullRequest, Secret};
+use copydesk_forge::{HostInterface, HostSecret, Hosts, HostsSettings, NewPullRequest};
 use copydesk_testkit::GitRepo;
 use copydesk_testkit::hosts::{FakeHost, Rights};
 use serde_json::{Value, json};
@@ -27,9 +27,12 @@ async fn hand_on(State(middle): State<Arc<Middle>>, request: Request) -> Respons
     let body = axum::body::to_bytes(body, 1024 * 1024).await.unwrap();
     let target = head.uri.path_and_query().unwrap().as_str();
     let mut asked = reqwest::Client::new().request(head.method.clone(), format!("{}{target}", middle.prism)).body(body);
-    for (name, value) in head.headers.iter().filter(|(name, _)| *name != "host" && *name != "content-length") {
+    // Prism knows GitHub's own media type no better than the description does.
+    let ours = ["host", "content-length", "accept"];
+    for (name, value) in head.headers.iter().filter(|(name, _)| !ours.contains(&name.as_str())) {
         asked = asked.header(name, value);
     }
+    asked = asked.header("accept", "application/json");
     let answer = asked.send().await.unwrap();
     let (status, headers) = (answer.status(), answer.headers().clone());
     let kind = headers.get("content-type").map_or("", |value| value.to_str().unwrap()).to_owned();
@@ -61,15 +64,15 @@ async fn door(variable: &str) -> (String, Record) {
     (address, record)
 }
 
-fn client(git: &FakeHost, api_url: &str, secret: Secret) -> Arc<dyn CodeHost> {
-    let settings = HostsSettings { tries: 1, media: Media::Plain, ..HostsSettings::default() };
+fn client(git: &FakeHost, api_url: &str, secret: HostSecret) -> Arc<dyn HostInterface> {
+    let settings = HostsSettings { tries: 1, ..HostsSettings::default() };
     let repository = Repository::parse(&git.address("acme/docs"), Path::new("/")).unwrap();
     let about = HostSettings { kind: Some(git.kind()), api_url: Some(api_url.to_owned()), ..HostSettings::default() };
-    Hosts::new(settings).connect(&repository, &about, Some(secret)).unwrap().code_host().unwrap()
+    Hosts::new(settings).connect(&repository, &about, Some(secret)).unwrap().interface().unwrap()
 }
 
 /// Makes every request that a client makes. What comes of it is up to the examples in the description.
-async fn ask_everything(client: &dyn CodeHost) {
+async fn ask_everything(client: &dyn HostInterface) {
     let new = NewPullRequest {
         head: "docs/more".to_owned(),
         base: "main".to_owned(),
@@ -83,17 +86,15 @@ async fn ask_everything(client: &dyn CodeHost) {
     let _ = client.open(&NewPullRequest { draft: true, ..new.clone() }).await;
     let _ = client.update(7, &new).await;
     let _ = client.read(7).await;
-    let _ = client.comment(7, "One more thing.").await;
-    let _ = client.abilities().await;
+    let _ = client.abilities(true).await;
 }
 
 /// Fails if Prism had anything against a request, or one of these was not made; or has nothing against nonsense.
 async fn judge(api: &str, record: &Record, expected: &[&str]) {
     let open = expected.iter().find_map(|request| request.strip_prefix("POST ")).unwrap();
-    let path = open.strip_suffix("/comments").unwrap_or(open);
     let nonsense = json!({ "title": { "colour": "red" }, "body": 1, "description": 1, "content": 1 });
     let made = std::mem::take(&mut *record.lock().unwrap());
-    let asked = reqwest::Client::new().post(format!("{api}{path}")).bearer_auth("x").json(&nonsense);
+    let asked = reqwest::Client::new().post(format!("{api}{open}")).bearer_auth("x").json(&nonsense);
     asked.send().await.unwrap();
     assert!(record.lock().unwrap()[0].1.is_some(), "Prism takes nonsense");
     let record = made;
@@ -112,8 +113,8 @@ async fn git(kind: HostKind) -> FakeHost {
     host
 }
 
-fn token() -> Secret {
-    Secret::Token { username: None, token: "0123456789abcdef0123456789abcdef01234567".to_owned() }
+fn token() -> HostSecret {
+    HostSecret::Token { username: None, token: "0123456789abcdef0123456789abcdef01234567".into() }
 }
 
 #[tokio::test]
@@ -124,7 +125,7 @@ async fn github() {
     ask_everything(&*client(&host, &api, token())).await;
     let app = host.app(&["acme/docs"], Rights::ALL);
     let (app_id, private_key) = (app.id.to_string(), app.private_key);
-    let secret = Secret::GithubApp { app_id, installation_id: None, private_key };
+    let secret = HostSecret::GithubApp { app_id, installation_id: None, private_key: private_key.into() };
     let _ = client(&host, &api, secret).default_branch().await;
     let installation = {
         // The id of the installation is the one of the description's example.
@@ -141,7 +142,6 @@ async fn github() {
             "POST /repos/acme/docs/pulls",
             "PATCH /repos/acme/docs/pulls/7",
             "GET /repos/acme/docs/pulls/7",
-            "POST /repos/acme/docs/issues/7/comments",
             "GET /repos/acme/docs/installation",
             &installation,
         ],
@@ -164,7 +164,6 @@ async fn gitea() {
             "POST /repos/acme/docs/pulls",
             "PATCH /repos/acme/docs/pulls/7",
             "GET /repos/acme/docs/pulls/7",
-            "POST /repos/acme/docs/issues/7/comments",
         ],
     )
     .await;
@@ -185,7 +184,6 @@ async fn bitbucket() {
             "POST /repositories/acme/docs/pullrequests",
             "PUT /repositories/acme/docs/pullrequests/7",
             "GET /repositories/acme/docs/pullrequests/7",
-            "POST /repositories/acme/docs/pullrequests/7/comments",
         ],
     )
     .await;

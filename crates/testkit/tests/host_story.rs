@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_domain::{HostKind, HostSettings, PullRequestState, Repository};
-use copydesk_forge::{Ability, CodeHost, Hosts, HostsSettings, NewPullRequest, Secret, Trouble};
+use copydesk_forge::{
+    Ability, Connection, Forge, ForgeErrorKind, ForgeSettings, HostInterface, HostSecret, Hosts, HostsSettings,
+    NewPullRequest, Signature,
+};
 use copydesk_testkit::hosts::{FakeHost, Fault, Holder, Rights};
 use copydesk_testkit::{GitEntry, GitRepo};
 
@@ -38,16 +41,20 @@ async fn fake(kind: HostKind) -> (FakeHost, Arc<GitRepo>) {
 }
 
 /// A token as the host wants it for its interface.
-fn token(host: &FakeHost, rights: Rights) -> Secret {
+fn token(host: &FakeHost, rights: Rights) -> HostSecret {
     let token = match host.kind() {
         HostKind::Bitbucket => host.token_of(Holder::Repository, rights),
         _ => host.token(rights),
     };
-    Secret::Token { username: None, token }
+    HostSecret::Token { username: None, token: token.into() }
 }
 
 /// A client that does not dawdle.
-fn client(host: &FakeHost, secret: Option<Secret>) -> Arc<dyn CodeHost> {
+fn client(host: &FakeHost, secret: Option<HostSecret>) -> Arc<dyn HostInterface> {
+    connect(host, host.kind(), secret).interface().unwrap()
+}
+
+fn connect(host: &FakeHost, kind: HostKind, secret: Option<HostSecret>) -> Connection {
     let settings = HostsSettings {
         time_limit: Duration::from_secs(5),
         first_pause: Duration::from_millis(1),
@@ -55,8 +62,8 @@ fn client(host: &FakeHost, secret: Option<Secret>) -> Arc<dyn CodeHost> {
         ..HostsSettings::default()
     };
     let repository = Repository::parse(&host.address("acme/docs"), Path::new("/")).unwrap();
-    let about = HostSettings { kind: Some(host.kind()), api_url: Some(host.api_url()), ..HostSettings::default() };
-    Hosts::new(settings).connect(&repository, &about, secret).unwrap().code_host().unwrap()
+    let about = HostSettings { kind: Some(kind), api_url: Some(host.api_url()), ..HostSettings::default() };
+    Hosts::new(settings).connect(&repository, &about, secret).unwrap()
 }
 
 fn new(head: &str) -> NewPullRequest {
@@ -85,10 +92,8 @@ async fn from_the_opening_to_the_merge() {
         assert_eq!((pull.title.as_str(), pull.body.as_str()), ("Say more", "About *this*."), "{kind:?}");
         let changed = NewPullRequest { title: "Say it".to_owned(), body: "Now.".to_owned(), ..new("feature") };
         client.update(1, &changed).await.unwrap();
-        client.comment(1, "One more thing.").await.unwrap();
         let pull = host.pulls("acme/docs").remove(0);
         assert_eq!((pull.title.as_str(), pull.body.as_str()), ("Say it", "Now."), "{kind:?}");
-        assert_eq!(pull.comments[0].body, "One more thing.", "{kind:?}");
         assert_eq!(client.open(&changed).await.unwrap().number, 1, "{kind:?}: there is one already");
         host.merge("acme/docs", 1).await;
         let merged = client.read(1).await.unwrap();
@@ -169,12 +174,12 @@ async fn branches_that_do_not_fit_are_told_apart() {
         assert!(gone.message.contains("`gone`"), "{kind:?} {gone}");
         let other = NewPullRequest { base: "gone".to_owned(), ..new("feature") };
         let gone = client.open(&other).await.unwrap_err();
-        assert!(gone.trouble == Trouble::Lasting && gone.message.contains("no branch `gone`"), "{kind:?} {gone}");
+        assert!(gone.kind == ForgeErrorKind::Lasting && gone.message.contains("no branch `gone`"), "{kind:?} {gone}");
         // GitLab and Forgejo take a pull request that holds nothing.
         if matches!(kind, HostKind::Github | HostKind::Bitbucket) {
             let empty = client.open(&new("same")).await.unwrap_err();
             assert!(
-                empty.trouble == Trouble::Lasting && empty.message.contains("nothing to merge"),
+                empty.kind == ForgeErrorKind::Lasting && empty.message.contains("nothing to merge"),
                 "{kind:?} {empty}"
             );
         }
@@ -203,17 +208,18 @@ async fn what_is_not_allowed_is_said_and_not_tried_again() {
     for kind in KINDS {
         let (host, _) = fake(kind).await;
         let all = token(&host, Rights::ALL);
-        let Secret::Token { token: secret, .. } = &all else { unreachable!() };
+        let HostSecret::Token { token: secret, .. } = &all else { unreachable!() };
+        let secret = secret.expose();
         let revoked = client(&host, Some(all.clone()));
         host.revoke(secret);
         let error = revoked.open(&new("feature")).await.unwrap_err();
-        assert!(error.trouble == Trouble::Lasting && error.message.contains("revoked"), "{kind:?} {error}");
+        assert!(error.kind == ForgeErrorKind::Lasting && error.message.contains("revoked"), "{kind:?} {error}");
         let reader = client(&host, Some(token(&host, Rights::READ)));
         let error = reader.open(&new("feature")).await.unwrap_err();
-        assert!(error.trouble == Trouble::Lasting && error.message.contains("needs"), "{kind:?} {error}");
+        assert!(error.kind == ForgeErrorKind::Lasting && error.message.contains("needs"), "{kind:?} {error}");
         for hidden in [client(&host, Some(token(&host, Rights::NONE))), client(&host, None)] {
             let error = hidden.default_branch().await.unwrap_err();
-            assert!(error.trouble == Trouble::Lasting && error.message.contains("acme/docs"), "{kind:?} {error}");
+            assert!(error.kind == ForgeErrorKind::Lasting && error.message.contains("acme/docs"), "{kind:?} {error}");
         }
         assert!(host.seen().iter().all(|seen| !seen.path.contains(secret)));
         let posts = host.seen().iter().filter(|seen| seen.method == "POST").count();
@@ -236,7 +242,7 @@ async fn a_host_that_falters_is_asked_again() {
         assert_eq!(host.pulls("acme/docs").len(), 1, "{kind:?}");
         host.fail(100, "GET", "acme", Fault::Status(502));
         let error = client.read(1).await.unwrap_err();
-        assert_eq!(error.trouble, Trouble::Passing, "{kind:?} {error}");
+        assert_eq!(error.kind, ForgeErrorKind::Passing, "{kind:?} {error}");
         host.assert_clean();
     }
 }
@@ -268,7 +274,7 @@ async fn limits_are_waited_for_or_told() {
         assert_eq!(host.pulls("acme/docs").len(), 1, "{kind:?}");
         host.fail(1, "GET", "acme", Fault::RateLimit(Some(900)));
         let error = client.read(1).await.unwrap_err();
-        assert_eq!(error.trouble, Trouble::Passing, "{kind:?} {error}");
+        assert_eq!(error.kind, ForgeErrorKind::Passing, "{kind:?} {error}");
         host.assert_clean();
     }
 }
@@ -278,25 +284,36 @@ async fn a_github_app_works_like_a_token_whatever_the_clock_says() {
     let (host, _) = fake(HostKind::Github).await;
     let app = host.app(&["acme/docs"], Rights::ALL);
     for (private_key, installation_id) in [(&app.private_key, None), (&app.private_key_pkcs8, Some(app.installation))] {
-        let private_key = private_key.clone();
+        let private_key = private_key.as_str().into();
         let client =
-            client(&host, Some(Secret::GithubApp { app_id: app.id.to_string(), installation_id, private_key }));
+            client(&host, Some(HostSecret::GithubApp { app_id: app.id.to_string(), installation_id, private_key }));
         assert_eq!(client.open(&new("feature")).await.unwrap().number, 1);
         host.revoke_installation_tokens();
         assert_eq!(client.read(1).await.unwrap().number, 1, "a new token is had");
     }
-    let secret = || Secret::GithubApp {
+    let secret = || HostSecret::GithubApp {
         app_id: app.client_id.clone(),
         installation_id: None,
-        private_key: app.private_key.clone(),
+        private_key: app.private_key.as_str().into(),
     };
     host.skew(-900);
     assert_eq!(client(&host, Some(secret())).default_branch().await.unwrap(), "main");
     host.skew(0);
     host.suspend(&app);
     let error = client(&host, Some(secret())).default_branch().await.unwrap_err();
-    assert!(error.trouble == Trouble::Lasting && error.message.contains("suspended"), "{error}");
+    assert!(error.kind == ForgeErrorKind::Lasting && error.message.contains("suspended"), "{error}");
     host.assert_clean();
+}
+
+/// Whether git would be let push.
+async fn may_push(host: &FakeHost, secret: HostSecret) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let who = || Signature { name: "Docs".to_owned(), email: "docs@acme.example".to_owned() };
+    let time_limit = Duration::from_secs(20);
+    let settings = ForgeSettings { folder: folder.path().to_owned(), time_limit, author: who(), committer: who() };
+    let remote = connect(host, host.kind(), Some(secret)).remote().await.unwrap();
+    assert!(remote.shows_credential());
+    Forge::new(settings).mirror(&remote).await.unwrap().check_push().await.is_ok()
 }
 
 #[tokio::test]
@@ -304,11 +321,12 @@ async fn abilities_are_found_out_without_writing() {
     for kind in KINDS {
         let (host, git) = fake(kind).await;
         let before = git.branches();
-        let full = client(&host, Some(token(&host, Rights::ALL))).abilities().await;
-        assert_eq!((full.reachable, full.readable, full.push), (Ability::Yes, Ability::Yes, Ability::Yes), "{kind:?}");
-        let reader = client(&host, Some(token(&host, Rights::READ))).abilities().await;
-        assert!(matches!(reader.push, Ability::No(_)), "{kind:?} {reader:?}");
-        let stranger = client(&host, Some(token(&host, Rights::NONE))).abilities().await;
+        let full = token(&host, Rights::ALL);
+        let told = client(&host, Some(full.clone())).abilities(true).await;
+        assert_eq!((told.reachable, told.readable), (Ability::Yes, Ability::Yes), "{kind:?}");
+        assert!(may_push(&host, full).await, "{kind:?}");
+        assert!(!may_push(&host, token(&host, Rights::READ)).await, "{kind:?}");
+        let stranger = client(&host, Some(token(&host, Rights::NONE))).abilities(false).await;
         assert!(matches!(stranger.readable, Ability::No(_)), "{kind:?} {stranger:?}");
         assert!(host.seen().iter().all(|seen| seen.method == "GET"), "{kind:?}");
         assert_eq!(git.branches(), before);
@@ -320,9 +338,29 @@ async fn abilities_are_found_out_without_writing() {
 async fn bitbucket_takes_a_persons_token_with_the_address() {
     let (host, _) = fake(HostKind::Bitbucket).await;
     let token = host.token(Rights::ALL);
-    let secret = Secret::Token { username: Some("writer@acme.example".to_owned()), token };
-    let client = client(&host, Some(secret));
+    let secret = HostSecret::Token { username: Some("writer@acme.example".to_owned()), token: token.into() };
+    let client = client(&host, Some(secret.clone()));
     assert_eq!(client.open(&new("feature")).await.unwrap().number, 1);
-    assert_eq!(client.abilities().await.push, Ability::Yes);
+    assert!(may_push(&host, secret).await);
     host.assert_clean();
+}
+
+#[tokio::test]
+async fn the_main_branch_is_had_from_git_where_the_interface_does_not_tell() {
+    for kind in KINDS {
+        let host = FakeHost::start(kind).await;
+        let git = GitRepo::new([("index.md", "# Docs\n")]);
+        git.git(&["branch", "-m", "main", "trunk"]);
+        host.add("acme/docs", git);
+        let secret = || Some(token(&host, Rights::ALL));
+        assert_eq!(connect(&host, kind, secret()).default_branch().await.unwrap(), "trunk", "{kind:?}");
+        assert!(host.seen().iter().all(|seen| !seen.path.contains("info/refs")), "{kind:?}: the interface says it");
+        let by_git = connect(&host, HostKind::Git, secret()).default_branch().await;
+        assert_eq!(by_git.unwrap(), "trunk", "{kind:?}");
+        assert!(host.seen().iter().any(|seen| seen.path.contains("info/refs")), "{kind:?}");
+        host.make_private("acme/docs");
+        let hidden = connect(&host, kind, None).default_branch().await.unwrap_err();
+        assert_eq!(hidden.kind, ForgeErrorKind::Lasting, "{kind:?} {hidden}");
+        host.assert_clean();
+    }
 }

@@ -1,11 +1,11 @@
 //! Whether a credential is of use with the project's code host.
 
 use copydesk_domain::{HostKind, Project};
-use copydesk_forge::Secret;
+use copydesk_forge::HostSecret;
 use url::Url;
 
 /// What does not fit, a sentence each.
-pub(super) fn notes(secret: &Secret, project: &Project) -> Vec<String> {
+pub(super) fn notes(secret: &HostSecret, project: &Project) -> Vec<String> {
     let kind = project.host.kind_of(&project.repository);
     let url = Url::parse(project.repository.clone_address()).ok();
     let scheme = url.as_ref().map_or("", Url::scheme);
@@ -14,17 +14,17 @@ pub(super) fn notes(secret: &Secret, project: &Project) -> Vec<String> {
     }
     let mut notes = Vec::new();
     match secret {
-        Secret::GithubApp { .. } if kind != HostKind::Github => {
+        HostSecret::GithubApp { .. } if kind != HostKind::Github => {
             notes.push(format!("a GitHub App is of no use with {}; see --host", kind.title()));
         }
-        Secret::GithubApp { .. } | Secret::Token { .. } if scheme == "ssh" => notes.push(
+        HostSecret::GithubApp { .. } | HostSecret::Token { .. } if scheme == "ssh" => notes.push(
             "the repository's address is one of SSH, for which git needs --ssh-key-file; use an https address, or both"
                 .to_owned(),
         ),
-        Secret::SshKey { .. } if scheme != "ssh" => {
+        HostSecret::SshKey { .. } if scheme != "ssh" => {
             notes.push(format!("the repository's address is one of {scheme}, where an SSH key is of no use"));
         }
-        Secret::SshKey { token: None, .. } if kind != HostKind::Git => notes.push(format!(
+        HostSecret::SshKey { token: None, .. } if kind != HostKind::Git => notes.push(format!(
             "with {}, opening pull requests takes a token beside the SSH key: --token-file or --token-env",
             kind.title()
         )),
@@ -66,10 +66,10 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_said() {
-        let text = || "planted".to_owned();
-        let token = Secret::Token { username: None, token: text() };
-        let app = Secret::GithubApp { app_id: text(), installation_id: None, private_key: text() };
-        let key = |token| Secret::SshKey { private_key: text(), known_hosts: None, token };
+        let text = || "planted".into();
+        let token = HostSecret::Token { username: None, token: text() };
+        let app = HostSecret::GithubApp { app_id: "1".to_owned(), installation_id: None, private_key: text() };
+        let key = |token| HostSecret::SshKey { private_key: text(), known_hosts: None, token };
         for (secret, address, kind, said) in [
             (&token, "https://github.com/acme/docs", None, ""),
             (&app, "https://github.com/acme/docs", None, ""),

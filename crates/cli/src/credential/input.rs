@@ -6,7 +6,8 @@ use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::Path;
 
 use copydesk_desk::credentials::{MAX_CREDENTIAL_BYTES, token};
-use copydesk_forge::Secret;
+use copydesk_domain::SecretText;
+use copydesk_forge::HostSecret;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use super::private_key;
@@ -17,26 +18,30 @@ use crate::failure::Failure;
 const READ_BYTES: u64 = MAX_CREDENTIAL_BYTES as u64 + 3;
 
 /// The credential that the flags tell of.
-pub(super) fn read(flags: CredentialFlags, environment: &[(OsString, OsString)]) -> Result<Secret, Failure> {
+pub(super) fn read(flags: CredentialFlags, environment: &[(OsString, OsString)]) -> Result<HostSecret, Failure> {
     if let (Some(app_id), Some(file)) = (flags.github_app, &flags.private_key_file) {
         let app_id = plain_word("--github-app", app_id)?;
         let private_key = private_key::pem(&file_text("--private-key-file", file)?)
             .map_err(|problem| Failure::usage(format!("the private key in {} {problem}", file.display())))?;
-        return Ok(Secret::GithubApp { app_id, installation_id: flags.installation, private_key });
+        return Ok(HostSecret::GithubApp {
+            app_id,
+            installation_id: flags.installation,
+            private_key: private_key.into(),
+        });
     }
     if let Some(file) = &flags.ssh_key_file {
         let private_key = private_key::ssh(&file_text("--ssh-key-file", file)?)
             .map_err(|problem| Failure::usage(format!("the SSH key in {} {problem}", file.display())))?;
         let known_hosts = flags.known_hosts_file.as_deref().map(known_hosts).transpose()?;
-        let token = given_token(&flags.token, environment)?;
-        return Ok(Secret::SshKey { private_key, known_hosts, token });
+        let token = given_token(&flags.token, environment)?.map(SecretText::from);
+        return Ok(HostSecret::SshKey { private_key: private_key.into(), known_hosts, token });
     }
     let username = flags.username.map(|name| plain_word("--username", name)).transpose()?;
     let token = match given_token(&flags.token, environment)? {
         Some(token) => token,
         None => entered()?,
     };
-    Ok(Secret::Token { username, token })
+    Ok(HostSecret::Token { username, token: token.into() })
 }
 
 /// The token in the file or variable that was named, if one was.

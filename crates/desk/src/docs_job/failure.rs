@@ -1,5 +1,5 @@
 use copydesk_agent::seated;
-use copydesk_forge::{ForgeError, Trouble};
+use copydesk_forge::{ForgeError, ForgeErrorKind};
 
 use crate::runner::Failure;
 
@@ -13,9 +13,9 @@ pub(super) async fn aside<T: Send + 'static>(
 
 impl From<ForgeError> for Failure {
     fn from(error: ForgeError) -> Self {
-        match error.trouble {
-            Trouble::Passing => Self::Retry(error.message),
-            Trouble::Lasting | Trouble::Moved => Self::Fatal(error.message),
+        match error.kind {
+            ForgeErrorKind::Passing => Self::Retry(error.message),
+            ForgeErrorKind::Lasting | ForgeErrorKind::Moved => Self::Fatal(error.message),
         }
     }
 }

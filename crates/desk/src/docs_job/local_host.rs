@@ -1,5 +1,5 @@
 use copydesk_domain::{PullRequest, PullRequestState};
-use copydesk_forge::{Abilities, Ability, CodeHost, ForgeError, NewPullRequest};
+use copydesk_forge::{CodeHost, ForgeError, NewPullRequest};
 use copydesk_store::{LeaseError, LocalPull, NewPull, Permit, Store, StoreError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -59,25 +59,9 @@ impl CodeHost for LocalHost<'_> {
     }
 
     fn read(&self, _number: u64) -> BoxFuture<'_, Result<PullRequest, ForgeError>> {
-        async { Err(not_here("be read by its number")) }.boxed()
-    }
-
-    fn comment<'a>(&'a self, _number: u64, _text: &'a str) -> BoxFuture<'a, Result<(), ForgeError>> {
-        async { Err(not_here("hold comments")) }.boxed()
-    }
-
-    fn default_branch(&self) -> BoxFuture<'_, Result<String, ForgeError>> {
-        async { Err(ForgeError::lasting("a repository on this machine is asked through git for its main branch")) }
+        async { Err(ForgeError::lasting("a pull request that Copydesk keeps itself cannot be read by its number")) }
             .boxed()
     }
-
-    fn abilities(&self) -> BoxFuture<'_, Abilities> {
-        async { Abilities::all(&Ability::Yes) }.boxed()
-    }
-}
-
-fn not_here(what: &str) -> ForgeError {
-    ForgeError::lasting(format!("a pull request that Copydesk keeps itself cannot {what}"))
 }
 
 fn unreachable_store(error: StoreError) -> ForgeError {

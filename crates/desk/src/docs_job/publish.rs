@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use copydesk_domain::{Job, Project, PullRequest, PullRequestState, Status};
-use copydesk_forge::{CodeHost, CommitId, Mirror, NewPullRequest, Trouble, text};
+use copydesk_forge::{CodeHost, CommitId, ForgeErrorKind, Mirror, NewPullRequest, text};
 use copydesk_store::{Edit, LeaseError, Permit, Publishing, Round, Step, Store, StoreError, Verdict};
 
 use super::failure::aside;
@@ -143,7 +143,7 @@ impl Publication<'_> {
         self.leave().await?;
         match self.mirror.push(&commit, branch, expect.as_ref()).await {
             Ok(()) => {}
-            Err(error) if error.trouble == Trouble::Moved => self.push_over(rounds, &commit, branch).await?,
+            Err(error) if error.kind == ForgeErrorKind::Moved => self.push_over(rounds, &commit, branch).await?,
             Err(error) => return Err(error.into()),
         }
         self.record_pushed(round.number).await?;

@@ -10,7 +10,6 @@ use gix_hash::ObjectId;
 use serde::{Deserialize, Serialize};
 
 use crate::objects::Objects;
-use crate::{FileChange, Kind, Tree};
 
 /// The most bytes of text in a difference; files that would exceed it are counted but not shown.
 pub const LONGEST_DIFF: usize = 4 * 1024 * 1024;
@@ -37,11 +36,8 @@ pub struct FileSummary {
     /// Where it was, if it was renamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_path: Option<String>,
-    /// Lines added.
     pub added: u32,
-    /// Lines removed.
     pub removed: u32,
-    /// What happened to it.
     pub kind: DiffKind,
 }
 
@@ -49,11 +45,9 @@ pub struct FileSummary {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffKind {
-    /// It is new.
     Added,
     /// Its content or mode is different.
     Changed,
-    /// It is gone.
     Deleted,
     /// It has another path, and perhaps other content.
     Renamed,
@@ -82,23 +76,6 @@ enum Content {
 pub(crate) fn between(objects: &Objects, from: &ObjectId, to: &ObjectId) -> io::Result<Diff> {
     let (pairs, truncated) = compare::trees(objects, from, to)?;
     render(pairs, truncated, &|id| compare::load(objects, id))
-}
-
-/// The difference that changes make to a tree.
-pub fn diff_workspace(base: &dyn Tree, changes: &[FileChange]) -> io::Result<Diff> {
-    let mut pairs = Vec::new();
-    for change in changes.iter().take(MOST_DIFF_FILES) {
-        let entry = base.entry(&change.path)?.filter(|entry| entry.kind.is_file());
-        let mode = if entry.is_some_and(|entry| entry.kind == Kind::Executable) { 0o100_755 } else { 0o100_644 };
-        let side = |content| Side { mode, content: Content::Bytes(content) };
-        let old = if entry.is_some() { base.read(&change.path)? } else { None };
-        if old == change.content {
-            continue;
-        }
-        let (old, new) = (old.map(side), change.content.clone().map(side));
-        pairs.push(Pair { path: change.path.clone(), old_path: None, old, new });
-    }
-    render(pairs, changes.len() > MOST_DIFF_FILES, &|_| Ok(None))
 }
 
 /// Gets a blob; none if it is too large to be shown.

@@ -49,6 +49,16 @@ struct Lines {
     by_line: HashMap<Vec<u8>, usize>,
 }
 
+impl Lines {
+    fn of(bytes: &[u8]) -> Self {
+        let mut by_line = HashMap::new();
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            *by_line.entry(line.to_vec()).or_default() += line.len();
+        }
+        Self { bytes: bytes.len(), by_line }
+    }
+}
+
 fn lines_of(pairs: &[Pair], wanted: impl Fn(&Pair) -> bool, load: Load) -> io::Result<Vec<(usize, Lines)>> {
     let mut found = Vec::new();
     for (index, pair) in pairs.iter().enumerate().filter(|(_, pair)| wanted(pair)) {
@@ -60,18 +70,14 @@ fn lines_of(pairs: &[Pair], wanted: impl Fn(&Pair) -> bool, load: Load) -> io::R
         let Some(bytes) = side.content.bytes(load)?.filter(|bytes| (1..=LARGEST).contains(&bytes.len())) else {
             continue;
         };
-        let mut by_line = HashMap::new();
-        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-            *by_line.entry(line.to_vec()).or_default() += line.len();
-        }
-        found.push((index, Lines { bytes: bytes.len(), by_line }));
+        found.push((index, Lines::of(&bytes)));
     }
     Ok(found)
 }
 
 fn likeness(old: &Lines, new: &Lines) -> usize {
     let shared = |(line, bytes): (&Vec<u8>, &usize)| new.by_line.get(line).map_or(0, |other| *bytes.min(other));
-    100 * old.by_line.iter().map(shared).sum::<usize>() / old.bytes.max(new.bytes)
+    100 * old.by_line.iter().map(shared).sum::<usize>() / old.bytes.max(new.bytes).max(1)
 }
 
 /// How many percent of two contents are the same, for the line that says so.
@@ -79,12 +85,5 @@ pub(super) fn percent(old: &[u8], new: &[u8]) -> usize {
     if old == new {
         return 100;
     }
-    let lines = |bytes: &[u8]| {
-        let mut by_line = HashMap::new();
-        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-            *by_line.entry(line.to_vec()).or_default() += line.len();
-        }
-        Lines { bytes: bytes.len().max(1), by_line }
-    };
-    likeness(&lines(old), &lines(new)).min(99)
+    likeness(&Lines::of(old), &Lines::of(new)).min(99)
 }

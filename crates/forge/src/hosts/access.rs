@@ -1,70 +1,59 @@
 use std::sync::Arc;
 
-use reqwest::header::HeaderValue;
+use copydesk_domain::{HostKind, SecretText};
 
+use super::exchange::Authorization;
 use super::github_app::App;
-use crate::{Credential, ForgeError};
+use super::subject::CredentialKind;
+use crate::{Credential, ForgeError, HostSecret};
 
 /// What is shown to a host's interface.
 pub(super) enum Access {
-    /// Nothing.
     None,
-    /// A token, as most hosts take it.
-    Bearer(String),
-    /// A token, as every age of Gitea and Forgejo takes it.
-    Token(String),
-    /// A user and a password or token.
-    Basic(Credential),
+    Fixed {
+        /// The value of the header.
+        header: SecretText,
+        /// What of it must never be shown.
+        secret: SecretText,
+    },
     /// The token of an installation, fetched when it is needed.
     App(Arc<App>),
 }
 
-/// What goes along with a request.
-pub(super) struct Pass {
-    /// The value of the header.
-    pub(super) header: Option<HeaderValue>,
-    /// What of it must never be shown.
-    pub(super) masks: Vec<String>,
-}
-
 impl Access {
-    /// What people call it.
-    pub(super) fn title(&self) -> &'static str {
-        match self {
-            Self::None => "request without a token",
-            Self::Bearer(_) | Self::Token(_) => "token",
-            Self::Basic(_) => "user name and password",
-            Self::App(_) => "GitHub App",
+    pub(super) fn of(secret: Option<&HostSecret>, host: HostKind, app: Option<Arc<App>>) -> Self {
+        if let Some(app) = app {
+            return Self::App(app);
         }
+        let (username, token) = match secret {
+            Some(HostSecret::Token { username, token }) => (username.as_deref(), token),
+            Some(HostSecret::SshKey { token: Some(token), .. }) => (None, token),
+            Some(HostSecret::SshKey { token: None, .. } | HostSecret::GithubApp { .. }) | None => return Self::None,
+        };
+        // As it is pasted, with the end of the line.
+        let token = token.expose().trim();
+        let header = match (CredentialKind::of(secret, host), username) {
+            (CredentialKind::Password, Some(username)) => Credential::new(username, token).header_value(),
+            // As every age of Gitea and Forgejo takes it.
+            _ if host == HostKind::Forgejo => format!("token {token}"),
+            _ => format!("Bearer {token}"),
+        };
+        Self::Fixed { header: header.into(), secret: token.into() }
     }
 
     /// What to send along. It may have to be fetched first.
-    pub(super) async fn pass(&self) -> Result<Pass, ForgeError> {
-        let (text, secret) = match self {
-            Self::None => return Ok(Pass { header: None, masks: Vec::new() }),
-            Self::Bearer(token) => (format!("Bearer {token}"), token.clone()),
-            Self::Token(token) => (format!("token {token}"), token.clone()),
-            Self::Basic(credential) => (credential.header_value(), credential.secret().to_owned()),
-            Self::App(app) => {
-                let token = app.token().await?;
-                (format!("Bearer {token}"), token)
-            }
-        };
-        let unfit = |_| ForgeError::lasting("the credential holds characters that cannot be sent; give it once more");
-        let mut value = HeaderValue::from_str(&text).map_err(unfit)?;
-        value.set_sensitive(true);
-        let encoded = text.rsplit(' ').next().unwrap_or_default().to_owned();
-        Ok(Pass { header: Some(value), masks: vec![secret, encoded] })
+    pub(super) async fn authorization(&self) -> Result<Authorization, ForgeError> {
+        match self {
+            Self::None => Ok(Authorization::default()),
+            Self::Fixed { header, secret } => Authorization::new(header.expose(), secret),
+            Self::App(app) => Authorization::bearer(&app.token().await?),
+        }
     }
 
     /// Lets go of a token that the host has refused before its time; says whether a new one can be had.
     pub(super) async fn renew(&self) -> bool {
-        match self {
-            Self::App(app) => {
-                app.forget().await;
-                true
-            }
-            Self::None | Self::Bearer(_) | Self::Token(_) | Self::Basic(_) => false,
-        }
+        let Self::App(app) = self else { return false };
+        app.forget().await;
+        true
     }
 }

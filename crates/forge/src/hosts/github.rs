@@ -1,29 +1,23 @@
 //! Pull requests on GitHub and GitHub Enterprise.
 
-use std::sync::Arc;
-
 use copydesk_domain::{PullRequest, PullRequestState, Timestamp};
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use super::access::Access;
-use super::gate::Gate;
-use super::http::Line;
-use super::message::{Failed, Page};
-use super::opening::{self, Opener, Posted};
+use super::client::{HostClient, HostPull};
+use super::exchange::{Failed, HostResponse};
+use super::host_message::with_message;
+use super::interface::{Dialect, Posted};
 use super::refusal::{Act, needed, of_branches, refused};
 use super::report;
-use super::words::with_words;
-use crate::{Abilities, Ability, CodeHost, ForgeError, NewPullRequest};
+use super::subject::CredentialKind;
+use crate::{Abilities, Ability, ForgeError, NewPullRequest};
 
 /// One repository on GitHub.
 pub(super) struct Github {
-    pub(super) line: Arc<Line>,
-    pub(super) gate: Arc<Gate>,
+    pub(super) client: HostClient,
     /// `repos/acme/docs`.
     pub(super) path: String,
     /// Who it belongs to now: it may have been given to somebody else since its address was set.
@@ -36,7 +30,6 @@ struct Repository {
     owner: Owner,
     #[serde(default)]
     archived: bool,
-    permissions: Option<Permissions>,
 }
 
 #[derive(Deserialize)]
@@ -45,13 +38,7 @@ struct Owner {
 }
 
 #[derive(Deserialize)]
-struct Permissions {
-    #[serde(default)]
-    push: bool,
-}
-
-#[derive(Deserialize)]
-struct Pull {
+pub(super) struct Pull {
     number: u64,
     html_url: String,
     state: String,
@@ -77,7 +64,7 @@ struct Id {
     id: u64,
 }
 
-impl Pull {
+impl HostPull for Pull {
     fn view(&self) -> PullRequest {
         let state = match (self.merged_at, self.state.as_str()) {
             (Some(_), _) => PullRequestState::Merged,
@@ -88,7 +75,6 @@ impl Pull {
         PullRequest { number, url, state, draft: self.draft, merged_at: self.merged_at }
     }
 
-    /// Whether it comes from that branch of the repository itself and not from a fork's branch of that name.
     fn is_from(&self, branch: &str) -> bool {
         let (Some(head), Some(base)) = (&self.head, &self.base) else { return false };
         let id = |side: &Side| side.repo.as_ref().map(|repo| repo.id);
@@ -98,7 +84,7 @@ impl Pull {
 
 impl Github {
     async fn repository(&self) -> Result<Repository, ForgeError> {
-        self.line.get(&self.path, Act::Look).await
+        self.client.get(&self.path, Act::Look).await
     }
 
     async fn owner(&self) -> Result<&str, ForgeError> {
@@ -106,116 +92,32 @@ impl Github {
         asked.await.map(String::as_str)
     }
 
-    async fn find_now(&self, head: &str) -> Result<Option<PullRequest>, ForgeError> {
-        let from = format!("{}:{head}", self.owner().await?);
-        let query =
-            [("head", from.as_str()), ("state", "all"), ("sort", "created"), ("direction", "desc"), ("per_page", "30")];
-        let first = self.line.call(Method::GET, &format!("{}/pulls", self.path))?.with_query(&query);
-        let found = self.line.search(first, |answer| {
-            let pulls: Vec<Pull> = self.line.read(Act::Read, answer)?;
-            Ok(match pulls.iter().find(|pull| pull.is_from(head)) {
-                Some(pull) => Page::Found(pull.view()),
-                None => Page::Next(answer.next_link()),
-            })
-        });
-        found.await
-    }
-
-    async fn post_now(&self, new: &NewPullRequest, draft: bool) -> Result<Posted, Failed> {
-        let body = json!({
-            "title": new.title, "body": new.body, "head": new.head, "base": new.base, "draft": draft,
-        });
-        let call = self.line.call(Method::POST, &format!("{}/pulls", self.path))?.with_body(body);
-        let answer = self.line.send(&call).await?;
-        if answer.status != 422 {
-            return Ok(Posted::New(self.line.read::<Pull>(Act::Write, &answer)?.view()));
-        }
-        let words = answer.words();
-        if words.contains("already exists") {
-            return Ok(Posted::Exists);
-        }
-        if draft && knows_no_drafts(&words) {
-            return Box::pin(self.post_now(new, false)).await;
-        }
-        let told = of_branches(&self.line, &words, &new.head, &new.base);
-        Err(told.unwrap_or_else(|| refused(&self.line, Act::Write, &answer)).into())
-    }
-
-    async fn update_now(&self, number: u64, new: &NewPullRequest) -> Result<PullRequest, ForgeError> {
-        let body = json!({ "title": new.title, "body": new.body });
-        let call = self.line.call(Method::PATCH, &format!("{}/pulls/{number}", self.path))?.with_body(body);
-        let pull: Pull = self.line.read(Act::Write, &self.line.send(&call).await?)?;
-        let is_open = pull.state == "open";
-        let draft =
-            if is_open && pull.draft != new.draft { self.set_draft(&pull, new.draft).await? } else { pull.draft };
-        Ok(PullRequest { draft, ..pull.view() })
-    }
-
     /// Turns a pull request into a draft or back, which only the other interface of GitHub can. Gives what it is then.
     async fn set_draft(&self, pull: &Pull, draft: bool) -> Result<bool, ForgeError> {
         let name = if draft { "convertPullRequestToDraft" } else { "markPullRequestReadyForReview" };
         let query = format!("mutation($id: ID!) {{ {name}(input: {{pullRequestId: $id}}) {{ clientMutationId }} }}");
         let body = json!({ "query": query, "variables": { "id": pull.node_id } });
-        let call = self.line.call_at(Method::POST, &self.graphql_url())?.with_body(body).repeatable();
-        let answer = self.line.send(&call).await?;
-        let told: Value = self.line.read(Act::Write, &answer)?;
+        let request = self.client.transport.request_at(Method::POST, &self.graphql_url())?;
+        let answer = self.client.ask(&request.with_body(body).repeatable()).await?;
+        let told: Value = self.client.read(Act::Write, &answer)?;
         if told.get("errors").is_none_or(Value::is_null) {
             return Ok(draft);
         }
-        let words = answer.words();
+        let words = answer.message();
         if knows_no_drafts(&words) {
             return Ok(pull.draft);
         }
         let wish = if draft { "make the pull request a draft" } else { "mark the pull request as ready" };
-        let sentence = with_words(&format!("GitHub does not {wish}"), &words);
+        let sentence = with_message(&format!("GitHub does not {wish}"), &words);
         let is_passing = words.to_ascii_lowercase().contains("rate limit");
         Err(if is_passing { ForgeError::passing(sentence) } else { ForgeError::lasting(sentence) })
     }
 
     /// `https://api.github.com/graphql`, or `https://github.example.com/api/graphql` beside `/api/v3`.
     fn graphql_url(&self) -> String {
-        let api = &self.line.api;
+        let api = &self.client.transport.api;
         format!("{}/graphql", api.strip_suffix("/v3").filter(|rest| rest.ends_with("/api")).unwrap_or(api))
     }
-
-    async fn abilities_now(&self) -> Abilities {
-        let (repository, answer) = match report::look::<Repository>(&self.line, &self.path).await {
-            Ok(looked) => looked,
-            Err(abilities) => return *abilities,
-        };
-        if repository.archived {
-            return report::archived(&self.line);
-        }
-        let role = repository.permissions.map(|permissions| permissions.push);
-        let push = match (self.gate.may_push(&self.line).await, role) {
-            (Ability::Unknown(_), Some(false)) => report::no_push(&self.line),
-            (Ability::Unknown(_), Some(true)) if self.knows_rights(answer.header("x-oauth-scopes")) => Ability::Yes,
-            (told, _) => told,
-        };
-        let pull_requests = self.may_open(answer.header("x-oauth-scopes"));
-        Abilities { reachable: Ability::Yes, readable: Ability::Yes, push, pull_requests }
-    }
-
-    /// Whether the role of the user is all that counts: not so for tokens with permissions of their own.
-    fn knows_rights(&self, scopes: Option<&str>) -> bool {
-        matches!(self.line.access, Access::App(_)) || scopes.is_some_and(has_repo)
-    }
-
-    fn may_open(&self, scopes: Option<&str>) -> Ability {
-        let needed = needed(self.line.kind, Act::Write);
-        match (&self.line.access, scopes) {
-            (Access::None, _) => Ability::No("GitHub takes no pull request without a token".to_owned()),
-            // Its token would not have been given without the permission.
-            (Access::App(_), _) => Ability::Yes,
-            (_, Some(scopes)) => Ability::when(has_repo(scopes), format!("the token needs {needed}")),
-            _ => Ability::Unknown(format!("GitHub does not say what a fine-grained token may do; it needs {needed}")),
-        }
-    }
-}
-
-/// The scopes of a classic token.
-fn has_repo(scopes: &str) -> bool {
-    scopes.split(',').any(|scope| matches!(scope.trim(), "repo" | "public_repo"))
 }
 
 /// Private repositories of some plans have none.
@@ -223,44 +125,77 @@ fn knows_no_drafts(words: &str) -> bool {
     words.to_ascii_lowercase().contains("draft pull requests are not supported")
 }
 
-impl Opener for Github {
-    fn post<'a>(&'a self, new: &'a NewPullRequest) -> BoxFuture<'a, Result<Posted, Failed>> {
-        self.post_now(new, new.draft).boxed()
-    }
-}
+impl Dialect for Github {
+    type Pull = Pull;
 
-impl CodeHost for Github {
-    fn find<'a>(&'a self, head: &'a str) -> BoxFuture<'a, Result<Option<PullRequest>, ForgeError>> {
-        self.find_now(head).boxed()
+    fn client(&self) -> &HostClient {
+        &self.client
     }
 
-    fn open<'a>(&'a self, new: &'a NewPullRequest) -> BoxFuture<'a, Result<PullRequest, ForgeError>> {
-        opening::open(self, &self.line, new).boxed()
+    fn pull_path(&self, number: u64) -> String {
+        format!("{}/pulls/{number}", self.path)
     }
 
-    fn update<'a>(&'a self, number: u64, new: &'a NewPullRequest) -> BoxFuture<'a, Result<PullRequest, ForgeError>> {
-        self.update_now(number, new).boxed()
+    async fn find_pull(&self, head: &str) -> Result<Option<PullRequest>, ForgeError> {
+        let from = format!("{}:{head}", self.owner().await?);
+        let query =
+            [("head", from.as_str()), ("state", "all"), ("sort", "created"), ("direction", "desc"), ("per_page", "30")];
+        let page = |answer: &HostResponse| Ok((self.client.read::<Vec<Pull>>(Act::Read, answer)?, answer.next_link()));
+        self.client.find_pull(&format!("{}/pulls", self.path), &query, head, page).await
     }
 
-    fn read(&self, number: u64) -> BoxFuture<'_, Result<PullRequest, ForgeError>> {
-        async move {
-            let pull: Pull = self.line.get(&format!("{}/pulls/{number}", self.path), Act::Read).await?;
-            Ok(pull.view())
+    async fn post_pull(&self, new: &NewPullRequest) -> Result<Posted, Failed> {
+        let mut draft = new.draft;
+        loop {
+            let body = json!({
+                "title": new.title, "body": new.body, "head": new.head, "base": new.base, "draft": draft,
+            });
+            let answer = self.client.send(Method::POST, &format!("{}/pulls", self.path), body).await?;
+            if answer.status != 422 {
+                return Ok(Posted::Open(self.client.read::<Pull>(Act::Write, &answer)?.view()));
+            }
+            let words = answer.message();
+            if words.contains("already exists") {
+                return Ok(Posted::Exists);
+            }
+            if !draft || !knows_no_drafts(&words) {
+                let told = of_branches(self.client.subject(), &words, &new.head, &new.base);
+                return Err(told.unwrap_or_else(|| refused(self.client.subject(), Act::Write, &answer)).into());
+            }
+            draft = false;
         }
-        .boxed()
     }
 
-    fn comment<'a>(&'a self, number: u64, text: &'a str) -> BoxFuture<'a, Result<(), ForgeError>> {
-        // A pull request is an issue, too, and this is where its talk is.
-        super::post_comment(&self.line, format!("{}/issues/{number}/comments", self.path), json!({ "body": text }))
-            .boxed()
+    async fn update_pull(&self, number: u64, new: &NewPullRequest) -> Result<PullRequest, ForgeError> {
+        let body = json!({ "title": new.title, "body": new.body });
+        let answer = self.client.send(Method::PATCH, &self.pull_path(number), body).await?;
+        let pull: Pull = self.client.read(Act::Write, &answer)?;
+        let is_open = pull.state == "open";
+        let draft =
+            if is_open && pull.draft != new.draft { self.set_draft(&pull, new.draft).await? } else { pull.draft };
+        Ok(PullRequest { draft, ..pull.view() })
     }
 
-    fn default_branch(&self) -> BoxFuture<'_, Result<String, ForgeError>> {
-        async { Ok(self.repository().await?.default_branch) }.boxed()
+    async fn main_branch(&self) -> Result<String, ForgeError> {
+        Ok(self.repository().await?.default_branch)
     }
 
-    fn abilities(&self) -> BoxFuture<'_, Abilities> {
-        self.abilities_now().boxed()
+    async fn may_open_pulls(&self, _pushes: bool) -> Result<Ability, Box<Abilities>> {
+        let (repository, answer) = report::look::<Repository>(&self.client, &self.path).await?;
+        let subject = self.client.subject();
+        if repository.archived {
+            return Ok(report::archived(subject));
+        }
+        let needed = needed(subject.kind, Act::Write);
+        Ok(match (subject.credential, answer.header("x-oauth-scopes")) {
+            (CredentialKind::None, _) => Ability::No("GitHub takes no pull request without a token".to_owned()),
+            // Its token would not have been given without the permission.
+            (CredentialKind::App, _) => Ability::Yes,
+            (_, Some(scopes)) => {
+                let has_repo = scopes.split(',').any(|scope| matches!(scope.trim(), "repo" | "public_repo"));
+                Ability::when(has_repo, format!("the token needs {needed}"))
+            }
+            _ => Ability::Unknown(format!("GitHub does not say what a fine-grained token may do; it needs {needed}")),
+        })
     }
 }

@@ -4,22 +4,21 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use copydesk_domain::Timestamp;
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use copydesk_domain::{SecretText, Timestamp};
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::http::Line;
+use super::exchange::{Authorization, HostResponse};
+use super::host_message::with_message;
 use super::jwt::SigningKey;
 use super::limits;
-use super::message::Answer;
 use super::refusal::Act;
-use super::words::with_words;
+use super::repository::HostedRepository;
+use super::transport::Transport;
 use crate::ForgeError;
-use crate::objects::lock;
+use crate::lock::lock;
 
 /// A token is not used in the last minutes of its life: what begins with it should also end with it.
 const MARGIN: Duration = Duration::from_secs(5 * 60);
@@ -29,34 +28,30 @@ const MANY: usize = 256;
 /// The tokens that a process has, and how far the clocks of hosts are from ours.
 #[derive(Default)]
 pub(super) struct Tokens {
-    slots: Mutex<HashMap<[u8; 32], Slot>>,
+    slots: Mutex<HashMap<TokenKey, Slot>>,
     skews: Mutex<HashMap<String, i64>>,
 }
 
-type Slot = Arc<tokio::sync::Mutex<Option<Token>>>;
-
-struct Token {
-    text: String,
-    until: Timestamp,
-}
+type TokenKey = [u8; 32];
+type Slot = Arc<tokio::sync::Mutex<Option<InstallationToken>>>;
 
 /// A GitHub App for one repository.
 pub(super) struct App {
-    pub(super) line: Line,
-    pub(super) id: String,
-    pub(super) installation: Option<u64>,
-    pub(super) key: SigningKey,
+    transport: Arc<Transport>,
+    id: String,
+    installation: Option<u64>,
+    key: SigningKey,
     /// Owner and name of the repository, escaped.
-    pub(super) path: String,
+    path: String,
     /// The name alone.
-    pub(super) name: String,
-    pub(super) tokens: Arc<Tokens>,
+    name: String,
+    tokens: Arc<Tokens>,
     /// What tells its tokens from others.
-    pub(super) mark: [u8; 32],
+    token_key: TokenKey,
 }
 
-/// What tells the tokens of an App for a repository from all others.
-pub(super) fn mark(parts: &[&str]) -> [u8; 32] {
+/// What tells the tokens of an App for a repository from all others: a digest of all that they depend on.
+fn token_key(parts: &[&str]) -> TokenKey {
     let mut digest = Sha256::new();
     for part in parts {
         digest.update((part.len() as u64).to_le_bytes());
@@ -71,34 +66,46 @@ struct Installation {
 }
 
 #[derive(Deserialize)]
-struct NewToken {
-    token: String,
+struct InstallationToken {
+    token: SecretText,
     expires_at: Timestamp,
 }
 
 impl App {
+    pub(super) fn new(
+        transport: Arc<Transport>,
+        repository: &HostedRepository,
+        id: &str,
+        installation: Option<u64>,
+        private_key: &str,
+        tokens: Arc<Tokens>,
+    ) -> Result<Self, ForgeError> {
+        let (id, path, name) = (id.trim().to_owned(), repository.path(), repository.last().to_owned());
+        let where_installed = installation.map(|number| number.to_string()).unwrap_or_default();
+        let token_key = token_key(&[&transport.api, &id, &where_installed, &path, private_key]);
+        let key = SigningKey::from_pem(private_key)?;
+        Ok(Self { transport, id, installation, key, path, name, tokens, token_key })
+    }
+
     /// A token that holds for some minutes at least. Callers at the same time share one.
-    pub(super) fn token(&self) -> BoxFuture<'_, Result<String, ForgeError>> {
-        async move {
-            let slot = self.tokens.slot(self.mark);
-            let mut kept = slot.lock().await;
-            if let Some(token) = kept.as_ref().filter(|token| self.now().plus(MARGIN) < token.until) {
-                return Ok(token.text.clone());
-            }
-            let new = self.fetch().await?;
-            let text = new.token.clone();
-            *kept = Some(Token { text: new.token, until: new.expires_at });
-            Ok(text)
+    pub(super) async fn token(&self) -> Result<SecretText, ForgeError> {
+        let slot = self.tokens.slot(self.token_key);
+        let mut kept = slot.lock().await;
+        if let Some(kept) = kept.as_ref().filter(|kept| self.now().plus(MARGIN) < kept.expires_at) {
+            return Ok(kept.token.clone());
         }
-        .boxed()
+        let new = self.fetch().await?;
+        let token = new.token.clone();
+        *kept = Some(new);
+        Ok(token)
     }
 
     /// Lets go of the token, which the host has refused.
     pub(super) async fn forget(&self) {
-        *self.tokens.slot(self.mark).lock().await = None;
+        *self.tokens.slot(self.token_key).lock().await = None;
     }
 
-    async fn fetch(&self) -> Result<NewToken, ForgeError> {
+    async fn fetch(&self) -> Result<InstallationToken, ForgeError> {
         let installation = match self.installation {
             Some(id) => id,
             None => self.find_installation().await?,
@@ -109,8 +116,8 @@ impl App {
         });
         let path = format!("app/installations/{installation}/access_tokens");
         let answer = self.ask(Method::POST, &path, Some(body)).await?;
-        let name = self.line.name();
-        let words = answer.words();
+        let name = &self.transport.subject.repository;
+        let words = answer.message();
         match answer.status {
             404 => Err(ForgeError::lasting(format!(
                 "the GitHub App has no installation {installation}; give the right one, or none to have it looked up"
@@ -119,15 +126,15 @@ impl App {
                 "the GitHub App lacks permissions: it needs `Contents: read and write` and `Pull requests: read and \
                  write`; grant them in its settings and accept them in the installation",
             )),
-            422 => Err(ForgeError::lasting(with_words(
+            422 => Err(ForgeError::lasting(with_message(
                 &format!("the GitHub App may not use {name}; add the repository to its installation"),
                 &words,
             ))),
-            403 => Err(ForgeError::lasting(with_words(
+            403 => Err(ForgeError::lasting(with_message(
                 "the installation of the GitHub App is suspended or may not have tokens; see its settings on GitHub",
                 &words,
             ))),
-            _ => self.line.read(Act::Look, &answer),
+            _ => self.transport.read(Act::Look, &answer),
         }
     }
 
@@ -136,50 +143,51 @@ impl App {
         if answer.status == 404 {
             return Err(ForgeError::lasting(format!(
                 "the GitHub App is not installed for {}; install it there, or check the address",
-                self.line.name()
+                &self.transport.subject.repository
             )));
         }
-        Ok(self.line.read::<Installation>(Act::Look, &answer)?.id)
+        Ok(self.transport.read::<Installation>(Act::Look, &answer)?.id)
     }
 
     /// Asks as the App itself. If the host finds our clock wrong, goes by its clock and asks once more.
-    async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Result<Answer, ForgeError> {
+    async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Result<HostResponse, ForgeError> {
         let mut answer = self.ask_once(&method, path, body.clone()).await?;
         if answer.status == 401
-            && is_about_time(&answer.words())
+            && is_about_time(&answer.message())
             && let Some(theirs) = limits::date_of(&answer.headers)
         {
-            let ours = self.line.settings.clock.now();
-            lock(&self.tokens.skews).insert(self.line.api.clone(), theirs.as_millis().saturating_sub(ours.as_millis()));
+            let ours = self.transport.settings.clock.now();
+            lock(&self.tokens.skews)
+                .insert(self.transport.api.clone(), theirs.as_millis().saturating_sub(ours.as_millis()));
             answer = self.ask_once(&method, path, body).await?;
         }
         if answer.status != 401 {
             return Ok(answer);
         }
-        Err(ForgeError::lasting(if is_about_time(&answer.words()) {
+        Err(ForgeError::lasting(if is_about_time(&answer.message()) {
             "GitHub does not accept the GitHub App because the clock of this machine is wrong; set it".to_owned()
         } else {
-            with_words(
+            with_message(
                 "GitHub does not accept the GitHub App; check its id, and whether the private key is one of its keys",
-                &answer.words(),
+                &answer.message(),
             )
         }))
     }
 
-    async fn ask_once(&self, method: &Method, path: &str, body: Option<Value>) -> Result<Answer, ForgeError> {
-        let word = self.key.word(&self.id, self.now())?;
+    async fn ask_once(&self, method: &Method, path: &str, body: Option<Value>) -> Result<HostResponse, ForgeError> {
+        let jwt = self.key.sign_jwt(&self.id, self.now())?;
         // A second token does no harm: the first one ends by itself.
-        let mut call = self.line.call(method.clone(), path)?.with_bearer(word).repeatable();
+        let mut request = self.transport.request(method.clone(), path)?.repeatable();
         if let Some(body) = body {
-            call = call.with_body(body);
+            request = request.with_body(body);
         }
-        Ok(self.line.send(&call).await?)
+        Ok(self.transport.send(&request, &Authorization::bearer(&jwt)?).await?)
     }
 
     /// When it is, by the host's clock as far as that is known to differ.
     fn now(&self) -> Timestamp {
-        let skew = lock(&self.tokens.skews).get(&self.line.api).copied().unwrap_or_default();
-        Timestamp::from_millis(self.line.settings.clock.now().as_millis().saturating_add(skew))
+        let skew = lock(&self.tokens.skews).get(&self.transport.api).copied().unwrap_or_default();
+        Timestamp::from_millis(self.transport.settings.clock.now().as_millis().saturating_add(skew))
     }
 }
 
@@ -188,12 +196,12 @@ fn is_about_time(words: &str) -> bool {
 }
 
 impl Tokens {
-    fn slot(&self, mark: [u8; 32]) -> Slot {
+    fn slot(&self, key: TokenKey) -> Slot {
         let mut slots = lock(&self.slots);
-        if slots.len() > MANY && !slots.contains_key(&mark) {
+        if slots.len() > MANY && !slots.contains_key(&key) {
             // Whoever uses one has a share in it. The others cost a request if they are wanted again.
             slots.retain(|_, slot| Arc::strong_count(slot) > 1);
         }
-        Arc::clone(slots.entry(mark).or_default())
+        Arc::clone(slots.entry(key).or_default())
     }
 }

@@ -1,23 +1,18 @@
 //! Merge requests on GitLab.
 
-use std::sync::Arc;
-
 use copydesk_domain::{PullRequest, PullRequestState, Timestamp};
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::access::Access;
-use super::gate::Gate;
-use super::http::Line;
-use super::message::{Failed, Page};
-use super::opening::{self, Opener, Posted};
-use super::refusal::{Act, needed, of_branches, refused};
+use super::client::{HostClient, HostPull};
+use super::draft_title::marked;
+use super::exchange::{Failed, HostResponse};
+use super::interface::{Dialect, Posted};
+use super::refusal::{Act, needed, no_main_branch, of_branches, refused};
 use super::report;
-use super::title::marked;
-use crate::{Abilities, Ability, CodeHost, ForgeError, NewPullRequest};
+use super::subject::CredentialKind;
+use crate::{Abilities, Ability, ForgeError, NewPullRequest};
 
 /// The role from which on branches can be pushed and merge requests opened.
 const DEVELOPER: u32 = 30;
@@ -26,8 +21,7 @@ const MARKS: &[&str] = &["draft:", "[draft]", "(draft)"];
 
 /// One project on GitLab.
 pub(super) struct Gitlab {
-    pub(super) line: Arc<Line>,
-    pub(super) gate: Arc<Gate>,
+    pub(super) client: HostClient,
     /// `projects/group%2Fdocs`.
     pub(super) path: String,
 }
@@ -58,7 +52,7 @@ struct TokenInfo {
 }
 
 #[derive(Deserialize)]
-struct MergeRequest {
+pub(super) struct MergeRequest {
     iid: u64,
     web_url: String,
     state: String,
@@ -73,7 +67,7 @@ struct MergeRequest {
     target_project_id: Option<u64>,
 }
 
-impl MergeRequest {
+impl HostPull for MergeRequest {
     fn view(&self) -> PullRequest {
         let state = match self.state.as_str() {
             "merged" => PullRequestState::Merged,
@@ -92,83 +86,9 @@ impl MergeRequest {
 }
 
 impl Gitlab {
-    async fn find_now(&self, head: &str) -> Result<Option<PullRequest>, ForgeError> {
-        let query = [
-            ("source_branch", head),
-            ("state", "all"),
-            ("order_by", "created_at"),
-            ("sort", "desc"),
-            ("per_page", "20"),
-        ];
-        let first = self.line.call(Method::GET, &format!("{}/merge_requests", self.path))?.with_query(&query);
-        let found = self.line.search(first, |answer| {
-            let requests: Vec<MergeRequest> = self.line.read(Act::Look, answer)?;
-            Ok(match requests.iter().find(|request| request.is_from(head)) {
-                Some(request) => Page::Found(request.view()),
-                None => Page::Next(answer.next_link()),
-            })
-        });
-        found.await
-    }
-
-    async fn post_now(&self, new: &NewPullRequest) -> Result<Posted, Failed> {
-        let body = json!({
-            "source_branch": new.head,
-            "target_branch": new.base,
-            "title": title(new),
-            "description": new.body,
-        });
-        let call = self.line.call(Method::POST, &format!("{}/merge_requests", self.path))?.with_body(body);
-        let answer = self.line.send(&call).await?;
-        let words = answer.words();
-        match answer.status {
-            409 => Ok(Posted::Exists),
-            400 | 422 if words.contains("already exists") => Ok(Posted::Exists),
-            400 | 422 => {
-                let told = of_branches(&self.line, &words, &new.head, &new.base);
-                Err(told.unwrap_or_else(|| refused(&self.line, Act::Write, &answer)).into())
-            }
-            _ => Ok(Posted::New(self.line.read::<MergeRequest>(Act::Write, &answer)?.view())),
-        }
-    }
-
-    async fn update_now(&self, number: u64, new: &NewPullRequest) -> Result<PullRequest, ForgeError> {
-        let body = json!({ "title": title(new), "description": new.body });
-        let call = self.line.call(Method::PUT, &format!("{}/merge_requests/{number}", self.path))?.with_body(body);
-        let request: MergeRequest = self.line.read(Act::Write, &self.line.send(&call).await?)?;
-        Ok(request.view())
-    }
-
-    async fn abilities_now(&self) -> Abilities {
-        let project: Project = match report::look(&self.line, &self.path).await {
-            Ok((project, _)) => project,
-            Err(abilities) => return *abilities,
-        };
-        if project.archived {
-            return report::archived(&self.line);
-        }
-        let roles = project.permissions.map(|given| [given.project_access, given.group_access]);
-        let level = roles.map(|roles| roles.into_iter().flatten().map(|role| role.access_level).max().unwrap_or(0));
-        let push = match (self.gate.may_push(&self.line).await, level) {
-            (Ability::Unknown(_), Some(level)) if level >= DEVELOPER => Ability::Yes,
-            (Ability::Unknown(_), Some(_)) => report::no_push(&self.line),
-            (told, _) => told,
-        };
-        let pull_requests = if project.merge_requests_access_level.as_deref() == Some("disabled") {
-            Ability::No(format!("merge requests are switched off in {}", self.line.name()))
-        } else if matches!(self.line.access, Access::None) {
-            Ability::No("GitLab takes no merge request without a token".to_owned())
-        } else if level.is_some_and(|level| level < DEVELOPER) {
-            Ability::No(format!("the token needs {}", needed(self.line.kind, Act::Write)))
-        } else {
-            self.has_scope().await
-        };
-        Abilities { reachable: Ability::Yes, readable: Ability::Yes, push, pull_requests }
-    }
-
     /// Whether the token may write through the interface; it can be asked about itself.
     async fn has_scope(&self) -> Ability {
-        match self.line.get::<TokenInfo>("personal_access_tokens/self", Act::Look).await {
+        match self.client.get::<TokenInfo>("personal_access_tokens/self", Act::Look).await {
             Ok(token) => {
                 Ability::when(token.scopes.iter().any(|scope| scope == "api"), "the token needs the scope `api`")
             }
@@ -183,47 +103,78 @@ fn title(new: &NewPullRequest) -> String {
     marked(&new.title, "Draft: ", MARKS, new.draft)
 }
 
-impl Opener for Gitlab {
-    fn post<'a>(&'a self, new: &'a NewPullRequest) -> BoxFuture<'a, Result<Posted, Failed>> {
-        self.post_now(new).boxed()
-    }
-}
+impl Dialect for Gitlab {
+    type Pull = MergeRequest;
 
-impl CodeHost for Gitlab {
-    fn find<'a>(&'a self, head: &'a str) -> BoxFuture<'a, Result<Option<PullRequest>, ForgeError>> {
-        self.find_now(head).boxed()
+    fn client(&self) -> &HostClient {
+        &self.client
     }
 
-    fn open<'a>(&'a self, new: &'a NewPullRequest) -> BoxFuture<'a, Result<PullRequest, ForgeError>> {
-        opening::open(self, &self.line, new).boxed()
+    fn pull_path(&self, number: u64) -> String {
+        format!("{}/merge_requests/{number}", self.path)
     }
 
-    fn update<'a>(&'a self, number: u64, new: &'a NewPullRequest) -> BoxFuture<'a, Result<PullRequest, ForgeError>> {
-        self.update_now(number, new).boxed()
+    async fn find_pull(&self, head: &str) -> Result<Option<PullRequest>, ForgeError> {
+        let query = [
+            ("source_branch", head),
+            ("state", "all"),
+            ("order_by", "created_at"),
+            ("sort", "desc"),
+            ("per_page", "20"),
+        ];
+        let page =
+            |answer: &HostResponse| Ok((self.client.read::<Vec<MergeRequest>>(Act::Look, answer)?, answer.next_link()));
+        self.client.find_pull(&format!("{}/merge_requests", self.path), &query, head, page).await
     }
 
-    fn read(&self, number: u64) -> BoxFuture<'_, Result<PullRequest, ForgeError>> {
-        async move {
-            let path = format!("{}/merge_requests/{number}", self.path);
-            Ok(self.line.get::<MergeRequest>(&path, Act::Read).await?.view())
+    async fn post_pull(&self, new: &NewPullRequest) -> Result<Posted, Failed> {
+        let body = json!({
+            "source_branch": new.head,
+            "target_branch": new.base,
+            "title": title(new),
+            "description": new.body,
+        });
+        let answer = self.client.send(Method::POST, &format!("{}/merge_requests", self.path), body).await?;
+        let words = answer.message();
+        match answer.status {
+            409 => Ok(Posted::Exists),
+            400 | 422 if words.contains("already exists") => Ok(Posted::Exists),
+            400 | 422 => {
+                let told = of_branches(self.client.subject(), &words, &new.head, &new.base);
+                Err(told.unwrap_or_else(|| refused(self.client.subject(), Act::Write, &answer)).into())
+            }
+            _ => Ok(Posted::Open(self.client.read::<MergeRequest>(Act::Write, &answer)?.view())),
         }
-        .boxed()
     }
 
-    fn comment<'a>(&'a self, number: u64, text: &'a str) -> BoxFuture<'a, Result<(), ForgeError>> {
-        let path = format!("{}/merge_requests/{number}/notes", self.path);
-        super::post_comment(&self.line, path, json!({ "body": text })).boxed()
+    async fn update_pull(&self, number: u64, new: &NewPullRequest) -> Result<PullRequest, ForgeError> {
+        let body = json!({ "title": title(new), "description": new.body });
+        let answer = self.client.send(Method::PUT, &self.pull_path(number), body).await?;
+        Ok(self.client.read::<MergeRequest>(Act::Write, &answer)?.view())
     }
 
-    fn default_branch(&self) -> BoxFuture<'_, Result<String, ForgeError>> {
-        async {
-            let project: Project = self.line.get(&self.path, Act::Look).await?;
-            project.default_branch.ok_or_else(|| super::empty(&self.line))
+    async fn main_branch(&self) -> Result<String, ForgeError> {
+        let project: Project = self.client.get(&self.path, Act::Look).await?;
+        project.default_branch.ok_or_else(|| no_main_branch(self.client.subject()))
+    }
+
+    async fn may_open_pulls(&self, _pushes: bool) -> Result<Ability, Box<Abilities>> {
+        let (project, _) = report::look::<Project>(&self.client, &self.path).await?;
+        let subject = self.client.subject();
+        if project.archived {
+            return Ok(report::archived(subject));
         }
-        .boxed()
-    }
-
-    fn abilities(&self) -> BoxFuture<'_, Abilities> {
-        self.abilities_now().boxed()
+        if project.merge_requests_access_level.as_deref() == Some("disabled") {
+            return Ok(Ability::No(format!("merge requests are switched off in {}", subject.repository)));
+        }
+        if subject.credential == CredentialKind::None {
+            return Ok(Ability::No("GitLab takes no merge request without a token".to_owned()));
+        }
+        let roles = project.permissions.map(|given| [given.project_access, given.group_access]);
+        let level = roles.map(|roles| roles.into_iter().flatten().map(|role| role.access_level).max().unwrap_or(0));
+        if level.is_some_and(|level| level < DEVELOPER) {
+            return Ok(Ability::No(format!("the token needs {}", needed(subject.kind, Act::Write))));
+        }
+        Ok(self.has_scope().await)
     }
 }

@@ -1,14 +1,14 @@
-//! The signed word with which a GitHub App says who it is.
+//! The JSON Web Token with which a GitHub App says who it is.
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use copydesk_domain::Timestamp;
+use copydesk_domain::{SecretText, Timestamp};
 
 use crate::ForgeError;
 
-/// How far the issue is dated back: GitHub refuses a word from the future, and clocks differ.
+/// How far the issue is dated back: GitHub refuses a token from the future, and clocks differ.
 const BACK: i64 = 60;
 /// How long it holds from now on. GitHub takes ten minutes at most.
 const AHEAD: i64 = 8 * 60;
@@ -38,8 +38,7 @@ impl SigningKey {
         key.map(Self).map_err(|_| unreadable())
     }
 
-    /// The word of the App `app_id` at `now`.
-    pub(super) fn word(&self, app_id: &str, now: Timestamp) -> Result<String, ForgeError> {
+    pub(super) fn sign_jwt(&self, app_id: &str, now: Timestamp) -> Result<SecretText, ForgeError> {
         let seconds = now.as_millis().div_euclid(1000);
         let claims = serde_json::json!({ "iat": seconds - BACK, "exp": seconds + AHEAD, "iss": app_id });
         let encode = |text: &str| URL_SAFE_NO_PAD.encode(text);
@@ -47,7 +46,7 @@ impl SigningKey {
         let mut signature = vec![0; self.0.public_modulus_len()];
         let sign = self.0.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), signed.as_bytes(), &mut signature);
         sign.map_err(|_| ForgeError::lasting("the private key of the GitHub App cannot sign"))?;
-        Ok(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(&signature)))
+        Ok(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(&signature)).into())
     }
 }
 
@@ -98,8 +97,8 @@ mod tests {
         let other = pem("RSA PRIVATE KEY", inner(pkcs8.as_ref()));
         for pem in [&one, &other, &one.replace('\n', "\\n"), &other.replace('\n', "\r\n")] {
             let key = SigningKey::from_pem(pem).unwrap();
-            let word = key.word("Iv1.abc", Timestamp::from_millis(1_700_000_000_999)).unwrap();
-            let (signed, signature) = word.rsplit_once('.').unwrap();
+            let jwt = key.sign_jwt("Iv1.abc", Timestamp::from_millis(1_700_000_000_999)).unwrap();
+            let (signed, signature) = jwt.expose().rsplit_once('.').unwrap();
             public.verify(signed.as_bytes(), &URL_SAFE_NO_PAD.decode(signature).unwrap()).unwrap();
             let claims: Value =
                 serde_json::from_slice(&URL_SAFE_NO_PAD.decode(signed.split_once('.').unwrap().1).unwrap()).unwrap();

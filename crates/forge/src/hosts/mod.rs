@@ -2,23 +2,25 @@
 
 mod access;
 mod bitbucket;
+mod client;
+mod draft_title;
+mod exchange;
 mod forgejo;
-mod gate;
+mod git_access;
 mod github;
 mod github_app;
 mod gitlab;
-mod http;
+mod host_message;
+mod interface;
 mod jwt;
 mod limits;
-mod message;
-mod opening;
-mod place;
 mod plain;
 mod refusal;
 mod report;
+mod repository;
 mod settings;
-mod title;
-mod words;
+mod subject;
+mod transport;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -27,21 +29,21 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use copydesk_domain::{HostKind, HostSettings, Repository};
-use reqwest::{Certificate, Method};
-use serde_json::Value;
+use reqwest::Certificate;
 use tokio::sync::OnceCell;
 
 use self::access::Access;
-use self::gate::{Gate, Pass};
+use self::client::HostClient;
+use self::git_access::GitAccess;
 use self::github_app::{App, Tokens};
-use self::http::Line;
-use self::jwt::SigningKey;
-use self::place::Place;
-use self::refusal::{Act, refused};
-use crate::objects::lock;
-use crate::{CodeHost, Credential, ForgeError, Remote, Secret, SshKey, Trust};
+use self::repository::HostedRepository;
+use self::subject::{CredentialKind, Subject};
+use self::transport::Transport;
+use crate::default_branch::default_branch;
+use crate::lock::lock;
+use crate::{CodeHost, ForgeError, HostInterface, HostSecret, Remote, Trust};
 
-pub use settings::{HostsSettings, Media};
+pub use settings::HostsSettings;
 
 /// The most that a file of certificates may hold.
 const LARGEST_CA_FILE: u64 = 1024 * 1024;
@@ -63,8 +65,10 @@ type Trusted = (Option<Vec<u8>>, bool);
 /// One project's way to its code host.
 pub struct Connection {
     kind: HostKind,
-    gate: Arc<Gate>,
+    git: GitAccess,
     code_host: Option<Arc<dyn CodeHost>>,
+    interface: Option<Arc<dyn HostInterface>>,
+    time_limit: Duration,
 }
 
 impl Connection {
@@ -75,12 +79,28 @@ impl Connection {
 
     /// What git needs. With a GitHub App it holds a token that ends within an hour, so it is asked for when it is needed.
     pub async fn remote(&self) -> Result<Remote, ForgeError> {
-        self.gate.remote().await
+        self.git.remote().await
     }
 
     /// Where pull requests are; none for a repository on this machine.
     pub fn code_host(&self) -> Option<Arc<dyn CodeHost>> {
         self.code_host.clone()
+    }
+
+    /// What can be asked of the host itself; none if it speaks git only.
+    pub fn interface(&self) -> Option<Arc<dyn HostInterface>> {
+        self.interface.clone()
+    }
+
+    /// The repository's main branch, as its host says or else as git does.
+    pub async fn default_branch(&self) -> Result<String, ForgeError> {
+        if let Some(interface) = &self.interface
+            && let Ok(branch) = interface.default_branch().await
+            && copydesk_domain::git_ref("branch", &branch).is_ok()
+        {
+            return Ok(branch);
+        }
+        default_branch(&self.remote().await?, self.time_limit).await
     }
 }
 
@@ -95,59 +115,50 @@ impl Hosts {
         &self,
         repository: &Repository,
         settings: &HostSettings,
-        secret: Option<Secret>,
+        secret: Option<HostSecret>,
     ) -> Result<Connection, ForgeError> {
         let kind = settings.kind_of(repository);
         let address = repository.clone_address().to_owned();
         let trust =
             Trust { ca_file: settings.ca_file.clone(), accept_any_certificate: settings.accept_any_certificate };
+        let time_limit = self.settings.time_limit;
         if kind == HostKind::Local {
-            let gate = Arc::new(Gate { address, pass: Pass::None, ssh_key: None, trust });
-            return Ok(Connection { kind, gate, code_host: None });
+            let git = GitAccess::local(address, trust);
+            return Ok(Connection { kind, git, code_host: None, interface: None, time_limit });
         }
-        let place = Place::of(repository, kind, settings)?;
-        let client = self.client(&trust)?;
-        let line = |access| Line {
-            client: client.clone(),
+        let hosted = HostedRepository::of(repository, kind, settings)?;
+        let secret = secret.as_ref();
+        let transport = Arc::new(Transport {
+            http: self.client(&trust)?,
             settings: Arc::clone(&self.settings),
-            kind,
-            api: place.api.clone(),
-            repository: place.name(),
-            access,
+            api: hosted.api.clone(),
+            subject: Subject { kind, repository: hosted.name(), credential: CredentialKind::of(secret, kind) },
+        });
+        let app = self.app(&transport, &hosted, secret)?;
+        let git = GitAccess::new(kind, address, &hosted, secret, app.clone(), trust);
+        let client = HostClient { transport, access: Access::of(secret, kind, app) };
+        let interface = interface(kind, &hosted, client);
+        let code_host: Arc<dyn CodeHost> = match &interface {
+            Some(interface) => Arc::clone(interface) as Arc<dyn CodeHost>,
+            None => Arc::new(plain::Plain { repository: repository.clone(), web: hosted.web }),
         };
-        let app = match &secret {
-            Some(Secret::GithubApp { app_id, installation_id, private_key }) if kind == HostKind::Github => {
-                let key = SigningKey::from_pem(private_key)?;
-                Some(Arc::new(self.app(line(Access::None), &place, app_id, *installation_id, private_key, key)))
-            }
-            Some(Secret::GithubApp { .. }) => {
-                return Err(ForgeError::lasting(format!(
-                    "a GitHub App is of no use on {}; give a token",
-                    kind.title()
-                )));
-            }
-            _ => None,
-        };
-        let gate = Arc::new(gate_of(kind, address, &place, secret.as_ref(), app.clone(), trust));
-        let line = Arc::new(line(access_of(kind, secret, app)));
-        let code_host = Some(code_host(repository, &place, line, Arc::clone(&gate)));
-        Ok(Connection { kind, gate, code_host })
+        Ok(Connection { kind, git, code_host: Some(code_host), interface, time_limit })
     }
 
     fn app(
         &self,
-        line: Line,
-        place: &Place,
-        id: &str,
-        installation: Option<u64>,
-        private_key: &str,
-        key: SigningKey,
-    ) -> App {
-        let (id, path) = (id.trim().to_owned(), place.path());
-        let where_installed = installation.map(|number| number.to_string()).unwrap_or_default();
-        let mark = github_app::mark(&[&line.api, &id, &where_installed, &path, private_key]);
-        let tokens = Arc::clone(&self.tokens);
-        App { line, id, installation, key, path, name: place.last().to_owned(), tokens, mark }
+        transport: &Arc<Transport>,
+        hosted: &HostedRepository,
+        secret: Option<&HostSecret>,
+    ) -> Result<Option<Arc<App>>, ForgeError> {
+        let Some(HostSecret::GithubApp { app_id, installation_id, private_key }) = secret else { return Ok(None) };
+        if transport.subject.kind != HostKind::Github {
+            let host = transport.subject.host();
+            return Err(ForgeError::lasting(format!("a GitHub App is of no use on {host}; give a token")));
+        }
+        let (transport, tokens) = (Arc::clone(transport), Arc::clone(&self.tokens));
+        let app = App::new(transport, hosted, app_id, *installation_id, private_key.expose(), tokens)?;
+        Ok(Some(Arc::new(app)))
     }
 
     /// The client for those certificates, one for all who trust the same.
@@ -200,91 +211,16 @@ fn read_certificates(path: &str) -> Result<Vec<u8>, ForgeError> {
     Ok(bytes)
 }
 
-fn code_host(repository: &Repository, place: &Place, line: Arc<Line>, gate: Arc<Gate>) -> Arc<dyn CodeHost> {
-    match line.kind {
-        HostKind::Github => {
-            Arc::new(github::Github { line, gate, path: format!("repos/{}", place.path()), owner: OnceCell::new() })
-        }
-        HostKind::Gitlab => Arc::new(gitlab::Gitlab { line, gate, path: format!("projects/{}", place.one_segment()) }),
-        HostKind::Forgejo => Arc::new(forgejo::Forgejo { line, gate, path: format!("repos/{}", place.path()) }),
-        HostKind::Bitbucket => {
-            Arc::new(bitbucket::Bitbucket { line, gate, path: format!("repositories/{}", place.path()) })
-        }
-        HostKind::Git | HostKind::Local => {
-            Arc::new(plain::Plain { line, gate, repository: repository.clone(), web: place.web.clone() })
-        }
-    }
-}
-
-/// What a host's interface is shown.
-fn access_of(kind: HostKind, secret: Option<Secret>, app: Option<Arc<App>>) -> Access {
-    if let Some(app) = app {
-        return Access::App(app);
-    }
-    let (username, token) = match secret {
-        Some(Secret::Token { username, token }) => (username, token),
-        Some(Secret::SshKey { token: Some(token), .. }) => (None, token),
-        Some(Secret::SshKey { token: None, .. } | Secret::GithubApp { .. }) | None => return Access::None,
-    };
-    // As it is pasted, with the end of the line.
-    let token = token.trim().to_owned();
-    match (kind, username) {
-        (HostKind::Forgejo | HostKind::Bitbucket, Some(username)) => Access::Basic(Credential::new(username, token)),
-        (HostKind::Forgejo, None) => Access::Token(token),
-        _ => Access::Bearer(token),
-    }
-}
-
-/// What git is shown.
-fn gate_of(
-    kind: HostKind,
-    address: String,
-    place: &Place,
-    secret: Option<&Secret>,
-    app: Option<Arc<App>>,
-    trust: Trust,
-) -> Gate {
-    let fixed =
-        |username: Option<&str>, token: &str| Pass::Fixed(Credential::new(git_user(kind, username), token.trim()));
-    if let Some(app) = app {
-        // An App has no key for SSH; its token is for https.
-        let address = if address.starts_with("ssh:") { format!("{}.git", place.web) } else { address };
-        return Gate { address, pass: Pass::App(app), ssh_key: None, trust };
-    }
-    let (pass, ssh_key) = match secret {
-        Some(Secret::Token { username, token }) => (fixed(username.as_deref(), token), None),
-        Some(Secret::SshKey { private_key, known_hosts, token }) => {
-            let pass = token.as_deref().map_or(Pass::None, |token| fixed(None, token));
-            (pass, Some(SshKey::new(private_key, known_hosts.as_deref())))
-        }
-        Some(Secret::GithubApp { .. }) | None => (Pass::None, None),
-    };
-    Gate { address, pass, ssh_key, trust }
-}
-
-/// The user that goes with a token: the given one, or the one that the host wants to see.
-fn git_user(kind: HostKind, given: Option<&str>) -> &str {
-    match (kind, given) {
-        // The address of an Atlassian account is a user for the interface only.
-        (HostKind::Bitbucket, Some(given)) if given.contains('@') => "x-bitbucket-api-token-auth",
-        (_, Some(given)) => given,
-        (HostKind::Github, None) => "x-access-token",
-        (HostKind::Gitlab, None) => "oauth2",
-        (HostKind::Bitbucket, None) => "x-token-auth",
-        (HostKind::Forgejo | HostKind::Git | HostKind::Local, None) => "copydesk",
-    }
-}
-
-/// Writes a comment, once.
-async fn post_comment(line: &Line, path: String, body: Value) -> Result<(), ForgeError> {
-    let call = line.call(Method::POST, &path)?.with_body(body);
-    let answer = line.send(&call).await?;
-    if answer.is_success() { Ok(()) } else { Err(refused(line, Act::Comment, &answer)) }
-}
-
-/// A repository without a commit has no main branch.
-fn empty(line: &Line) -> ForgeError {
-    ForgeError::lasting(format!("{} is empty; push a first commit to it", line.name()))
+/// The interface of that kind of host; none if it speaks git only.
+fn interface(kind: HostKind, hosted: &HostedRepository, client: HostClient) -> Option<Arc<dyn HostInterface>> {
+    let below = |collection: &str| format!("{collection}/{}", hosted.path());
+    Some(match kind {
+        HostKind::Github => Arc::new(github::Github { client, path: below("repos"), owner: OnceCell::new() }),
+        HostKind::Gitlab => Arc::new(gitlab::Gitlab { client, path: format!("projects/{}", hosted.one_segment()) }),
+        HostKind::Forgejo => Arc::new(forgejo::Forgejo { client, path: below("repos") }),
+        HostKind::Bitbucket => Arc::new(bitbucket::Bitbucket { client, path: below("repositories") }),
+        HostKind::Git | HostKind::Local => return None,
+    })
 }
 
 #[cfg(test)]
@@ -292,14 +228,15 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::{Credential, SshKey};
 
-    fn connect(address: &str, secret: Option<Secret>) -> Result<Connection, ForgeError> {
+    fn connect(address: &str, secret: Option<HostSecret>) -> Result<Connection, ForgeError> {
         let repository = Repository::parse(address, Path::new("/srv")).unwrap();
         Hosts::new(HostsSettings::default()).connect(&repository, &HostSettings::default(), secret)
     }
 
-    fn token(username: Option<&str>) -> Option<Secret> {
-        Some(Secret::Token { username: username.map(str::to_owned), token: "planted".to_owned() })
+    fn token(username: Option<&str>) -> Option<HostSecret> {
+        Some(HostSecret::Token { username: username.map(str::to_owned), token: "planted".into() })
     }
 
     #[tokio::test]
@@ -322,10 +259,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_key_goes_to_git_and_its_token_to_the_interface() {
-        let secret = Secret::SshKey {
-            private_key: "planted".to_owned(),
+        let secret = HostSecret::SshKey {
+            private_key: "planted".into(),
             known_hosts: Some("host ssh-ed25519 AAAA".to_owned()),
-            token: Some("planted".to_owned()),
+            token: Some("planted".into()),
         };
         let connection = connect("git@github.com:acme/docs.git", Some(secret)).unwrap();
         let remote = connection.remote().await.unwrap();
@@ -337,7 +274,7 @@ mod tests {
 
     #[test]
     fn what_cannot_work_is_said_at_once() {
-        let app = || Secret::GithubApp { app_id: "1".to_owned(), installation_id: None, private_key: "x".to_owned() };
+        let app = || HostSecret::GithubApp { app_id: "1".to_owned(), installation_id: None, private_key: "x".into() };
         let error = |address, secret| connect(address, secret).err().unwrap().message;
         assert!(error("https://gitlab.com/acme/docs", Some(app())).contains("a GitHub App is of no use on GitLab"));
         assert!(error("https://github.com/acme/docs", Some(app())).contains("the private key of the GitHub App"));

@@ -1,22 +1,15 @@
 //! A git server without pull requests that Copydesk can open: the branch is pushed, and a link leads to it.
 
-use std::sync::Arc;
-
 use copydesk_domain::{HostKind, PullRequest, PullRequestState, Repository};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use url::Url;
 
-use super::gate::{Gate, Greeting, head_of};
-use super::http::Line;
-use super::place::escaped;
-use super::report;
-use crate::{Abilities, Ability, CodeHost, ForgeError, NewPullRequest};
+use super::repository::escaped;
+use crate::{CodeHost, ForgeError, NewPullRequest};
 
 /// One repository on a git server.
 pub(super) struct Plain {
-    pub(super) line: Arc<Line>,
-    pub(super) gate: Arc<Gate>,
     pub(super) repository: Repository,
     /// Where people look at it, if it can be looked at.
     pub(super) web: String,
@@ -27,36 +20,6 @@ impl Plain {
         let url = compare_url(&self.repository, &self.web, &new.base, &new.head);
         let url = url.unwrap_or_else(|| format!("{}#{}", self.repository.public_address(), escaped(&new.head)));
         PullRequest { number: 0, url, state: PullRequestState::Open, draft: new.draft, merged_at: None }
-    }
-
-    async fn abilities_now(&self) -> Abilities {
-        let pull_requests =
-            Ability::No("a plain git server has none; the branch is pushed and a link to it is given".to_owned());
-        let unknown = |why: &str| Ability::Unknown(why.to_owned());
-        match self.gate.greet(&self.line, "git-upload-pack").await {
-            Ok(Greeting::Welcome(_)) => Abilities {
-                reachable: Ability::Yes,
-                readable: Ability::Yes,
-                push: self.gate.may_push(&self.line).await,
-                pull_requests,
-            },
-            Ok(Greeting::Status(status)) => {
-                let why = format!("the git server refuses the repository to the credential (status {status})");
-                Abilities { pull_requests, ..report::unreadable(ForgeError::lasting(why)) }
-            }
-            Ok(Greeting::Mute) => {
-                Abilities { pull_requests, ..Abilities::all(&unknown("over SSH only git itself can tell")) }
-            }
-            Err(error) => Abilities { pull_requests, ..report::unreachable(error) },
-        }
-    }
-
-    async fn default_branch_now(&self) -> Result<String, ForgeError> {
-        let unknown = || ForgeError::lasting("the git server does not say which branch is its main one; set it");
-        match self.gate.greet(&self.line, "git-upload-pack").await? {
-            Greeting::Welcome(greeting) => head_of(&greeting).ok_or_else(unknown),
-            Greeting::Status(_) | Greeting::Mute => Err(unknown()),
-        }
     }
 }
 
@@ -102,10 +65,6 @@ fn azure_web(url: &Url) -> Option<String> {
     (is_azure && path.contains("_git/")).then(|| format!("https://{host}/{path}"))
 }
 
-fn has_none<T>() -> Result<T, ForgeError> {
-    Err(ForgeError::lasting("a plain git server has no pull requests"))
-}
-
 impl CodeHost for Plain {
     fn find<'a>(&'a self, _head: &'a str) -> BoxFuture<'a, Result<Option<PullRequest>, ForgeError>> {
         async { Ok(None) }.boxed()
@@ -120,19 +79,7 @@ impl CodeHost for Plain {
     }
 
     fn read(&self, _number: u64) -> BoxFuture<'_, Result<PullRequest, ForgeError>> {
-        async { has_none() }.boxed()
-    }
-
-    fn comment<'a>(&'a self, _number: u64, _text: &'a str) -> BoxFuture<'a, Result<(), ForgeError>> {
-        async { has_none() }.boxed()
-    }
-
-    fn default_branch(&self) -> BoxFuture<'_, Result<String, ForgeError>> {
-        self.default_branch_now().boxed()
-    }
-
-    fn abilities(&self) -> BoxFuture<'_, Abilities> {
-        self.abilities_now().boxed()
+        async { Err(ForgeError::lasting("a plain git server has no pull requests")) }.boxed()
     }
 }
 
@@ -142,7 +89,7 @@ mod tests {
 
     use copydesk_domain::HostSettings;
 
-    use super::super::place::Place;
+    use super::super::repository::HostedRepository;
     use super::*;
 
     #[test]
@@ -178,8 +125,8 @@ mod tests {
             ("https://git.example.com/docs.git", None),
         ] {
             let repository = Repository::parse(address, Path::new("/srv")).unwrap();
-            let place = Place::of(&repository, HostKind::Git, &HostSettings::default()).unwrap();
-            let found = compare_url(&repository, &place.web, "main", "copydesk/x");
+            let hosted = HostedRepository::of(&repository, HostKind::Git, &HostSettings::default()).unwrap();
+            let found = compare_url(&repository, &hosted.web, "main", "copydesk/x");
             assert_eq!(found.as_deref(), url, "{address}");
         }
     }

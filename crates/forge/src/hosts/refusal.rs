@@ -2,9 +2,9 @@
 
 use copydesk_domain::HostKind;
 
-use super::http::Line;
-use super::message::Answer;
-use super::words::with_words;
+use super::exchange::HostResponse;
+use super::host_message::with_message;
+use super::subject::{CredentialKind, Subject};
 use crate::ForgeError;
 
 /// What was asked for.
@@ -16,19 +16,17 @@ pub(super) enum Act {
     Read,
     /// To open or change a pull request.
     Write,
-    /// To write below a pull request.
-    Comment,
 }
 
 /// Why an answer is a refusal.
-pub(super) fn refused(line: &Line, act: Act, answer: &Answer) -> ForgeError {
-    let (host, name) = (line.host(), line.name());
-    let words = answer.words();
-    let lasting = |sentence: String| ForgeError::lasting(with_words(&sentence, &words));
+pub(super) fn refused(subject: &Subject, act: Act, answer: &HostResponse) -> ForgeError {
+    let (host, name, credential) = (subject.host(), &subject.repository, subject.credential.title());
+    let words = answer.message();
+    let lasting = |sentence: String| ForgeError::lasting(with_message(&sentence, &words));
     match answer.status {
-        401 if line.has_credential() => lasting(format!(
+        401 if subject.credential != CredentialKind::None => lasting(format!(
             "{host} does not accept the {}: it is wrong, expired or revoked; give the project a new one",
-            line.credential_title()
+            credential
         )),
         401 => lasting(format!("{host} wants a credential for {name}; give the project a token")),
         403 if wants_sign_on(answer, &words) => lasting(format!(
@@ -36,28 +34,27 @@ pub(super) fn refused(line: &Line, act: Act, answer: &Answer) -> ForgeError {
         )),
         403 => lasting(format!(
             "{host} does not allow the {} to {} in {name}; it needs {}",
-            line.credential_title(),
+            credential,
             doing(act),
-            needed(line.kind, act)
+            needed(subject.kind, act)
         )),
         404 | 410 if act == Act::Look => lasting(format!(
             "{host} shows no repository {name}: the address is wrong, or the {} may not see it",
-            line.credential_title()
+            credential
         )),
-        404 | 410 if act == Act::Read => lasting(format!(
-            "{host} shows no such pull request in {name}, or the {} may not see it",
-            line.credential_title()
-        )),
+        404 | 410 if act == Act::Read => {
+            lasting(format!("{host} shows no such pull request in {name}, or the {} may not see it", credential))
+        }
         404 | 410 => lasting(format!(
             "{host} does not find what was asked for in {name}: it is gone, or the {} needs {}",
-            line.credential_title(),
-            needed(line.kind, act)
+            credential,
+            needed(subject.kind, act)
         )),
         406 | 415 => lasting(format!("{host} does not speak the form of its interface that Copydesk uses")),
         408 | 409 | 423 | 425 => {
-            ForgeError::passing(with_words(&format!("{host} is busy with {name}; try again"), &words))
+            ForgeError::passing(with_message(&format!("{host} is busy with {name}; try again"), &words))
         }
-        status @ 500.. => ForgeError::passing(with_words(
+        status @ 500.. => ForgeError::passing(with_message(
             &format!("{host} has an internal error ({status}); try again later"),
             &words,
         )),
@@ -65,7 +62,7 @@ pub(super) fn refused(line: &Line, act: Act, answer: &Answer) -> ForgeError {
     }
 }
 
-fn wants_sign_on(answer: &Answer, words: &str) -> bool {
+fn wants_sign_on(answer: &HostResponse, words: &str) -> bool {
     let low = words.to_ascii_lowercase();
     answer.header("x-github-sso").is_some() || low.contains("saml") || low.contains("single sign-on")
 }
@@ -75,7 +72,6 @@ fn doing(act: Act) -> &'static str {
         Act::Look => "read the repository",
         Act::Read => "read pull requests",
         Act::Write => "open or change a pull request",
-        Act::Comment => "write a comment",
     }
 }
 
@@ -84,25 +80,24 @@ pub(super) fn needed(kind: HostKind, act: Act) -> &'static str {
     match (kind, act) {
         (HostKind::Github, Act::Look) => "the permission `Metadata: read`, or the scope `repo` of a classic token",
         (HostKind::Github, Act::Read) => "the permission `Pull requests: read`, or the scope `repo` of a classic token",
-        (HostKind::Github, Act::Write | Act::Comment) => {
+        (HostKind::Github, Act::Write) => {
             "the permission `Pull requests: read and write`, or the scope `repo` of a classic token"
         }
         (HostKind::Gitlab, Act::Look | Act::Read) => "the scope `api` and at least the role Reporter",
-        (HostKind::Gitlab, Act::Write | Act::Comment) => "the scope `api` and at least the role Developer",
+        (HostKind::Gitlab, Act::Write) => "the scope `api` and at least the role Developer",
         (HostKind::Forgejo, Act::Look | Act::Read) => "the scope `read:repository`",
         (HostKind::Forgejo, Act::Write) => "the scope `write:repository` and the right to write to the repository",
-        (HostKind::Forgejo, Act::Comment) => "the scope `write:issue`",
         (HostKind::Bitbucket, Act::Look) => "the scope `repository`",
         (HostKind::Bitbucket, Act::Read) => "the scope `pullrequest`",
-        (HostKind::Bitbucket, Act::Write | Act::Comment) => "the scopes `pullrequest:write` and `repository:write`",
+        (HostKind::Bitbucket, Act::Write) => "the scopes `pullrequest:write` and `repository:write`",
         (HostKind::Git | HostKind::Local, _) => "more rights",
     }
 }
 
 /// Why a pull request cannot be opened from one branch to another, if what the host says tells.
-pub(super) fn of_branches(line: &Line, words: &str, head: &str, base: &str) -> Option<ForgeError> {
+pub(super) fn of_branches(subject: &Subject, words: &str, head: &str, base: &str) -> Option<ForgeError> {
     // The name of a branch may hold the words that are looked for.
-    let (host, low) = (line.host(), words.to_lowercase().replace(&head.to_lowercase(), ""));
+    let (host, low) = (subject.host(), words.to_lowercase().replace(&head.to_lowercase(), ""));
     let any = |needles: &[&str]| needles.iter().any(|needle| low.contains(needle));
     if any(&["no commits between", "no changes", "nothing to compare", "identical"]) {
         let sentence = format!("there is nothing to merge from `{head}` into `{base}`: {base} has all of it already");
@@ -120,32 +115,36 @@ pub(super) fn of_branches(line: &Line, words: &str, head: &str, base: &str) -> O
     None
 }
 
+/// A repository without a commit has no main branch.
+pub(super) fn no_main_branch(subject: &Subject) -> ForgeError {
+    ForgeError::lasting(format!("{} is empty; push a first commit to it", subject.repository))
+}
+
 #[cfg(test)]
 mod tests {
     use reqwest::header::{HeaderName, HeaderValue};
 
     use super::*;
-    use crate::Trouble;
+    use crate::ForgeErrorKind;
 
     fn told(kind: HostKind, act: Act, status: u16, body: &str, header: Option<(&'static str, &str)>) -> ForgeError {
-        let line = Line::for_test(kind, "planted-secret");
         let headers =
             header.map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap()));
-        let answer = Answer::for_test(status, headers.into_iter().collect(), body, "planted-secret");
-        refused(&line, act, &answer)
+        let masks = vec!["planted-secret".into()];
+        let answer = HostResponse { status, headers: headers.into_iter().collect(), body: body.into(), masks };
+        refused(&Subject::for_test(kind), act, &answer)
     }
 
     #[test]
     fn statuses_become_sentences_that_say_what_to_do() {
-        use Trouble::{Lasting, Passing};
-        for (kind, act, status, trouble, words) in [
+        use ForgeErrorKind::{Lasting, Passing};
+        for (kind, act, status, error_kind, words) in [
             (HostKind::Github, Act::Look, 401, Lasting, "GitHub does not accept the token: it is wrong"),
             (HostKind::Github, Act::Write, 403, Lasting, "`Pull requests: read and write`"),
             (HostKind::Github, Act::Look, 404, Lasting, "GitHub shows no repository acme/docs"),
             (HostKind::Gitlab, Act::Write, 403, Lasting, "the role Developer"),
             (HostKind::Gitlab, Act::Write, 404, Lasting, "it is gone, or the token needs the scope `api`"),
             (HostKind::Forgejo, Act::Write, 403, Lasting, "`write:repository`"),
-            (HostKind::Forgejo, Act::Comment, 403, Lasting, "`write:issue`"),
             (HostKind::Bitbucket, Act::Write, 403, Lasting, "`pullrequest:write`"),
             (HostKind::Bitbucket, Act::Read, 409, Passing, "busy"),
             (HostKind::Gitlab, Act::Read, 502, Passing, "GitLab has an internal error (502)"),
@@ -153,7 +152,7 @@ mod tests {
             (HostKind::Github, Act::Write, 400, Lasting, "GitHub refuses to open or change a pull request"),
         ] {
             let error = told(kind, act, status, "{}", None);
-            assert_eq!(error.trouble, trouble, "{status}: {error}");
+            assert_eq!(error.kind, error_kind, "{status}: {error}");
             assert!(error.message.contains(words), "{status}: {error}");
         }
     }
@@ -178,14 +177,14 @@ mod tests {
 
     #[test]
     fn troubles_with_branches_are_told_apart() {
-        let line = Line::for_test(HostKind::Github, "x");
-        let told = |words| of_branches(&line, words, "copydesk/x", "main").map(|error| error.message);
+        let subject = Subject::for_test(HostKind::Github);
+        let told = |words| of_branches(&subject, words, "copydesk/x", "main").map(|error| error.message);
         assert!(told("Validation Failed; No commits between main and x").unwrap().contains("nothing to merge"));
         assert!(told("Validation Failed; code invalid; field base").unwrap().contains("no branch `main`"));
         assert!(told("Validation Failed; code invalid; field head").unwrap().contains("`copydesk/x`"));
         assert!(told("destination branch not found").unwrap().contains("no branch `main`"));
         assert_eq!(told("title is too long"), None);
-        let named = of_branches(&line, "source: branch not found: copydesk/database", "copydesk/database", "main");
+        let named = of_branches(&subject, "source: branch not found: copydesk/database", "copydesk/database", "main");
         assert!(named.unwrap().message.contains("`copydesk/database`"));
     }
 }

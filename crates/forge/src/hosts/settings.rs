@@ -16,8 +16,6 @@ pub struct HostsSettings {
     pub longest_wait: Duration,
     /// Who is asking.
     pub user_agent: String,
-    /// The media type to ask GitHub for.
-    pub media: Media,
     /// Where the time comes from.
     pub clock: Arc<dyn Clock>,
 }
@@ -30,18 +28,7 @@ impl Default for HostsSettings {
             first_pause: Duration::from_millis(500),
             longest_wait: Duration::from_secs(20),
             user_agent: concat!("copydesk/", env!("CARGO_PKG_VERSION")).to_owned(),
-            media: Media::default(),
             clock: Arc::new(SystemClock),
         }
     }
-}
-
-/// The media type to ask GitHub for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Media {
-    /// GitHub's own, with the version of the interface, as its documentation wants it.
-    #[default]
-    Versioned,
-    /// Plain JSON without a version, for servers that only resemble GitHub.
-    Plain,
 }

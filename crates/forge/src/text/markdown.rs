@@ -11,15 +11,15 @@ const NOTE: usize = 40;
 
 /// What may stay of a text's structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trust {
+pub(crate) enum Keep {
     /// Paragraphs, lists, code. Headings become paragraphs: the text stands in a section of ours.
-    Guest,
+    Paragraphs,
     /// Headings and task lists as well: the text is the frame.
-    Template,
+    Headings,
 }
 
 /// Text as Markdown of at most `most` characters, cut between lines.
-pub(crate) fn prose(text: &str, trust: Trust, most: usize) -> String {
+pub(crate) fn prose(text: &str, keep: Keep, most: usize) -> String {
     // Markdown is never shorter than the text it is made from, so more than this cannot be of use.
     let text: String = clean(text).chars().take(most + 1).collect();
     let mut page = Page { text: String::new(), left: most.saturating_sub(NOTE) };
@@ -30,7 +30,7 @@ pub(crate) fn prose(text: &str, trust: Trust, most: usize) -> String {
                 let inside: Vec<&str> = lines.by_ref().take_while(|line| !closes(line, opening)).collect();
                 page.add(&code_block(&inside.join("\n"), "", page.left))
             }
-            None => page.add(&prose_line(line, trust)),
+            None => page.add(&prose_line(line, keep)),
         };
         if !fits {
             return page.cut();
@@ -129,7 +129,7 @@ fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
-fn prose_line(line: &str, trust: Trust) -> String {
+fn prose_line(line: &str, keep: Keep) -> String {
     let line: String = line.chars().take(LONGEST_LINE).collect();
     let indent = (line.len() - line.trim_start_matches(' ').len()).min(6);
     let line = line.trim();
@@ -139,13 +139,13 @@ fn prose_line(line: &str, trust: Trust) -> String {
     }
     if let Some((level, heading)) = heading(line) {
         let heading = inline(heading);
-        return if trust == Trust::Template { format!("{} {heading}", "#".repeat(level)) } else { heading };
+        return if keep == Keep::Headings { format!("{} {heading}", "#".repeat(level)) } else { heading };
     }
     let Some((marker, item)) = list_marker(line) else {
         return inline(line);
     };
     let indent = " ".repeat(indent);
-    let task = (trust == Trust::Template).then(|| task(item)).flatten();
+    let task = (keep == Keep::Headings).then(|| task(item)).flatten();
     match task {
         Some((mark, item)) => format!("{indent}{marker} {mark} {}", inline(item)),
         None => format!("{indent}{marker} {}", inline(item)),

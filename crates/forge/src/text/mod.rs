@@ -5,7 +5,7 @@ mod markdown;
 mod plain;
 mod template;
 
-use markdown::{Trust, code, code_block, phrase, prose};
+use markdown::{Keep, code, code_block, phrase, prose};
 pub(crate) use plain::{one_line, plain, shorten};
 pub use template::{find_template, template_paths};
 
@@ -27,13 +27,11 @@ const MOST_PROMPTS: usize = 12_000;
 pub struct PullRequestText<'a> {
     /// What changed and why, in the editor's words.
     pub summary: &'a str,
-    /// The files.
     pub files: &'a [FileSummary],
     /// What the docs checks have found.
     pub checks: CheckLines<'a>,
     /// Where the job can be looked at.
     pub job_link: Option<&'a str>,
-    /// The job's id.
     pub job_id: &'a str,
     /// The prompts, oldest first.
     pub prompts: &'a [&'a str],
@@ -65,13 +63,13 @@ pub fn title(text: &str) -> String {
 
 /// The text of a pull request, in Markdown.
 pub fn body(input: &PullRequestText) -> String {
-    let description = prose(input.summary, Trust::Guest, MOST_SUMMARY);
+    let description = prose(input.summary, Keep::Paragraphs, MOST_SUMMARY);
     let description = if description.is_empty() { "No description was given.".to_owned() } else { description };
     let mut sections = match input.template.map(|template| framed(template, &description)) {
         Some(Some(text)) => vec![text],
         Some(None) => {
             let template =
-                prose(&template::without_comments(input.template.unwrap_or_default()), Trust::Template, MOST_TEMPLATE);
+                prose(&template::without_comments(input.template.unwrap_or_default()), Keep::Headings, MOST_TEMPLATE);
             vec![template, format!("## What changed and why\n\n{description}")]
         }
         None => vec![format!("## What changed and why\n\n{description}")],
@@ -90,8 +88,8 @@ fn framed(template: &str, description: &str) -> Option<String> {
     let at = template::place_for_description(&template)?;
     let before: Vec<&str> = template.lines().take(at + 1).collect();
     let after: Vec<&str> = template.lines().skip(at + 1).collect();
-    let before = prose(&before.join("\n"), Trust::Template, MOST_TEMPLATE / 2);
-    let after = prose(&after.join("\n"), Trust::Template, MOST_TEMPLATE / 2);
+    let before = prose(&before.join("\n"), Keep::Headings, MOST_TEMPLATE / 2);
+    let after = prose(&after.join("\n"), Keep::Headings, MOST_TEMPLATE / 2);
     Some(format!("{before}\n\n{description}\n\n{after}").trim_end().to_owned())
 }
 

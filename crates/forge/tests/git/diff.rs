@@ -1,10 +1,6 @@
-use copydesk_forge::{DiffKind, FileChange, LONGEST_DIFF, MemoryTree, diff_workspace};
+use copydesk_forge::{Diff, DiffKind, FileChange, LONGEST_DIFF};
 
 use crate::sandbox::{NOW, Sandbox, delete, put};
-
-fn text(base: &MemoryTree, changes: &[FileChange]) -> String {
-    String::from_utf8(diff_workspace(base, changes).unwrap().text).unwrap()
-}
 
 #[tokio::test]
 async fn it_reads_like_gits_own() {
@@ -46,41 +42,51 @@ async fn it_reads_like_gits_own() {
     );
 }
 
-#[test]
-fn a_moved_file_is_shown_as_moved() {
+/// The difference that changes make to a repository of these files.
+async fn diff(files: &[(&str, &str)], changes: &[FileChange]) -> Diff {
+    let sandbox = Sandbox::with(files);
+    let mirror = sandbox.mirror().await;
+    let base = mirror.fetch("main").await.unwrap();
+    let commit = mirror.commit(&base, changes, "m", NOW).unwrap();
+    mirror.diff(&base, &commit).unwrap()
+}
+
+#[tokio::test]
+async fn a_moved_file_is_shown_as_moved() {
     let page = "one\ntwo\nthree\nfour\nfive\n";
-    let base = MemoryTree::of([("old.md", page), ("k.md", "k\n")]);
-    let diff = diff_workspace(&base, &[delete("old.md"), put("new.md", &page.replace("two", "2"))]).unwrap();
-    let text = String::from_utf8(diff.text).unwrap();
+    let base = [("old.md", page), ("k.md", "k\n")];
+    let moved = diff(&base, &[delete("old.md"), put("new.md", &page.replace("two", "2"))]).await;
+    let text = String::from_utf8(moved.text).unwrap();
     assert!(text.starts_with("diff --git a/old.md b/new.md\nsimilarity index "), "{text}");
     assert!(text.contains("rename from old.md\nrename to new.md\n"), "{text}");
-    assert_eq!(diff.files.len(), 1);
-    assert_eq!((diff.files[0].kind, diff.files[0].old_path.as_deref()), (DiffKind::Renamed, Some("old.md")));
+    assert_eq!(moved.files.len(), 1);
+    assert_eq!((moved.files[0].kind, moved.files[0].old_path.as_deref()), (DiffKind::Renamed, Some("old.md")));
 
-    let diff = diff_workspace(&base, &[delete("old.md"), put("new.md", "quite\nanother\n")]).unwrap();
-    assert_eq!(diff.files.len(), 2);
+    let replaced = diff(&base, &[delete("old.md"), put("new.md", "quite\nanother\n")]).await;
+    assert_eq!(replaced.files.len(), 2);
 }
 
-#[test]
-fn what_is_no_text_or_too_much_is_not_shown() {
-    let base = MemoryTree::of([("b.bin", "a\0b")]);
-    assert!(text(&base, &[put("b.bin", "c\0d")]).ends_with("Binary files a/b.bin and b/b.bin differ\n"));
+#[tokio::test]
+async fn what_is_no_text_or_too_much_is_not_shown() {
+    let base = [("b.bin", "a\0b")];
+    let binary = diff(&base, &[put("b.bin", "c\0d")]).await;
+    assert!(String::from_utf8(binary.text).unwrap().ends_with("Binary files a/b.bin and b/b.bin differ\n"));
 
+    // As large as a file may be to be shown.
     let line = "x".repeat(999) + "\n";
-    let large = line.repeat(LONGEST_DIFF / 1500);
-    let diff = diff_workspace(&base, &[put("a.md", &large), put("b.md", &large), put("c.md", "c\n")]).unwrap();
-    assert!(diff.truncated);
-    assert_eq!(diff.files.len(), 3);
-    assert_eq!(diff.files[1].added as usize, LONGEST_DIFF / 1500);
-    assert!(diff.text.len() <= LONGEST_DIFF);
-    assert!(!diff_workspace(&base, &[put("c.md", "c\n")]).unwrap().truncated);
+    let large = line.repeat(2000);
+    let long = diff(&base, &[put("a.md", &large), put("b.md", &large), put("c.md", &large), put("d.md", "d\n")]).await;
+    assert!(long.truncated);
+    assert_eq!(long.files.len(), 4);
+    assert_eq!(long.files[2].added, 2000);
+    assert!(long.text.len() <= LONGEST_DIFF);
+    assert!(!diff(&base, &[put("c.md", "c\n")]).await.truncated);
 }
 
-#[test]
-fn nothing_changed_is_nothing_shown() {
-    let base = MemoryTree::of([("a.md", "a\n")]);
-    assert_eq!(
-        diff_workspace(&base, &[put("a.md", "a\n"), delete("none.md")]).unwrap(),
-        copydesk_forge::Diff::default()
-    );
+#[tokio::test]
+async fn nothing_changed_is_nothing_shown() {
+    let sandbox = Sandbox::with(&[("a.md", "a\n")]);
+    let mirror = sandbox.mirror().await;
+    let base = mirror.fetch("main").await.unwrap();
+    assert_eq!(mirror.diff(&base, &base).unwrap(), Diff::default());
 }

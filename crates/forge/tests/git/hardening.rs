@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use copydesk_forge::{CommitId, Credential, Forge, Mirror, Remote, Trouble};
+use copydesk_forge::{CommitId, Credential, Forge, ForgeErrorKind, Mirror, Remote};
 
 use crate::push::make_executable;
 use crate::sandbox::{NOW, Sandbox, put};
@@ -59,7 +59,7 @@ async fn a_git_that_takes_too_long_is_killed_with_all_it_started() {
     let sandbox = Sandbox::with(&[("a.md", "1\n")]);
     let (mirror, commit) = hanging(&sandbox, Duration::from_millis(1500)).await;
     let error = mirror.push(&commit, "x", None).await.unwrap_err();
-    assert_eq!(error.trouble, Trouble::Passing);
+    assert_eq!(error.kind, ForgeErrorKind::Passing);
     assert!(error.message.contains("has not finished within"), "{error}");
     assert_dies(&sandbox);
 }
@@ -157,16 +157,20 @@ async fn fetch_from(address: &str) -> copydesk_forge::ForgeError {
 #[tokio::test]
 async fn what_a_web_server_answers_becomes_a_sentence() {
     for (answer, trouble, words) in [
-        ("401 Unauthorized\r\nWWW-Authenticate: Basic realm=x", Trouble::Lasting, "does not accept the credential"),
-        ("403 Forbidden", Trouble::Lasting, "does not accept the credential"),
-        ("404 Not Found", Trouble::Lasting, "there is no git repository"),
-        ("429 Too Many Requests", Trouble::Passing, "fewer requests"),
-        ("503 Service Unavailable", Trouble::Passing, "internal error"),
-        ("302 Found\r\nLocation: http://127.0.0.1:1/elsewhere.git", Trouble::Lasting, "redirects elsewhere"),
+        (
+            "401 Unauthorized\r\nWWW-Authenticate: Basic realm=x",
+            ForgeErrorKind::Lasting,
+            "does not accept the credential",
+        ),
+        ("403 Forbidden", ForgeErrorKind::Lasting, "does not accept the credential"),
+        ("404 Not Found", ForgeErrorKind::Lasting, "there is no git repository"),
+        ("429 Too Many Requests", ForgeErrorKind::Passing, "fewer requests"),
+        ("503 Service Unavailable", ForgeErrorKind::Passing, "internal error"),
+        ("302 Found\r\nLocation: http://127.0.0.1:1/elsewhere.git", ForgeErrorKind::Lasting, "redirects elsewhere"),
     ] {
         let (address, requests) = web_server(answer);
         let error = fetch_from(&address).await;
-        assert_eq!(error.trouble, trouble, "{answer}: {error}");
+        assert_eq!(error.kind, trouble, "{answer}: {error}");
         assert!(error.message.contains(words), "{answer}: {error}");
         let asked = requests.recv().unwrap();
         // `x-access-token:` and the secret.
@@ -174,7 +178,7 @@ async fn what_a_web_server_answers_becomes_a_sentence() {
     }
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let error = fetch_from(&format!("http://{closed}/x.git")).await;
-    assert_eq!(error.trouble, Trouble::Passing, "{error}");
+    assert_eq!(error.kind, ForgeErrorKind::Passing, "{error}");
 }
 
 #[tokio::test]

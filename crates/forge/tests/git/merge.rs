@@ -1,4 +1,4 @@
-use copydesk_forge::{CommitId, Mirror, Trouble};
+use copydesk_forge::{CommitId, ForgeErrorKind, Mirror};
 
 use crate::sandbox::{NOW, Sandbox, put};
 
@@ -63,7 +63,7 @@ async fn histories_without_a_common_beginning_are_not_merged() {
     let base = mirror.fetch("main").await.unwrap();
     let error = mirror.merge(&work, &base, "Merge", NOW).await.unwrap_err();
     assert!(error.message.contains("begun anew"), "{error}");
-    assert_eq!(error.trouble, Trouble::Lasting);
+    assert_eq!(error.kind, ForgeErrorKind::Lasting);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-use copydesk_forge::{Kind, Remote, Trouble};
+use copydesk_forge::{ForgeErrorKind, Kind, Remote};
 
 use crate::sandbox::{NOW, Sandbox, put, run};
 
@@ -84,15 +84,15 @@ async fn branches_of_any_name_live_side_by_side() {
 async fn what_is_missing_is_said_clearly() {
     let sandbox = Sandbox::with(&[("a.md", "1\n")]);
     let error = sandbox.mirror().await.fetch("nope").await.unwrap_err();
-    assert_eq!((error.trouble, error.message.as_str()), (Trouble::Lasting, "the repository has no branch `nope`"));
+    assert_eq!((error.kind, error.message.as_str()), (ForgeErrorKind::Lasting, "the repository has no branch `nope`"));
 
     let error = Sandbox::empty().mirror().await.fetch("main").await.unwrap_err();
-    assert_eq!(error.trouble, Trouble::Lasting);
+    assert_eq!(error.kind, ForgeErrorKind::Lasting);
     assert_eq!(error.message, "the repository is empty; push a first commit to `main`");
 
     let nowhere = sandbox.forge().mirror(&sandbox.address_of("nowhere.git")).await.unwrap();
     let error = nowhere.fetch("main").await.unwrap_err();
-    assert_eq!(error.trouble, Trouble::Lasting);
+    assert_eq!(error.kind, ForgeErrorKind::Lasting);
     assert!(error.message.starts_with("there is no git repository at the address"), "{error}");
 
     let error = sandbox.mirror().await.fetch("../../x").await.unwrap_err();
@@ -106,7 +106,7 @@ async fn a_sha256_repository_is_refused() {
     run(&sandbox.path("wide"), &["commit", "-q", "--allow-empty", "-m", "x"]);
     let mirror = sandbox.forge().mirror(&sandbox.address_of("wide")).await.unwrap();
     let error = mirror.fetch("main").await.unwrap_err();
-    assert_eq!(error.trouble, Trouble::Lasting);
+    assert_eq!(error.kind, ForgeErrorKind::Lasting);
     assert!(error.message.contains("SHA-256"), "{error}");
 }
 

@@ -1,4 +1,4 @@
-use copydesk_forge::Trouble;
+use copydesk_forge::ForgeErrorKind;
 
 use crate::sandbox::{NOW, Sandbox, put};
 
@@ -30,24 +30,11 @@ async fn a_branch_that_somebody_else_has_moved_is_left_alone() {
     let commit = mirror.commit(&base, &[put("a.md", "2\n")], "Two", NOW).unwrap();
     let other = mirror.commit(&base, &[put("a.md", "other\n")], "Other", NOW).unwrap();
     mirror.push(&other, "x", None).await.unwrap();
-    assert_eq!(mirror.push(&commit, "x", None).await.unwrap_err().trouble, Trouble::Moved);
-    assert_eq!(mirror.push(&commit, "x", Some(&base)).await.unwrap_err().trouble, Trouble::Moved);
-    assert_eq!(mirror.push(&commit, "gone", Some(&base)).await.unwrap_err().trouble, Trouble::Moved);
+    assert_eq!(mirror.push(&commit, "x", None).await.unwrap_err().kind, ForgeErrorKind::Moved);
+    assert_eq!(mirror.push(&commit, "x", Some(&base)).await.unwrap_err().kind, ForgeErrorKind::Moved);
+    assert_eq!(mirror.push(&commit, "gone", Some(&base)).await.unwrap_err().kind, ForgeErrorKind::Moved);
     assert_eq!(sandbox.remote(&["rev-parse", "x"]).trim(), other.to_string());
     assert_eq!(mirror.find_branch("gone").await.unwrap(), None);
-}
-
-#[tokio::test]
-async fn a_branch_is_deleted_only_where_it_was_left() {
-    let sandbox = Sandbox::with(&[("a.md", "1\n")]);
-    let mirror = sandbox.mirror().await;
-    let base = mirror.fetch("main").await.unwrap();
-    let commit = mirror.commit(&base, &[put("a.md", "2\n")], "Two", NOW).unwrap();
-    mirror.push(&commit, "x", None).await.unwrap();
-    assert_eq!(mirror.delete_branch("x", &base).await.unwrap_err().trouble, Trouble::Moved);
-    mirror.delete_branch("x", &commit).await.unwrap();
-    assert_eq!(mirror.find_branch("x").await.unwrap(), None);
-    mirror.delete_branch("x", &commit).await.unwrap();
 }
 
 #[tokio::test]
@@ -76,7 +63,7 @@ async fn a_branch_name_that_cannot_be_is_no_reason_to_try_again() {
     let base = mirror.fetch("main").await.unwrap();
     let commit = mirror.commit(&base, &[put("a.md", "2\n")], "Two", NOW).unwrap();
     let error = mirror.push(&commit, "copydesk/x", None).await.unwrap_err();
-    assert_eq!(error.trouble, Trouble::Lasting, "{error}");
+    assert_eq!(error.kind, ForgeErrorKind::Lasting, "{error}");
     assert!(error.message.starts_with("the repository's host rejects the push: "), "{error}");
 }
 
@@ -88,7 +75,7 @@ async fn a_busy_remote_is_tried_again() {
     let commit = mirror.commit(&base, &[put("a.md", "2\n")], "Two", NOW).unwrap();
     std::fs::write(sandbox.path("remote.git/refs/heads/x.lock"), "").unwrap();
     let error = mirror.push(&commit, "x", None).await.unwrap_err();
-    assert_eq!(error.trouble, Trouble::Passing, "{error}");
+    assert_eq!(error.kind, ForgeErrorKind::Passing, "{error}");
     std::fs::remove_file(sandbox.path("remote.git/refs/heads/x.lock")).unwrap();
     mirror.push(&commit, "x", None).await.unwrap();
 }
@@ -104,7 +91,7 @@ async fn the_words_of_a_host_that_rejects_are_passed_on_in_part() {
     let base = mirror.fetch("main").await.unwrap();
     let commit = mirror.commit(&base, &[put("a.md", "2\n")], "Two", NOW).unwrap();
     let error = mirror.push(&commit, "x", None).await.unwrap_err();
-    assert_eq!(error.trouble, Trouble::Lasting);
+    assert_eq!(error.kind, ForgeErrorKind::Lasting);
     assert!(error.message.contains("pre-receive hook declined"), "{error}");
     assert!(error.message.contains("protected: ask Ann"), "{error}");
     assert!(error.message.len() < 1000, "{}", error.message.len());

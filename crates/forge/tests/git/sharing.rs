@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_forge::{Forge, Trouble};
+use copydesk_forge::{Forge, ForgeErrorKind};
 
 use crate::sandbox::{NOW, Sandbox, put};
 
@@ -37,7 +37,7 @@ async fn a_mirror_that_another_process_holds_is_not_waited_for_without_end() {
     let lock = std::fs::File::open(sandbox.mirror_folder().with_extension("lock")).unwrap();
     lock.lock().unwrap();
     let error = mirror.fetch("main").await.unwrap_err();
-    assert_eq!(error.trouble, Trouble::Passing);
+    assert_eq!(error.kind, ForgeErrorKind::Passing);
     assert!(error.message.contains("another process"), "{error}");
     drop(lock);
     mirror.fetch("main").await.unwrap();

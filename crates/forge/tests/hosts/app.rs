@@ -7,7 +7,7 @@ use aws_lc_rs::signature::{KeyPair, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, Unpa
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use copydesk_domain::HostKind;
-use copydesk_forge::{Ability, Credential, Hosts, HostsSettings, Secret, Trouble};
+use copydesk_forge::{Ability, Credential, ForgeErrorKind, HostSecret, Hosts, HostsSettings};
 use serde_json::{Value, json};
 
 use crate::server::{HandClock, NOW, Reply, Seen, Server, github_repository, json_reply, settings, with};
@@ -17,7 +17,7 @@ const INSTALLATION: &str = "/api/v3/repos/acme/docs/installation";
 
 /// An App with a key of its own.
 struct Identity {
-    secret: Secret,
+    secret: HostSecret,
     public: Vec<u8>,
 }
 
@@ -26,14 +26,15 @@ fn identity(installation_id: Option<u64>) -> Identity {
     let der = AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).unwrap();
     let private_key =
         format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", STANDARD.encode(der.as_ref()));
-    let secret = Secret::GithubApp { app_id: "Iv1.planted".to_owned(), installation_id, private_key };
+    let secret =
+        HostSecret::GithubApp { app_id: "Iv1.planted".to_owned(), installation_id, private_key: private_key.into() };
     Identity { secret, public: pair.public_key().as_ref().to_vec() }
 }
 
-/// The claims of the word in a request, if the key has signed it.
+/// The claims of the token in a request, if the key has signed it.
 fn claims(seen: &Seen, public: &[u8]) -> Option<Value> {
-    let word = seen.authorization.as_deref()?.strip_prefix("Bearer ")?;
-    let (signed, signature) = word.rsplit_once('.')?;
+    let jwt = seen.authorization.as_deref()?.strip_prefix("Bearer ")?;
+    let (signed, signature) = jwt.rsplit_once('.')?;
     let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
     UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, public).verify(signed.as_bytes(), &signature).ok()?;
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(signed.split_once('.')?.1).ok()?).ok()
@@ -78,7 +79,7 @@ async fn a_token_for_one_repository_is_fetched_and_kept() {
     let clock = Arc::new(HandClock(Mutex::new(NOW)));
     let hosts = Hosts::new(HostsSettings { clock: clock.clone(), ..settings() });
     let connection = server.connect(&hosts, HostKind::Github, Some(app.secret.clone()));
-    assert_eq!(connection.code_host().unwrap().default_branch().await.unwrap(), "main");
+    assert_eq!(connection.interface().unwrap().default_branch().await.unwrap(), "main");
     let remote = connection.remote().await.unwrap();
     assert_eq!(remote.credential, Some(Credential::new("x-access-token", "ghs_installation")));
     // Another connection of the process has it, too.
@@ -145,7 +146,7 @@ async fn a_token_that_was_revoked_is_replaced() {
     })
     .await;
     let connection = server.connect(&Hosts::new(settings()), HostKind::Github, Some(app.secret));
-    assert_eq!(connection.code_host().unwrap().default_branch().await.unwrap(), "main");
+    assert_eq!(connection.interface().unwrap().default_branch().await.unwrap(), "main");
     assert_eq!(server.count("POST"), 2);
 }
 
@@ -173,10 +174,10 @@ async fn what_is_wrong_with_an_app_is_said() {
         let server = Server::start(move |_, _| json_reply(status, &json!({ "message": message }))).await;
         let connection = server.connect(&Hosts::new(settings()), HostKind::Github, Some(app.secret));
         let error = connection.remote().await.unwrap_err();
-        assert_eq!(error.trouble, Trouble::Lasting);
+        assert_eq!(error.kind, ForgeErrorKind::Lasting);
         assert!(error.message.contains(words), "{error}");
         assert_eq!(server.seen().len(), 1);
-        let abilities = connection.code_host().unwrap().abilities().await;
+        let abilities = connection.interface().unwrap().abilities(false).await;
         assert_eq!(abilities.reachable, Ability::Yes);
         assert!(matches!(abilities.readable, Ability::No(why) if why.contains(words)));
     }

@@ -1,5 +1,5 @@
 use copydesk_domain::{HostKind, HostSettings, PullRequestState, Repository};
-use copydesk_forge::{Secret, Trouble};
+use copydesk_forge::{ForgeErrorKind, HostSecret};
 use serde_json::{Value, json};
 
 use crate::server::{Server, hosts, json_reply, new_pull, token, with};
@@ -20,7 +20,6 @@ fn merge_request(iid: u64, state: &str, source: Option<u64>) -> Value {
 #[tokio::test]
 async fn gitlab_is_asked_for_merge_requests_of_projects_in_groups() {
     let server = Server::start(|seen, _| match seen.method.as_str() {
-        "POST" if seen.path.ends_with("/notes") => json_reply(201, &json!({ "id": 1 })),
         "POST" => json_reply(409, &json!({ "message": ["Another open merge request already exists: !7"] })),
         "PUT" => json_reply(200, &merge_request(7, "opened", Some(1))),
         _ if seen.path.contains("/merge_requests?") => {
@@ -38,12 +37,11 @@ async fn gitlab_is_asked_for_merge_requests_of_projects_in_groups() {
     let address = format!("{}/g/s/docs.v2.git", server.url);
     let repository = Repository::parse(&address, std::path::Path::new("/")).unwrap();
     let of_gitlab = HostSettings { kind: Some(HostKind::Gitlab), ..HostSettings::default() };
-    let host = hosts().connect(&repository, &of_gitlab, token()).unwrap().code_host().unwrap();
+    let host = hosts().connect(&repository, &of_gitlab, token()).unwrap().interface().unwrap();
     assert_eq!(host.default_branch().await.unwrap(), "trunk");
     assert_eq!(host.open(&new_pull(true)).await.unwrap().number, 7);
     assert!(host.update(7, &new_pull(false)).await.unwrap().draft);
     assert_eq!(host.read(7).await.unwrap().state, PullRequestState::Merged);
-    host.comment(7, "Hello").await.unwrap();
 
     let seen = server.seen();
     let project = "/api/v4/projects/g%2Fs%2Fdocs.v2";
@@ -57,7 +55,6 @@ async fn gitlab_is_asked_for_merge_requests_of_projects_in_groups() {
     );
     assert_eq!(seen[2].query("source_branch").as_deref(), Some("copydesk/x"));
     assert_eq!(seen[3].body["title"], "Explain it");
-    assert_eq!(seen[5].body, json!({ "body": "Hello" }));
 }
 
 fn forgejo_pull(number: u64, repo: i64, branch_is_there: bool) -> Value {
@@ -113,16 +110,17 @@ async fn forgejo_opens_marks_drafts_and_gives_what_is_there() {
 
 #[tokio::test]
 async fn forgejo_does_not_say_which_branch_is_missing_so_it_is_looked_for() {
-    for (missing, trouble, words) in
-        [("main", Trouble::Lasting, "no branch `main`"), ("copydesk%2Fx", Trouble::Passing, "the branch `copydesk/x`")]
-    {
+    for (missing, trouble, words) in [
+        ("main", ForgeErrorKind::Lasting, "no branch `main`"),
+        ("copydesk%2Fx", ForgeErrorKind::Passing, "the branch `copydesk/x`"),
+    ] {
         let server = Server::start(move |seen, _| match seen.method.as_str() {
             "GET" if !seen.path.ends_with(missing) => json_reply(200, &json!({})),
             _ => json_reply(404, &json!({ "message": "The target couldn't be found." })),
         })
         .await;
         let error = server.host(HostKind::Forgejo).open(&new_pull(false)).await.unwrap_err();
-        assert_eq!(error.trouble, trouble, "{error}");
+        assert_eq!(error.kind, trouble, "{error}");
         assert!(error.message.contains(words), "{error}");
     }
 }
@@ -141,7 +139,6 @@ fn bitbucket_pull(id: u64, state: &str, from: Option<&str>) -> Value {
 #[tokio::test]
 async fn bitbucket_pages_in_its_own_way_and_knows_users() {
     let server = Server::start(|seen, _| match seen.method.as_str() {
-        "POST" if seen.path.ends_with("/comments") => json_reply(201, &json!({ "id": 1 })),
         "POST" | "PUT" => json_reply(201, &bitbucket_pull(5, "OPEN", Some("acme/docs"))),
         _ if seen.query("page").is_some() => {
             json_reply(200, &json!({ "values": [bitbucket_pull(4, "DECLINED", Some("Acme/docs"))] }))
@@ -154,14 +151,13 @@ async fn bitbucket_pages_in_its_own_way_and_knows_users() {
         _ => json_reply(200, &json!({ "mainbranch": { "name": "main" } })),
     })
     .await;
-    let secret = Secret::Token { username: Some("me@example.com".to_owned()), token: "planted-secret".to_owned() };
-    let host = server.connect(&hosts(), HostKind::Bitbucket, Some(secret)).code_host().unwrap();
+    let secret = HostSecret::Token { username: Some("me@example.com".to_owned()), token: "planted-secret".into() };
+    let host = server.connect(&hosts(), HostKind::Bitbucket, Some(secret)).interface().unwrap();
     let found = host.find("copydesk/x").await.unwrap().unwrap();
     assert_eq!((found.number, found.state), (4, PullRequestState::Closed));
     let pull = host.open(&new_pull(true)).await.unwrap();
     assert_eq!((pull.number, pull.draft), (5, true));
     host.update(5, &new_pull(false)).await.unwrap();
-    host.comment(5, "Hello").await.unwrap();
     assert_eq!(host.default_branch().await.unwrap(), "main");
 
     let seen = server.seen();
@@ -175,33 +171,17 @@ async fn bitbucket_pages_in_its_own_way_and_knows_users() {
     assert_eq!(posted.body["draft"], true);
     let put = seen.iter().find(|seen| seen.method == "PUT").unwrap();
     assert_eq!(put.body, json!({ "title": "Explain it", "description": "Because.", "draft": false }));
-    assert_eq!(seen[seen.len() - 2].body, json!({ "content": { "raw": "Hello" } }));
-}
-
-#[tokio::test]
-async fn a_comment_is_not_written_twice() {
-    for kind in [HostKind::Github, HostKind::Gitlab, HostKind::Forgejo, HostKind::Bitbucket] {
-        let server = Server::start(|_, _| json_reply(502, &json!({}))).await;
-        let error = server.host(kind).comment(1, "Hello").await.unwrap_err();
-        assert_eq!((error.trouble, server.count("POST")), (Trouble::Passing, 1));
-    }
 }
 
 #[tokio::test]
 async fn a_plain_git_server_gets_a_branch_and_a_link() {
-    let server = Server::start(|_, _| {
-        let greeting = "001e# service=git-upload-pack\n0000 HEAD\0 symref=HEAD:refs/heads/trunk agent=git/2\n";
-        crate::server::Reply::Say(200, Vec::new(), greeting.to_owned())
-    })
-    .await;
-    let host = server.host(HostKind::Git);
+    let server = Server::start(|_, _| json_reply(500, &json!({}))).await;
+    let connection = server.connect(&hosts(), HostKind::Git, token());
+    assert!(connection.interface().is_none());
+    let host = connection.code_host().unwrap();
     let pull = host.open(&new_pull(false)).await.unwrap();
     assert_eq!((pull.number, pull.url), (0, format!("{}/acme/docs#copydesk%2Fx", server.url)));
     assert_eq!(host.find("copydesk/x").await.unwrap(), None);
-    assert!(host.comment(0, "Hello").await.is_err() && host.read(0).await.is_err());
+    assert!(host.read(0).await.is_err());
     assert!(server.seen().is_empty());
-    assert_eq!(host.default_branch().await.unwrap(), "trunk");
-    // `copydesk:planted-secret`.
-    assert_eq!(server.seen()[0].authorization.as_deref(), Some("Basic Y29weWRlc2s6cGxhbnRlZC1zZWNyZXQ="));
-    assert_eq!(server.seen()[0].path, "/acme/docs.git/info/refs?service=git-upload-pack");
 }

@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use copydesk_domain::{HostKind, PullRequestState};
-use copydesk_forge::Trouble;
+use copydesk_forge::ForgeErrorKind;
 use serde_json::{Value, json};
 
 use crate::server::{Reply, Seen, Server, github_pull, github_repository, json_reply, new_pull, with};
@@ -81,21 +81,21 @@ async fn refusals_become_sentences() {
     let field = |name: &str| json!({ "message": "Validation Failed", "errors": [{ "resource": "PullRequest", "field": name, "code": "invalid" }] });
     let said = |words: &str| json!({ "message": "Validation Failed", "errors": [{ "message": words }] });
     for (status, body, trouble, words) in [
-        (422, said("No commits between main and copydesk/x"), Trouble::Lasting, "there is nothing to merge"),
-        (422, field("base"), Trouble::Lasting, "no branch `main` to merge into"),
-        (422, field("head"), Trouble::Passing, "does not find the branch `copydesk/x`"),
-        (422, said("title planted-secret"), Trouble::Lasting, "it says: Validation Failed; title …"),
+        (422, said("No commits between main and copydesk/x"), ForgeErrorKind::Lasting, "there is nothing to merge"),
+        (422, field("base"), ForgeErrorKind::Lasting, "no branch `main` to merge into"),
+        (422, field("head"), ForgeErrorKind::Passing, "does not find the branch `copydesk/x`"),
+        (422, said("title planted-secret"), ForgeErrorKind::Lasting, "it says: Validation Failed; title …"),
         (
             403,
             json!({ "message": "Resource not accessible by personal access token" }),
-            Trouble::Lasting,
+            ForgeErrorKind::Lasting,
             "`Pull requests: read and write`",
         ),
-        (401, json!({ "message": "Bad credentials" }), Trouble::Lasting, "wrong, expired or revoked"),
+        (401, json!({ "message": "Bad credentials" }), ForgeErrorKind::Lasting, "wrong, expired or revoked"),
     ] {
         let server = github(|| json!([]), move |_| json_reply(status, &body)).await;
         let error = server.host(HostKind::Github).open(&new_pull(false)).await.unwrap_err();
-        assert_eq!(error.trouble, trouble, "{error}");
+        assert_eq!(error.kind, trouble, "{error}");
         assert!(error.message.contains(words), "{error}");
         assert_eq!(server.count("POST"), 1, "{error}");
     }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use copydesk_domain::HostKind;
-use copydesk_forge::{Hosts, HostsSettings, Media, Trouble};
+use copydesk_forge::{ForgeErrorKind, Hosts, HostsSettings};
 use serde_json::json;
 
 use crate::server::{Reply, Server, github_repository, hosts, json_reply, new_pull, settings, token, with};
@@ -22,7 +22,7 @@ async fn a_host_that_fails_is_asked_again() {
 async fn but_not_for_ever() {
     let server = Server::start(|_, _| json_reply(503, &json!({ "message": "down planted-secret" }))).await;
     let error = server.host(HostKind::Gitlab).default_branch().await.unwrap_err();
-    assert_eq!(error.trouble, Trouble::Passing);
+    assert_eq!(error.kind, ForgeErrorKind::Passing);
     assert_eq!(error.message, "GitLab has an internal error (503); try again later; it says: down …");
     assert_eq!(server.count("GET"), 3);
 }
@@ -32,10 +32,10 @@ async fn a_host_that_is_silent_or_absent_is_said_to_be() {
     let server = Server::start(|_, _| Reply::Hang).await;
     let impatient = HostsSettings { time_limit: Duration::from_millis(150), tries: 2, ..settings() };
     let connection = server.connect(&Hosts::new(impatient), HostKind::Github, token());
-    let error = connection.code_host().unwrap().default_branch().await.unwrap_err();
+    let error = connection.interface().unwrap().default_branch().await.unwrap_err();
     assert_eq!(
-        (error.trouble, error.message.as_str()),
-        (Trouble::Passing, "GitHub does not answer within 0.15 seconds")
+        (error.kind, error.message.as_str()),
+        (ForgeErrorKind::Passing, "GitHub does not answer within 0.15 seconds")
     );
     assert_eq!(server.count("GET"), 2);
 
@@ -46,7 +46,7 @@ async fn a_host_that_is_silent_or_absent_is_said_to_be() {
         copydesk_domain::HostSettings { kind: Some(HostKind::Github), ..copydesk_domain::HostSettings::default() };
     let host = hosts().connect(&repository, &of_github, token()).unwrap().code_host().unwrap();
     let error = host.open(&new_pull(false)).await.unwrap_err();
-    assert_eq!((error.trouble, error.message.as_str()), (Trouble::Passing, "GitHub cannot be reached"));
+    assert_eq!((error.kind, error.message.as_str()), (ForgeErrorKind::Passing, "GitHub cannot be reached"));
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn a_short_wait_is_waited_and_a_long_one_is_told() {
 
     let server = Server::start(limited("3600")).await;
     let error = server.host(HostKind::Github).default_branch().await.unwrap_err();
-    assert_eq!(error.trouble, Trouble::Passing);
+    assert_eq!(error.kind, ForgeErrorKind::Passing);
     let words = "GitHub has had too many requests; it takes them again at 2026-11-15T02:34:56.000Z";
     assert_eq!(error.message, words);
     assert_eq!(server.count("GET"), 1);
@@ -86,7 +86,7 @@ async fn limits_come_with_403_and_without_a_word_when() {
     let host = server.host(HostKind::Github);
     let error = host.default_branch().await.unwrap_err();
     let words = "GitHub has had too many requests; try again in some minutes";
-    assert_eq!((error.trouble, error.message.as_str()), (Trouble::Passing, words));
+    assert_eq!((error.kind, error.message.as_str()), (ForgeErrorKind::Passing, words));
     let error = host.default_branch().await.unwrap_err();
     assert!(error.message.contains("again at 2026-11-15T01:35:57"), "{error}");
     assert_eq!(server.count("GET"), 2);
@@ -97,7 +97,7 @@ async fn a_limit_without_a_word_when_is_tried_a_few_times() {
     let server = Server::start(|_, _| json_reply(429, &json!({}))).await;
     let error = server.host(HostKind::Bitbucket).default_branch().await.unwrap_err();
     let words = "Bitbucket has had too many requests; try again in some minutes";
-    assert_eq!((error.trouble, error.message.as_str()), (Trouble::Passing, words));
+    assert_eq!((error.kind, error.message.as_str()), (ForgeErrorKind::Passing, words));
     assert_eq!(server.count("GET"), 3);
 }
 
@@ -117,27 +117,26 @@ async fn answers_that_are_none_are_refused() {
     for (reply, trouble, words) in [
         (
             Reply::Say(200, vec![("content-type", "text/html".to_owned())], "<html>".to_owned()),
-            Trouble::Lasting,
+            ForgeErrorKind::Lasting,
             "api_url",
         ),
-        (json_reply(200, &json!({ "default_branch": 7 })), Trouble::Passing, "not understood"),
-        (Reply::Say(200, Vec::new(), " ".repeat(8 * 1024 * 1024 + 1)), Trouble::Lasting, "too large"),
+        (json_reply(200, &json!({ "default_branch": 7 })), ForgeErrorKind::Passing, "not understood"),
+        (Reply::Say(200, Vec::new(), " ".repeat(8 * 1024 * 1024 + 1)), ForgeErrorKind::Lasting, "too large"),
     ] {
         let reply = std::sync::Mutex::new(Some(reply));
         let server = Server::start(move |_, _| reply.lock().unwrap().take().unwrap()).await;
         let error = server.host(HostKind::Github).default_branch().await.unwrap_err();
-        assert_eq!(error.trouble, trouble, "{error}");
+        assert_eq!(error.kind, trouble, "{error}");
         assert!(error.message.contains(words), "{error}");
         assert_eq!(server.count("GET"), 1);
     }
 }
 
 #[tokio::test]
-async fn the_media_type_can_be_set() {
+async fn github_is_asked_for_its_own_media_type() {
     let server = Server::start(|_, _| json_reply(200, &github_repository())).await;
     server.host(HostKind::Github).default_branch().await.unwrap();
-    let plain = Hosts::new(HostsSettings { media: Media::Plain, ..settings() });
-    server.connect(&plain, HostKind::Github, token()).code_host().unwrap().default_branch().await.unwrap();
+    assert!(server.host(HostKind::Forgejo).default_branch().await.is_ok());
     let asked: Vec<String> = server.seen().into_iter().map(|seen| seen.accept).collect();
     assert_eq!(asked, ["application/vnd.github+json", "application/json"]);
 }

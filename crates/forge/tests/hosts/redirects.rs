@@ -1,5 +1,5 @@
 use copydesk_domain::HostKind;
-use copydesk_forge::Trouble;
+use copydesk_forge::ForgeErrorKind;
 use serde_json::json;
 
 use crate::server::{Reply, Server, github_pull, github_repository, json_reply, new_pull, with};
@@ -42,7 +42,7 @@ async fn nobody_is_led_to_another_origin() {
         let to = to.clone();
         let server = Server::start(move |_, _| lead(status, to.clone())).await;
         let error = server.host(HostKind::Github).default_branch().await.unwrap_err();
-        assert_eq!(error.trouble, Trouble::Lasting);
+        assert_eq!(error.kind, ForgeErrorKind::Lasting);
         assert!(error.message.contains("set the repository's new address"), "{error}");
         assert_eq!(server.count("GET"), 1);
     }

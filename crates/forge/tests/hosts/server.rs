@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{Response, StatusCode};
 use copydesk_domain::{Clock, HostKind, HostSettings, Repository, Timestamp};
-use copydesk_forge::{CodeHost, Connection, Hosts, HostsSettings, NewPullRequest, Secret};
+use copydesk_forge::{Connection, HostInterface, HostSecret, Hosts, HostsSettings, NewPullRequest};
 use serde_json::{Value, json};
 
 /// A moment at which all clocks stand: Sun, 15 Nov 2026 01:34:56 GMT.
@@ -97,7 +97,7 @@ impl Server {
     }
 
     /// The connection of a project whose repository is here.
-    pub fn connect(&self, hosts: &Hosts, kind: HostKind, secret: Option<Secret>) -> Connection {
+    pub fn connect(&self, hosts: &Hosts, kind: HostKind, secret: Option<HostSecret>) -> Connection {
         let repository = Repository::parse(&format!("{}/acme/docs.git", self.url), Path::new("/")).unwrap();
         let api_url = (kind == HostKind::Bitbucket).then(|| format!("{}/2.0", self.url));
         let settings = HostSettings { kind: Some(kind), api_url, ..HostSettings::default() };
@@ -105,8 +105,8 @@ impl Server {
     }
 
     /// The host of that kind, with a token.
-    pub fn host(&self, kind: HostKind) -> Arc<dyn CodeHost> {
-        self.connect(&hosts(), kind, token()).code_host().unwrap()
+    pub fn host(&self, kind: HostKind) -> Arc<dyn HostInterface> {
+        self.connect(&hosts(), kind, token()).interface().unwrap()
     }
 }
 
@@ -174,8 +174,8 @@ pub fn hosts() -> Hosts {
     Hosts::new(settings())
 }
 
-pub fn token() -> Option<Secret> {
-    Some(Secret::Token { username: None, token: "planted-secret".to_owned() })
+pub fn token() -> Option<HostSecret> {
+    Some(HostSecret::Token { username: None, token: "planted-secret".into() })
 }
 
 pub fn new_pull(draft: bool) -> NewPullRequest {
@@ -190,7 +190,7 @@ pub fn new_pull(draft: bool) -> NewPullRequest {
 
 /// A repository as GitHub shows it.
 pub fn github_repository() -> Value {
-    json!({ "default_branch": "main", "owner": { "login": "acme" }, "permissions": { "push": true } })
+    json!({ "default_branch": "main", "owner": { "login": "acme" } })
 }
 
 /// A pull request as GitHub shows it; `fork` is where its branch is, 1 being the repository itself.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use copydesk_domain::{HostKind, HostSettings, Repository};
-use copydesk_forge::{Connection, Forge, ForgeSettings, Signature, Trouble};
+use copydesk_forge::{Connection, Forge, ForgeErrorKind, ForgeSettings, Signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -63,15 +63,15 @@ fn connect(url: &str, ca_file: bool, accept_any_certificate: bool) -> Connection
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_authority_is_not_trusted_until_it_is_named() {
     let url = serve();
-    let host = |ca_file, any| connect(&url, ca_file, any).code_host().unwrap();
+    let host = |ca_file, any| connect(&url, ca_file, any).interface().unwrap();
     let error = host(false, false).default_branch().await.unwrap_err();
-    assert_eq!(error.trouble, Trouble::Lasting);
+    assert_eq!(error.kind, ForgeErrorKind::Lasting);
     assert!(error.message.contains("`ca_file`") && error.message.contains("`accept_any_certificate`"), "{error}");
     assert_eq!(host(true, false).default_branch().await.unwrap(), "main");
     assert_eq!(host(false, true).default_branch().await.unwrap(), "main");
     let elsewhere = url.replace("https://", "http://");
-    let error = connect(&elsewhere, false, false).code_host().unwrap().default_branch().await.unwrap_err();
-    assert_eq!(error.trouble, Trouble::Passing, "{error}");
+    let error = connect(&elsewhere, false, false).interface().unwrap().default_branch().await.unwrap_err();
+    assert_eq!(error.kind, ForgeErrorKind::Passing, "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

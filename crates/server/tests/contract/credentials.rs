@@ -3,15 +3,15 @@
 use std::ffi::OsString;
 
 use copydesk_desk::credentials::{CredentialError, Credentials};
-use copydesk_forge::Secret;
+use copydesk_forge::HostSecret;
 use copydesk_store::{SecretName, Vault, VaultError};
 
 use crate::stage::Stage;
 
 behaviours! { what_is_stored_wins_over_the_environment, what_cannot_be_used_is_a_sentence_without_it }
 
-fn token(text: &str) -> Secret {
-    Secret::Token { username: None, token: text.to_owned() }
+fn token(text: &str) -> HostSecret {
+    HostSecret::Token { username: None, token: text.into() }
 }
 
 fn variables(pairs: &[(&str, &str)]) -> Vec<(OsString, OsString)> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_domain::{HostKind, HostSettings, PullRequestState, Repository};
-use copydesk_forge::Secret;
+use copydesk_forge::HostSecret;
 use copydesk_store::ProjectChange;
 use copydesk_testkit::hosts::{FakeHost, Fault, Holder, Pull, Rights};
 use copydesk_testkit::{Backend, GitEntry, GitRepo, ProjectClient, TestApp, TestEditor, eventually};
@@ -65,7 +65,7 @@ impl Place {
         let settings = HostSettings { kind: Some(kind), api_url: Some(host.api_url()), ..HostSettings::default() };
         let repository = Repository::parse(&host.address(REPOSITORY), Path::new("/")).unwrap();
         let project = app.project_with(kind.as_str(), |new| (new.repository, new.host) = (repository, settings)).await;
-        app.set_secret(&project.id, &Secret::Token { username: None, token }).await;
+        app.set_secret(&project.id, &HostSecret::Token { username: None, token: token.into() }).await;
         Self { host, git, app, project }
     }
 

@@ -246,7 +246,6 @@ fn in_repo(
             state.set_open(visit.repo, number, false);
             Ok(view(&visit, 200, number, request, state))
         }
-        (Method::POST, ["pullrequests", number, "comments"]) => comment(&visit, number, request, state),
         _ => Err(unknown(request, state)),
     }
 }
@@ -379,16 +378,4 @@ fn update(visit: &Visit, number: &str, request: &Request, state: &mut State) -> 
     let body = request.object(&FIELDS, &mut state.violations).map_err(|_| error(400, "Bad request"))?;
     change(visit, number, &body, state)?;
     Ok(view(visit, 200, number, request, state))
-}
-
-fn comment(visit: &Visit, number: &str, request: &Request, state: &mut State) -> Result<Reply, Reply> {
-    let number = numbered(visit, number, state)?;
-    let author = visit.writer()?.login().to_owned();
-    let body =
-        request.object(&[("content", Is::Object)], &mut state.violations).map_err(|_| error(400, "Bad request"))?;
-    let words = body.get("content").and_then(|content| content["raw"].as_str()).filter(|words| !words.is_empty());
-    let words = words.ok_or_else(|| wrong("content", "This field is required."))?.to_owned();
-    let comment = state.comment(visit.repo, number, &author, &words).unwrap();
-    let repo = state.by_id(visit.repo).unwrap();
-    Ok(Reply::json(201, &views::comment(repo, number, &comment, &request.origin)))
 }

@@ -3,7 +3,7 @@
 use copydesk_domain::{PullRequestState, Timestamp};
 use serde_json::{Value, json};
 
-use super::state::{Comment, Pull, Repo};
+use super::state::{Pull, Repo};
 
 /// An instant as Bitbucket writes it.
 fn instant(at: Timestamp) -> String {
@@ -63,22 +63,12 @@ pub(super) fn pull(repo: &Repo, pull: &Pull, origin: &str) -> Value {
         "source": side(&pull.head), "destination": side(&pull.base),
         "merge_commit": pull.merge_commit.as_ref().map(|id| json!({ "type": "commit", "hash": id[..12] })),
         "closed_by": if closed { user("bb-reviewer", origin) } else { Value::Null }, "reason": "",
-        "close_source_branch": false, "comment_count": pull.comments.len(), "task_count": 0,
+        "close_source_branch": false, "comment_count": 0, "task_count": 0,
         "reviewers": [], "participants": [],
         "created_on": instant(pull.created_at), "updated_on": instant(pull.updated_at),
         "links": {
             "self": { "href": api }, "html": { "href": format!("{origin}/{path}/pull-requests/{number}") },
             "decline": { "href": format!("{api}/decline") }, "merge": { "href": format!("{api}/merge") },
         },
-    })
-}
-
-pub(super) fn comment(repo: &Repo, number: u64, comment: &Comment, origin: &str) -> Value {
-    let html = format!("{origin}/{}/pull-requests/{number}/_/diff#comment-{}", repo.path, comment.id);
-    json!({
-        "type": "pullrequest_comment", "id": comment.id, "deleted": false, "user": user(&comment.author, origin),
-        "content": { "type": "rendered", "raw": comment.body, "markup": "markdown", "html": "" },
-        "created_on": instant(comment.created_at), "updated_on": instant(comment.created_at),
-        "links": { "html": { "href": html } }, "pullrequest": { "type": "pullrequest", "id": number },
     })
 }

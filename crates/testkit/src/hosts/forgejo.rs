@@ -154,10 +154,10 @@ struct Visit {
 
 impl Visit {
     /// Whoever may open pull requests; else what the host says.
-    fn writer(&self, scope: &str) -> Result<&Token, Reply> {
+    fn writer(&self) -> Result<&Token, Reply> {
         let token = self.token.as_ref().ok_or_else(|| error(401, "token is required"))?;
-        let message = format!("token does not have at least one of required scope(s): [write:{scope}]");
-        if self.rights.open { Ok(token) } else { Err(error(403, &message)) }
+        let message = "token does not have at least one of required scope(s): [write:repository]";
+        if self.rights.open { Ok(token) } else { Err(error(403, message)) }
     }
 }
 
@@ -206,7 +206,6 @@ fn in_repo(
             Ok(Reply::json(200, &views::pull(repo, pull.ok_or_else(not_found)?, &request.origin)))
         }
         (Method::PATCH, ["pulls", number]) => update(&visit, number, request, state),
-        (Method::POST, ["issues", number, "comments"]) => comment(&visit, number, request, state),
         _ => Err(unknown(request, state)),
     }
 }
@@ -252,7 +251,7 @@ fn create(visit: &Visit, request: &Request, state: &mut State) -> Result<Reply, 
         ("team_reviewers", Is::List),
         ("title", Is::Text),
     ];
-    let author = visit.writer("repository")?.login().to_owned();
+    let author = visit.writer()?.login().to_owned();
     let body = request.object(&FIELDS, &mut state.violations).map_err(|_| error(422, "[]: Deserialization"))?;
     let field = |name: &str, label: &str| {
         let there = text(&body, name).filter(|text| !text.is_empty());
@@ -301,7 +300,7 @@ fn update(visit: &Visit, number: &str, request: &Request, state: &mut State) -> 
         ("title", Is::Text),
     ];
     let number = numbered(visit, number, state)?;
-    visit.writer("repository")?;
+    visit.writer()?;
     let body = request.object(&FIELDS, &mut state.violations).map_err(|_| error(422, "[]: Deserialization"))?;
     check_title(text(&body, "title").unwrap_or_default())?;
     let now = state.now();
@@ -328,15 +327,4 @@ fn update(visit: &Visit, number: &str, request: &Request, state: &mut State) -> 
         state.set_open(visit.repo, number, wanted == "open");
     }
     Ok(view(visit, 201, number, request, state))
-}
-
-fn comment(visit: &Visit, number: &str, request: &Request, state: &mut State) -> Result<Reply, Reply> {
-    let number = numbered(visit, number, state)?;
-    let author = visit.writer("issue")?.login().to_owned();
-    let fields = [("body", Is::Text), ("updated_at", Is::Text)];
-    let body = request.object(&fields, &mut state.violations).map_err(|_| error(422, "[]: Deserialization"))?;
-    let words = text(&body, "body").filter(|text| !text.is_empty()).ok_or_else(|| error(422, "[Body]: Required"))?;
-    let comment = state.comment(visit.repo, number, &author, words).unwrap();
-    let repo = state.by_id(visit.repo).unwrap();
-    Ok(Reply::json(201, &views::comment(repo, number, &comment, &request.origin)))
 }

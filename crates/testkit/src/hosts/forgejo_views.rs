@@ -4,7 +4,7 @@ use copydesk_domain::{PullRequestState, Timestamp};
 use jiff::tz::{Offset, TimeZone};
 use serde_json::{Value, json};
 
-use super::state::{Comment, Pull, Repo, Rights};
+use super::state::{Pull, Repo, Rights};
 
 /// What they take for a draft, whatever the case.
 pub(super) fn is_draft(title: &str) -> bool {
@@ -52,21 +52,12 @@ pub(super) fn pull(repo: &Repo, pull: &Pull, origin: &str) -> Value {
         "id": 500 + number, "url": html, "number": number, "user": user(&pull.author, origin),
         "title": pull.title, "body": pull.body, "labels": [], "milestone": null, "assignee": null, "assignees": null,
         "requested_reviewers": null, "state": if pull.state == PullRequestState::Open { "open" } else { "closed" },
-        "draft": pull.draft, "is_locked": false, "comments": pull.comments.len(), "html_url": html,
+        "draft": pull.draft, "is_locked": false, "comments": 0, "html_url": html,
         "diff_url": format!("{html}.diff"), "patch_url": format!("{html}.patch"), "mergeable": !merged,
         "merged": merged, "merged_at": pull.merged_at.map(instant), "merge_commit_sha": pull.merge_commit,
         "merged_by": if merged { user("forge-reviewer", origin) } else { Value::Null },
         "allow_maintainer_edit": false, "base": side(&pull.base), "head": side(&pull.head), "due_date": null,
         "created_at": instant(pull.created_at), "updated_at": instant(pull.updated_at),
         "closed_at": pull.closed_at.map(instant), "pin_order": 0,
-    })
-}
-
-pub(super) fn comment(repo: &Repo, number: u64, comment: &Comment, origin: &str) -> Value {
-    let html = format!("{origin}/{}/pulls/{number}", repo.path);
-    json!({
-        "id": comment.id, "html_url": format!("{html}#issuecomment-{}", comment.id), "pull_request_url": html,
-        "issue_url": "", "user": user(&comment.author, origin), "body": comment.body, "assets": [],
-        "created_at": instant(comment.created_at), "updated_at": instant(comment.created_at),
     })
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::dialect::{Dialect, GitRefusal, Trouble};
 use super::exchange::{Reply, Request, page, text};
-use super::gitlab_fields::{CREATE, LIST, NOTE, UPDATE};
+use super::gitlab_fields::{CREATE, LIST, UPDATE};
 use super::gitlab_views as views;
 use super::hooks::Delivery;
 use super::state::{Hook, Opening, Pull, Refused, Repo, Rights, State, Token};
@@ -230,7 +230,6 @@ fn in_project(
             Ok(view(&visit, number, request, state))
         }
         (Method::PUT, ["merge_requests", number]) => update(&visit, number, request, state),
-        (Method::POST, ["merge_requests", number, "notes"]) => comment(&visit, number, request, state),
         _ => Err(unknown(request, state)),
     }
 }
@@ -369,18 +368,4 @@ fn update(visit: &Visit, number: &str, request: &Request, state: &mut State) -> 
         None => {}
     }
     Ok(view(visit, number, request, state))
-}
-
-fn comment(visit: &Visit, number: &str, request: &Request, state: &mut State) -> Result<Reply, Reply> {
-    let number = numbered(visit, number, state)?;
-    let author = visit.writer()?.login().to_owned();
-    let body = request.object(&NOTE, &mut state.violations).map_err(|_| malformed())?;
-    let Some(words) = text(&body, "body") else {
-        return Err(Reply::json(400, &json!({ "error": "body is missing" })));
-    };
-    if words.trim().is_empty() {
-        return Err(Reply::json(400, &json!({ "message": "400 Bad request - Note {:note=>[\"can't be blank\"]}" })));
-    }
-    let note = state.comment(visit.repo, number, &author, words).unwrap();
-    Ok(Reply::json(201, &views::note(number, &note, &request.origin)))
 }

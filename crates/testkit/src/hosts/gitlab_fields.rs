@@ -87,7 +87,3 @@ pub(super) const UPDATE: [(&str, Is); 17] = [
     ("target_branch", Is::Text),
     ("title", Is::Text),
 ];
-
-/// `POST /projects/:id/merge_requests/:merge_request_iid/notes`. The first is required.
-pub(super) const NOTE: [(&str, Is); 4] =
-    [("body", Is::Text), ("created_at", Is::Text), ("internal", Is::Flag), ("merge_request_diff_head_sha", Is::Text)];

@@ -3,7 +3,7 @@
 use copydesk_domain::{PullRequestState, Timestamp};
 use serde_json::{Value, json};
 
-use super::state::{Comment, Pull, Repo, Rights};
+use super::state::{Pull, Repo, Rights};
 
 /// What GitLab takes for a draft, whatever the case.
 pub(super) fn is_draft(title: &str) -> bool {
@@ -58,17 +58,9 @@ pub(super) fn merge_request(repo: &Repo, pull: &Pull, origin: &str) -> Value {
         "draft": pull.draft, "work_in_progress": pull.draft, "milestone": null, "sha": repo.tip(&pull.head),
         "merge_commit_sha": pull.merge_commit, "squash_commit_sha": null, "squash": false,
         "merge_status": "can_be_merged", "detailed_merge_status": "mergeable", "has_conflicts": false,
-        "user_notes_count": pull.comments.len(), "discussion_locked": null, "should_remove_source_branch": null,
+        "user_notes_count": 0, "discussion_locked": null, "should_remove_source_branch": null,
         "references": { "short": format!("!{number}"), "relative": format!("!{number}"), "full": format!("{path}!{number}") },
         "web_url": format!("{origin}/{path}/-/merge_requests/{number}"),
-    })
-}
-
-pub(super) fn note(number: u64, note: &Comment, origin: &str) -> Value {
-    json!({
-        "id": note.id, "type": null, "body": note.body, "author": user(&note.author, origin), "system": false,
-        "created_at": note.created_at, "updated_at": note.created_at, "noteable_type": "MergeRequest",
-        "noteable_iid": number, "resolvable": false, "confidential": false, "internal": false,
     })
 }
 

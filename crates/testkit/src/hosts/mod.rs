@@ -37,7 +37,7 @@ pub use hold::{Hold, Pause};
 pub use hooks::Delivery;
 pub use nginx::{Nginx, USER as NGINX_USER};
 pub use sshd::Sshd;
-pub use state::{Comment, Holder, Pull, Rights, Seen};
+pub use state::{Holder, Pull, Rights, Seen};
 
 use crate::GitRepo;
 use app::{App, Keys};

@@ -72,21 +72,6 @@ pub struct Pull {
     pub closed_at: Option<Timestamp>,
     /// The commit that merged it.
     pub merge_commit: Option<String>,
-    /// What was written below it.
-    pub comments: Vec<Comment>,
-}
-
-/// Something written below a pull request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Comment {
-    /// The host's number for it.
-    pub id: u64,
-    /// Who wrote it.
-    pub author: String,
-    /// The text.
-    pub body: String,
-    /// When.
-    pub created_at: Timestamp,
 }
 
 /// Whom to tell of what becomes of pull requests.
@@ -300,20 +285,9 @@ impl State {
             merged_at: None,
             closed_at: None,
             merge_commit: None,
-            comments: Vec::new(),
         };
         repo.pulls.push(pull.clone());
         Ok(pull)
-    }
-
-    /// Writes below a pull request.
-    pub(super) fn comment(&mut self, repo: u64, number: u64, author: &str, body: &str) -> Option<Comment> {
-        let (id, now) = (self.new_id(), self.now());
-        let pull = self.by_id_mut(repo)?.pull_mut(number)?;
-        let comment = Comment { id, author: author.to_owned(), body: body.to_owned(), created_at: now };
-        pull.comments.push(comment.clone());
-        pull.updated_at = now;
-        Some(comment)
     }
 
     /// Closes or opens a pull request again.

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use copydesk_domain::{HostKind, HostSettings, Repository};
-use copydesk_forge::{Forge, ForgeError, ForgeSettings, Hosts, HostsSettings, Secret, Signature, Trouble};
+use copydesk_forge::{Forge, ForgeError, ForgeErrorKind, ForgeSettings, HostSecret, Hosts, HostsSettings, Signature};
 use copydesk_testkit::GitRepo;
 use copydesk_testkit::hosts::{Fault, NGINX_USER, Nginx, Rights, Sshd};
 
 use super::{KINDS, host, token};
 
 /// Fetches `main` from an address and pushes it back as the branch `new`.
-async fn publish(address: &str, kind: HostKind, secret: Option<Secret>) -> Result<(), ForgeError> {
+async fn publish(address: &str, kind: HostKind, secret: Option<HostSecret>) -> Result<(), ForgeError> {
     let folder = tempfile::tempdir().unwrap();
     let who = || Signature { name: "Docs".to_owned(), email: "docs@acme.example".to_owned() };
     let time_limit = Duration::from_secs(20);
@@ -33,11 +33,11 @@ async fn every_fake_is_fetched_from_and_pushed_to() {
     for kind in KINDS {
         let (host, there) = host(kind).await;
         host.make_private("acme/docs");
-        let secret = |token: String| Some(Secret::Token { username: None, token });
+        let secret = |token: String| Some(HostSecret::Token { username: None, token: token.into() });
         let address = host.address("acme/docs");
         for (rights, token) in [("read", token(&host, Rights::READ)), ("no", "wrong".to_owned())] {
             let error = publish(&address, kind, secret(token.clone())).await.unwrap_err();
-            assert_eq!(error.trouble, Trouble::Lasting, "{kind:?} {rights} {error}");
+            assert_eq!(error.kind, ForgeErrorKind::Lasting, "{kind:?} {rights} {error}");
             assert!(!error.message.contains(&token), "{kind:?} {error}");
         }
         assert!(host.pushes() == 0 && !is_there(&there), "{kind:?}");
@@ -52,11 +52,11 @@ async fn every_fake_is_fetched_from_and_pushed_to() {
 async fn a_protected_branch_and_a_slow_host_are_told() {
     for kind in KINDS {
         let (host, there) = host(kind).await;
-        let secret = Some(Secret::Token { username: None, token: token(&host, Rights::ALL) });
+        let secret = Some(HostSecret::Token { username: None, token: token(&host, Rights::ALL).into() });
         host.protect("acme/docs", "new");
         host.fail(1, "GET", "/info/refs", Fault::Slow(Duration::from_millis(500)));
         let error = publish(&host.address("acme/docs"), kind, secret).await.unwrap_err();
-        assert!(error.trouble == Trouble::Lasting && !is_there(&there), "{kind:?} {error}");
+        assert!(error.kind == ForgeErrorKind::Lasting && !is_there(&there), "{kind:?} {error}");
         assert_eq!(host.pushes(), 1, "{kind:?}");
     }
 }
@@ -65,10 +65,10 @@ async fn a_protected_branch_and_a_slow_host_are_told() {
 async fn nginx_serves_git_to_whoever_knows_the_password() {
     let git = GitRepo::new([("index.md", "# Docs\n")]);
     let Some(nginx) = Nginx::start(&git, "planted-word") else { return };
-    let secret = |word: &str| Some(Secret::Token { username: Some(NGINX_USER.to_owned()), token: word.to_owned() });
+    let secret = |word: &str| Some(HostSecret::Token { username: Some(NGINX_USER.to_owned()), token: word.into() });
     let address = nginx.address();
     let error = publish(&address, HostKind::Git, secret("wrong-word")).await.unwrap_err();
-    assert!(error.trouble == Trouble::Lasting && !error.message.contains("wrong-word"), "{error}");
+    assert!(error.kind == ForgeErrorKind::Lasting && !error.message.contains("wrong-word"), "{error}");
     assert!(!is_there(&git));
     publish(&address, HostKind::Git, secret("planted-word")).await.unwrap();
     assert!(is_there(&git));
@@ -79,14 +79,14 @@ async fn ssh_serves_git_to_whoever_has_the_key() {
     let git = GitRepo::new([("index.md", "# Docs\n")]);
     let (Some(sshd), Some(other)) = (Sshd::start(&git), Sshd::start(&git)) else { return };
     let secret = |key: &Sshd, host: &Sshd| {
-        let (private_key, known_hosts) = (key.private_key().to_owned(), Some(host.known_hosts().to_owned()));
-        Some(Secret::SshKey { private_key, known_hosts, token: None })
+        let (private_key, known_hosts) = (key.private_key().into(), Some(host.known_hosts().to_owned()));
+        Some(HostSecret::SshKey { private_key, known_hosts, token: None })
     };
     let address = sshd.address();
     let error = publish(address, HostKind::Git, secret(&other, &sshd)).await.unwrap_err();
-    assert!(error.trouble == Trouble::Lasting && !is_there(&git), "a key that is not let in: {error}");
+    assert!(error.kind == ForgeErrorKind::Lasting && !is_there(&git), "a key that is not let in: {error}");
     let error = publish(address, HostKind::Git, secret(&sshd, &other)).await.unwrap_err();
-    assert!(error.trouble == Trouble::Lasting && !is_there(&git), "a host that is not the known one: {error}");
+    assert!(error.kind == ForgeErrorKind::Lasting && !is_there(&git), "a host that is not the known one: {error}");
     publish(address, HostKind::Git, secret(&sshd, &sshd)).await.unwrap();
     assert!(is_there(&git));
 }

@@ -282,8 +282,6 @@ fn in_repo(repo: u64, rest: &[&str], request: &Request, state: &mut State) -> Re
         (Method::POST, ["pulls"]) => pulls::create(&visit, request, state),
         (Method::GET, ["pulls", number]) => pulls::read(&visit, number, request, state),
         (Method::PATCH, ["pulls", number]) => pulls::update(&visit, number, request, state),
-        (Method::GET, ["issues", number, "comments"]) => pulls::comments(&visit, number, request, state),
-        (Method::POST, ["issues", number, "comments"]) => pulls::comment(&visit, number, request, state),
         _ => Err(unknown(request, state)),
     }
 }

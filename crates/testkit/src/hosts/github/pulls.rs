@@ -163,26 +163,3 @@ pub(super) fn update(visit: &Visit, number: &str, request: &Request, state: &mut
     }
     Ok(view(visit, number, request, state))
 }
-
-pub(super) fn comments(visit: &Visit, number: &str, request: &Request, state: &State) -> Result<Reply, Reply> {
-    let number = numbered(visit, number, state)?;
-    let repo = state.by_id(visit.repo).unwrap();
-    let all = &repo.pull(number).unwrap().comments;
-    let views: Vec<Value> = all.iter().map(|one| views::comment(repo, number, one, &request.origin)).collect();
-    Ok(Reply::json(200, &Value::Array(views)))
-}
-
-pub(super) fn comment(visit: &Visit, number: &str, request: &Request, state: &mut State) -> Result<Reply, Reply> {
-    let number = numbered(visit, number, state)?;
-    let author = visit.writer()?.login().to_owned();
-    let body = request.object(&[("body", Is::Text)], &mut state.violations).map_err(malformed)?;
-    let Some(words) = text(&body, "body").filter(|text| !text.trim().is_empty()) else {
-        return Err(invalid(json!([{ "resource": "IssueComment", "code": "missing_field", "field": "body" }])));
-    };
-    if let Some(refusal) = too_long(&body, "IssueComment") {
-        return Err(refusal);
-    }
-    let comment = state.comment(visit.repo, number, &author, words).ok_or_else(not_found)?;
-    let repo = state.by_id(visit.repo).unwrap();
-    Ok(Reply::json(201, &views::comment(repo, number, &comment, &request.origin)))
-}

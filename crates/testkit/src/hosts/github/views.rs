@@ -4,7 +4,7 @@ use copydesk_domain::{PullRequestState, Timestamp};
 use serde_json::{Value, json};
 
 use super::REST;
-use crate::hosts::state::{Comment, Pull, Repo, Rights};
+use crate::hosts::state::{Pull, Repo, Rights};
 
 /// An instant as GitHub writes it: to the second.
 pub(super) fn instant(at: Timestamp) -> String {
@@ -70,19 +70,9 @@ pub(super) fn pull(repo: &Repo, pull: &Pull, origin: &str, whole: bool) -> Value
             "merged": merged, "mergeable": if merged { Value::Null } else { json!(true) },
             "mergeable_state": if merged { "unknown" } else { "clean" },
             "merged_by": if merged { user("octo-reviewer", origin) } else { Value::Null },
-            "comments": pull.comments.len(), "review_comments": 0, "maintainer_can_modify": false, "commits": 1,
+            "comments": 0, "review_comments": 0, "maintainer_can_modify": false, "commits": 1,
         });
         value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     }
     value
-}
-
-pub(super) fn comment(repo: &Repo, number: u64, comment: &Comment, origin: &str) -> Value {
-    let (path, id) = (&repo.path, comment.id);
-    json!({
-        "id": id, "node_id": format!("IC_kwDO{id}"), "body": comment.body, "user": user(&comment.author, origin),
-        "url": format!("{origin}{REST}/repos/{path}/issues/comments/{id}"),
-        "html_url": format!("{origin}/{path}/pull/{number}#issuecomment-{id}"),
-        "created_at": instant(comment.created_at), "updated_at": instant(comment.created_at),
-    })
 }

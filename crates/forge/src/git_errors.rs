@@ -168,7 +168,7 @@ pub(crate) fn is_damage(stderr: &str) -> bool {
 /// A stranger's words, fit to be shown: one line, bounded, no control characters, no secret, no path of ours.
 fn quoted(git: &Git<'_>, text: &str) -> String {
     let mut text = git.remote.credential.as_ref().map_or_else(|| text.to_owned(), |credential| credential.mask(text));
-    if let Some(folder) = git.home.folder.to_str() {
+    if let Some(folder) = git.folder.git_dir.to_str() {
         text = text.replace(folder, "the mirror");
     }
     let visible = |c: char| if c.is_control() { ' ' } else { c };
@@ -182,51 +182,55 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::home::Home;
+    use crate::mirror_folder::MirrorFolder;
     use crate::remote::Address;
-    use crate::{Credential, Remote, Trouble};
+    use crate::{Credential, ForgeErrorKind, Remote};
 
     fn with_git<T>(act: impl FnOnce(&Git<'_>) -> T) -> T {
         let address = Address::parse("https://host.example/x.git").unwrap();
         let credential = Some(Credential::new("x", "planted-secret"));
         let remote = Remote { credential, ..Remote::default() };
-        let mut home = Home::of(Path::new("/var/mirrors"), "x");
-        home.folder = "/var/mirrors/x.git".into();
-        act(&Git { home: &home, address: &address, remote: &remote, time_limit: Duration::from_secs(1) })
+        let mut folder = MirrorFolder::of(Path::new("/var/mirrors"), "x");
+        folder.git_dir = "/var/mirrors/x.git".into();
+        act(&Git { folder: &folder, address: &address, remote: &remote, time_limit: Duration::from_secs(1) })
     }
 
     #[test]
     fn known_complaints_become_sentences() {
-        for (stderr, trouble, words) in [
-            ("fatal: unable to access 'https://x/': Could not resolve host: x", Trouble::Passing, "cannot be resolved"),
+        for (stderr, kind, words) in [
+            (
+                "fatal: unable to access 'https://x/': Could not resolve host: x",
+                ForgeErrorKind::Passing,
+                "cannot be resolved",
+            ),
             (
                 "fatal: unable to access: Failed to connect to x port 443: Connection refused",
-                Trouble::Passing,
+                ForgeErrorKind::Passing,
                 "refuses",
             ),
-            ("ssh: connect to host x port 22: Connection timed out", Trouble::Passing, "in time"),
-            ("error: RPC failed; curl 28 Operation too slow.", Trouble::Passing, "in time"),
-            ("fatal: the remote end hung up unexpectedly", Trouble::Passing, "broke"),
-            ("error: unable to write file: No space left on device", Trouble::Passing, "the disk is full"),
-            ("fatal: Authentication failed for 'https://x/'", Trouble::Lasting, "credential"),
-            ("git@x: Permission denied (publickey).", Trouble::Lasting, "credential"),
+            ("ssh: connect to host x port 22: Connection timed out", ForgeErrorKind::Passing, "in time"),
+            ("error: RPC failed; curl 28 Operation too slow.", ForgeErrorKind::Passing, "in time"),
+            ("fatal: the remote end hung up unexpectedly", ForgeErrorKind::Passing, "broke"),
+            ("error: unable to write file: No space left on device", ForgeErrorKind::Passing, "the disk is full"),
+            ("fatal: Authentication failed for 'https://x/'", ForgeErrorKind::Lasting, "credential"),
+            ("git@x: Permission denied (publickey).", ForgeErrorKind::Lasting, "credential"),
             (
                 "fatal: could not read Username for 'https://x': terminal prompts disabled",
-                Trouble::Lasting,
+                ForgeErrorKind::Lasting,
                 "credential",
             ),
             (
                 "remote: Repository not found.\nfatal: repository 'https://x/' not found",
-                Trouble::Lasting,
+                ForgeErrorKind::Lasting,
                 "no git repository",
             ),
-            ("Host key verification failed.", Trouble::Lasting, "SSH key"),
-            ("fatal: unable to access: SSL certificate problem: self-signed", Trouble::Lasting, "certificate"),
-            ("fatal: detected dubious ownership in repository at '/x'", Trouble::Lasting, "another user"),
-            ("fatal: mismatched algorithms: client sha1; server sha256", Trouble::Lasting, "SHA-256"),
+            ("Host key verification failed.", ForgeErrorKind::Lasting, "SSH key"),
+            ("fatal: unable to access: SSL certificate problem: self-signed", ForgeErrorKind::Lasting, "certificate"),
+            ("fatal: detected dubious ownership in repository at '/x'", ForgeErrorKind::Lasting, "another user"),
+            ("fatal: mismatched algorithms: client sha1; server sha256", ForgeErrorKind::Lasting, "SHA-256"),
         ] {
             let error = with_git(|git| explain(git, stderr));
-            assert_eq!(error.trouble, trouble, "{stderr}: {error}");
+            assert_eq!(error.kind, kind, "{stderr}: {error}");
             assert!(error.message.contains(words), "{stderr}: {error}");
         }
     }
@@ -248,10 +252,13 @@ mod tests {
         let error = with_git(|git| rejected(git, "[remote rejected] (protected branch hook declined)", stderr));
         let words = "the repository's host rejects the push: protected branch hook declined; \
                      it says: error: GH006: Protected branch update failed. Ask an admin.";
-        assert_eq!((error.trouble, error.message.as_str()), (Trouble::Lasting, words));
+        assert_eq!((error.kind, error.message.as_str()), (ForgeErrorKind::Lasting, words));
         let busy = "error: Unable to create '/x/refs/heads/y.lock': File exists.";
-        assert_eq!(with_git(|git| rejected(git, "[remote rejected] (failed)", busy)).trouble, Trouble::Passing);
+        assert_eq!(with_git(|git| rejected(git, "[remote rejected] (failed)", busy)).kind, ForgeErrorKind::Passing);
         let full = "remote: fatal: No space left on device";
-        assert_eq!(with_git(|git| rejected(git, "[remote rejected] (unpacker error)", full)).trouble, Trouble::Passing);
+        assert_eq!(
+            with_git(|git| rejected(git, "[remote rejected] (unpacker error)", full)).kind,
+            ForgeErrorKind::Passing
+        );
     }
 }

@@ -1,57 +1,57 @@
-use std::fmt;
+use copydesk_domain::SecretText;
+use serde::{Deserialize, Serialize, Serializer};
 
-use serde::{Deserialize, Serialize};
-
-/// What a project shows to its code host. Only the service ever has it; shown, it is a dash.
-#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// What a project shows to its code host. Only the service ever has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Secret {
+pub enum HostSecret {
     /// A token, or a password with its user name.
     Token {
         /// The user; none where the host knows tokens only.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         username: Option<String>,
-        /// The token.
-        token: String,
+        #[serde(serialize_with = "exposed")]
+        token: SecretText,
     },
-    /// A GitHub App.
     GithubApp {
         /// Its id or its client id.
         app_id: String,
         /// Where it is installed; none: asked for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         installation_id: Option<u64>,
-        /// Its private key, in PEM.
-        private_key: String,
+        /// In PEM.
+        #[serde(serialize_with = "exposed")]
+        private_key: SecretText,
     },
     /// A key for git over SSH; opening pull requests takes a token beside it.
     SshKey {
-        /// The private key, as OpenSSH writes it.
-        private_key: String,
+        /// As OpenSSH writes it.
+        #[serde(serialize_with = "exposed")]
+        private_key: SecretText,
         /// What the host's key is, as lines of `known_hosts`; none: what this machine knows.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         known_hosts: Option<String>,
         /// The token for the host's interface.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        token: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "exposed")]
+        token: Option<SecretText>,
     },
 }
 
 /// A stored credential that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the credential of the project cannot be read")]
-pub struct SecretError;
+pub struct HostSecretError;
 
-impl Secret {
+impl HostSecret {
     /// As it is sealed and stored.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// What [`Secret::to_bytes`] gave.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SecretError> {
+    /// What [`HostSecret::to_bytes`] gave.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, HostSecretError> {
         // What serde says could quote it.
-        serde_json::from_slice(bytes).map_err(|_| SecretError)
+        serde_json::from_slice(bytes).map_err(|_| HostSecretError)
     }
 
     /// Its kind, for people.
@@ -66,10 +66,12 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Secret({})", self.title())
-    }
+/// Writes a secret out, for what is sealed next.
+fn exposed<'a, T, S: Serializer>(secret: &'a T, to: S) -> Result<S::Ok, S::Error>
+where
+    Option<&'a SecretText>: From<&'a T>,
+{
+    Option::<&SecretText>::from(secret).map(SecretText::expose).serialize(to)
 }
 
 #[cfg(test)]
@@ -79,13 +81,13 @@ mod tests {
     #[test]
     fn it_comes_back_and_does_not_show() {
         for secret in [
-            Secret::Token { username: None, token: "planted".to_owned() },
-            Secret::GithubApp { app_id: "1".to_owned(), installation_id: None, private_key: "planted".to_owned() },
-            Secret::SshKey { private_key: "planted".to_owned(), known_hosts: None, token: Some("planted".to_owned()) },
+            HostSecret::Token { username: None, token: "planted".into() },
+            HostSecret::GithubApp { app_id: "1".to_owned(), installation_id: None, private_key: "planted".into() },
+            HostSecret::SshKey { private_key: "planted".into(), known_hosts: None, token: Some("planted".into()) },
         ] {
-            assert_eq!(Secret::from_bytes(&secret.to_bytes()), Ok(secret.clone()));
+            assert_eq!(HostSecret::from_bytes(&secret.to_bytes()), Ok(secret.clone()));
             assert!(!format!("{secret:?}").contains("planted"));
         }
-        assert_eq!(Secret::from_bytes(br#"{"kind":"planted"}"#), Err(SecretError));
+        assert_eq!(HostSecret::from_bytes(br#"{"kind":"planted"}"#), Err(HostSecretError));
     }
 }

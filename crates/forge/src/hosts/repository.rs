@@ -11,7 +11,7 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_'
 
 /// A repository on a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct HostedRepository {
     /// Where people look at it: `https://github.com/acme/docs`.
     pub(super) web: String,
     /// Where the interface of the host is, without a slash at the end.
@@ -20,8 +20,7 @@ pub(super) struct Place {
     segments: Vec<String>,
 }
 
-impl Place {
-    /// Where `repository` is.
+impl HostedRepository {
     pub(super) fn of(repository: &Repository, kind: HostKind, settings: &HostSettings) -> Result<Self, ForgeError> {
         let wrong = || ForgeError::lasting("the repository's address is not one of a code host");
         let address = Url::parse(repository.public_address()).map_err(|_| wrong())?;
@@ -42,8 +41,8 @@ impl Place {
             segments.drain(..above.len());
         }
         let web_path = address.path().trim_matches('/');
-        let place = Self { web: format!("{origin}/{web_path}"), api, segments };
-        place.checked(kind)
+        let hosted = Self { web: format!("{origin}/{web_path}"), api, segments };
+        hosted.checked(kind)
     }
 
     fn checked(self, kind: HostKind) -> Result<Self, ForgeError> {
@@ -76,7 +75,7 @@ impl Place {
         escaped(&self.name())
     }
 
-    /// Its own name.
+    /// `docs`: the name without the owner.
     pub(super) fn last(&self) -> &str {
         self.segments.last().map_or("", String::as_str)
     }
@@ -134,10 +133,10 @@ mod tests {
 
     use super::*;
 
-    fn place(address: &str, kind: HostKind, api_url: Option<&str>) -> Result<Place, ForgeError> {
+    fn hosted(address: &str, kind: HostKind, api_url: Option<&str>) -> Result<HostedRepository, ForgeError> {
         let repository = Repository::parse(address, Path::new("/srv")).unwrap();
         let settings = HostSettings { api_url: api_url.map(str::to_owned), ..HostSettings::default() };
-        Place::of(&repository, kind, &settings)
+        HostedRepository::of(&repository, kind, &settings)
     }
 
     #[test]
@@ -154,28 +153,28 @@ mod tests {
             ("https://codeberg.org/acme/docs.v2.git", HostKind::Forgejo, "https://codeberg.org/api/v1", "acme/docs.v2"),
             ("https://bitbucket.org/acme/docs", HostKind::Bitbucket, "https://api.bitbucket.org/2.0", "acme/docs"),
         ] {
-            let place = place(address, kind, None).unwrap();
-            assert_eq!((place.api.as_str(), place.path().as_str()), (api, path), "{address}");
+            let hosted = hosted(address, kind, None).unwrap();
+            assert_eq!((hosted.api.as_str(), hosted.path().as_str()), (api, path), "{address}");
         }
     }
 
     #[test]
     fn names_are_escaped_whole_or_by_segment() {
-        let place = place("https://gitlab.com/g/s%20x/docs.v2", HostKind::Gitlab, None).unwrap();
-        assert_eq!(place.name(), "g/s x/docs.v2");
-        assert_eq!(place.path(), "g/s%20x/docs.v2");
-        assert_eq!(place.one_segment(), "g%2Fs%20x%2Fdocs.v2");
-        assert_eq!(place.last(), "docs.v2");
-        assert_eq!(place.web, "https://gitlab.com/g/s%20x/docs.v2");
+        let hosted = hosted("https://gitlab.com/g/s%20x/docs.v2", HostKind::Gitlab, None).unwrap();
+        assert_eq!(hosted.name(), "g/s x/docs.v2");
+        assert_eq!(hosted.path(), "g/s%20x/docs.v2");
+        assert_eq!(hosted.one_segment(), "g%2Fs%20x%2Fdocs.v2");
+        assert_eq!(hosted.last(), "docs.v2");
+        assert_eq!(hosted.web, "https://gitlab.com/g/s%20x/docs.v2");
     }
 
     #[test]
     fn the_folder_that_a_host_runs_in_is_no_part_of_the_name() {
         let api = Some("https://example.com/git/api/v1");
-        assert_eq!(place("https://example.com/git/acme/docs", HostKind::Forgejo, api).unwrap().name(), "acme/docs");
+        assert_eq!(hosted("https://example.com/git/acme/docs", HostKind::Forgejo, api).unwrap().name(), "acme/docs");
         let api = Some("https://example.com/lab/api/v4/");
-        let place = place("https://example.com/lab/g/s/docs", HostKind::Gitlab, api).unwrap();
-        assert_eq!((place.name().as_str(), place.api.as_str()), ("g/s/docs", "https://example.com/lab/api/v4"));
+        let hosted = hosted("https://example.com/lab/g/s/docs", HostKind::Gitlab, api).unwrap();
+        assert_eq!((hosted.name().as_str(), hosted.api.as_str()), ("g/s/docs", "https://example.com/lab/api/v4"));
     }
 
     #[test]
@@ -187,8 +186,8 @@ mod tests {
             ("https://bitbucket.org/", HostKind::Bitbucket),
             ("https://codeberg.org/a/%FF", HostKind::Forgejo),
         ] {
-            assert!(place(address, kind, None).is_err(), "{address}");
+            assert!(hosted(address, kind, None).is_err(), "{address}");
         }
-        assert!(place("https://x.example/a/b", HostKind::Forgejo, Some("ftp://x")).is_err());
+        assert!(hosted("https://x.example/a/b", HostKind::Forgejo, Some("ftp://x")).is_err());
     }
 }

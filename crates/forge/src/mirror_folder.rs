@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use copydesk_domain::hex;
 use sha2::{Digest, Sha256};
 
 use crate::{CommitId, ForgeError};
@@ -14,32 +15,32 @@ const MOST_PACKS: usize = 50;
 const MOST_LOOSE: usize = 5000;
 
 /// No git command takes so long that it still needs a key of this age.
-const OLD_WALLET: Duration = Duration::from_secs(6 * 60 * 60);
+const OLD_KEY: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// Where one mirror lives on disk: a bare repository and, beside it, a file to lock.
 #[derive(Debug)]
-pub(crate) struct Home {
+pub(crate) struct MirrorFolder {
     parent: PathBuf,
     name: String,
-    pub(crate) folder: PathBuf,
+    pub(crate) git_dir: PathBuf,
 }
 
-impl Home {
+impl MirrorFolder {
     /// The place for the mirror of `address`: a name that people recognise and a hash that keeps addresses apart.
     pub(crate) fn of(parent: &Path, address: &str) -> Self {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
         let tail = address.trim_end_matches('/').trim_end_matches(".git").rsplit('/').next().unwrap_or_default();
         let slug: String = tail.chars().map(plain).take(40).collect();
         let name = format!("{slug}-{}", short_hash(address));
-        Self { parent: parent.to_owned(), folder: parent.join(format!("{name}.git")), name }
+        Self { parent: parent.to_owned(), git_dir: parent.join(format!("{name}.git")), name }
     }
 
     /// Whether the mirror is there and has all that git needs to take it for a repository.
     pub(crate) fn is_whole(&self) -> bool {
-        let text = |name: &str| fs::read_to_string(self.folder.join(name)).unwrap_or_default();
+        let text = |name: &str| fs::read_to_string(self.git_dir.join(name)).unwrap_or_default();
         text("HEAD") == HEAD
             && text("config") == CONFIG
-            && ["objects/pack", "refs/copydesk"].iter().all(|name| self.folder.join(name).is_dir())
+            && ["objects/pack", "refs/copydesk"].iter().all(|name| self.git_dir.join(name).is_dir())
     }
 
     /// Waits for the file lock. It is let go when the file and all its copies are closed, also by a crash.
@@ -66,19 +67,22 @@ impl Home {
 
     /// Puts an empty mirror in place of whatever is there. It appears as a whole. Under the lock.
     pub(crate) fn make_anew(&self) -> io::Result<()> {
-        self.sweep_siblings()?;
+        // What a crash in the middle of this has left.
+        for entry in self.siblings(&[".new-", ".old-"]) {
+            fs::remove_dir_all(entry.path())?;
+        }
         let new = self.temporary(".new-")?;
         for name in ["objects/pack", "objects/info", "refs/heads", "refs/copydesk"] {
             fs::create_dir_all(new.path().join(name))?;
         }
         fs::write(new.path().join("HEAD"), HEAD)?;
         fs::write(new.path().join("config"), CONFIG)?;
-        if self.folder.symlink_metadata().is_ok() {
+        if self.git_dir.symlink_metadata().is_ok() {
             let old = self.temporary(".old-")?;
-            fs::rename(&self.folder, old.path().join("mirror"))?;
+            fs::rename(&self.git_dir, old.path().join("mirror"))?;
         }
         // It bears its new name from here on, so it must not be removed under the old one.
-        fs::rename(new.keep(), &self.folder)
+        fs::rename(new.keep(), &self.git_dir)
     }
 
     fn temporary(&self, suffix: &str) -> io::Result<tempfile::TempDir> {
@@ -86,43 +90,36 @@ impl Home {
     }
 
     /// A folder for the key of one git command, closed to other users.
-    pub(crate) fn wallet(&self) -> io::Result<tempfile::TempDir> {
+    pub(crate) fn key_folder(&self) -> io::Result<tempfile::TempDir> {
         fs::create_dir_all(&self.parent)?;
         let mut builder = tempfile::Builder::new();
         builder.permissions(fs::Permissions::from_mode(0o700));
         builder.prefix(&format!("{}.ssh-", self.name)).tempdir_in(&self.parent)
     }
 
-    /// Removes the keys that a killed process has left.
-    fn sweep_wallets(&self) {
-        for entry in fs::read_dir(&self.parent).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let rest = name.to_str().and_then(|name| name.strip_prefix(&self.name));
+    /// Removes the keys that a killed process has left. If one stays, the next sweep tries again.
+    fn sweep_keys(&self) {
+        for entry in self.siblings(&[".ssh-"]) {
             let age = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
-            if rest.is_some_and(|rest| rest.starts_with(".ssh-")) && age().is_some_and(|age| age > OLD_WALLET) {
-                // If it stays, the next sweep tries again.
+            if age().is_some_and(|age| age > OLD_KEY) {
                 _ = fs::remove_dir_all(entry.path());
             }
         }
     }
 
-    /// Removes what a crash in the middle of [`Home::make_anew`] has left.
-    fn sweep_siblings(&self) -> io::Result<()> {
-        for entry in fs::read_dir(&self.parent)? {
-            let entry = entry?;
+    /// What stands beside the mirror under its name and one of these suffixes.
+    fn siblings(&self, suffixes: &[&str]) -> impl Iterator<Item = fs::DirEntry> {
+        fs::read_dir(&self.parent).into_iter().flatten().flatten().filter(|entry| {
             let name = entry.file_name();
             let rest = name.to_str().and_then(|name| name.strip_prefix(&self.name));
-            if rest.is_some_and(|rest| rest.starts_with(".new-") || rest.starts_with(".old-")) {
-                fs::remove_dir_all(entry.path())?;
-            }
-        }
-        Ok(())
+            rest.is_some_and(|rest| suffixes.iter().any(|suffix| rest.starts_with(suffix)))
+        })
     }
 
     /// Removes what a git that was killed has left: half a pack, or a lock that nobody holds. Under the lock.
     pub(crate) fn sweep(&self) {
         let stale = |folder: &str, is_stale: fn(&str) -> bool| {
-            let entries = fs::read_dir(self.folder.join(folder)).into_iter().flatten().flatten();
+            let entries = fs::read_dir(self.git_dir.join(folder)).into_iter().flatten().flatten();
             for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_stale)) {
                 // If it stays, git will say so.
                 _ = fs::remove_file(entry.path());
@@ -131,13 +128,13 @@ impl Home {
         stale("objects/pack", |name| name.starts_with("tmp_") || name.starts_with(".tmp-"));
         stale("refs/copydesk", |name| name.ends_with(".lock"));
         stale("", |name| name.ends_with(".lock"));
-        self.sweep_wallets();
+        self.sweep_keys();
     }
 
     /// Whether there are so many files that looking for an object takes long.
     pub(crate) fn is_scattered(&self) -> bool {
         let count = |folder: &str, suffix: &str| {
-            let entries = fs::read_dir(self.folder.join(folder)).into_iter().flatten().flatten();
+            let entries = fs::read_dir(self.git_dir.join(folder)).into_iter().flatten().flatten();
             entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| name.ends_with(suffix))).count()
         };
         // Ids are spread evenly, so one of the 256 folders stands for all.
@@ -151,7 +148,7 @@ impl Home {
 
     /// The commit that was fetched for a branch.
     pub(crate) fn remembered(&self, branch: &str) -> Option<CommitId> {
-        let text = fs::read_to_string(self.folder.join(Self::reference(branch))).ok()?;
+        let text = fs::read_to_string(self.git_dir.join(Self::reference(branch))).ok()?;
         text.trim_end().parse().ok()
     }
 }
@@ -161,6 +158,5 @@ const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n
                       [gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n";
 
 fn short_hash(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().take(10).map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text.as_bytes())[..10])
 }

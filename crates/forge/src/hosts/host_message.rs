@@ -1,5 +1,6 @@
 //! What a host says, made fit to be shown: short, on one line and without a credential.
 
+use copydesk_domain::SecretText;
 use serde_json::Value;
 
 /// The most of a host's own words that is passed on.
@@ -25,7 +26,7 @@ const TOKENS: &[&str] = &[
 ];
 
 /// The message in the body of an answer, masked and bounded; empty if there is none.
-pub(super) fn message(body: &[u8], masks: &[String]) -> String {
+pub(super) fn message(body: &[u8], masks: &[SecretText]) -> String {
     let Ok(value) = serde_json::from_slice::<Value>(body) else { return String::new() };
     let mut parts = Vec::new();
     collect(&value, DEEPEST, &mut parts);
@@ -65,7 +66,7 @@ fn collect(value: &Value, depth: usize, parts: &mut Vec<String>) {
 }
 
 /// A stranger's words: one line, bounded, no control characters, no secret.
-pub(super) fn quoted(text: &str, masks: &[String]) -> String {
+pub(super) fn quoted(text: &str, masks: &[SecretText]) -> String {
     let visible = |c: char| if c.is_control() { ' ' } else { c };
     let text: String = text.chars().map(visible).take(16 * MOST_QUOTED).collect();
     let text = masked(&text, masks);
@@ -77,8 +78,9 @@ pub(super) fn quoted(text: &str, masks: &[String]) -> String {
     if short.len() < line.len() { format!("{short}…") } else { short }
 }
 
-fn masked(text: &str, masks: &[String]) -> String {
-    masks.iter().filter(|mask| mask.len() > 3).fold(text.to_owned(), |text, mask| text.replace(mask.as_str(), "…"))
+fn masked(text: &str, masks: &[SecretText]) -> String {
+    let forms = masks.iter().map(SecretText::expose).filter(|form| form.len() > 3);
+    forms.fold(text.to_owned(), |text, form| text.replace(form, "…"))
 }
 
 fn is_token(word: &str) -> bool {
@@ -87,7 +89,7 @@ fn is_token(word: &str) -> bool {
 }
 
 /// A sentence and what the host says about it, if it says something.
-pub(super) fn with_words(sentence: &str, words: &str) -> String {
+pub(super) fn with_message(sentence: &str, words: &str) -> String {
     if words.is_empty() { sentence.to_owned() } else { format!("{sentence}; it says: {words}") }
 }
 
@@ -98,7 +100,7 @@ mod tests {
     use super::*;
 
     fn said(body: &str) -> String {
-        message(body.as_bytes(), &["planted-secret".to_owned()])
+        message(body.as_bytes(), &["planted-secret".into()])
     }
 
     #[test]
@@ -133,7 +135,7 @@ mod tests {
         let tokens =
             "see ghs_16C7e42F292c6912E7710c838347Ae178B4a, (glpat-abcdefghijklmnop1234) and eyJhbGciOiJSUzI1NiJ9.x";
         assert_eq!(quoted(tokens, &[]), "see … … and …");
-        assert_eq!(quoted("planted-\u{202e}secret", &["planted-secret".to_owned()]), "planted-<U+202E>secret");
+        assert_eq!(quoted("planted-\u{202e}secret", &["planted-secret".into()]), "planted-<U+202E>secret");
         assert!(quoted(&"long ".repeat(9999), &[]).chars().count() <= MOST_QUOTED + 1);
     }
 
@@ -141,7 +143,7 @@ mod tests {
         #[test]
         fn a_secret_never_shows(secret in "[a-zA-Z0-9]{8,40}", before in "\\PC{0,400}", after in "\\PC{0,40}") {
             let body = serde_json::json!({"message": format!("{before}{secret}{after}")}).to_string();
-            prop_assert!(!message(body.as_bytes(), std::slice::from_ref(&secret)).contains(&secret));
+            prop_assert!(!message(body.as_bytes(), &[secret.as_str().into()]).contains(&secret));
         }
 
         #[test]

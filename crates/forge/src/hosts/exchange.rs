@@ -1,29 +1,27 @@
 //! What goes to a host and what comes back.
 
+use copydesk_domain::SecretText;
 use reqwest::Method;
-use reqwest::header::HeaderMap;
+use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::Value;
 use url::Url;
 
-use super::words;
+use super::host_message;
 use crate::ForgeError;
 
-/// One request.
 #[derive(Clone)]
-pub(super) struct Call {
+pub(super) struct HostRequest {
     pub(super) method: Method,
     pub(super) url: Url,
     pub(super) body: Option<Value>,
-    /// What to show instead of the line's own credential.
-    pub(super) bearer: Option<String>,
     /// Whether doing it twice is the same as doing it once.
     pub(super) is_repeatable: bool,
 }
 
-impl Call {
+impl HostRequest {
     pub(super) fn new(method: Method, url: Url) -> Self {
         let is_repeatable = method != Method::POST;
-        Self { method, url, body: None, bearer: None, is_repeatable }
+        Self { method, url, body: None, is_repeatable }
     }
 
     /// The same for another page, of which the host has told the address. Only the query of that counts: a list stays
@@ -45,11 +43,6 @@ impl Call {
         self
     }
 
-    pub(super) fn with_bearer(mut self, token: String) -> Self {
-        self.bearer = Some(token);
-        self
-    }
-
     /// Says that it may be done twice, as a `POST` usually must not.
     pub(super) fn repeatable(mut self) -> Self {
         self.is_repeatable = true;
@@ -57,16 +50,39 @@ impl Call {
     }
 }
 
+/// What goes along with a request to say who asks.
+#[derive(Default)]
+pub(super) struct Authorization {
+    pub(super) header: Option<HeaderValue>,
+    /// What of it must never be shown.
+    pub(super) masks: Vec<SecretText>,
+}
+
+impl Authorization {
+    /// The value of a header, in which `secret` is what must not be shown.
+    pub(super) fn new(header: &str, secret: &SecretText) -> Result<Self, ForgeError> {
+        let unfit = |_| ForgeError::lasting("the credential holds characters that cannot be sent; give it once more");
+        let mut value = HeaderValue::from_str(header).map_err(unfit)?;
+        value.set_sensitive(true);
+        let encoded = header.rsplit(' ').next().unwrap_or_default();
+        Ok(Self { header: Some(value), masks: vec![secret.clone(), encoded.into()] })
+    }
+
+    pub(super) fn bearer(token: &SecretText) -> Result<Self, ForgeError> {
+        Self::new(&format!("Bearer {}", token.expose()), token)
+    }
+}
+
 /// What a host answered.
-pub(super) struct Answer {
+pub(super) struct HostResponse {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
     /// What must not be shown of it.
-    pub(super) masks: Vec<String>,
+    pub(super) masks: Vec<SecretText>,
 }
 
-impl Answer {
+impl HostResponse {
     pub(super) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
@@ -76,18 +92,13 @@ impl Answer {
     }
 
     /// The host's own message, fit to be shown.
-    pub(super) fn words(&self) -> String {
-        words::message(&self.body, &self.masks)
+    pub(super) fn message(&self) -> String {
+        host_message::message(&self.body, &self.masks)
     }
 
     /// The address of the next page, from `Link: <…>; rel="next"`.
     pub(super) fn next_link(&self) -> Option<String> {
         next_of(self.header("link")?)
-    }
-
-    #[cfg(test)]
-    pub(super) fn for_test(status: u16, headers: HeaderMap, body: &str, secret: &str) -> Self {
-        Self { status, headers, body: body.as_bytes().to_vec(), masks: vec![secret.to_owned()] }
     }
 }
 
@@ -99,30 +110,17 @@ pub(super) struct Failed {
     pub(super) is_unclear: bool,
 }
 
-impl Failed {
-    pub(super) fn clearly(error: ForgeError) -> Self {
-        Self { error, is_unclear: false }
-    }
-}
-
 impl From<Failed> for ForgeError {
     fn from(failed: Failed) -> Self {
         failed.error
     }
 }
 
+/// The host has surely not done anything.
 impl From<ForgeError> for Failed {
     fn from(error: ForgeError) -> Self {
-        Self::clearly(error)
+        Self { error, is_unclear: false }
     }
-}
-
-/// What comes of one page of a list.
-pub(super) enum Page<T> {
-    /// What was looked for.
-    Found(T),
-    /// It is not here; where to look next.
-    Next(Option<String>),
 }
 
 /// The address of the next page in the value of a `Link` header.
@@ -163,9 +161,9 @@ mod tests {
 
     #[test]
     fn only_the_query_of_a_next_page_counts() {
-        let call = Call::new(Method::GET, Url::parse("https://host.example/api/pulls?page=1").unwrap());
-        let next = call.for_page("http://other.example/elsewhere?page=2&x=%2F#y").unwrap();
+        let request = HostRequest::new(Method::GET, Url::parse("https://host.example/api/pulls?page=1").unwrap());
+        let next = request.for_page("http://other.example/elsewhere?page=2&x=%2F#y").unwrap();
         assert_eq!(next.url.as_str(), "https://host.example/api/pulls?page=2&x=%2F");
-        assert!(call.for_page("https://host.example/api/pulls").is_none());
+        assert!(request.for_page("https://host.example/api/pulls").is_none());
     }
 }

@@ -1,0 +1,46 @@
+use std::time::Duration;
+
+use copydesk_domain::git_ref;
+
+use crate::git::Git;
+use crate::mirror_folder::MirrorFolder;
+use crate::remote::Address;
+use crate::{ForgeError, Remote, git_errors, local};
+
+/// The branch that `HEAD` of a repository stands for, as git tells it. Nothing is left behind on this machine.
+pub(crate) async fn default_branch(remote: &Remote, time_limit: Duration) -> Result<String, ForgeError> {
+    let address = Address::parse(&remote.address)?;
+    if let Some(branch) = address.folder().and_then(|folder| local::head(&folder)) {
+        return Ok(branch);
+    }
+    let temporary = tempfile::tempdir().map_err(ForgeError::from_io)?;
+    let folder = MirrorFolder::of(temporary.path(), &remote.address);
+    folder.make_anew().map_err(ForgeError::from_io)?;
+    let git = Git { folder: &folder, address: &address, remote, time_limit };
+    let output = git.run(&["ls-remote", "--quiet", "--symref", address.url.as_str(), "HEAD"], None).await?;
+    if !output.success {
+        return Err(git_errors::explain(&git, &output.stderr));
+    }
+    head_of(&output.stdout)
+        .ok_or_else(|| ForgeError::lasting("the repository does not say which branch is its main one"))
+}
+
+/// What `ref: refs/heads/main\tHEAD` names.
+fn head_of(listing: &str) -> Option<String> {
+    let of_head = |line: &str| line.strip_suffix("\tHEAD")?.strip_prefix("ref: refs/heads/").map(str::to_owned);
+    git_ref("branch", &listing.lines().find_map(of_head)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_main_branch_is_in_the_listing() {
+        let listing = "ref: refs/heads/docs/v2\tHEAD\n1234567890123456789012345678901234567890\tHEAD\n";
+        assert_eq!(head_of(listing).as_deref(), Some("docs/v2"));
+        assert_eq!(head_of("1234567890123456789012345678901234567890\tHEAD\n"), None);
+        assert_eq!(head_of("ref: refs/heads/../x\tHEAD\n"), None);
+        assert_eq!(head_of(""), None);
+    }
+}

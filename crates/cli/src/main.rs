@@ -15,6 +15,7 @@ mod job;
 mod key;
 mod lists;
 mod logging;
+mod main_branch;
 mod output;
 mod project;
 mod project_test;

@@ -15,7 +15,7 @@ use crate::args::{ProjectCommand, ProjectSettings, ViewFlags};
 use crate::config::{Config, format_duration, parse_duration};
 use crate::failure::Failure;
 use crate::views::open_views;
-use crate::{credential, engines, host, output, project_test, secret, store};
+use crate::{credential, engines, host, main_branch, output, project_test, secret, store};
 
 pub(crate) async fn run(
     command: ProjectCommand,
@@ -58,11 +58,17 @@ pub(crate) async fn run(
 async fn create(change: ProjectChange, id: Option<String>, config: &Config, json: bool) -> Result<ExitCode, Failure> {
     let id = id.map(|id| ProjectId::parse(&id)).transpose()?;
     let missing = |what: &str| Failure::usage(format!("{what} is missing"));
+    let repository = change.repository.ok_or_else(|| missing("--repository"))?;
+    let host = change.host.unwrap_or_default();
+    let base_ref = match change.base_ref {
+        Some(named) => named,
+        None => main_branch::ask(&repository, &host).await,
+    };
     let new = NewProject {
         id: id.clone(),
         name: change.name.ok_or_else(|| missing("--name"))?,
-        repository: change.repository.ok_or_else(|| missing("--repository"))?,
-        base_ref: change.base_ref.unwrap_or_else(|| "main".to_owned()),
+        repository,
+        base_ref,
         docs_paths: change.docs_paths.unwrap_or_else(|| vec!["docs".to_owned()]),
         time_zone: change.time_zone.unwrap_or_else(|| "UTC".to_owned()),
         jobs_per_hour: change.jobs_per_hour.flatten(),
@@ -70,7 +76,7 @@ async fn create(change: ProjectChange, id: Option<String>, config: &Config, json
         time_limit_seconds: change.time_limit_seconds.flatten(),
         on_findings: change.on_findings.unwrap_or_default(),
         views: change.views.unwrap_or_default(),
-        host: change.host.unwrap_or_default(),
+        host,
     };
     let taken = || {
         let id = id.as_ref().map_or("", ProjectId::as_str);

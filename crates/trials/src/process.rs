@@ -48,7 +48,8 @@ impl Installation<'_> {
 
     /// Makes a project of this repository that has no limit of jobs an hour, and gives its id.
     pub(crate) fn project_id(&self, name: &str, repository: &str) -> String {
-        let made = self.ask(&["project", "create", "--name", name, "--repository", repository, "--jobs-per-hour", "0"]);
+        let flags = ["--name", name, "--repository", repository, "--base-ref", "main", "--jobs-per-hour", "0"];
+        let made = self.ask(&[&["project", "create"], &flags[..]].concat());
         made["id"].as_str().unwrap().to_owned()
     }
 

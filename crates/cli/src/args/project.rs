@@ -85,7 +85,7 @@ pub(crate) enum ProjectCommand {
 
 #[derive(clap::Args)]
 pub(crate) struct ProjectSettings {
-    /// The branch that jobs start from [default: main]
+    /// The branch that jobs start from [default: the main branch of the repository]
     #[arg(long, value_name = "BRANCH")]
     pub(crate) base_ref: Option<String>,
     /// A folder that jobs may edit; can be given several times [default: docs]

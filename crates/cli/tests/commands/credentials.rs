@@ -17,7 +17,7 @@ pub fn desk_with(repository: &str) -> Desk {
 }
 
 pub fn project(desk: &Desk, id: &str, repository: &str) {
-    desk.run(&["project", "create", "--name", id, "--id", id, "--repository", repository]).ok();
+    desk.run(&["project", "create", "--name", id, "--id", id, "--repository", repository, "--base-ref", "main"]).ok();
 }
 
 pub fn set(desk: &Desk, id: &str, flags: &[&str], input: &str) -> Ran {

@@ -7,6 +7,7 @@ mod credential_keys;
 mod credentials;
 mod jobs;
 mod leaks;
+mod main_branch;
 mod page_views;
 mod projects_and_keys;
 mod serving;

@@ -76,7 +76,18 @@ fn a_backup_of_a_running_server_can_be_served() {
 #[test]
 fn deleting_a_project_takes_its_views_with_it() {
     let desk = Desk::new();
-    let create = ["project", "create", "--name", "Docs", "--repository", "https://example.com/d.git", "--id", "docs"];
+    let create = [
+        "project",
+        "create",
+        "--name",
+        "Docs",
+        "--repository",
+        "https://example.com/d.git",
+        "--id",
+        "docs",
+        "--base-ref",
+        "main",
+    ];
     desk.run(&create).ok();
     let key = |desk: &Desk| {
         desk.run(&["key", "create", "--project", "docs", "--json"]).json()["key"].as_str().unwrap().to_owned()

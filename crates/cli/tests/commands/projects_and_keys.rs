@@ -12,6 +12,8 @@ fn a_project_is_made_shown_changed_and_deleted() {
         "Acme Docs",
         "--repository",
         "https://x:secret@example.com/docs.git",
+        "--base-ref",
+        "main",
         "--json",
     ]);
     assert!(!created.err.contains("secret") && created.err.contains("credential"), "{}", created.err);
@@ -53,7 +55,8 @@ fn looking_into_a_wrong_folder_makes_nothing_there() {
 fn a_path_becomes_a_file_address() {
     let desk = Desk::new();
     std::fs::create_dir(desk.path().join("repo")).unwrap();
-    let project = desk.run(&["project", "create", "--name", "x", "--repository", "./repo", "--json"]);
+    let create = ["project", "create", "--name", "x", "--repository", "./repo", "--base-ref", "main", "--json"];
+    let project = desk.run(&create);
     assert!(project.err.is_empty(), "{}", project.err);
     let expected = format!("file://{}/repo", desk.path().canonicalize().unwrap().display());
     let shown = project.json()["repository"].as_str().unwrap().to_owned();

@@ -79,7 +79,9 @@ impl Desk {
 
     /// A project and a key for it.
     pub fn project_and_key(&self, name: &str) -> (String, String) {
-        let arguments = ["project", "create", "--name", name, "--repository", "https://example.com/docs.git", "--json"];
+        // Nobody is asked for a branch that is named.
+        let repository = ["--repository", "https://example.com/docs.git", "--base-ref", "main"];
+        let arguments = [&["project", "create", "--name", name, "--json"], &repository[..]].concat();
         let project = self.run(&arguments).json()["id"].as_str().unwrap().to_owned();
         let key = self.run(&["key", "create", "--project", &project, "--json"]).json();
         (project, key["key"].as_str().unwrap().to_owned())

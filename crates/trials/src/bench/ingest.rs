@@ -58,7 +58,8 @@ pub async fn bench_ingest(options: &IngestOptions) {
     let folder = tempfile::tempdir().unwrap();
     let installation = Installation { binary: &options.binary, folder: folder.path(), settings: settings() };
     // People are counted on both channels: the sample has them from the script, and events are the server's.
-    let flags = ["project", "create", "--name", "views", "--repository", "https://example.com/docs"];
+    let flags =
+        ["project", "create", "--name", "views", "--repository", "https://example.com/docs", "--base-ref", "main"];
     let made = installation.ask(&[&flags[..], &["--people-from", "both", "--machines-from", "both"]].concat());
     let project = made["id"].as_str().unwrap();
     let key = installation.key();

@@ -1,0 +1,28 @@
+//! The branch that the jobs of a new project start from, where none was named.
+
+use std::time::Duration;
+
+use copydesk_domain::{HostSettings, Repository};
+use copydesk_forge::{Hosts, HostsSettings};
+
+/// Somebody waits for it, and there is an answer to fall back on.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Asks the repository's host, or git; says what came of it. There is no credential yet that could be shown.
+pub(crate) async fn ask(repository: &Repository, host: &HostSettings) -> String {
+    let hosts = Hosts::new(HostsSettings { time_limit: PATIENCE, tries: 1, ..HostsSettings::default() });
+    let asked = async { hosts.connect(repository, host, None)?.default_branch().await };
+    match asked.await {
+        Ok(branch) => {
+            eprintln!("copydesk: note: jobs start from `{branch}`, the main branch of the repository");
+            branch
+        }
+        Err(error) => {
+            eprintln!(
+                "copydesk: note: jobs start from `main`, since the main branch of the repository could not be asked for: \
+                 {error}; --base-ref names another"
+            );
+            "main".to_owned()
+        }
+    }
+}

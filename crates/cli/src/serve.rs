@@ -10,7 +10,7 @@ use copydesk_desk::webhooks::deliver_forever;
 use copydesk_desk::{Desk, KeyUse, Metrics, Stop, keep_up};
 use copydesk_server::{App, Limits, Served, Settings, api, serve as serve_http};
 use copydesk_store::{QueueTerms, Store};
-use copydesk_views::store::Shared;
+use copydesk_views_embedded::SharedStore;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -71,7 +71,7 @@ async fn migrated(config: &Config) -> Result<Store, Failure> {
 /// A server in this process.
 pub(crate) struct Server {
     stop: Stop,
-    views: Arc<Shared>,
+    views: Arc<SharedStore>,
     pub(crate) address: SocketAddr,
     http: tokio::task::JoinHandle<Served>,
     others: Vec<tokio::task::JoinHandle<()>>,

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use copydesk_domain::Clock;
 use copydesk_views::store::{
-    AgentViews, Answer, Counts, Embedded, Options, Question, Ranking, Source, Sources, Status, ViewStore, ViewsError,
+    AgentViews, Answer, Counts, Question, Ranking, Source, Sources, Status, ViewStore, ViewsError,
 };
 use copydesk_views::{Appended, Batch, Bucket, Client, Mark, Verdict};
+use copydesk_views_embedded::{Embedded, Options};
 use tempfile::TempDir;
 use tokio::sync::{Notify, RwLock, RwLockWriteGuard};
 

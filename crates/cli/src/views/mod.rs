@@ -10,7 +10,8 @@ use copydesk_desk::Metrics;
 use copydesk_desk::views::{Proxies, Views, ViewsSettings};
 use copydesk_domain::{Invalid, SystemClock};
 use copydesk_views::classify::Classifier;
-use copydesk_views::store::{Options, Shared, ViewsError};
+use copydesk_views::store::ViewsError;
+use copydesk_views_embedded::{Options, SharedStore};
 
 pub(crate) use backup::backup;
 pub(crate) use reclassify::reclassify;
@@ -20,10 +21,10 @@ use crate::config::Config;
 use crate::failure::Failure;
 
 /// Opens the page views of the data folder, whoever holds them.
-pub(crate) async fn open_views(config: &Config) -> Result<Arc<Shared>, Failure> {
+pub(crate) async fn open_views(config: &Config) -> Result<Arc<SharedStore>, Failure> {
     let options =
         Options { loaded_bytes: config.views.memory as usize * 1_000_000, ..Options::new(Arc::new(SystemClock)) };
-    Ok(Arc::new(Shared::open(&config.views_folder(), options).await?))
+    Ok(Arc::new(SharedStore::open(&config.views_folder(), options).await?))
 }
 
 /// The list by which readers are judged, with what the lists folder adds to it.
@@ -34,7 +35,7 @@ pub(crate) fn lists(config: &Config) -> Result<Arc<Classifier>, Failure> {
 }
 
 /// Page views as a server has them.
-pub(crate) async fn serving(config: &Config, metrics: Metrics) -> Result<(Arc<Shared>, Arc<Views>), Failure> {
+pub(crate) async fn serving(config: &Config, metrics: Metrics) -> Result<(Arc<SharedStore>, Arc<Views>), Failure> {
     let settings = ViewsSettings {
         per_minute: config.limits.analytics_per_minute,
         duplicate_window: config.views.duplicate_window,

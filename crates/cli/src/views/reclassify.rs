@@ -3,8 +3,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use copydesk_views::classify::Classifier;
-use copydesk_views::store::{Shared, ViewStore};
+use copydesk_views::store::ViewStore;
 use copydesk_views::{Class, Client, Verdict};
+use copydesk_views_embedded::SharedStore;
 use serde_json::{Value, json};
 
 use super::{lists, open_views};
@@ -39,7 +40,7 @@ pub(crate) async fn reclassify(flags: ReclassifyFlags, config: &Config) -> Resul
 }
 
 async fn judge_again(
-    views: &Shared,
+    views: &SharedStore,
     lists: &Classifier,
     ids: &[String],
     flags: &ReclassifyFlags,

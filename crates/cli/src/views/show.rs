@@ -2,7 +2,8 @@ use std::process::ExitCode;
 
 use copydesk_domain::{Project, dates};
 use copydesk_views::Bucket;
-use copydesk_views::store::{AgentViews, Question, Shared, Status, ViewStore};
+use copydesk_views::store::{AgentViews, Question, Status, ViewStore};
+use copydesk_views_embedded::SharedStore;
 use serde_json::{Value, json};
 
 use super::open_views;
@@ -52,7 +53,7 @@ fn drain(project: &Project, config: &Config, as_json: bool) -> Result<ExitCode, 
 
 async fn with_views(
     config: &Config,
-    act: impl AsyncFnOnce(&Shared) -> Result<ExitCode, Failure>,
+    act: impl AsyncFnOnce(&SharedStore) -> Result<ExitCode, Failure>,
 ) -> Result<ExitCode, Failure> {
     let views = open_views(config).await?;
     let done = act(&views).await;
@@ -75,7 +76,7 @@ fn question(project: &Project, range: &Range) -> Result<Question, Failure> {
 }
 
 async fn top(
-    views: &Shared,
+    views: &SharedStore,
     project: &Project,
     range: &Range,
     limit: usize,
@@ -104,7 +105,7 @@ async fn top(
 }
 
 async fn agents(
-    views: &Shared,
+    views: &SharedStore,
     project: &Project,
     range: &Range,
     path: Option<&str>,
@@ -149,7 +150,7 @@ fn agent(agent: &AgentViews) -> Value {
     })
 }
 
-async fn status(views: &Shared, projects: &[Project], as_json: bool) -> Result<ExitCode, Failure> {
+async fn status(views: &SharedStore, projects: &[Project], as_json: bool) -> Result<ExitCode, Failure> {
     let mut found = Vec::with_capacity(projects.len());
     for project in projects {
         found.push((project, views.status(&project.id).await?));

@@ -1,9 +1,6 @@
 //! Where views are kept and added up.
 
-mod embedded;
 mod ranking;
-mod segment;
-mod shared;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,17 +10,9 @@ use serde::{Deserialize, Serialize};
 
 pub use copydesk_domain::{Source, Sources};
 
-pub use embedded::{Embedded, OpenError, Options};
 pub use ranking::Ranking;
-pub use shared::Shared;
 
 use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
-
-/// Makes files of the store straight from cells, for very large amounts.
-pub mod bulk {
-    pub use super::embedded::bulk::place;
-    pub use super::segment::{Builder, Info};
-}
 
 /// An answer that is on its way.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, ViewsError>>;
@@ -39,7 +28,7 @@ pub enum ViewsError {
     Damaged(String),
 }
 
-/// A place for views. One is in this crate; others may be servers.
+/// A place for views: a folder of this machine, or a server. Each is a crate of its own.
 pub trait ViewStore: Send + Sync + 'static {
     /// Keeps a batch. When it answers, the batch is on disk.
     fn append(&self, batch: Batch) -> Answer<'_, Appended>;

@@ -21,11 +21,11 @@ pub struct Ranking {
 
 /// The paths that rows are about: many in order, shared by all answers, and some that came later.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Names {
+struct Names {
     /// Ascending.
-    pub(crate) known: Arc<Vec<Arc<str>>>,
+    known: Arc<Vec<Arc<str>>>,
     /// In no order, and none of the others.
-    pub(crate) late: Vec<Arc<str>>,
+    late: Vec<Arc<str>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -63,8 +63,10 @@ impl Ranking {
         Self { names: Names { late, ..Names::default() }, totals, rows: Vec::new(), sorted: sorted.into() }
     }
 
-    /// From the views of each name, in the order of the names.
-    pub(crate) fn of(names: Names, counts: &[Counts]) -> Self {
+    /// From the views of each path: first those of `known`, which ascend and which many answers share, then those of
+    /// `late`, which are in no order and none of the others.
+    pub fn from_counts(known: Arc<Vec<Arc<str>>>, late: Vec<Arc<str>>, counts: &[Counts]) -> Self {
+        let names = Names { known, late };
         let mut totals = Counts::default();
         let (mut top, mut rows) = (Top::new(&names), Vec::with_capacity(counts.len()));
         for (place, counts) in counts.iter().enumerate().filter(|(_, counts)| counts.total() > 0) {
@@ -167,7 +169,7 @@ mod tests {
         let known = known.min(rows.len());
         let names = |rows: &[(String, Counts)]| rows.iter().map(|(path, _)| path.as_str().into()).collect::<Vec<_>>();
         let counts: Vec<Counts> = rows.iter().map(|(_, counts)| *counts).collect();
-        Ranking::of(Names { known: names(&rows[..known]).into(), late: names(&rows[known..]) }, &counts)
+        Ranking::from_counts(names(&rows[..known]).into(), names(&rows[known..]), &counts)
     }
 
     fn all(ranking: &Ranking, step: usize) -> Vec<PageViews> {

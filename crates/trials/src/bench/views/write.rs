@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use copydesk_domain::SystemClock;
-use copydesk_views::store::{Embedded, Options, ViewStore, bulk};
+use copydesk_views::store::ViewStore;
 use copydesk_views::{Batch, Bucket, View};
+use copydesk_views_embedded::{Embedded, Options, bulk};
 use futures_util::{StreamExt, stream};
 
 use super::questions::{date, first_day};

@@ -1,0 +1,233 @@
+//! What is durable of a project outside the log: one small file that is replaced as a whole.
+//!
+//! It is the one place where things become true: files that it does not name do not exist, and records of the log up to
+//! `flushed` are in its files. So a flush, a merge, a new verdict, a floor and a removal all happen at one rename.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use copydesk_views::{Bucket, Mark};
+use serde::{Deserialize, Serialize};
+
+use super::disk::Disk;
+use crate::segment::Info;
+
+/// Marks of a project; older ones are forgotten.
+pub(super) const MARKS: usize = 10_000;
+const NAME: &str = "manifest";
+const FORMAT: &str = "copydesk views 1";
+
+/// What is durable of a project outside the log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    /// Records of the log up to this one are in the files, or are gone with what was removed.
+    pub(super) flushed: u64,
+    /// The number of the next file.
+    pub(super) next: u64,
+    /// Nothing before this is kept or taken.
+    pub(super) floor: Option<Bucket>,
+    pub(super) script_since: Option<Bucket>,
+    pub(super) server_since: Option<Bucket>,
+    pub(super) segments: Vec<SegmentEntry>,
+    pub(super) ids: Vec<IdsEntry>,
+    pub(super) marks: Vec<Mark>,
+}
+
+/// A segment of a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SegmentEntry {
+    pub(super) number: u64,
+    pub(super) first: Bucket,
+    pub(super) last: Bucket,
+    pub(super) cells: u64,
+    pub(super) views: u64,
+    pub(super) bytes: u64,
+}
+
+/// A file of ids.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct IdsEntry {
+    pub(super) number: u64,
+    pub(super) count: u64,
+    /// When the newest arrived.
+    pub(super) newest: u32,
+    pub(super) bytes: u64,
+}
+
+/// Why a manifest could not be read.
+#[derive(Debug)]
+pub(super) enum ManifestError {
+    Io(io::Error),
+    Damaged(String),
+}
+
+/// Why a manifest could not be replaced.
+#[derive(Debug)]
+pub(super) enum SwitchError {
+    /// The old one is in place.
+    Not(io::Error),
+    /// Either may be found after a crash: the files of both must stay as they are.
+    Unsure(io::Error),
+}
+
+impl SegmentEntry {
+    pub(super) fn new(number: u64, info: &Info) -> Self {
+        let Info { first, last, cells, views, bytes, .. } = *info;
+        Self { number, first, last, cells, views, bytes }
+    }
+
+    pub(super) fn file(&self, folder: &Path) -> PathBuf {
+        segment_file(folder, self.number)
+    }
+}
+
+impl IdsEntry {
+    pub(super) fn file(&self, folder: &Path) -> PathBuf {
+        ids_file(folder, self.number)
+    }
+}
+
+/// The name of a segment.
+pub(super) fn segment_file(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("{number}.seg"))
+}
+
+/// The name of a file of ids.
+pub(super) fn ids_file(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("{number}.ids"))
+}
+
+impl Manifest {
+    /// Where it is in a project's folder.
+    pub(super) fn path(folder: &Path) -> PathBuf {
+        folder.join(NAME)
+    }
+
+    /// The manifest of a project; none if it has none.
+    pub(super) fn read(folder: &Path) -> Result<Option<Self>, ManifestError> {
+        let path = Self::path(folder);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(ManifestError::Io(error)),
+        };
+        let damaged = || ManifestError::Damaged(format!("{} is damaged", path.display()));
+        let line = text.iter().position(|byte| *byte == b'\n').ok_or_else(damaged)?;
+        let (head, body) = (&text[..line], &text[line + 1..]);
+        if head != first_line(body).as_bytes() {
+            return Err(damaged());
+        }
+        serde_json::from_slice(body).map(Some).map_err(|_| damaged())
+    }
+
+    /// Puts it in the place of the one before. It is on disk when this returns.
+    pub(super) fn switch(&self, disk: &dyn Disk, folder: &Path) -> Result<(), SwitchError> {
+        let path = Self::path(folder);
+        let new = path.with_extension("new");
+        self.write(disk, &new).inspect_err(|_| drop(disk.remove(&new))).map_err(SwitchError::Not)?;
+        disk.rename(&new, &path).map_err(SwitchError::Unsure)?;
+        disk.sync_folder(folder).map_err(SwitchError::Unsure)
+    }
+
+    fn write(&self, disk: &dyn Disk, path: &Path) -> io::Result<()> {
+        let body = serde_json::to_vec(self)?;
+        let mut text = first_line(&body).into_bytes();
+        text.push(b'\n');
+        text.extend_from_slice(&body);
+        let file = disk.create(path)?;
+        disk.append(&file, &text)?;
+        disk.sync(&file)
+    }
+
+    /// Whether the project has nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.segments.is_empty() && self.marks.is_empty() && self.ids.is_empty() && self.floor.is_none()
+    }
+
+    /// Bytes of all its files.
+    pub(super) fn bytes(&self) -> u64 {
+        let segments: u64 = self.segments.iter().map(|it| it.bytes).sum();
+        segments + self.ids.iter().map(|it| it.bytes).sum::<u64>()
+    }
+
+    /// Removes what a crash left behind: files that no manifest names.
+    pub(super) fn clean(&self, disk: &dyn Disk, folder: &Path) -> io::Result<()> {
+        let mut named: HashSet<PathBuf> = self.segments.iter().map(|it| it.file(folder)).collect();
+        named.extend(self.ids.iter().map(|it| it.file(folder)));
+        named.insert(Self::path(folder));
+        let entries = match fs::read_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        let paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+        let unnamed: Vec<PathBuf> = paths.into_iter().filter(|path| !named.contains(path)).collect();
+        if !unnamed.is_empty() {
+            // This manifest may be nowhere but in memory, and the one before it, which names them, on the disk.
+            disk.sync_folder(folder)?;
+        }
+        for path in unnamed {
+            tracing::debug!(file = %path.display(), "a file that was never finished or is done with is removed");
+            disk.remove(&path)?;
+        }
+        Ok(())
+    }
+}
+
+fn first_line(body: &[u8]) -> String {
+    format!("{FORMAT} {:08x}", crc32fast::hash(body))
+}
+
+/// Adds a mark in the place of the one that it moves on.
+pub(super) fn add_mark(marks: &mut Vec<Mark>, mark: &Mark) {
+    let replaced = |old: &Mark| old.digest == mark.digest || Some(&old.digest) == mark.replaces.as_ref();
+    marks.retain(|old| old.log != mark.log || !replaced(old));
+    marks.push(mark.clone());
+    // A tenth at once, so that not every mark moves all of them.
+    if marks.len() > MARKS + MARKS / 10 {
+        marks.drain(..marks.len() - MARKS);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::RealDisk;
+    use crate::samples::mark;
+
+    #[test]
+    fn comes_back_from_its_file_and_tells_of_damage() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(Manifest::read(folder.path()), Ok(None)));
+        let manifest = Manifest { flushed: 7, marks: vec![mark("a", "b", None)], ..Manifest::default() };
+        manifest.switch(&RealDisk, folder.path()).unwrap();
+        assert_eq!(Manifest::read(folder.path()).unwrap(), Some(manifest));
+        let mut text = fs::read(Manifest::path(folder.path())).unwrap();
+        text[40] ^= 1;
+        fs::write(Manifest::path(folder.path()), text).unwrap();
+        assert!(matches!(Manifest::read(folder.path()), Err(ManifestError::Damaged(_))));
+    }
+
+    #[test]
+    fn a_mark_takes_the_place_of_the_one_it_moves_on() {
+        let mut marks = Vec::new();
+        add_mark(&mut marks, &mark("log", "1", None));
+        add_mark(&mut marks, &mark("other", "1", None));
+        add_mark(&mut marks, &mark("log", "2", Some("1")));
+        let left: Vec<_> = marks.iter().map(|mark| (mark.log.as_str(), mark.digest.as_str())).collect();
+        assert_eq!(left, [("other", "1"), ("log", "2")]);
+    }
+
+    #[test]
+    fn the_newest_marks_stay() {
+        let mut marks = Vec::new();
+        for n in 0..MARKS + MARKS / 10 {
+            marks.push(mark("log", &n.to_string(), None));
+        }
+        add_mark(&mut marks, &mark("log", "last", None));
+        assert_eq!(marks.len(), MARKS);
+        assert_eq!(marks.first().map(|mark| mark.digest.clone()), Some((MARKS / 10 + 1).to_string()));
+        assert_eq!(marks.last().map(|mark| mark.digest.clone()), Some("last".to_owned()));
+    }
+}

@@ -1,0 +1,239 @@
+//! Answers that are asked for now and then: which machines read what, which readers there are, what a project has.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use copydesk_views::store::{AgentViews, Question, Status, ViewsError};
+use copydesk_views::{Bucket, Channel, Client, CountsAs, Mark, Verdict};
+
+use super::answers::at_one_moment;
+use super::manifest::add_mark;
+use super::parts::Part;
+use super::project::Project;
+use super::shared::{Shared, unavailable};
+use super::table::Table;
+use crate::segment::{Segment, SegmentError};
+
+/// The machines that read.
+pub(super) fn agents(
+    project: &Project,
+    question: Question,
+    path: Option<&str>,
+    pages_each: usize,
+) -> Result<Vec<AgentViews>, SegmentError> {
+    let (files, (parts, frozen, mut machines)) = at_one_moment(project, |_, state| {
+        let parts = state.switches().parts(question);
+        let mut machines = Machines::default();
+        machines.add_table(&state.table, &parts, path);
+        (parts, state.frozen.clone(), machines)
+    })?;
+    frozen.iter().for_each(|table| machines.add_table(table, &parts, path));
+    for file in &files.parts {
+        machines.add_segment(&file.segment, &parts, path)?;
+    }
+    Ok(machines.finish(pages_each))
+}
+
+/// What each kind of machine read, by page.
+#[derive(Default)]
+struct Machines(HashMap<Verdict, HashMap<Arc<str>, u64>>);
+
+impl Machines {
+    fn add_table(&mut self, table: &Table, parts: &[Part], path: Option<&str>) {
+        for part in parts {
+            for cell in table.cells_between(part.from, part.to) {
+                let (Some(page), Some(client)) =
+                    (table.paths.get(cell.path as usize), table.clients.get(cell.client as usize))
+                else {
+                    continue;
+                };
+                if counts(client, part) && path.is_none_or(|path| **page == *path) {
+                    self.add(client, page, cell.count);
+                }
+            }
+        }
+    }
+
+    fn add_segment(&mut self, segment: &Segment, parts: &[Part], path: Option<&str>) -> Result<(), SegmentError> {
+        let (paths, clients) = (segment.paths()?, segment.clients()?);
+        for part in parts {
+            for (page, client, views) in segment.machines_between(part.from, part.to)? {
+                let (Some(page), Some(client)) = (paths.get(page as usize), clients.get(client as usize)) else {
+                    continue;
+                };
+                if counts(client, part) && path.is_none_or(|path| **page == *path) {
+                    self.add(client, page, views);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, client: &Client, page: &Arc<str>, views: u64) {
+        if !self.0.contains_key(&client.verdict) {
+            self.0.insert(client.verdict.clone(), HashMap::new());
+        }
+        if let Some(pages) = self.0.get_mut(&client.verdict) {
+            *pages.entry(Arc::clone(page)).or_default() += views;
+        }
+    }
+
+    fn finish(self, pages_each: usize) -> Vec<AgentViews> {
+        let agent = |(verdict, pages): (Verdict, HashMap<Arc<str>, u64>)| {
+            let (views, count) = (pages.values().sum(), pages.len() as u64);
+            let mut most_read: Vec<(Arc<str>, u64)> = pages.into_iter().collect();
+            most_read.sort_unstable_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+            most_read.truncate(pages_each);
+            AgentViews { verdict, views, pages: count, most_read }
+        };
+        let mut agents: Vec<AgentViews> = self.0.into_iter().map(agent).collect();
+        agents.sort_unstable_by(|one, other| other.views.cmp(&one.views).then_with(|| one.verdict.cmp(&other.verdict)));
+        agents
+    }
+}
+
+/// Whether a client is a machine that is counted in this part.
+fn counts(client: &Client, part: &Part) -> bool {
+    let channel = if client.facts.channel == Channel::Script { part.columns[2] } else { part.columns[3] };
+    channel && client.verdict.counts_as() != CountsAs::Human
+}
+
+/// Every reader with its views.
+pub(super) fn clients(project: &Project) -> Result<Vec<(Arc<Client>, u64)>, SegmentError> {
+    let add_table = |table: &Table, floor: Bucket, totals: &mut HashMap<Arc<Client>, u64>| {
+        for cell in table.cells_from(floor) {
+            if let Some(client) = table.clients.get(cell.client as usize) {
+                *totals.entry(Arc::clone(client)).or_default() += cell.count;
+            }
+        }
+    };
+    let (files, (floor, frozen, mut totals)) = at_one_moment(project, |_, state| {
+        let mut totals = HashMap::new();
+        add_table(&state.table, state.floor(), &mut totals);
+        (state.floor(), state.frozen.clone(), totals)
+    })?;
+    frozen.iter().for_each(|table| add_table(table, floor, &mut totals));
+    for file in &files.parts {
+        let views = client_views(&file.segment, floor)?;
+        for (client, views) in file.segment.clients()?.iter().zip(views).filter(|(_, views)| *views > 0) {
+            *totals.entry(Arc::clone(client)).or_default() += views;
+        }
+    }
+    let mut totals: Vec<_> = totals.into_iter().collect();
+    totals.sort_unstable_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+    Ok(totals)
+}
+
+fn client_views(segment: &Segment, floor: Bucket) -> Result<Vec<u64>, SegmentError> {
+    if segment.info().first >= floor {
+        return segment.client_totals();
+    }
+    let (mut views, pairs) = (vec![0; segment.clients()?.len()], segment.pairs()?);
+    for cell in segment.cells()? {
+        let (bucket, pair, count) = cell?;
+        let client = pairs.all().get(pair as usize).map(|(_, client)| *client as usize);
+        if let Some(views) = client.filter(|_| bucket >= floor).and_then(|client| views.get_mut(client)) {
+            *views += count;
+        }
+    }
+    Ok(views)
+}
+
+/// What there is of a project.
+pub(super) fn status(project: &Project) -> Result<Status, SegmentError> {
+    let (files, (mut sum, frozen, manifest)) = at_one_moment(project, |_, state| {
+        let mut sum = Sum::new(state.floor());
+        sum.add_table(&state.table);
+        (sum.status.script_since, sum.status.server_since) = state.since();
+        (sum, state.frozen.clone(), Arc::clone(&state.manifest))
+    })?;
+    frozen.iter().for_each(|table| sum.add_table(table));
+    for file in &files.parts {
+        sum.add_segment(&file.segment)?;
+    }
+    let Sum { mut status, pages, .. } = sum;
+    status.pages = pages.len() as u64;
+    status.bytes = manifest.bytes();
+    status.floor = manifest.floor;
+    Ok(status)
+}
+
+struct Sum {
+    floor: Bucket,
+    status: Status,
+    pages: HashSet<Arc<str>>,
+}
+
+impl Sum {
+    fn new(floor: Bucket) -> Self {
+        Self { floor, status: Status::default(), pages: HashSet::new() }
+    }
+
+    fn add_table(&mut self, table: &Table) {
+        let mut seen = vec![false; table.paths.len()];
+        for cell in table.cells_from(self.floor) {
+            self.add(cell.bucket, cell.bucket, cell.count);
+            if let Some(seen) = seen.get_mut(cell.path as usize) {
+                *seen = true;
+            }
+        }
+        let pages = table.paths.iter().zip(seen).filter(|(_, seen)| *seen);
+        self.pages.extend(pages.map(|(path, _)| Arc::clone(path)));
+    }
+
+    fn add(&mut self, first: Bucket, last: Bucket, views: u64) {
+        self.status.views += views;
+        self.status.first = Some(self.status.first.map_or(first, |known| known.min(first)));
+        self.status.last = Some(self.status.last.map_or(last, |known| known.max(last)));
+    }
+
+    fn add_segment(&mut self, segment: &Segment) -> Result<(), SegmentError> {
+        let info = segment.info();
+        if info.last < self.floor {
+            return Ok(());
+        }
+        let paths = segment.paths()?;
+        if info.first >= self.floor {
+            self.add(info.first, info.last, info.views);
+            self.pages.extend(paths.iter().cloned());
+            return Ok(());
+        }
+        // Partly forgotten and not yet written anew: its cells tell.
+        let (pairs, mut seen) = (segment.pairs()?, vec![false; paths.len()]);
+        for cell in segment.cells()? {
+            let (bucket, pair, count) = cell?;
+            if bucket >= self.floor {
+                self.add(bucket, bucket, count);
+                let path = pairs.all().get(pair as usize).and_then(|(path, _)| seen.get_mut(*path as usize));
+                path.into_iter().for_each(|seen| *seen = true);
+            }
+        }
+        self.pages.extend(paths.iter().zip(seen).filter(|(_, seen)| *seen).map(|(path, _)| Arc::clone(path)));
+        Ok(())
+    }
+}
+
+/// The marks of logs that begin like this one.
+pub(super) fn marks(project: &Project, log: &str) -> Vec<Mark> {
+    let state = project.state();
+    let mut marks: Vec<Mark> = state.manifest.marks.iter().filter(|mark| mark.log == log).cloned().collect();
+    for mark in state.tables().flat_map(|table| &table.marks).filter(|mark| mark.log == log) {
+        add_mark(&mut marks, mark);
+    }
+    marks
+}
+
+/// The projects that have views.
+pub(super) fn projects(shared: &Shared) -> Result<Vec<String>, ViewsError> {
+    let mut ids: HashSet<String> = shared.on_disk().map_err(|error| unavailable(&error))?.into_iter().collect();
+    ids.extend(shared.in_memory().iter().map(|project| project.id.to_string()));
+    let mut with_views = Vec::new();
+    for id in ids {
+        // A damaged one has views as well; whoever asks for them is told.
+        if shared.has_views(&id).unwrap_or(true) {
+            with_views.push(id);
+        }
+    }
+    with_views.sort_unstable();
+    Ok(with_views)
+}

@@ -1,0 +1,365 @@
+//! What was counted before a bucket, from the nearest checkpoint and the cells after it; and ranges as the difference
+//! of two such states.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use copydesk_views::Bucket;
+
+use super::cells::Blocks;
+use super::dictionary::bases;
+use super::format::{Columns, Span};
+use super::index::{BY_MACHINE, BY_PATH, Checkpoint, Index, MACHINES, PEOPLE};
+use super::packed::{self, CHUNK, HEAD, Value};
+use super::reader::Segment;
+use super::{COLUMNS, SegmentError, Sums};
+
+/// Cumulative figures, column after column. All states of a segment are of the same kind.
+#[derive(Debug, Clone)]
+pub(super) enum Values {
+    Narrow(Vec<u32>),
+    Wide(Vec<u64>),
+}
+
+impl Values {
+    fn zero(wide: bool, length: usize) -> Self {
+        if wide { Self::Wide(vec![0; length]) } else { Self::Narrow(vec![0; length]) }
+    }
+
+    fn get(&self, place: usize) -> u64 {
+        match self {
+            Self::Narrow(values) => values.get(place).map_or(0, |&value| value.wide()),
+            Self::Wide(values) => values.get(place).copied().unwrap_or(0),
+        }
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn memory(&self) -> usize {
+        match self {
+            Self::Narrow(values) => size_of_val(values.as_slice()),
+            Self::Wide(values) => size_of_val(values.as_slice()),
+        }
+    }
+
+    /// These figures less those of an earlier state, in these places.
+    fn less(&self, earlier: Option<&Self>, places: Range<usize>) -> Vec<u64> {
+        fn difference<V: Value>(later: &[V], earlier: Option<&[V]>) -> Vec<u64> {
+            match earlier {
+                Some(earlier) => later.iter().zip(earlier).map(|(a, b)| a.wide().wrapping_sub(b.wide())).collect(),
+                None => later.iter().map(|value| value.wide()).collect(),
+            }
+        }
+        match (self, earlier) {
+            (Self::Narrow(later), Some(Self::Narrow(earlier))) => {
+                difference(&later[places.clone()], Some(&earlier[places]))
+            }
+            (Self::Wide(later), Some(Self::Wide(earlier))) => {
+                difference(&later[places.clone()], Some(&earlier[places]))
+            }
+            (Self::Narrow(later), _) => difference(&later[places], None),
+            (Self::Wide(later), _) => difference(&later[places], None),
+        }
+    }
+}
+
+/// Takes the views of each path, a column at a time and in the order of the paths. It is called from where the figures
+/// are, so that they are added up without a copy.
+pub(crate) trait Gather {
+    fn column(&mut self, column: usize, views: impl Iterator<Item = u64>);
+}
+
+/// Hands over the figures of each column that is wanted: those of a state less those of an earlier one.
+fn hand_over(columns: Columns, paths: usize, later: &Values, earlier: Option<&Values>, into: &mut Wanted<impl Gather>) {
+    for (place, column) in columns.iter().enumerate().filter(|(_, column)| into.columns[*column]) {
+        let places = place * paths..(place + 1) * paths;
+        match (later, earlier) {
+            (Values::Narrow(later), Some(Values::Narrow(earlier))) => {
+                let pairs = later[places.clone()].iter().zip(&earlier[places]);
+                into.gather.column(column, pairs.map(|(later, earlier)| u64::from(later.wrapping_sub(*earlier))));
+            }
+            (Values::Wide(later), Some(Values::Wide(earlier))) => {
+                let pairs = later[places.clone()].iter().zip(&earlier[places]);
+                into.gather.column(column, pairs.map(|(later, earlier)| later.wrapping_sub(*earlier)));
+            }
+            (Values::Narrow(later), _) => {
+                into.gather.column(column, later[places].iter().map(|views| u64::from(*views)))
+            }
+            (Values::Wide(later), _) => into.gather.column(column, later[places].iter().copied()),
+        }
+    }
+}
+
+struct Wanted<'a, G> {
+    columns: [bool; COLUMNS],
+    gather: &'a mut G,
+}
+
+impl Segment {
+    /// Views of each path from a bucket on and before another, in the columns that are wanted. A column in which there is
+    /// nothing may be left out.
+    pub(crate) fn between(
+        &self,
+        from: Bucket,
+        to: Bucket,
+        wanted: [bool; COLUMNS],
+        gather: &mut impl Gather,
+    ) -> Result<(), SegmentError> {
+        let index = self.index()?;
+        let (from, to) = (index.position(from), index.position(to));
+        if from >= to {
+            return Ok(());
+        }
+        let (columns, paths) = (self.footer().columns(), self.footer().info.paths as usize);
+        let mut into = Wanted { columns: wanted, gather };
+        let bytes: u64 = [PEOPLE, MACHINES].map(|kind| index.end(kind, to) - index.end(kind, from)).iter().sum();
+        if from == 0 {
+            hand_over(columns, paths, &*self.state(&index, to)?, None, &mut into);
+        } else if bytes <= paths as u64 {
+            // So few cells that they are counted sooner than two states are made.
+            let mut values = Values::zero(self.footer().wide, columns.count() * paths);
+            self.replay(&index, &mut values, from..to)?;
+            hand_over(columns, paths, &values, None, &mut into);
+        } else {
+            hand_over(columns, paths, &*self.state(&index, to)?, Some(&*self.state(&index, from)?), &mut into);
+        }
+        Ok(())
+    }
+
+    /// Views of a path before each of these buckets. They ascend, or it takes longer.
+    pub(crate) fn path_before_each(&self, path: &str, edges: &[Bucket]) -> Result<Vec<Sums>, SegmentError> {
+        let paths = self.paths()?;
+        let Ok(path) = paths.binary_search_by(|other| other.as_bytes().cmp(path.as_bytes())) else {
+            return Ok(vec![Sums::default(); edges.len()]);
+        };
+        let index = self.index()?;
+        let mut walk = PathWalk::new(self, &index, path as u32)?;
+        edges.iter().map(|&edge| walk.before(index.position(edge))).collect()
+    }
+
+    /// Path, client and views of machines from a bucket on and before another. In no order; each pair once.
+    pub(crate) fn machines_between(&self, from: Bucket, to: Bucket) -> Result<Vec<(u32, u32, u64)>, SegmentError> {
+        let index = self.index()?;
+        let (from, to) = (index.position(from), index.position(to));
+        let machines = self.footer().machines;
+        if from >= to || machines == 0 {
+            return Ok(Vec::new());
+        }
+        let pairs = self.pairs()?;
+        let views = if index.end(MACHINES, to) - index.end(MACHINES, from) <= u64::from(machines) {
+            self.count_machines(&index, from..to)?
+        } else {
+            let earlier = if from == 0 { None } else { Some(self.machines_state(&index, from)?) };
+            let counts = self.machines_state(&index, to)?.less(earlier.as_deref(), 0..machines as usize);
+            counts.into_iter().enumerate().filter(|&(_, count)| count > 0).map(|(at, n)| (at as u32, n)).collect()
+        };
+        let views = views.into_iter().filter_map(|(place, count)| {
+            pairs.machines().get(place as usize).map(|&(path, client)| (path, client, count))
+        });
+        Ok(views.collect())
+    }
+
+    /// Views of machines' pairs in these buckets, from their cells alone.
+    fn count_machines(&self, index: &Arc<Index>, positions: Range<u32>) -> Result<Vec<(u32, u64)>, SegmentError> {
+        let mut cells: Vec<(u32, u64)> = Vec::new();
+        Blocks::new(self.source(), index, MACHINES).each(positions, |place, count| cells.push((place, count)))?;
+        cells.sort_unstable_by_key(|cell| cell.0);
+        cells.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 = if same { kept.1.wrapping_add(next.1) } else { kept.1 };
+            same
+        });
+        Ok(cells)
+    }
+
+    /// The state of paths before a position.
+    fn state(&self, index: &Arc<Index>, position: u32) -> Result<Arc<Values>, SegmentError> {
+        let (columns, paths) = (self.footer().columns().count(), self.footer().info.paths as usize);
+        self.state_of(BY_PATH, index, position, (paths, columns), |values, positions| {
+            self.replay(index, values, positions)
+        })
+    }
+
+    /// The state of machines' pairs before a position.
+    fn machines_state(&self, index: &Arc<Index>, position: u32) -> Result<Arc<Values>, SegmentError> {
+        self.state_of(BY_MACHINE, index, position, (self.footer().machines as usize, 1), |values, positions| {
+            let mut blocks = Blocks::new(self.source(), index, MACHINES);
+            match values {
+                Values::Narrow(values) => blocks.each(positions, |place, count| add(values, place as usize, count)),
+                Values::Wide(values) => blocks.each(positions, |place, count| add(values, place as usize, count)),
+            }
+        })
+    }
+
+    fn state_of(
+        &self,
+        kind: usize,
+        index: &Index,
+        position: u32,
+        size: (usize, usize),
+        replay: impl FnOnce(&mut Values, Range<u32>) -> Result<(), SegmentError>,
+    ) -> Result<Arc<Values>, SegmentError> {
+        if let Some(kept) = self.kept(kind, position) {
+            return Ok(kept);
+        }
+        let checkpoint = index.checkpoint(kind, position);
+        let begin = checkpoint.map_or(0, |checkpoint| checkpoint.position);
+        let mut values = match checkpoint {
+            Some(checkpoint) => self.read_checkpoint(checkpoint, size)?,
+            None => Values::zero(self.footer().wide, size.0 * size.1),
+        };
+        if begin < position {
+            replay(&mut values, begin..position)?;
+        }
+        let values = Arc::new(values);
+        self.keep(kind, position, &values);
+        Ok(values)
+    }
+
+    fn read_checkpoint(&self, checkpoint: Checkpoint, (rows, columns): (usize, usize)) -> Result<Values, SegmentError> {
+        let span = checkpoint.span;
+        let bytes = self.source().bytes(span.offset, span.length)?;
+        let head = bytes.get(..packed::chunks(rows) * HEAD);
+        let sound = head.is_some_and(|head| crc32fast::hash(head) == span.checksum);
+        let values = if self.footer().wide {
+            packed::decode(&bytes, rows, columns).map(Values::Wide)
+        } else {
+            packed::decode(&bytes, rows, columns).map(Values::Narrow)
+        };
+        values.filter(|_| sound).ok_or_else(|| self.source().damaged("a checkpoint is not readable"))
+    }
+
+    /// Adds the cells of these buckets to a state of paths.
+    fn replay(&self, index: &Arc<Index>, values: &mut Values, positions: Range<u32>) -> Result<(), SegmentError> {
+        match values {
+            Values::Narrow(values) => self.replay_to(index, values, positions),
+            Values::Wide(values) => self.replay_to(index, values, positions),
+        }
+    }
+
+    fn replay_to<V: Value>(
+        &self,
+        index: &Arc<Index>,
+        values: &mut [V],
+        positions: Range<u32>,
+    ) -> Result<(), SegmentError> {
+        let (pairs, clients) = (self.pairs()?, self.clients()?);
+        let bases = bases(&clients, self.footer().columns(), self.footer().info.paths as usize);
+        for (kind, first) in [(PEOPLE, 0), (MACHINES, pairs.people())] {
+            let pairs = &pairs.all()[first as usize..];
+            Blocks::new(self.source(), index, kind).each(positions.clone(), |place, count| {
+                if let Some(&(path, client)) = pairs.get(place as usize) {
+                    // What is in no column has a place beyond all.
+                    add(values, bases[client as usize] + path as usize, count);
+                }
+            })?;
+        }
+        Ok(())
+    }
+}
+
+#[inline]
+fn add<V: Value>(values: &mut [V], place: usize, count: u64) {
+    if let Some(value) = values.get_mut(place) {
+        *value = V::of(value.wide().wrapping_add(count));
+    }
+}
+
+/// Follows one path through a segment, from edge to edge, by what it needs of checkpoints and cells.
+struct PathWalk<'a> {
+    segment: &'a Segment,
+    index: &'a Arc<Index>,
+    path: u32,
+    /// The column of each of its pairs, and the places of these, of people and of machines.
+    pairs: [(Range<u32>, Vec<Option<usize>>); 2],
+    blocks: [Blocks<'a>; 2],
+    position: u32,
+    sums: Sums,
+}
+
+impl<'a> PathWalk<'a> {
+    fn new(segment: &'a Segment, index: &'a Arc<Index>, path: u32) -> Result<Self, SegmentError> {
+        let (pairs, clients) = (segment.pairs()?, segment.clients()?);
+        let columns: Vec<Option<usize>> = clients.iter().map(|client| super::column(client)).collect();
+        let [people, machines] = pairs.of_path(path);
+        let with_columns = |range: Range<u32>, first: u32| {
+            let all = pairs.all().iter().skip((first + range.start) as usize).take(range.len());
+            (range, all.map(|&(_, client)| columns[client as usize]).collect())
+        };
+        Ok(Self {
+            segment,
+            index,
+            path,
+            pairs: [with_columns(people, 0), with_columns(machines, pairs.people())],
+            blocks: [PEOPLE, MACHINES].map(|kind| Blocks::new(segment.source(), index, kind)),
+            position: 0,
+            sums: Sums::default(),
+        })
+    }
+
+    fn before(&mut self, position: u32) -> Result<Sums, SegmentError> {
+        if position < self.position {
+            (self.position, self.sums) = (0, Sums::default());
+        }
+        if let Some(checkpoint) = self.index.checkpoint(BY_PATH, position)
+            && checkpoint.position > self.position
+        {
+            self.sums = self.at(checkpoint)?;
+            self.position = checkpoint.position;
+        }
+        for position in self.position..position {
+            self.count(PEOPLE, position)?;
+            self.count(MACHINES, position)?;
+        }
+        self.position = position;
+        Ok(self.sums)
+    }
+
+    fn count(&mut self, kind: usize, position: u32) -> Result<(), SegmentError> {
+        let (places, columns) = &self.pairs[kind];
+        if places.is_empty() {
+            return Ok(());
+        }
+        let mut block = self.blocks[kind].block(position)?;
+        let mut next = 0;
+        while !block.is_empty() {
+            let Some((place, count)) = block.cell(&mut next) else {
+                return Err(self.segment.source().damaged("a cell is not readable"));
+            };
+            if place >= places.end {
+                break;
+            }
+            if place >= places.start
+                && let Some(column) = columns[(place - places.start) as usize]
+            {
+                self.sums[column] = self.sums[column].wrapping_add(count);
+            }
+        }
+        Ok(())
+    }
+
+    /// The path's figures in a checkpoint.
+    fn at(&self, checkpoint: Checkpoint) -> Result<Sums, SegmentError> {
+        let footer = self.segment.footer();
+        let (rows, columns) = (footer.info.paths as usize, footer.columns());
+        let row = match self.segment.kept(BY_PATH, checkpoint.position) {
+            Some(state) => (0..columns.count()).map(|column| state.get(column * rows + self.path as usize)).collect(),
+            None => self.read_row(checkpoint.span, rows, columns.count())?,
+        };
+        let mut sums = Sums::default();
+        columns.iter().zip(row).for_each(|(column, figure)| sums[column] = figure);
+        Ok(sums)
+    }
+
+    fn read_row(&self, span: Span, rows: usize, columns: usize) -> Result<Vec<u64>, SegmentError> {
+        let source = self.segment.source();
+        let damaged = || source.damaged("a checkpoint is not readable");
+        let (chunk, row) = (self.path as usize / CHUNK, self.path as usize % CHUNK);
+        let head_length = (packed::chunks(rows) * HEAD) as u64;
+        let head = source.span(Span { length: head_length, ..span }, "a checkpoint is not readable")?;
+        let before: usize = packed::heads(&head).take(chunk).map(|(length, _)| length).sum();
+        let (length, checksum) = packed::heads(&head).nth(chunk).ok_or_else(damaged)?;
+        let offset = span.offset + head_length + before as u64;
+        let bytes = source.span(Span { offset, length: length as u64, checksum }, "a checkpoint is not readable")?;
+        packed::row(&bytes, rows - chunk * CHUNK, columns, row).ok_or_else(damaged)
+    }
+}

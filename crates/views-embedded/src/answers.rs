@@ -52,7 +52,7 @@ pub(super) fn ranking(project: &Project, question: Question) -> Result<Ranking, 
     })?;
     let paths = files.paths()?;
     let Some((parts, frozen, counts, late, late_places)) = seen else {
-        return Ok(Ranking::from_rows(Counts::default(), Vec::new()));
+        return Ok(Ranking::default());
     };
     let mut sum = ByPath { paths, counts, late, late_places };
     for table in &frozen {

@@ -8,18 +8,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use copydesk_domain::Clock;
-use copydesk_views::store::{Counts, Question, Ranking, ViewsError};
+use copydesk_views::store::ViewsError;
 use copydesk_views::{Appended, Batch};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::disk::{Disk, RealDisk};
 use crate::project::Project;
-use crate::record::Entry;
+use crate::record::{Entry, MAX_BYTES};
 use crate::recovery::Taken;
 use crate::shared::{Limits, Shared, unavailable};
 use crate::wal::Log;
-use crate::writer::{Append, Ask};
-use crate::{answers, backup, flush, merge, recovery, shared, wal, writer};
+use crate::writer::{Append, WriterTask};
+use crate::{backup, flush, merge, recovery, shared, wal, writer};
 
 /// Batches that may wait to be written.
 const QUEUE: usize = 4096;
@@ -67,8 +67,8 @@ pub enum OpenError {
 
 /// The view store that needs no server.
 pub struct Embedded {
-    shared: Arc<Shared>,
-    asks: mpsc::Sender<Ask>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) tasks: mpsc::Sender<WriterTask>,
     room: Arc<Semaphore>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Locked as long as the store is open.
@@ -98,12 +98,12 @@ impl Embedded {
             id_seconds: options.id_hours.saturating_mul(3600),
         };
         let (shared, log) = recovered(disk, folder, options.clock, limits).map_err(io)?;
-        let (asks, asked) = mpsc::channel(QUEUE);
+        let (tasks, queue) = mpsc::channel(QUEUE);
         let room = Arc::new(Semaphore::new(QUEUE_KIB));
         let store =
-            Self { shared: Arc::clone(&shared), asks, room, threads: Mutex::default(), lock: Mutex::new(Some(lock)) };
+            Self { shared: Arc::clone(&shared), tasks, room, threads: Mutex::default(), lock: Mutex::new(Some(lock)) };
         let for_writer = Arc::clone(&shared);
-        store.start("views-log", move || writer::run(&for_writer, log, asked)).map_err(io)?;
+        store.start("views-log", move || writer::run(&for_writer, log, queue)).map_err(io)?;
         let for_flusher = Arc::clone(&shared);
         store.start("views-flush", move || flush::run(&for_flusher)).map_err(io)?;
         store.start("views-merge", move || merge::run(&shared)).map_err(io)?;
@@ -116,7 +116,7 @@ impl Embedded {
         Ok(())
     }
 
-    /// Writes all views to segments and lets go of the folder. What is asked for from now on is refused.
+    /// Writes all views to segments and lets go of the folder. What is queue for from now on is refused.
     pub fn close(&self) {
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         if threads.is_empty() {
@@ -124,7 +124,7 @@ impl Embedded {
         }
         self.room.close();
         self.shared.closing.store(true, Ordering::Release);
-        block_on(async { drop(self.asks.send(Ask::Stop).await) });
+        block_on(async { drop(self.tasks.send(WriterTask::Stop).await) });
         self.shared.flusher.ring();
         self.shared.merger.ring();
         self.shared.room.ring();
@@ -146,57 +146,41 @@ impl Embedded {
     }
 
     /// Keeps a batch. When it answers, the batch is on disk.
-    async fn keep(&self, batch: Batch) -> Result<Appended, ViewsError> {
-        let closing = || ViewsError::Unavailable("the view store is closing".into());
+    pub(crate) async fn keep(&self, batch: Batch) -> Result<Appended, ViewsError> {
         let entry = Entry::new(batch, self.shared.now());
         let payload = entry.encode();
-        writer::fits(&payload)?;
+        if payload.len() > MAX_BYTES {
+            return Err(ViewsError::Unavailable("the batch is too large".into()));
+        }
         let units = u32::try_from((payload.len() / 1024 + 1).min(QUEUE_KIB)).unwrap_or(u32::MAX);
         let permit = Arc::clone(&self.room).acquire_many_owned(units).await.map_err(|_| closing())?;
         let (reply, answer) = oneshot::channel();
-        self.asks
-            .send(Ask::Append(Box::new(Append::new(entry, payload, reply, permit))))
+        self.tasks
+            .send(WriterTask::Append(Box::new(Append::new(entry, payload, reply, permit))))
             .await
             .map_err(|_| closing())?;
         answer.await.map_err(|_| closing())?
     }
 
-    /// As [`copydesk_views::store::ViewStore::append`], for a thread that may wait.
-    pub fn append_now(&self, batch: Batch) -> Result<Appended, ViewsError> {
-        block_on(self.keep(batch))
-    }
-
-    /// As [`copydesk_views::store::ViewStore::ranking`], for a thread that may wait.
-    pub fn ranking_now(&self, project: &str, question: Question) -> Result<Ranking, ViewsError> {
-        match self.shared.project(project)? {
-            Some(project) => Ok(answers::ranking(&project, question)?),
-            None => Ok(Ranking::from_rows(Counts::default(), Vec::new())),
-        }
-    }
-
     /// Copies the store, as it is now, to a folder that is empty or not there; it can be opened as a store. Appends and
     /// questions go on meanwhile.
-    pub fn backup_now(&self, target: &Path) -> Result<(), ViewsError> {
-        Self::copy(&self.shared, &self.asks, target)
-    }
-
-    fn copy(shared: &Shared, asks: &mpsc::Sender<Ask>, target: &Path) -> Result<(), ViewsError> {
+    pub(crate) fn copy(shared: &Shared, tasks: &mpsc::Sender<WriterTask>, target: &Path) -> Result<(), ViewsError> {
         let refused = |error: io::Error| ViewsError::Unavailable(format!("the views cannot be copied: {error}"));
         if !shared::is_free(target).map_err(refused)? {
             return Err(ViewsError::Unavailable(format!("{} is not empty", target.display())));
         }
         let _busy = shared.busy.read().unwrap_or_else(PoisonError::into_inner);
         if shared.is_closing() {
-            return Err(ViewsError::Unavailable("the view store is closing".into()));
+            return Err(closing());
         }
-        let _log_stays = writer::hold_log(shared);
+        let _log_stays = shared.log.hold();
         backup::projects(shared, target).map_err(refused)?;
         let end = block_on(async {
             let (reply, end) = oneshot::channel();
-            asks.send(Ask::End(reply)).await.ok()?;
+            tasks.send(WriterTask::End(reply)).await.ok()?;
             end.await.ok()
         });
-        let end = end.ok_or_else(|| ViewsError::Unavailable("the view store is closing".into()))?;
+        let end = end.ok_or_else(closing)?;
         backup::log(shared, end, target).map_err(refused)
     }
 
@@ -204,7 +188,7 @@ impl Embedded {
     pub fn settle(&self) -> Result<(), ViewsError> {
         let _busy = self.shared.busy.read().unwrap_or_else(PoisonError::into_inner);
         if self.shared.is_closing() {
-            return Err(ViewsError::Unavailable("the view store is closing".into()));
+            return Err(closing());
         }
         for project in self.shared.in_memory() {
             flush::flush(&self.shared, &project).map_err(|error| unavailable(&error))?;
@@ -213,6 +197,10 @@ impl Embedded {
         flush::trim(&self.shared);
         Ok(())
     }
+}
+
+pub(crate) fn closing() -> ViewsError {
+    ViewsError::Unavailable("the view store is closing".into())
 }
 
 impl Drop for Embedded {

@@ -48,6 +48,16 @@ impl Entry {
         Self { project, arrived, paths: paths.list, clients: clients.list, views, mark: batch.mark }
     }
 
+    /// The batch that it was.
+    pub(super) fn into_batch(self) -> Batch {
+        let Self { project, paths, clients, views, mark, .. } = self;
+        let view = |EntryView { bucket, path, client, count, id }: EntryView| {
+            let (path, client) = (Arc::clone(&paths[path as usize]), Arc::clone(&clients[client as usize]));
+            View { bucket, path, client, count, id }
+        };
+        Batch { project: (*project).to_owned(), views: views.into_iter().map(view).collect(), mark }
+    }
+
     /// As bytes.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64 + self.views.len() * 8 + self.paths.len() * 40 + self.clients.len() * 300);

@@ -1,165 +1,97 @@
-//! The embedded store as every view store is asked.
+//! The embedded store as every view store is called.
 
-use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
-use copydesk_views::store::{AgentViews, Answer, Counts, Question, Ranking, Sources, Status, ViewStore, ViewsError};
-use copydesk_views::{Appended, Batch, Bucket, Client, Mark, Verdict};
+use copydesk_views::store::{Counts, StoreCall, StoreFuture, StoreReply, ViewStore, ViewsError};
 
-use super::embedded::Embedded;
+use super::embedded::{Embedded, closing};
 use super::project::Project;
 use super::shared::Shared;
 use super::{answers, changes, merge, overview};
 
-impl Embedded {
-    /// Does something where waiting for the disk does no harm.
-    async fn waiting<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Shared) -> Result<T, ViewsError> + Send + 'static,
-    ) -> Result<T, ViewsError> {
-        let shared = Arc::clone(&self.shared);
-        let work = move || {
-            let _busy = shared.busy.read().unwrap_or_else(PoisonError::into_inner);
-            if shared.is_closing() {
-                return Err(ViewsError::Unavailable("the view store is closing".into()));
+impl ViewStore for Embedded {
+    fn call(&self, call: StoreCall) -> StoreFuture<'_, StoreReply> {
+        Box::pin(async move {
+            match call {
+                StoreCall::Append(batch) => Ok(self.keep(batch).await?.into()),
+                StoreCall::Ranking { project, question } => match self.ready(&project) {
+                    Some(project) => Ok(Arc::new(answers::ranking(&project, question)?).into()),
+                    None => self.answer(StoreCall::Ranking { project, question }).await,
+                },
+                StoreCall::Backup { folder } => {
+                    let (shared, tasks) = (Arc::clone(&self.shared), self.tasks.clone());
+                    Ok(waiting(move || Self::copy(&shared, &tasks, &folder)).await?.into())
+                }
+                call => self.answer(call).await,
             }
-            work(&shared)
-        };
-        match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => match runtime.spawn_blocking(work).await {
-                Ok(done) => done,
-                Err(error) => Err(ViewsError::Unavailable(format!("the view store failed: {error}"))),
-            },
-            Err(_) => work(),
-        }
+        })
     }
+}
 
-    /// Asks a project where waiting for the disk does no harm; none if there is no such project.
-    async fn asking<T: Send + 'static>(
-        &self,
-        project: String,
-        ask: impl FnOnce(&Shared, &Arc<Project>) -> Result<T, ViewsError> + Send + 'static,
-    ) -> Result<Option<T>, ViewsError> {
-        self.waiting(move |shared| shared.project(&project)?.map(|project| ask(shared, &project)).transpose()).await
-    }
-
+impl Embedded {
     /// The project, if an answer about it needs nothing from the disk.
     fn ready(&self, project: &str) -> Option<Arc<Project>> {
         self.shared.loaded(project).filter(|project| answers::is_ready(project))
     }
+
+    async fn answer(&self, call: StoreCall) -> Result<StoreReply, ViewsError> {
+        let shared = Arc::clone(&self.shared);
+        waiting(move || {
+            let _busy = shared.busy.read().unwrap_or_else(PoisonError::into_inner);
+            if shared.is_closing() { Err(closing()) } else { answer(&shared, call) }
+        })
+        .await
+    }
 }
 
-impl ViewStore for Embedded {
-    fn append(&self, batch: Batch) -> Answer<'_, Appended> {
-        Box::pin(self.keep(batch))
+/// Does something where waiting for the disk does no harm.
+async fn waiting<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ViewsError> + Send + 'static,
+) -> Result<T, ViewsError> {
+    match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => match runtime.spawn_blocking(work).await {
+            Ok(done) => done,
+            Err(error) => Err(ViewsError::Unavailable(format!("the view store failed: {error}"))),
+        },
+        Err(_) => work(),
     }
+}
 
-    fn ranking(&self, project: &str, question: Question) -> Answer<'_, Arc<Ranking>> {
-        let project = project.to_owned();
-        Box::pin(async move {
-            if let Some(project) = self.ready(&project) {
-                return Ok(Arc::new(answers::ranking(&project, question)?));
-            }
-            let made = self.asking(project, move |_, project| Ok(answers::ranking(project, question)?)).await?;
-            Ok(Arc::new(made.unwrap_or_else(|| Ranking::from_rows(Counts::default(), Vec::new()))))
-        })
-    }
+/// What a project that is not there answers is nothing.
+fn of<T: Default>(
+    shared: &Shared,
+    project: &str,
+    ask: impl FnOnce(&Arc<Project>) -> Result<T, ViewsError>,
+) -> Result<T, ViewsError> {
+    shared.project(project)?.map_or_else(|| Ok(T::default()), |project| ask(&project))
+}
 
-    fn series(
-        &self,
-        project: &str,
-        path: Option<&str>,
-        edges: Vec<Bucket>,
-        sources: Sources,
-    ) -> Answer<'_, Vec<Counts>> {
-        let (project, path) = (project.to_owned(), path.map(str::to_owned));
-        Box::pin(async move {
-            let none = vec![Counts::default(); edges.len().saturating_sub(1)];
-            let ask = move |_: &Shared, project: &Arc<Project>| {
-                Ok(answers::series(project, path.as_deref(), &edges, sources)?)
-            };
-            Ok(self.asking(project, ask).await?.unwrap_or(none))
-        })
-    }
-
-    fn agents(
-        &self,
-        project: &str,
-        question: Question,
-        path: Option<&str>,
-        pages_each: usize,
-    ) -> Answer<'_, Vec<AgentViews>> {
-        let (project, path) = (project.to_owned(), path.map(str::to_owned));
-        Box::pin(async move {
-            let ask = move |_: &Shared, project: &Arc<Project>| {
-                Ok(overview::agents(project, question, path.as_deref(), pages_each)?)
-            };
-            Ok(self.asking(project, ask).await?.unwrap_or_default())
-        })
-    }
-
-    fn marks(&self, project: &str, log: &str) -> Answer<'_, Vec<Mark>> {
-        let (project, log) = (project.to_owned(), log.to_owned());
-        Box::pin(async move {
-            let ask = move |_: &Shared, project: &Arc<Project>| Ok(overview::marks(project, &log));
-            Ok(self.asking(project, ask).await?.unwrap_or_default())
-        })
-    }
-
-    fn clients(&self, project: &str) -> Answer<'_, Vec<(Arc<Client>, u64)>> {
-        let project = project.to_owned();
-        Box::pin(async move {
-            let ask = |_: &Shared, project: &Arc<Project>| Ok(overview::clients(project)?);
-            Ok(self.asking(project, ask).await?.unwrap_or_default())
-        })
-    }
-
-    fn relabel(&self, project: &str, changes: Vec<(Arc<Client>, Verdict)>) -> Answer<'_, ()> {
-        let project = project.to_owned();
-        Box::pin(async move {
-            let ask = move |shared: &Shared, project: &Arc<Project>| merge::relabel(shared, project, changes);
-            self.asking(project, ask).await.map(|_| ())
-        })
-    }
-
-    fn retain(&self, project: &str, floor: Bucket) -> Answer<'_, ()> {
-        let project = project.to_owned();
-        Box::pin(async move {
-            self.waiting(move |shared| changes::retain(shared, &shared.project_or_new(&project)?, floor)).await
-        })
-    }
-
-    fn remove(&self, project: &str) -> Answer<'_, ()> {
-        let project = project.to_owned();
-        Box::pin(async move {
-            let ask = |shared: &Shared, project: &Arc<Project>| changes::remove(shared, project);
-            self.asking(project, ask).await.map(|_| ())
-        })
-    }
-
-    fn status(&self, project: &str) -> Answer<'_, Status> {
-        let project = project.to_owned();
-        Box::pin(async move {
-            let ask = |_: &Shared, project: &Arc<Project>| Ok(overview::status(project)?);
-            Ok(self.asking(project, ask).await?.unwrap_or_default())
-        })
-    }
-
-    fn backup(&self, folder: &Path) -> Answer<'_, ()> {
-        let (shared, asks, folder) = (Arc::clone(&self.shared), self.asks.clone(), folder.to_owned());
-        Box::pin(async move {
-            let copy = move || Self::copy(&shared, &asks, &folder);
-            match tokio::runtime::Handle::try_current() {
-                Ok(runtime) => runtime
-                    .spawn_blocking(copy)
-                    .await
-                    .unwrap_or_else(|error| Err(ViewsError::Unavailable(format!("the copy failed: {error}")))),
-                Err(_) => copy(),
-            }
-        })
-    }
-
-    fn projects(&self) -> Answer<'_, Vec<String>> {
-        Box::pin(self.waiting(overview::projects))
-    }
+fn answer(shared: &Shared, call: StoreCall) -> Result<StoreReply, ViewsError> {
+    Ok(match call {
+        StoreCall::Ranking { project, question } => {
+            of(shared, &project, |project| Ok(Arc::new(answers::ranking(project, question)?)))?.into()
+        }
+        StoreCall::Series { project, path, edges, sources } => match shared.project(&project)? {
+            Some(project) => answers::series(&project, path.as_deref(), &edges, sources)?.into(),
+            None => vec![Counts::default(); edges.len().saturating_sub(1)].into(),
+        },
+        StoreCall::Agents { project, question, path, pages_each } => {
+            let agents = |project: &Arc<Project>| Ok(overview::agents(project, question, path.as_deref(), pages_each)?);
+            of(shared, &project, agents)?.into()
+        }
+        StoreCall::Marks { project, log } => of(shared, &project, |project| Ok(overview::marks(project, &log)))?.into(),
+        StoreCall::Clients { project } => of(shared, &project, |project| Ok(overview::clients(project)?))?.into(),
+        StoreCall::Relabel { project, changes } => {
+            of(shared, &project, |project| merge::relabel(shared, project, changes))?.into()
+        }
+        StoreCall::Retain { project, floor } => {
+            changes::retain(shared, &shared.project_or_new(&project)?, floor)?.into()
+        }
+        StoreCall::Remove { project } => of(shared, &project, |project| changes::remove(shared, project))?.into(),
+        StoreCall::Status { project } => of(shared, &project, |project| Ok(overview::status(project)?))?.into(),
+        StoreCall::Projects => overview::projects(shared)?.into(),
+        StoreCall::Append(_) | StoreCall::Backup { .. } => {
+            return Err(ViewsError::Unavailable("this is not done here".to_owned()));
+        }
+    })
 }

@@ -52,6 +52,11 @@ impl Files {
         self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// No file is removed while this is held.
+    pub(super) fn hold(&self) -> MutexGuard<'_, ()> {
+        self.trimming.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Bytes of all of them.
     pub(super) fn bytes(&self) -> u64 {
         let closed: u64 = self.closed().iter().map(|file| file.place.bytes).sum();

@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use copydesk_views::store::ViewsError;
@@ -12,7 +12,7 @@ use copydesk_views::{Appended, Bucket};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 use super::project::Project;
-use super::record::{Entry, MAX_BYTES};
+use super::record::Entry;
 use super::shared::{FLUSH_CELLS, Shared, unavailable};
 use super::wal::{Log, Place};
 
@@ -21,8 +21,7 @@ const GROUP_BYTES: usize = 8 * 1024 * 1024;
 /// How long an append waits for memory to get free before it is refused.
 const ROOM_WAITS: u32 = 600;
 
-/// What the writer is asked for.
-pub(super) enum Ask {
+pub(super) enum WriterTask {
     Append(Box<Append>),
     /// Where the log ends; nothing is removed from it while the guard of the asker lives.
     End(oneshot::Sender<Option<Place>>),
@@ -40,7 +39,7 @@ pub(super) struct Append {
 }
 
 impl Append {
-    /// A batch as the writer wants it; most of the work is done here, on the thread of who asks.
+    /// A batch as the writer wants it; most of the work is done here, on the thread of who tasks.
     pub(super) fn new(
         entry: Entry,
         payload: Vec<u8>,
@@ -62,16 +61,16 @@ struct Judged {
 }
 
 /// Writes until it is told to stop.
-pub(super) fn run(shared: &Shared, mut log: Log, mut asks: mpsc::Receiver<Ask>) {
-    let mut next = asks.blocking_recv();
-    while let Some(ask) = next.take() {
-        match ask {
-            Ask::Append(first) => {
+pub(super) fn run(shared: &Shared, mut log: Log, mut tasks: mpsc::Receiver<WriterTask>) {
+    let mut next = tasks.blocking_recv();
+    while let Some(task) = next.take() {
+        match task {
+            WriterTask::Append(first) => {
                 let mut bytes = first.payload.len();
                 let mut group = vec![first];
                 while bytes < GROUP_BYTES {
-                    match asks.try_recv() {
-                        Ok(Ask::Append(append)) => {
+                    match tasks.try_recv() {
+                        Ok(WriterTask::Append(append)) => {
                             bytes += append.payload.len();
                             group.push(append);
                         }
@@ -84,13 +83,11 @@ pub(super) fn run(shared: &Shared, mut log: Log, mut asks: mpsc::Receiver<Ask>) 
                 }
                 write_group(shared, &mut log, group);
             }
-            Ask::End(reply) => drop(reply.send(log.end())),
-            Ask::Stop => {
-                asks.close();
-            }
+            WriterTask::End(reply) => drop(reply.send(log.end())),
+            WriterTask::Stop => tasks.close(),
         }
         if next.is_none() {
-            next = asks.blocking_recv();
+            next = tasks.blocking_recv();
         }
     }
 }
@@ -258,14 +255,4 @@ fn wait_for_room(shared: &Shared) -> Result<(), ViewsError> {
         shared.room.wait(Duration::from_millis(100));
     }
     Err(ViewsError::Unavailable("the view store cannot write its views to disk fast enough".into()))
-}
-
-/// Refuses what the log cannot hold.
-pub(super) fn fits(payload: &[u8]) -> Result<(), ViewsError> {
-    if payload.len() > MAX_BYTES { Err(ViewsError::Unavailable("the batch is too large".into())) } else { Ok(()) }
-}
-
-/// Keeps files of the log from being removed.
-pub(super) fn hold_log(shared: &Shared) -> MutexGuard<'_, ()> {
-    shared.log.trimming.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,14 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_views::store::{ViewStore, ViewsError};
-use serde::Serialize;
+use copydesk_views::store::ViewStore;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::SocketPath;
-use super::wire::{Ask, Rows, receive, send};
+use super::socket::SocketPath;
+use super::wire::{receive_call, send_reply};
 
 /// How long the end waits for answers that are on their way.
 const LAST_ANSWERS: Duration = Duration::from_secs(10);
@@ -84,11 +83,11 @@ async fn guest(mut stream: UnixStream, store: Arc<dyn ViewStore>, mut stopping: 
     loop {
         let asked = tokio::select! {
             biased;
-            asked = receive(&mut stream) => asked,
+            asked = receive_call(&mut stream) => asked,
             () = told_to_stop(&mut stopping) => return,
         };
         let answered = match asked {
-            Ok(Some(ask)) => respond(&mut stream, ask, store.as_ref()).await,
+            Ok(Some(call)) => send_reply(&mut stream, &store.call(call).await).await,
             Ok(None) => return,
             Err(error) => Err(error),
         };
@@ -97,38 +96,4 @@ async fn guest(mut stream: UnixStream, store: Arc<dyn ViewStore>, mut stopping: 
             return;
         }
     }
-}
-
-async fn respond(stream: &mut UnixStream, ask: Ask, store: &dyn ViewStore) -> io::Result<()> {
-    match ask {
-        Ask::Append(batch) => match batch.unpack() {
-            Some(batch) => tell(stream, store.append(batch).await).await,
-            None => tell(stream, Err::<(), _>(ViewsError::Damaged("a batch does not fit together".to_owned()))).await,
-        },
-        Ask::Ranking { project, question } => {
-            let rows = store.ranking(&project, question).await.map(|ranking| {
-                let (rows, _) = ranking.page(0, usize::MAX);
-                Rows { totals: ranking.totals(), rows }
-            });
-            tell(stream, rows).await
-        }
-        Ask::Series { project, path, edges, sources } => {
-            tell(stream, store.series(&project, path.as_deref(), edges, sources).await).await
-        }
-        Ask::Agents { project, question, path, pages_each } => {
-            tell(stream, store.agents(&project, question, path.as_deref(), pages_each).await).await
-        }
-        Ask::Marks { project, log } => tell(stream, store.marks(&project, &log).await).await,
-        Ask::Clients { project } => tell(stream, store.clients(&project).await).await,
-        Ask::Relabel { project, changes } => tell(stream, store.relabel(&project, changes).await).await,
-        Ask::Retain { project, floor } => tell(stream, store.retain(&project, floor).await).await,
-        Ask::Remove { project } => tell(stream, store.remove(&project).await).await,
-        Ask::Status { project } => tell(stream, store.status(&project).await).await,
-        Ask::Projects => tell(stream, store.projects().await).await,
-        Ask::Backup { folder } => tell(stream, store.backup(&folder).await).await,
-    }
-}
-
-async fn tell<T: Serialize>(stream: &mut UnixStream, answer: Result<T, ViewsError>) -> io::Result<()> {
-    send(stream, &answer).await
 }

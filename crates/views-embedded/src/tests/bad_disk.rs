@@ -8,7 +8,7 @@ use copydesk_views::store::{ViewStore, ViewsError};
 use super::*;
 use crate::disk::{Disk, RealDisk, Written};
 use crate::embedded::block_on;
-use crate::{wal, writer};
+use crate::wal;
 
 #[derive(Default)]
 struct Bad {
@@ -157,7 +157,7 @@ fn r2_bound_of_another_file() {
 fn r3_backup_stalls() {
     let folder = tempfile::tempdir().unwrap();
     let store = Embedded::open(folder.path(), small(&ManualClock::new())).unwrap();
-    let held = writer::hold_log(&store.shared); // what a backup does for as long as it copies
+    let held = store.shared.log.hold(); // what a backup does for as long as it copies
     let begin = Instant::now();
     for n in 0..40 {
         let at = Instant::now();

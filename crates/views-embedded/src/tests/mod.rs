@@ -10,11 +10,11 @@ mod steps;
 use std::path::Path;
 use std::sync::Arc;
 
-use copydesk_views::store::{Question, Ranking, Source, Sources};
-use copydesk_views::{Batch, Bucket, View, id_digest};
+use copydesk_views::store::{Question, Ranking, Source, Sources, ViewStore, ViewsError};
+use copydesk_views::{Appended, Batch, Bucket, View, id_digest};
 
+use super::embedded::{Embedded, Options, block_on};
 use super::samples::{ManualClock, client};
-use super::{Embedded, Options};
 
 pub(super) const BOTH: Sources = Sources { people: Source::Both, machines: Source::Both };
 
@@ -44,4 +44,19 @@ pub(super) fn rows(ranking: &Ranking) -> Vec<(String, u64, u64)> {
     let (rows, more) = ranking.page(0, usize::MAX);
     assert!(!more);
     rows.into_iter().map(|row| (row.path.to_string(), row.counts.human, row.counts.ai)).collect()
+}
+
+/// The calls that tests make most, for a thread that may wait.
+impl Embedded {
+    pub(crate) fn append_now(&self, batch: Batch) -> Result<Appended, ViewsError> {
+        block_on(self.append(batch))
+    }
+
+    pub(crate) fn ranking_now(&self, project: &str, question: Question) -> Result<Arc<Ranking>, ViewsError> {
+        block_on(self.ranking(project, question))
+    }
+
+    pub(crate) fn backup_now(&self, target: &Path) -> Result<(), ViewsError> {
+        block_on(self.backup(target))
+    }
 }

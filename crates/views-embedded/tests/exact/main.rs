@@ -43,10 +43,6 @@ impl Keeper for InAFolder {
     fn settle(&self, store: &Embedded) {
         store.settle().expect("the disk is well");
     }
-
-    fn copy(&self, store: &Embedded, target: &Path) {
-        store.backup_now(target).expect("the disk is well");
-    }
 }
 
 fn memories() -> impl Strategy<Value = Memory> {

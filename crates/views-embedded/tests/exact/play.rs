@@ -20,8 +20,6 @@ pub trait Keeper {
     fn close(&self, store: &Self::Store);
     /// Writes down whatever waits for a better time.
     fn settle(&self, store: &Self::Store);
-    /// Makes a copy that can be opened, while the store runs.
-    fn copy(&self, store: &Self::Store, target: &Path);
 }
 
 /// For how long an id must be known, in seconds.
@@ -102,7 +100,7 @@ impl<'a, K: Keeper> Stage<'a, K> {
                 self.models[*project] = Model::default();
             }
             Step::Restart => self.restart().await,
-            Step::MoveToACopy => self.move_to_a_copy(),
+            Step::MoveToACopy => self.move_to_a_copy().await,
             Step::Settle => self.keeper.settle(&self.store),
             Step::Wait { hours } => {
                 self.clock.0.fetch_add(hours * 3600, Ordering::Relaxed);
@@ -165,10 +163,10 @@ impl<'a, K: Keeper> Stage<'a, K> {
         self.store = self.keeper.open(self.folder.path(), Arc::clone(&self.clock) as Arc<dyn Clock>);
     }
 
-    fn move_to_a_copy(&mut self) {
+    async fn move_to_a_copy(&mut self) {
         let copy = tempfile::tempdir().expect("a folder");
         let target = copy.path().join("copy");
-        self.keeper.copy(&self.store, &target);
+        self.store.backup(&target).await.expect("the disk is well");
         self.keeper.close(&self.store);
         let moved = tempfile::tempdir().expect("a folder");
         std::fs::remove_dir(moved.path()).and_then(|()| std::fs::rename(&target, moved.path())).expect("moved");

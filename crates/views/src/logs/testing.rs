@@ -4,13 +4,13 @@ use std::io::Cursor;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use copydesk_domain::{Clock, Sources, Timestamp};
+use copydesk_domain::{Clock, Timestamp};
 use futures_util::FutureExt;
 
 use super::{Cancel, Options, Report, Source, import};
 use crate::classify::Classifier;
-use crate::store::{AgentViews, Answer, Counts, Question, Ranking, Status, ViewStore, ViewsError};
-use crate::{Appended, Batch, Bucket, Client, Mark, Verdict, View};
+use crate::store::{Status, StoreCall, StoreFuture, StoreReply, ViewStore, ViewsError};
+use crate::{Appended, Batch, Bucket, Mark, View};
 
 /// 2024-10-10T13:55:36Z
 pub(super) const AT: i64 = 1_728_568_536;
@@ -91,58 +91,18 @@ impl Kept {
 }
 
 impl ViewStore for ListStore {
-    fn append(&self, batch: Batch) -> Answer<'_, Appended> {
-        async move { self.kept().append(batch) }.boxed()
+    fn call(&self, call: StoreCall) -> StoreFuture<'_, StoreReply> {
+        let mut kept = self.kept();
+        let reply = match call {
+            StoreCall::Append(batch) => kept.append(batch).map(Into::into),
+            StoreCall::Marks { log, .. } => {
+                Ok(kept.marks.iter().filter(|mark| mark.log == log).cloned().collect::<Vec<Mark>>().into())
+            }
+            StoreCall::Status { .. } => Ok(Status { floor: kept.floor, ..Status::default() }.into()),
+            _ => Err(ViewsError::Unavailable("not here".to_owned())),
+        };
+        async move { reply }.boxed()
     }
-
-    fn marks(&self, _project: &str, log: &str) -> Answer<'_, Vec<Mark>> {
-        let marks = self.kept().marks.iter().filter(|mark| mark.log == log).cloned().collect();
-        async move { Ok(marks) }.boxed()
-    }
-
-    fn status(&self, _project: &str) -> Answer<'_, Status> {
-        let status = Status { floor: self.kept().floor, ..Status::default() };
-        async move { Ok(status) }.boxed()
-    }
-
-    fn ranking(&self, _: &str, _: Question) -> Answer<'_, Arc<Ranking>> {
-        unused()
-    }
-
-    fn series(&self, _: &str, _: Option<&str>, _: Vec<Bucket>, _: Sources) -> Answer<'_, Vec<Counts>> {
-        unused()
-    }
-
-    fn agents(&self, _: &str, _: Question, _: Option<&str>, _: usize) -> Answer<'_, Vec<AgentViews>> {
-        unused()
-    }
-
-    fn clients(&self, _: &str) -> Answer<'_, Vec<(Arc<Client>, u64)>> {
-        unused()
-    }
-
-    fn relabel(&self, _: &str, _: Vec<(Arc<Client>, Verdict)>) -> Answer<'_, ()> {
-        unused()
-    }
-
-    fn retain(&self, _: &str, _: Bucket) -> Answer<'_, ()> {
-        unused()
-    }
-
-    fn remove(&self, _: &str) -> Answer<'_, ()> {
-        unused()
-    }
-
-    fn backup(&self, _folder: &std::path::Path) -> Answer<'_, ()> {
-        unused()
-    }
-    fn projects(&self) -> Answer<'_, Vec<String>> {
-        unused()
-    }
-}
-
-fn unused<'a, T: Send + 'a>() -> Answer<'a, T> {
-    async { Err(ViewsError::Unavailable("not here".to_owned())) }.boxed()
 }
 
 /// A clock that stands.

@@ -1,5 +1,6 @@
-//! Where views are kept and added up.
+//! What a place for views is asked, and what it answers. Where and how it keeps them is a crate of its own.
 
+mod call;
 mod ranking;
 
 use std::path::Path;
@@ -10,12 +11,13 @@ use serde::{Deserialize, Serialize};
 
 pub use copydesk_domain::{Source, Sources};
 
+pub use call::{StoreCall, StoreReply};
 pub use ranking::Ranking;
 
 use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
 
-/// An answer that is on its way.
-pub type Answer<'a, T> = BoxFuture<'a, Result<T, ViewsError>>;
+/// A reply that is on its way.
+pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, ViewsError>>;
 
 /// Why the store could not do it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -28,50 +30,99 @@ pub enum ViewsError {
     Damaged(String),
 }
 
-/// A place for views: a folder of this machine, or a server. Each is a crate of its own.
+/// A place for views: a folder of this machine, or a server.
+///
+/// A store answers calls ([`StoreCall`]), so that what stands between it and a caller (another process, a test that lets
+/// it fail) passes them on without knowing them. Callers use the methods, which know what is answered to what.
 pub trait ViewStore: Send + Sync + 'static {
-    /// Keeps a batch. When it answers, the batch is on disk.
-    fn append(&self, batch: Batch) -> Answer<'_, Appended>;
-    /// Pages by their views.
-    fn ranking(&self, project: &str, question: Question) -> Answer<'_, Arc<Ranking>>;
-    /// Views between each two neighbouring edges, of the site or of one page.
+    /// Does what is called for. The reply is of the type that the call names.
+    fn call(&self, call: StoreCall) -> StoreFuture<'_, StoreReply>;
+
+    /// See [`StoreCall::Append`].
+    fn append(&self, batch: Batch) -> StoreFuture<'_, Appended> {
+        replied(self.call(StoreCall::Append(batch)))
+    }
+
+    /// See [`StoreCall::Ranking`].
+    fn ranking(&self, project: &str, question: Question) -> StoreFuture<'_, Arc<Ranking>> {
+        replied(self.call(StoreCall::Ranking { project: project.to_owned(), question }))
+    }
+
+    /// See [`StoreCall::Series`].
     fn series(
         &self,
         project: &str,
         path: Option<&str>,
         edges: Vec<Bucket>,
         sources: Sources,
-    ) -> Answer<'_, Vec<Counts>>;
-    /// The machines that read, most views first, each with the pages it read most; of one page if it is named.
+    ) -> StoreFuture<'_, Vec<Counts>> {
+        let (project, path) = (project.to_owned(), path.map(str::to_owned));
+        replied(self.call(StoreCall::Series { project, path, edges, sources }))
+    }
+
+    /// See [`StoreCall::Agents`].
     fn agents(
         &self,
         project: &str,
         question: Question,
         path: Option<&str>,
         pages_each: usize,
-    ) -> Answer<'_, Vec<AgentViews>>;
-    /// The marks of logs that begin like this one.
-    fn marks(&self, project: &str, log: &str) -> Answer<'_, Vec<Mark>>;
-    /// Every kind of reader with its views, all time.
-    fn clients(&self, project: &str) -> Answer<'_, Vec<(Arc<Client>, u64)>>;
-    /// Gives readers another verdict, in all of the history. All or nothing.
-    fn relabel(&self, project: &str, changes: Vec<(Arc<Client>, Verdict)>) -> Answer<'_, ()>;
-    /// Forgets everything before `floor`, and takes nothing older from now on. It never moves back.
-    fn retain(&self, project: &str, floor: Bucket) -> Answer<'_, ()>;
-    /// Forgets a project.
-    fn remove(&self, project: &str) -> Answer<'_, ()>;
-    /// What there is of a project.
-    fn status(&self, project: &str) -> Answer<'_, Status>;
-    /// The projects that have views.
-    fn projects(&self) -> Answer<'_, Vec<String>>;
-    /// Copies everything into a folder that must not exist yet, as it is at one moment, while views go on arriving.
-    fn backup(&self, folder: &Path) -> Answer<'_, ()>;
+    ) -> StoreFuture<'_, Vec<AgentViews>> {
+        let (project, path) = (project.to_owned(), path.map(str::to_owned));
+        replied(self.call(StoreCall::Agents { project, question, path, pages_each }))
+    }
+
+    /// See [`StoreCall::Marks`].
+    fn marks(&self, project: &str, log: &str) -> StoreFuture<'_, Vec<Mark>> {
+        replied(self.call(StoreCall::Marks { project: project.to_owned(), log: log.to_owned() }))
+    }
+
+    /// See [`StoreCall::Clients`].
+    fn clients(&self, project: &str) -> StoreFuture<'_, Vec<(Arc<Client>, u64)>> {
+        replied(self.call(StoreCall::Clients { project: project.to_owned() }))
+    }
+
+    /// See [`StoreCall::Relabel`].
+    fn relabel(&self, project: &str, changes: Vec<(Arc<Client>, Verdict)>) -> StoreFuture<'_, ()> {
+        replied(self.call(StoreCall::Relabel { project: project.to_owned(), changes }))
+    }
+
+    /// See [`StoreCall::Retain`].
+    fn retain(&self, project: &str, floor: Bucket) -> StoreFuture<'_, ()> {
+        replied(self.call(StoreCall::Retain { project: project.to_owned(), floor }))
+    }
+
+    /// See [`StoreCall::Remove`].
+    fn remove(&self, project: &str) -> StoreFuture<'_, ()> {
+        replied(self.call(StoreCall::Remove { project: project.to_owned() }))
+    }
+
+    /// See [`StoreCall::Status`].
+    fn status(&self, project: &str) -> StoreFuture<'_, Status> {
+        replied(self.call(StoreCall::Status { project: project.to_owned() }))
+    }
+
+    /// See [`StoreCall::Projects`].
+    fn projects(&self) -> StoreFuture<'_, Vec<String>> {
+        replied(self.call(StoreCall::Projects))
+    }
+
+    /// See [`StoreCall::Backup`].
+    fn backup(&self, folder: &Path) -> StoreFuture<'_, ()> {
+        replied(self.call(StoreCall::Backup { folder: folder.to_owned() }))
+    }
+}
+
+fn replied<'a, T>(reply: StoreFuture<'a, StoreReply>) -> StoreFuture<'a, T>
+where
+    T: TryFrom<StoreReply, Error = ViewsError>,
+{
+    Box::pin(async move { T::try_from(reply.await?) })
 }
 
 /// Which views are asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Question {
-    /// From this on.
     pub from: Bucket,
     /// Before this.
     pub to: Bucket,
@@ -82,34 +133,26 @@ pub struct Question {
 /// Human and AI views.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Counts {
-    /// By people.
     pub human: u64,
-    /// By AI agents.
     pub ai: u64,
 }
 
 impl Counts {
-    /// Both.
     pub fn total(self) -> u64 {
         self.human + self.ai
     }
 }
 
-/// A page and its views.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageViews {
-    /// The page.
     pub path: Arc<str>,
-    /// Its views.
     pub counts: Counts,
 }
 
 /// What a kind of machine read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentViews {
-    /// Who it is, and why we think so.
     pub verdict: Verdict,
-    /// All its views.
     pub views: u64,
     /// How many pages it read.
     pub pages: u64,
@@ -121,15 +164,13 @@ pub struct AgentViews {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    /// Views, of whatever kind.
+    /// Of whatever kind.
     pub views: u64,
-    /// Bytes on disk.
+    /// On disk.
     pub bytes: u64,
-    /// Pages.
     pub pages: u64,
     /// The first quarter hour with a view.
     pub first: Option<Bucket>,
-    /// The last one.
     pub last: Option<Bucket>,
     /// Since when the script sends.
     pub script_since: Option<Bucket>,

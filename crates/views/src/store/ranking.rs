@@ -3,13 +3,16 @@
 use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 
+use serde::{Deserialize, Serialize, Serializer};
+
 use super::{Counts, PageViews};
 
 /// Rows that are in order from the start: a little more than a page of the interface has at most.
 const TOP: usize = 256;
 
 /// Pages by their views: most first, then by path. It never changes, so that paging over it repeats and misses nothing.
-#[derive(Debug)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(from = "Rows")]
 pub struct Ranking {
     names: Names,
     totals: Counts,
@@ -17,6 +20,25 @@ pub struct Ranking {
     rows: Vec<Row>,
     /// All in order, once somebody asked for more than the first.
     sorted: OnceLock<Vec<Row>>,
+}
+
+/// A ranking as it is written down: all of it, in order.
+#[derive(Serialize, Deserialize)]
+struct Rows {
+    totals: Counts,
+    rows: Vec<PageViews>,
+}
+
+impl From<Rows> for Ranking {
+    fn from(Rows { totals, rows }: Rows) -> Self {
+        Self::from_rows(totals, rows)
+    }
+}
+
+impl Serialize for Ranking {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Rows { totals: self.totals, rows: self.page(0, usize::MAX).0 }.serialize(serializer)
+    }
 }
 
 /// The paths that rows are about: many in order, shared by all answers, and some that came later.

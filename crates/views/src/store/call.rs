@@ -1,0 +1,79 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{AgentViews, Counts, Question, Ranking, Sources, Status, ViewsError};
+use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
+
+/// What a store is called for; each names what it is answered with.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum StoreCall {
+    /// Keeps a batch. When it answers, the batch is on disk. → [`Appended`]
+    ///
+    /// As JSON it would name every page and reader anew for each view; whoever sends it elsewhere packs it.
+    #[serde(skip)]
+    Append(Batch),
+    /// Pages by their views. → `Arc<`[`Ranking`]`>`
+    Ranking { project: String, question: Question },
+    /// Views between each two neighbouring edges, of the site or of one page. → `Vec<`[`Counts`]`>`
+    Series { project: String, path: Option<String>, edges: Vec<Bucket>, sources: Sources },
+    /// The machines that read, most views first, each with the pages it read most; of one page if it is named.
+    /// → `Vec<`[`AgentViews`]`>`
+    Agents { project: String, question: Question, path: Option<String>, pages_each: usize },
+    /// The marks of logs that begin like this one. → `Vec<`[`Mark`]`>`
+    Marks { project: String, log: String },
+    /// Every kind of reader with its views, all time. → `Vec<(Arc<`[`Client`]`>, u64)>`
+    Clients { project: String },
+    /// Gives readers another verdict, in all of the history. All or nothing. → `()`
+    Relabel { project: String, changes: Vec<(Arc<Client>, Verdict)> },
+    /// Forgets everything before `floor`, and takes nothing older from now on. It never moves back. → `()`
+    Retain { project: String, floor: Bucket },
+    /// Forgets a project. → `()`
+    Remove { project: String },
+    /// What there is of a project. → [`Status`]
+    Status { project: String },
+    /// The projects that have views. → `Vec<String>`
+    Projects,
+    /// Copies everything into a folder that must not exist yet, as it is at one moment, while views go on arriving. → `()`
+    Backup { folder: PathBuf },
+}
+
+macro_rules! replies {
+    ($($name:ident($type:ty),)*) => {
+        /// What a store answers. Made with `into()` of the type that the call names.
+        #[derive(Debug, Serialize, Deserialize)]
+        pub enum StoreReply {
+            $($name($type),)*
+        }
+        $(
+            impl From<$type> for StoreReply {
+                fn from(value: $type) -> Self {
+                    Self::$name(value)
+                }
+            }
+            impl TryFrom<StoreReply> for $type {
+                type Error = ViewsError;
+
+                fn try_from(reply: StoreReply) -> Result<Self, ViewsError> {
+                    match reply {
+                        StoreReply::$name(value) => Ok(value),
+                        _ => Err(ViewsError::Damaged("the view store answered something else".to_owned())),
+                    }
+                }
+            }
+        )*
+    };
+}
+
+replies! {
+    Appended(Appended),
+    Ranking(Arc<Ranking>),
+    Series(Vec<Counts>),
+    Agents(Vec<AgentViews>),
+    Marks(Vec<Mark>),
+    Clients(Vec<(Arc<Client>, u64)>),
+    Status(Status),
+    Projects(Vec<String>),
+    Done(()),
+}

@@ -1,5 +1,7 @@
 //! Which page a request is for. One page has one path, however it was asked for.
 
+use std::sync::LazyLock;
+
 /// The longest path, in bytes.
 pub const MAX_PATH: usize = 2048;
 
@@ -29,91 +31,14 @@ pub enum PathError {
 }
 
 /// Endings of files that are no pages. Everything else is one: `/v1.2` and `/node.js-guide` too.
-const ASSETS: &[&str] = &[
-    "7z",
-    "aac",
-    "apk",
-    "atom",
-    "avi",
-    "avif",
-    "bin",
-    "bmp",
-    "br",
-    "bz2",
-    "cjs",
-    "css",
-    "csv",
-    "deb",
-    "dmg",
-    "doc",
-    "docx",
-    "eot",
-    "epub",
-    "exe",
-    "flac",
-    "gif",
-    "gz",
-    "heic",
-    "ico",
-    "iso",
-    "jar",
-    "jpeg",
-    "jpg",
-    "js",
-    "json",
-    "jsonl",
-    "jxl",
-    "less",
-    "m4a",
-    "m4v",
-    "map",
-    "mjs",
-    "mkv",
-    "mov",
-    "mp3",
-    "mp4",
-    "mpeg",
-    "mpg",
-    "msi",
-    "ogg",
-    "ogv",
-    "otf",
-    "pdf",
-    "pkg",
-    "png",
-    "ppt",
-    "pptx",
-    "psd",
-    "rar",
-    "rpm",
-    "rss",
-    "scss",
-    "sqlite",
-    "svg",
-    "tar",
-    "tgz",
-    "tif",
-    "tiff",
-    "ts",
-    "ttf",
-    "txt",
-    "wasm",
-    "wav",
-    "weba",
-    "webm",
-    "webmanifest",
-    "webp",
-    "woff",
-    "woff2",
-    "xls",
-    "xlsx",
-    "xml",
-    "xz",
-    "yaml",
-    "yml",
-    "zip",
-    "zst",
-];
+static ASSETS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "7z aac apk atom avi avif bin bmp br bz2 cjs css csv deb dmg doc docx eot epub exe flac gif gz heic ico iso jar \
+     jpeg jpg js json jsonl jxl less m4a m4v map mjs mkv mov mp3 mp4 mpeg mpg msi ogg ogv otf pdf pkg png ppt pptx \
+     psd rar rpm rss scss sqlite svg tar tgz tif tiff ts ttf txt wasm wav weba webm webmanifest webp woff woff2 xls \
+     xlsx xml xz yaml yml zip zst"
+        .split(' ')
+        .collect()
+});
 
 /// Texts that a site writes for machines to read.
 const FOR_MACHINES: [&str; 2] = ["llms.txt", "llms-full.txt"];

@@ -3,12 +3,13 @@ use serde::{Deserialize, Serialize};
 use crate::{CountsAs, Verdict};
 
 /// Where a view was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
     /// In the reader's browser: the script or the pixel.
     Script,
     /// On the server side: its events, its log, its log drain.
+    #[default]
     Server,
 }
 

@@ -153,22 +153,22 @@ impl Judge {
         if hit.at.saturating_mul(1000) > now.plus(AHEAD).as_millis() {
             return Err(Outcome::Refused(Refusal::Future));
         }
-        if hit.id.is_some_and(|id| id.is_empty() || id.len() > MAX_ID) {
+        if hit.id.as_ref().is_some_and(|id| id.is_empty() || id.len() > MAX_ID) {
             return Err(Outcome::Refused(Refusal::Id));
         }
         let page = self.page(hit).map_err(|error| Outcome::Refused(Refusal::Path(error)))?;
-        if hit.method.is_some_and(|method| !method.eq_ignore_ascii_case("GET")) {
+        if hit.method.as_ref().is_some_and(|method| !method.eq_ignore_ascii_case("GET")) {
             return Err(Outcome::Left(Left::Method));
         }
         if hit.status.is_some_and(|status| status != 200 && status != 304) {
             return Err(Outcome::Left(Left::Status));
         }
         let Remembered::Page { path, markdown } = page else { return Err(Outcome::Left(Left::Asset)) };
-        if hit.prefetch {
+        if hit.prefetch || hit.channel == Channel::Server && is_app_data(&hit.target) {
             return Err(Outcome::Left(Left::Prefetch));
         }
         let client = self.client(hit, markdown);
-        Ok(View { bucket: Bucket::of_seconds(hit.at), path, client, count: 1, id: hit.id.map(id_digest) })
+        Ok(View { bucket: Bucket::of_seconds(hit.at), path, client, count: 1, id: hit.id.as_deref().map(id_digest) })
     }
 
     fn page(&mut self, hit: &Hit<'_>) -> Result<Remembered, PathError> {
@@ -198,18 +198,19 @@ impl Judge {
 
     fn client(&mut self, hit: &Hit<'_>, markdown_path: bool) -> Arc<Client> {
         let probe = Probe {
-            user_agent: cut(hit.user_agent),
-            accept: hit.accept,
+            user_agent: cut(&hit.user_agent),
+            accept: hit.accept.as_deref(),
             markdown_path,
             ip: hit.ip,
-            signature: hit.signature,
+            signature: hit.signature.as_deref(),
             channel: hit.channel,
             now: hit.at,
         };
         if hit.signature.is_some() {
             return self.interned(self.classifier.facts(&probe));
         }
-        let wants_markdown = markdown_path || hit.accept.is_some_and(|accept| self.classifier.prefers_markdown(accept));
+        let wants_markdown =
+            markdown_path || hit.accept.as_ref().is_some_and(|accept| self.classifier.prefers_markdown(accept));
         let place = usize::from(wants_markdown) * 2 + usize::from(hit.channel == Channel::Script);
         let asks_for_address = match self.readers.get(probe.user_agent) {
             Some(reader) => reader.asks_for_address,
@@ -280,6 +281,13 @@ impl Judge {
     }
 }
 
+/// Whether it is the data with which a Next.js application shows a page, and not the page: mostly it is fetched ahead, for
+/// every link in sight, and what it was fetched for cannot be told from the address.
+fn is_app_data(target: &str) -> bool {
+    let query = memchr::memchr(b'?', target.as_bytes()).map_or("", |at| &target[at + 1..]);
+    query.split('&').any(|pair| pair.starts_with("_rsc="))
+}
+
 fn cut(user_agent: &str) -> &str {
     let mut end = user_agent.len().min(MAX_USER_AGENT);
     while !user_agent.is_char_boundary(end) {
@@ -313,7 +321,11 @@ mod tests {
         for agent in agents {
             for ip in ips {
                 for accept in accepts {
-                    let hit = |(path, channel)| Hit { ip, accept, ..Hit::new(channel, path, agent, AT) };
+                    let hit = |(path, channel)| Hit {
+                        ip,
+                        accept: accept.map(Into::into),
+                        ..Hit::new(channel, path, agent, AT)
+                    };
                     hits.extend(kinds.map(hit));
                 }
             }
@@ -336,6 +348,15 @@ mod tests {
                 assert_eq!(&*judged(&mut judge, &hit(Channel::Script)).path, path);
             }
         }
+    }
+
+    #[test]
+    fn data_of_an_application_is_no_page() {
+        assert!(is_app_data("/x?_rsc=1"));
+        assert!(is_app_data("/x?a=1&_rsc=abc"));
+        assert!(!is_app_data("/x?a_rsc=1"));
+        assert!(!is_app_data("/_rsc="));
+        assert!(!is_app_data("/x?"));
     }
 
     #[test]

@@ -14,7 +14,6 @@ mod hit;
 pub mod intake;
 pub mod logs;
 pub mod page;
-mod request;
 pub mod store;
 
 pub use batch::{Appended, Batch, Mark, View, id_digest};
@@ -22,4 +21,3 @@ pub use bucket::Bucket;
 pub use class::{Class, CountsAs, Evidence, Verdict};
 pub use client::{Channel, Client, Facts, Network};
 pub use hit::{BotSignature, Hit};
-pub use request::Request;

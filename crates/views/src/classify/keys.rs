@@ -62,7 +62,7 @@ impl Keys {
         if self.0.is_empty() {
             return None;
         }
-        SignatureInput::all(signature.input).into_iter().find_map(|input| {
+        SignatureInput::all(&signature.input).into_iter().find_map(|input| {
             let key = self.0.get(input.key_id()?)?;
             let in_time = key.not_before.is_none_or(|from| from <= now) && key.expires.is_none_or(|end| now <= end);
             (in_time && is_signed_by(&input, signature, &key.public, now)).then(|| key.operator.clone())

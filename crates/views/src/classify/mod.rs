@@ -39,7 +39,7 @@ pub struct Probe<'a> {
     /// The reader's address.
     pub ip: Option<IpAddr>,
     /// The headers of a Web Bot Auth signature.
-    pub signature: Option<BotSignature<'a>>,
+    pub signature: Option<&'a BotSignature<'a>>,
     /// Where it was seen.
     pub channel: Channel,
     /// When the request was made, in seconds since 1970; signatures are held against it.
@@ -98,7 +98,7 @@ impl Classifier {
     pub fn facts(&self, probe: &Probe<'_>) -> Facts {
         let user_agent = reduce(probe.user_agent);
         let network = probe.ip.map_or(Network::Unknown, |ip| self.network(&user_agent, ip));
-        let signed_by = probe.signature.and_then(|signature| self.keys.signer(&signature, probe.now));
+        let signed_by = probe.signature.and_then(|signature| self.keys.signer(signature, probe.now));
         let markdown = probe.markdown_path || probe.accept.is_some_and(accept::prefers_markdown);
         Facts { user_agent, markdown, network, signed_by, channel: probe.channel }
     }

@@ -92,7 +92,7 @@ impl<'a> SignatureInput<'a> {
                 }
                 "signature-agent" => {
                     covers.1 = true;
-                    agent_value(request.agent?, its)?
+                    agent_value(request.agent.as_deref()?, its)?
                 }
                 _ => return None,
             };
@@ -114,7 +114,7 @@ pub(super) fn is_signed_by(input: &SignatureInput<'_>, request: &BotSignature<'_
         if request.signature.len() > MAX_HEADER {
             return None;
         }
-        let (_, value) = members(request.signature).into_iter().find(|(label, _)| *label == input.label)?;
+        let (_, value) = members(&request.signature).into_iter().find(|(label, _)| *label == input.label)?;
         let encoded = value.strip_prefix(':')?.strip_suffix(':')?;
         let signature = STANDARD.decode(encoded).ok()?;
         UnparsedPublicKey::new(&ED25519, public).verify(base.as_bytes(), &signature).ok()

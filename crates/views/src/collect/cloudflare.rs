@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::item::{Item, Mistake, fields, plain_host};
 use super::text::{Lossy, Moment, Status, Text, address};
-use crate::Request;
+use crate::Hit;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -60,7 +60,7 @@ pub fn cloudflare_line(item: &[u8]) -> Item<'_> {
     let Some(status) = line.edge_response_status else {
         return Item::Wrong(Mistake::event("the line has no EdgeResponseStatus"));
     };
-    Item::Request(Request {
+    Item::Hit(Hit {
         target: target.0,
         host: line.client_request_host.map(|host| plain_host(&host.0)),
         at: at.0,
@@ -69,7 +69,7 @@ pub fn cloudflare_line(item: &[u8]) -> Item<'_> {
         status: Some(status.0),
         ip: address(line.client_ip.as_ref()),
         id: line.ray_id.filter(|id| !id.0.is_empty()).map(|id| Cow::Owned(format!("cloudflare:{}", id.0))),
-        ..Request::default()
+        ..Hit::default()
     })
 }
 
@@ -85,7 +85,7 @@ mod tests {
     fn a_request_is_read_with_every_form_of_timestamp() {
         for stamp in [r#""2026-03-15T12:00:00Z""#, "1773576000", "1773576000696000000"] {
             let line = LINE.replace(r#""2026-03-15T12:00:00Z""#, stamp);
-            let Item::Request(told) = cloudflare_line(line.as_bytes()) else { panic!("{stamp}") };
+            let Item::Hit(told) = cloudflare_line(line.as_bytes()) else { panic!("{stamp}") };
             assert_eq!((told.target.as_ref(), told.at, told.status), ("/guide?a=b", 1_773_576_000, Some(200)));
             assert_eq!((told.host.as_deref(), told.user_agent.as_ref()), (Some("docs.example.com"), "Mozilla/5.0 X"));
             assert_eq!(told.id.as_deref(), Some("cloudflare:48b371889c489b2c"));

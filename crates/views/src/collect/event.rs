@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::item::{Item, Mistake, fields};
 use super::text::{Address, Lossy, Moment, Text};
-use crate::{Request, page};
+use crate::{Hit, page};
 
 /// An event of `POST /v1/analytics/{projectId}/events`. A field that is not known is refused: it is a misspelt one, and
 /// without a word about it the views would be counted for the wrong kind of reader.
@@ -38,16 +38,16 @@ struct Event<'a> {
 /// Reads one event of a server; without a timestamp it is of `now`.
 pub fn server_event(item: &[u8], now: Timestamp) -> Item<'_> {
     match read(item, now) {
-        Ok(told) => Item::Request(told),
+        Ok(told) => Item::Hit(told),
         Err(mistake) => Item::Wrong(mistake),
     }
 }
 
-fn read(item: &[u8], now: Timestamp) -> Result<Request<'_>, Mistake> {
+fn read(item: &[u8], now: Timestamp) -> Result<Hit<'_>, Mistake> {
     let event: Event<'_> = fields(item, "an event")?;
     let host = event.url.as_ref().and_then(|url| page::host(&url.0));
     let target = event.path.or(event.url).ok_or_else(|| Mistake::event("an event needs a path or a url"))?;
-    Ok(Request {
+    Ok(Hit {
         host: host.or_else(|| page::host(&target.0)).map(Cow::Owned),
         target: target.0,
         at: event.timestamp.map_or_else(|| now.as_millis().div_euclid(1000), |moment| moment.0),
@@ -57,7 +57,7 @@ fn read(item: &[u8], now: Timestamp) -> Result<Request<'_>, Mistake> {
         accept: event.accept.map(|it| it.0),
         ip: event.ip.map(|it| it.0),
         id: event.id.map(|it| it.0),
-        prefetch: false,
+        ..Hit::default()
     })
 }
 
@@ -67,9 +67,9 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_773_576_000_500);
 
-    fn read(json: &str) -> Request<'_> {
+    fn read(json: &str) -> Hit<'_> {
         match server_event(json.as_bytes(), NOW) {
-            Item::Request(told) => told,
+            Item::Hit(told) => told,
             other => panic!("{json}: {other:?}"),
         }
     }

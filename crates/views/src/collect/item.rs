@@ -3,13 +3,13 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::Request;
+use crate::Hit;
 
 /// What an item of a body turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item<'a> {
     /// A request.
-    Request(Request<'a>),
+    Hit(Hit<'a>),
     /// Something else that such a log also has: a line of a build, of a function's output.
     Other,
     /// Nothing that can be read.

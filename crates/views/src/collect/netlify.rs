@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::item::{Item, Mistake, fields};
 use super::text::{Lossy, Moment, Status, Text, address};
-use crate::{Request, page};
+use crate::{Hit, page};
 
 #[derive(Deserialize)]
 struct Line<'a> {
@@ -38,7 +38,7 @@ pub fn netlify_line(item: &[u8]) -> Item<'_> {
     }
     let (Some(url), Some(status)) = (line.url, line.status_code) else { return Item::Other };
     let Some(at) = line.timestamp else { return Item::Wrong(Mistake::event("the line has no timestamp")) };
-    Item::Request(Request {
+    Item::Hit(Hit {
         host: page::host(&url.0).map(Cow::Owned),
         target: url.0,
         at: at.0,
@@ -47,7 +47,7 @@ pub fn netlify_line(item: &[u8]) -> Item<'_> {
         status: Some(status.0),
         ip: address(line.client_ip.as_ref()),
         id: line.request_id.filter(|id| !id.0.is_empty()).map(|id| Cow::Owned(format!("netlify:{}", id.0))),
-        ..Request::default()
+        ..Hit::default()
     })
 }
 
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_request_is_read() {
-        let Item::Request(told) = netlify_line(LINE.as_bytes()) else { panic!() };
+        let Item::Hit(told) = netlify_line(LINE.as_bytes()) else { panic!() };
         assert_eq!((told.target.as_ref(), told.at), ("https://Docs.example.com/guide/", 1_773_576_000));
         assert_eq!((told.host.as_deref(), told.status), (Some("docs.example.com"), Some(200)));
         assert_eq!((told.user_agent.as_ref(), told.id.as_deref()), ("Mozilla/5.0 X", Some("netlify:01HXYZ")));

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::item::{Item, Mistake, fields, plain_host};
 use super::text::{Lossy, Moment, Status, Text, address};
-use crate::Request;
+use crate::Hit;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -55,7 +55,7 @@ pub fn vercel_line(item: &[u8]) -> Item<'_> {
         return Item::Wrong(Mistake::event("the line has no timestamp"));
     };
     let id = line.request_id.or(proxy.vercel_id).or(line.id).filter(|id| !id.0.is_empty());
-    Item::Request(Request {
+    Item::Hit(Hit {
         target: target.0,
         host: proxy.host.map(|host| plain_host(&host.0)),
         at: at.0,
@@ -65,7 +65,7 @@ pub fn vercel_line(item: &[u8]) -> Item<'_> {
         status: Some(proxy.status_code.map_or(0, |it| it.0)),
         ip: address(proxy.client_ip.as_ref()),
         id: id.map(|id| Cow::Owned(format!("vercel:{}", id.0))),
-        ..Request::default()
+        ..Hit::default()
     })
 }
 
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_request_is_read() {
-        let Item::Request(told) = vercel_line(LINE.as_bytes()) else { panic!() };
+        let Item::Hit(told) = vercel_line(LINE.as_bytes()) else { panic!() };
         assert_eq!(
             (told.target.as_ref(), told.at, told.user_agent.as_ref()),
             ("/guide?search=zeit", 1_773_576_000, "Mozilla/5.0 X")
@@ -111,11 +111,11 @@ mod tests {
         }
         assert!(matches!(vercel_line(br#"{"proxy":{"path":"/x"}}"#), Item::Wrong(_)));
         let revalidated = LINE.replace(r#""statusCode":200,"#, r#""statusCode":-1,"#);
-        let Item::Request(told) = vercel_line(revalidated.as_bytes()) else { panic!() };
+        let Item::Hit(told) = vercel_line(revalidated.as_bytes()) else { panic!() };
         assert_eq!(told.status, Some(0), "no success");
         for (user_agent, read) in [(r#""U""#, "U"), ("[]", ""), ("null", ""), (r#"["U","V"]"#, "U")] {
             let line = LINE.replace(r#"["Mozilla/5.0 X"]"#, user_agent);
-            let Item::Request(told) = vercel_line(line.as_bytes()) else { panic!("{user_agent}") };
+            let Item::Hit(told) = vercel_line(line.as_bytes()) else { panic!("{user_agent}") };
             assert_eq!(told.user_agent, read);
         }
     }

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use memchr::memchr_iter;
 
-use super::line::Line;
+use super::line::LogLine;
 use super::text;
 use super::time;
-use crate::Request;
+use crate::Hit;
 
 /// The columns in which the fields stand.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,17 +41,17 @@ impl Columns {
     }
 
     /// Reads a line.
-    pub(super) fn parse<'a>(&self, line: &'a [u8]) -> Line<'a> {
+    pub(super) fn parse<'a>(&self, line: &'a [u8]) -> LogLine<'a> {
         if line.starts_with(b"#") {
-            return Line::Aside;
+            return LogLine::Aside;
         }
-        self.entry(line).map_or(Line::Unparsable, Line::Request)
+        self.entry(line).map_or(LogLine::Unparsable, LogLine::Hit)
     }
 
-    fn entry<'a>(&self, line: &'a [u8]) -> Option<Request<'a>> {
+    fn entry<'a>(&self, line: &'a [u8]) -> Option<Hit<'a>> {
         let (mut date, mut time, mut stamp) = (None, None, None);
         let (mut named, mut path) = (None, None);
-        let mut entry = Request::default();
+        let mut entry = Hit::default();
         let mut start = 0;
         let ends = memchr_iter(b'\t', line).chain([line.len()]);
         let mut columns = self.0.iter();
@@ -135,7 +135,7 @@ mod tests {
         let columns = Columns::of(HEAD).unwrap();
         for agent in ["Mozilla/5.0%20(X11)", "Mozilla/5.0%2520(X11)"] {
             let line = line("/a%2520b", agent);
-            let Line::Request(entry) = columns.parse(line.as_bytes()) else { panic!("{line}") };
+            let LogLine::Hit(entry) = columns.parse(line.as_bytes()) else { panic!("{line}") };
             assert_eq!((entry.target.as_ref(), entry.at), ("/a%20b", 1_728_568_536));
             assert_eq!(entry.user_agent, "Mozilla/5.0 (X11)");
             assert_eq!((entry.ip, entry.host.as_deref()), ("192.0.2.9".parse().ok(), Some("docs.example")));
@@ -145,8 +145,8 @@ mod tests {
     #[test]
     fn remarks_are_no_lines_and_short_ones_unparsable() {
         let columns = Columns::of(HEAD).unwrap();
-        assert_eq!(columns.parse(b"#Version: 1.0"), Line::Aside);
-        assert_eq!(columns.parse(b"2024-10-10\t13:55:36\tFRA1"), Line::Unparsable);
-        assert_eq!(Columns::default().parse(line("/", "-").as_bytes()), Line::Unparsable);
+        assert_eq!(columns.parse(b"#Version: 1.0"), LogLine::Aside);
+        assert_eq!(columns.parse(b"2024-10-10\t13:55:36\tFRA1"), LogLine::Unparsable);
+        assert_eq!(Columns::default().parse(line("/", "-").as_bytes()), LogLine::Unparsable);
     }
 }

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
-use super::line::Line;
+use super::line::LogLine;
 use super::text;
 use super::time;
-use crate::Request;
+use crate::Hit;
 
 /// What a line of this family has beside what all have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,11 +19,11 @@ pub(super) struct Shape {
 }
 
 /// `[host ]address ident user [time] "request" status bytes[ "referrer" "user agent"][ whatever else]`
-pub(super) fn parse(line: &[u8], shape: Shape) -> Line<'_> {
-    entry(line, shape).map_or(Line::Unparsable, Line::Request)
+pub(super) fn parse(line: &[u8], shape: Shape) -> LogLine<'_> {
+    entry(line, shape).map_or(LogLine::Unparsable, LogLine::Hit)
 }
 
-fn entry(line: &[u8], shape: Shape) -> Option<Request<'_>> {
+fn entry(line: &[u8], shape: Shape) -> Option<Hit<'_>> {
     let (host, rest) =
         if shape.vhost { split(line, b' ').map(|(host, rest)| (Some(host), rest))? } else { (None, line) };
     let (ip, rest) = split(rest, b' ')?;
@@ -38,12 +38,12 @@ fn entry(line: &[u8], shape: Shape) -> Option<Request<'_>> {
     let (request, rest) = (&rest[..end], rest[end + 1..].strip_prefix(b" ")?);
     let (status, rest) = rest.split_at_checked(3)?;
     let rest = rest.strip_prefix(b" ")?;
-    let mut entry = Request {
+    let mut entry = Hit {
         at: time::common(at)?,
         status: Some(text::status(status)?),
         ip: text::address(ip),
         host: host.map(|host| text::lossy(Cow::Borrowed(host))),
-        ..Request::default()
+        ..Hit::default()
     };
     entry.asked_for(request);
     let rest = behind_size(rest)?;
@@ -77,7 +77,7 @@ fn behind_size(rest: &[u8]) -> Option<&[u8]> {
     (digits > 0).then(|| &rest[digits..])
 }
 
-impl<'a> Request<'a> {
+impl<'a> Hit<'a> {
     /// Takes method and target from `GET /path HTTP/1.1`, as it stands in the log. What is no request (a greeting in
     /// another protocol, an idle connection) leaves the target empty.
     pub(super) fn asked_for(&mut self, raw: &'a [u8]) {
@@ -104,9 +104,9 @@ mod tests {
 
     const COMBINED: Shape = Shape { vhost: false, agent: true };
 
-    fn request(line: &str, shape: Shape) -> Request<'_> {
+    fn request(line: &str, shape: Shape) -> Hit<'_> {
         match parse(line.as_bytes(), shape) {
-            Line::Request(entry) => entry,
+            LogLine::Hit(entry) => entry,
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -125,7 +125,7 @@ mod tests {
         let line = r#"host.example - - [10/Oct/2024:13:55:36 +0000] "POST /a HTTP/1.0" 200 -"#;
         let entry = request(line, Shape { vhost: false, agent: false });
         assert_eq!((entry.user_agent.as_ref(), entry.ip, entry.method.as_deref()), ("", None, Some("POST")));
-        assert_eq!(parse(line.as_bytes(), COMBINED), Line::Unparsable);
+        assert_eq!(parse(line.as_bytes(), COMBINED), LogLine::Unparsable);
     }
 
     #[test]
@@ -149,9 +149,9 @@ mod tests {
     fn cut_and_strange_lines_are_unparsable() {
         let whole = r#"::1 - - [10/Oct/2024:13:55:36 +0000] "GET / HTTP/1.1" 200 5 "-" "x""#;
         for end in 0..whole.len() {
-            assert_eq!(parse(&whole.as_bytes()[..end], COMBINED), Line::Unparsable, "{}", &whole[..end]);
+            assert_eq!(parse(&whole.as_bytes()[..end], COMBINED), LogLine::Unparsable, "{}", &whole[..end]);
         }
-        assert_eq!(parse(whole.replace("200 5", "2x0 5").as_bytes(), COMBINED), Line::Unparsable);
-        assert_eq!(parse(whole.replace("200 5", "200 5x").as_bytes(), COMBINED), Line::Unparsable);
+        assert_eq!(parse(whole.replace("200 5", "2x0 5").as_bytes(), COMBINED), LogLine::Unparsable);
+        assert_eq!(parse(whole.replace("200 5", "200 5x").as_bytes(), COMBINED), LogLine::Unparsable);
     }
 }

@@ -6,14 +6,14 @@ use copydesk_domain::Timestamp;
 
 use super::blocks::MAX_LINE;
 use super::format::Parser;
-use super::line::Line;
+use super::line::LogLine;
 use super::report::Sample;
 use super::tally::{Place, Tally};
 use super::text;
 use crate::classify::Classifier;
 use crate::hash::FastMap;
 use crate::intake::{Judge, Left, Outcome};
-use crate::{Bucket, Request, View, page};
+use crate::{Bucket, Hit, View, page};
 
 /// What holds for all lines of a log.
 #[derive(Debug, Clone, Default)]
@@ -69,11 +69,11 @@ impl Counter {
 
     fn line(&mut self, line: &[u8], parser: &mut Parser, terms: &Terms, now: Timestamp, counted: &mut Counted) {
         counted.tally.lines += 1;
-        let parsed = if line.len() > MAX_LINE { Line::Unparsable } else { parser.parse(line) };
+        let parsed = if line.len() > MAX_LINE { LogLine::Unparsable } else { parser.parse(line) };
         match parsed {
-            Line::Request(entry) => self.request(&entry, terms, now, counted),
-            Line::Aside => counted.tally.blank += 1,
-            Line::Unparsable => {
+            LogLine::Hit(entry) => self.request(&entry, terms, now, counted),
+            LogLine::Aside => counted.tally.blank += 1,
+            LogLine::Unparsable => {
                 counted.tally.unparsable += 1;
                 if counted.samples.len() < SAMPLES {
                     counted.samples.push(Sample::new(counted.tally.lines, line));
@@ -82,7 +82,7 @@ impl Counter {
         }
     }
 
-    fn request(&mut self, entry: &Request<'_>, terms: &Terms, now: Timestamp, counted: &mut Counted) {
+    fn request(&mut self, entry: &Hit<'_>, terms: &Terms, now: Timestamp, counted: &mut Counted) {
         let tally = &mut counted.tally;
         if !terms.hosts.is_empty() && !terms.is_about(entry) {
             tally.other_hosts += 1;
@@ -95,7 +95,7 @@ impl Counter {
         if entry.status.is_some_and(|status| status != 200 && status != 304) {
             return tally.leave(Left::Status);
         }
-        match self.judge.judge(&entry.hit(), now) {
+        match self.judge.judge(entry, now) {
             Outcome::View(view) if terms.floor.is_some_and(|floor| view.bucket < floor) => tally.refuse_old(),
             Outcome::View(view) => {
                 tally.count(Place::of(&view.client.verdict));
@@ -121,7 +121,7 @@ impl Counter {
 }
 
 impl Terms {
-    fn is_about(&self, entry: &Request<'_>) -> bool {
+    fn is_about(&self, entry: &Hit<'_>) -> bool {
         let named = page::host(&entry.target);
         let host = named.as_deref().or(entry.host.as_deref()).map(text::host);
         host.is_some_and(|host| self.hosts.iter().any(|wanted| wanted.eq_ignore_ascii_case(host)))

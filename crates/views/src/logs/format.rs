@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::cloudfront::Columns;
 use super::common::{self, Shape};
 use super::json;
-use super::line::Line;
+use super::line::LogLine;
 use super::template::{Template, TemplateError};
 
 /// How the lines of a log are written.
@@ -84,7 +84,7 @@ impl Format {
     fn matching(&self, head: &[u8]) -> usize {
         let mut parser = Parser::new(self);
         let lines = head.split(|&byte| byte == b'\n').take(DETECT_LINES);
-        lines.filter(|line| matches!(parser.parse(line), Line::Request(_)) && self.is_typical(line)).count()
+        lines.filter(|line| matches!(parser.parse(line), LogLine::Hit(_)) && self.is_typical(line)).count()
     }
 
     fn is_typical(&self, line: &[u8]) -> bool {
@@ -154,10 +154,10 @@ impl Parser {
     }
 
     /// What a line is, without its end.
-    pub fn parse<'a>(&mut self, line: &'a [u8]) -> Line<'a> {
+    pub fn parse<'a>(&mut self, line: &'a [u8]) -> LogLine<'a> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() || line.iter().all(u8::is_ascii_whitespace) {
-            return Line::Aside;
+            return LogLine::Aside;
         }
         match &self.format {
             Format::Combined => common::parse(line, Shape { vhost: false, agent: true }),
@@ -193,11 +193,11 @@ impl Parser {
 }
 
 /// A message as Fastly sends it: as it is, or in a syslog envelope (`<134>2024-… cache-fra1 name[123]: …`).
-fn fastly(line: &[u8]) -> Line<'_> {
+fn fastly(line: &[u8]) -> LogLine<'_> {
     let message = match line.first() {
         Some(b'<') => match memchr::memmem::find(line, b": ") {
             Some(colon) => &line[colon + 2..],
-            None => return Line::Unparsable,
+            None => return LogLine::Unparsable,
         },
         _ => line,
     };
@@ -205,7 +205,7 @@ fn fastly(line: &[u8]) -> Line<'_> {
         return json::parse(message);
     }
     match common::parse(message, Shape { vhost: false, agent: true }) {
-        Line::Unparsable => common::parse(message, Shape { vhost: false, agent: false }),
+        LogLine::Unparsable => common::parse(message, Shape { vhost: false, agent: false }),
         line => line,
     }
 }
@@ -267,6 +267,6 @@ mod tests {
     fn the_columns_of_the_last_header_hold() {
         let mut parser = Parser::new(&Format::CloudFront);
         parser.look_over(b"#Fields: time date cs-uri-stem\nx\n#Fields: date time cs-uri-stem\ny#Fields: date\n");
-        assert!(matches!(parser.parse(b"2024-10-10\t13:55:36\t/a"), Line::Request(_)));
+        assert!(matches!(parser.parse(b"2024-10-10\t13:55:36\t/a"), LogLine::Hit(_)));
     }
 }

@@ -5,25 +5,25 @@ use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::line::Line;
+use super::line::LogLine;
 use super::text;
 use super::time;
-use crate::Request;
+use crate::Hit;
 
 /// Reads a line.
-pub(super) fn parse(line: &[u8]) -> Line<'_> {
+pub(super) fn parse(line: &[u8]) -> LogLine<'_> {
     if !line.starts_with(b"{") && line.trim_ascii_start().first() != Some(&b'{') {
-        return Line::Unparsable;
+        return LogLine::Unparsable;
     }
     let entry = match std::str::from_utf8(line) {
         Ok(line) => read(line),
         // nginx writes the bytes of a request as they came.
         Err(_) => {
             let line = String::from_utf8_lossy(line);
-            read(&line).map(Request::into_owned)
+            read(&line).map(Hit::into_owned)
         }
     };
-    entry.map_or(Line::Unparsable, Line::Request)
+    entry.map_or(LogLine::Unparsable, LogLine::Hit)
 }
 
 /// Whether the line is one of Caddy's: the request is an object.
@@ -37,14 +37,14 @@ pub(super) fn is_fastly(line: &[u8]) -> bool {
     has("\"request_user_agent\"") && (has("\"response_status\"") || has("\"time_start\""))
 }
 
-fn read(line: &str) -> Option<Request<'_>> {
+fn read(line: &str) -> Option<Hit<'_>> {
     serde_json::from_str::<Fields<'_>>(line).ok()?.entry()
 }
 
 /// The fields of a line, or of an object in it.
 #[derive(Default)]
 struct Fields<'a> {
-    entry: Request<'a>,
+    entry: Hit<'a>,
     url: Option<Cow<'a, str>>,
     path: Option<Cow<'a, str>>,
     uri: Option<Cow<'a, str>>,
@@ -195,7 +195,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn entry(self) -> Option<Request<'a>> {
+    fn entry(self) -> Option<Hit<'a>> {
         if self.bad {
             return None;
         }
@@ -359,9 +359,9 @@ mod tests {
 
     const AT: i64 = 1_728_568_536;
 
-    fn request(line: &str) -> Request<'_> {
+    fn request(line: &str) -> Hit<'_> {
         match parse(line.as_bytes()) {
-            Line::Request(entry) => entry,
+            LogLine::Hit(entry) => entry,
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -427,15 +427,15 @@ mod tests {
             r#"{"path":"/a","ts":1728568536"#,
             r#"{"path":"/a","ts":1728568536} x"#,
         ] {
-            assert_eq!(parse(line.as_bytes()), Line::Unparsable, "{line}");
+            assert_eq!(parse(line.as_bytes()), LogLine::Unparsable, "{line}");
         }
         let deep = format!(r#"{{"path":"/a","ts":1,"x":{}"#, "[".repeat(60_000));
-        assert_eq!(parse(deep.as_bytes()), Line::Unparsable);
+        assert_eq!(parse(deep.as_bytes()), LogLine::Unparsable);
     }
 
     #[test]
     fn bytes_that_are_no_text_do_not_matter() {
-        let Line::Request(entry) = parse(b"{\"path\":\"/a\",\"ts\":1728568536,\"ua\":\"x\xff\"}") else { panic!() };
+        let LogLine::Hit(entry) = parse(b"{\"path\":\"/a\",\"ts\":1728568536,\"ua\":\"x\xff\"}") else { panic!() };
         assert_eq!(entry.user_agent, "x\u{fffd}");
     }
 }

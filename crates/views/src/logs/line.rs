@@ -1,10 +1,10 @@
-use crate::Request;
+use crate::Hit;
 
 /// What a line of a log is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Line<'a> {
+pub enum LogLine<'a> {
     /// A request.
-    Request(Request<'a>),
+    Hit(Hit<'a>),
     /// Nothing, or a remark of whoever wrote the log.
     Aside,
     /// Not of the log's format.

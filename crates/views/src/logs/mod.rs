@@ -30,7 +30,7 @@ mod workers;
 pub use follow::{Follow, Polled, Trouble};
 pub use format::{Format, Parser};
 pub use import::{Cancel, Options, import};
-pub use line::Line;
+pub use line::LogLine;
 pub use open::Source;
 pub use report::{FileReport, Progress, Report, Sample, State};
 pub use tally::{NOT_KEPT, Tally};

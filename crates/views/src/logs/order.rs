@@ -3,7 +3,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::format::{Format, Parser};
-use super::line::Line;
+use super::line::LogLine;
 use super::open::{Source, open_file};
 
 /// What is read of a file to tell when it begins, in bytes.
@@ -27,7 +27,7 @@ fn begins(source: &Source, format: Option<&Format>) -> Option<i64> {
     let format = format.cloned().or_else(|| Format::detect(&head))?;
     let mut parser = Parser::new(&format);
     head.split(|&byte| byte == b'\n').find_map(|line| match parser.parse(line) {
-        Line::Request(entry) => Some(entry.at),
+        LogLine::Hit(entry) => Some(entry.at),
         _ => None,
     })
 }

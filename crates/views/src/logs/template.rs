@@ -2,10 +2,10 @@
 
 use memchr::memmem;
 
-use super::line::Line;
+use super::line::LogLine;
 use super::text;
 use super::time;
-use crate::Request;
+use crate::Hit;
 
 /// A format string that was understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,13 +126,13 @@ impl Template {
     }
 
     /// Reads a line.
-    pub(super) fn parse<'a>(&self, line: &'a [u8]) -> Line<'a> {
-        self.entry(line).map_or(Line::Unparsable, Line::Request)
+    pub(super) fn parse<'a>(&self, line: &'a [u8]) -> LogLine<'a> {
+        self.entry(line).map_or(LogLine::Unparsable, LogLine::Hit)
     }
 
-    fn entry<'a>(&self, line: &'a [u8]) -> Option<Request<'a>> {
+    fn entry<'a>(&self, line: &'a [u8]) -> Option<Hit<'a>> {
         let mut rest = line.strip_prefix(self.start.as_slice())?;
-        let mut entry = Request::default();
+        let mut entry = Hit::default();
         let mut at = None;
         for field in &self.fields {
             let end = field.end(rest)?;
@@ -164,7 +164,7 @@ impl Field {
 }
 
 /// Puts a field where it belongs; none if the line cannot be of this format.
-fn take<'a>(entry: &mut Request<'a>, what: What, raw: &'a [u8]) -> Option<()> {
+fn take<'a>(entry: &mut Hit<'a>, what: What, raw: &'a [u8]) -> Option<()> {
     let text = || text::given(raw).map(|raw| text::lossy(text::unescaped(raw)));
     match what {
         What::Request => entry.asked_for(raw),
@@ -304,9 +304,9 @@ fn directive(rest: &str) -> Result<(What, &str), TemplateError> {
 mod tests {
     use super::*;
 
-    fn read<'a>(template: &str, line: &'a str) -> Request<'a> {
+    fn read<'a>(template: &str, line: &'a str) -> Hit<'a> {
         match Template::new(template).expect("a good format").parse(line.as_bytes()) {
-            Line::Request(entry) => entry,
+            LogLine::Hit(entry) => entry,
             other => panic!("{template} on {line}: {other:?}"),
         }
     }
@@ -348,7 +348,7 @@ mod tests {
     fn lines_of_another_form_are_unparsable() {
         let template = Template::new(r#"$msec "$request" $status"#).unwrap();
         for line in ["", "x", r#"1 "GET / HTTP/1.1" 20x"#, r#"1 "GET / HTTP/1.1" 200 x"#, r#"- "GET / HTTP/1.1" 200"#] {
-            assert_eq!(template.parse(line.as_bytes()), Line::Unparsable, "{line}");
+            assert_eq!(template.parse(line.as_bytes()), LogLine::Unparsable, "{line}");
         }
     }
 

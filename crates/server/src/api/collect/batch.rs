@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use copydesk_desk::views::Site;
+use copydesk_views::Hit;
 use copydesk_views::collect::{BodyError, Item};
-use copydesk_views::{Hit, Request};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -49,7 +49,9 @@ pub(crate) struct RejectedEvent {
 #[derive(Default)]
 pub(super) struct Batch<'a> {
     items: usize,
-    requests: Vec<(usize, Request<'a>)>,
+    hits: Vec<Hit<'a>>,
+    /// Where each hit stands in the body.
+    places: Vec<usize>,
     ignored: BTreeMap<&'static str, u64>,
     rejected: Vec<RejectedEvent>,
 }
@@ -60,7 +62,10 @@ impl<'a> Batch<'a> {
         let mut batch = Self { items: items.len(), ..Self::default() };
         for (index, item) in items.into_iter().enumerate() {
             match read(item) {
-                Item::Request(told) => batch.requests.push((index, told)),
+                Item::Hit(hit) => {
+                    batch.hits.push(hit);
+                    batch.places.push(index);
+                }
                 Item::Other => batch.ignore("not_a_request"),
                 Item::Wrong(wrong) => {
                     batch.rejected.push(RejectedEvent { index, code: wrong.code, error: wrong.error });
@@ -75,9 +80,11 @@ impl<'a> Batch<'a> {
 
     /// Leaves out what is for other sites: the log of a whole account has them all.
     pub(super) fn only(mut self, site: &Site) -> Self {
-        let before = self.requests.len();
-        self.requests.retain(|(_, told)| told.host.as_deref().is_none_or(|host| site.takes(host)));
-        let others = before - self.requests.len();
+        let before = self.hits.len();
+        let hits = self.places.into_iter().zip(self.hits);
+        (self.places, self.hits) =
+            hits.filter(|(_, hit)| hit.host.as_deref().is_none_or(|host| site.takes(host))).unzip();
+        let others = before - self.hits.len();
         if others > 0 {
             self.ignored.insert("other_host", others as u64);
         }
@@ -86,9 +93,8 @@ impl<'a> Batch<'a> {
 
     /// Keeps the views among them. When it answers they are on disk.
     pub(super) async fn keep(mut self, app: &App, limit: &TimeLimit, project: &str) -> Result<EventsTaken, Problem> {
-        let hits: Vec<Hit<'_>> = self.requests.iter().map(|(_, told)| told.hit()).collect();
         limit.lift();
-        let taken = views(app)?.take(project, &hits).await?;
+        let taken = views(app)?.take(project, &self.hits).await?;
         let duplicates = taken.duplicates.len() as u64;
         let left: u64 = taken.left.values().sum();
         let told = taken.counted + duplicates + left + taken.refused.len() as u64;
@@ -96,13 +102,13 @@ impl<'a> Batch<'a> {
             self.ignored.insert(reason.as_str(), count);
         }
         // What the store does not speak of is older than it keeps.
-        let expired = (hits.len() as u64).saturating_sub(told);
+        let expired = (self.hits.len() as u64).saturating_sub(told);
         if expired > 0 {
             self.ignored.insert("expired", expired);
         }
         for (place, refusal) in taken.refused {
-            let Some((index, _)) = self.requests.get(place) else { continue };
-            self.rejected.push(RejectedEvent { index: *index, code: refusal.as_str(), error: refusal.to_string() });
+            let Some(&index) = self.places.get(place) else { continue };
+            self.rejected.push(RejectedEvent { index, code: refusal.as_str(), error: refusal.to_string() });
         }
         self.rejected.sort_by_key(|event| event.index);
         Ok(EventsTaken { accepted: taken.counted, duplicates, ignored: self.ignored, rejected: self.rejected })

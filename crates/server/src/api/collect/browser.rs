@@ -23,15 +23,8 @@ pub(super) struct Browser {
     ip: Option<IpAddr>,
     user_agent: String,
     prefetch: bool,
-    signature: Option<Signature>,
+    signature: Option<Box<BotSignature<'static>>>,
     limit: TimeLimit,
-}
-
-struct Signature {
-    signature: String,
-    input: String,
-    agent: Option<String>,
-    authority: String,
 }
 
 /// What became of a view.
@@ -73,13 +66,13 @@ fn is_prefetch(headers: &HeaderMap) -> bool {
 }
 
 /// A Web Bot Auth signature, if the request carries one.
-fn signature(text: impl Fn(&str) -> Option<String>) -> Option<Signature> {
-    Some(Signature {
-        signature: text("signature")?,
-        input: text("signature-input")?,
-        agent: text("signature-agent"),
-        authority: text(HOST.as_str())?,
-    })
+fn signature(text: impl Fn(&str) -> Option<String>) -> Option<Box<BotSignature<'static>>> {
+    Some(Box::new(BotSignature {
+        signature: text("signature")?.into(),
+        input: text("signature-input")?.into(),
+        agent: text("signature-agent").map(Into::into),
+        authority: text(HOST.as_str())?.into(),
+    }))
 }
 
 impl Browser {
@@ -97,12 +90,7 @@ impl Browser {
         }
         let mut hit = Hit::new(Channel::Script, target, &self.user_agent, now.as_millis().div_euclid(1000));
         hit.ip = self.ip;
-        hit.signature = self.signature.as_ref().map(|it| BotSignature {
-            signature: &it.signature,
-            input: &it.input,
-            agent: it.agent.as_deref(),
-            authority: &it.authority,
-        });
+        hit.signature = self.signature.clone();
         self.limit.lift();
         let taken = views.take(&site.project, &[hit]).await;
         let taken = taken.inspect_err(|_| views.doubles.forget(self.ip, &self.user_agent))?;

@@ -48,9 +48,18 @@ fn usual() -> Signed {
     sign(&[("\"@authority\"", "docs.example.com"), ("\"signature-agent\"", AGENT)], NOW - 10, NOW + 290, "web-bot-auth")
 }
 
+fn headers<'a>(signed: &'a Signed, agent: Option<&'a str>, authority: &'a str) -> BotSignature<'a> {
+    BotSignature {
+        signature: signed.signature.as_str().into(),
+        input: signed.input.as_str().into(),
+        agent: agent.map(Into::into),
+        authority: authority.into(),
+    }
+}
+
 fn seen(signed: &Signed, agent: Option<&str>, authority: &str, now: i64) -> Verdict {
-    let signature = BotSignature { signature: &signed.signature, input: &signed.input, agent, authority };
-    judge(&classifier(), &Probe { signature: Some(signature), now, ..Probe::of(CHROME) })
+    let signature = headers(signed, agent, authority);
+    judge(&classifier(), &Probe { signature: Some(&signature), now, ..Probe::of(CHROME) })
 }
 
 #[test]
@@ -119,12 +128,7 @@ fn a_signature_without_the_header_needs_only_the_host() {
 fn an_unknown_key_proves_nothing() {
     let builtin = Classifier::builtin();
     let signed = usual();
-    let signature = BotSignature {
-        signature: &signed.signature,
-        input: &signed.input,
-        agent: Some(AGENT),
-        authority: "docs.example.com",
-    };
-    let verdict = judge(&builtin, &Probe { signature: Some(signature), now: NOW, ..Probe::of(CHROME) });
+    let signature = headers(&signed, Some(AGENT), "docs.example.com");
+    let verdict = judge(&builtin, &Probe { signature: Some(&signature), now: NOW, ..Probe::of(CHROME) });
     assert_eq!(told(&verdict), "human browser");
 }

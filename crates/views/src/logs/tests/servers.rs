@@ -60,7 +60,7 @@ fn user_agents_come_out_as_they_were_sent() {
         let agents: Vec<String> = log
             .split(|&byte| byte == b'\n')
             .filter_map(|line| match parser.parse(line) {
-                Line::Request(entry) => Some(entry.user_agent.into_owned()),
+                LogLine::Hit(entry) => Some(entry.user_agent.into_owned()),
                 _ => None,
             })
             .collect();

@@ -41,7 +41,6 @@ pub(super) fn at_one_moment<T>(
     }
 }
 
-/// Pages by their views.
 pub(super) fn ranking(project: &Project, question: Question) -> Result<Ranking, SegmentError> {
     let (files, seen) = at_one_moment(project, |files, state| {
         let parts = state.switches().parts(question);
@@ -153,7 +152,6 @@ impl Gather for Gathered<'_> {
     }
 }
 
-/// Views between each two neighbouring edges.
 pub(super) fn series(
     project: &Project,
     path: Option<&str>,

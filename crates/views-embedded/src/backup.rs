@@ -9,7 +9,7 @@ use copydesk_views::store::ViewsError;
 use super::disk::RealDisk;
 use super::manifest::{Manifest, SwitchError};
 use super::shared::{Shared, folder_name};
-use super::wal::{self, Closed, Place};
+use super::wal::{self, Closed, LogPlace};
 
 /// Copies the projects, each with the records of the log that its files are made of. Nothing may be removed from the log
 /// meanwhile: what is not in these files is in the log that is copied afterwards.
@@ -86,10 +86,10 @@ fn link_or_copy(from: &Path, into: &Path) -> io::Result<()> {
 }
 
 /// Copies the log up to where it ended.
-pub(super) fn log(shared: &Shared, end: Option<Place>, target: &Path) -> io::Result<()> {
+pub(super) fn log(shared: &Shared, end: Option<LogPlace>, target: &Path) -> io::Result<()> {
     let folder = target.join("wal");
     fs::create_dir_all(&folder)?;
-    let mut places: Vec<Place> = shared.log.closed().iter().map(|Closed { place, .. }| *place).collect();
+    let mut places: Vec<LogPlace> = shared.log.closed().iter().map(|Closed { place, .. }| *place).collect();
     // The last one may be open, or have been closed at that place or a later one.
     if let Some(end) = end {
         places.retain(|place| place.file < end.file);

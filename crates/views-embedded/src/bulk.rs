@@ -9,7 +9,6 @@ use super::disk::{Disk, RealDisk};
 use super::manifest::{Manifest, SegmentEntry, SwitchError, segment_file};
 pub use crate::segment::{Builder, Info};
 
-/// The number of the only segment.
 const ONLY: u64 = 1;
 
 /// Makes a project out of one segment, in the folder of a store that nobody has open. `make` writes the segment to the

@@ -22,7 +22,7 @@ pub(super) fn retain(shared: &Shared, project: &Arc<Project>, floor: Bucket) -> 
     put(shared, project, manifest).map_err(|error| unavailable(&error))?;
     drop(work);
     shared.note(&shared.to_merge, &project.id);
-    shared.merger.ring();
+    shared.merger.wake();
     Ok(())
 }
 

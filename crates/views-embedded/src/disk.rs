@@ -21,7 +21,6 @@ pub(crate) trait Disk: Send + Sync + 'static {
     fn append(&self, to: &Written, bytes: &[u8]) -> io::Result<()>;
     /// Returns when what was written is on the disk.
     fn sync(&self, file: &Written) -> io::Result<()>;
-    /// Cuts a file.
     fn truncate(&self, file: &Written, bytes: u64) -> io::Result<()>;
     /// Gives a file another name, in the place of the one that has it.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -31,7 +30,6 @@ pub(crate) trait Disk: Send + Sync + 'static {
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Makes a folder and those above it; fine if it is there.
     fn create_folder(&self, path: &Path) -> io::Result<()>;
-    /// Removes an empty folder.
     fn remove_folder(&self, path: &Path) -> io::Result<()>;
 }
 

@@ -29,7 +29,6 @@ const QUEUE_KIB: usize = 64 * 1024;
 /// How a store treats its memory and its disk.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where the time comes from.
     pub clock: Arc<dyn Clock>,
     /// Memory for views that are in the log and not yet in a segment.
     pub memory_table_bytes: usize,
@@ -42,7 +41,6 @@ pub struct Options {
 }
 
 impl Options {
-    /// What fits most.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
@@ -57,10 +55,8 @@ impl Options {
 /// Why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another process has it open.
     #[error("{} is in use by another process", .0.display())]
     Locked(PathBuf),
-    /// The disk said no.
     #[error("the view store in {} cannot be opened: {}", .0.display(), .1)]
     Io(PathBuf, io::Error),
 }
@@ -125,9 +121,9 @@ impl Embedded {
         self.room.close();
         self.shared.closing.store(true, Ordering::Release);
         block_on(async { drop(self.tasks.send(WriterTask::Stop).await) });
-        self.shared.flusher.ring();
-        self.shared.merger.ring();
-        self.shared.room.ring();
+        self.shared.flusher.wake();
+        self.shared.merger.wake();
+        self.shared.room.wake();
         for thread in threads {
             thread.thread().unpark();
             if thread.join().is_err() {

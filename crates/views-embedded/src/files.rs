@@ -17,14 +17,12 @@ pub(super) struct Files {
     paths: OnceLock<Paths>,
 }
 
-/// A segment.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) number: u64,
     pub(super) segment: Arc<Segment>,
 }
 
-/// The paths of all segments.
 #[derive(Debug)]
 pub(super) struct Paths {
     pub(super) generation: u64,
@@ -63,7 +61,6 @@ impl Files {
         Ok(self.paths.get_or_init(|| Paths::new(&lists)))
     }
 
-    /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
         let paths = self.paths.get().map_or(0, |paths| {
             let places: usize = paths.places.iter().flatten().map(|places| places.len() * 4).sum();

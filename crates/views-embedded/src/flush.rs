@@ -25,7 +25,7 @@ pub(super) fn run(shared: &Shared) {
     while !shared.is_closing() {
         let fails = shared.flush_fails.load(Ordering::Relaxed);
         if fails {
-            // Not at every ring: what the disk refused it will refuse again.
+            // Not whenever it is woken: what the disk refused it will refuse again.
             std::thread::park_timeout(AGAIN);
         }
         flush_due(shared);
@@ -104,7 +104,7 @@ pub(super) fn flush(shared: &Shared, project: &Arc<Project>) -> io::Result<()> {
     }
     drop(work);
     shared.note(&shared.to_merge, &project.id);
-    shared.merger.ring();
+    shared.merger.wake();
     Ok(())
 }
 
@@ -141,7 +141,7 @@ fn flush_table(shared: &Shared, project: &Project, work: &mut Work, table: &Arc<
     drop(state);
     drop(old);
     shared.count_bytes(table.bytes(), 0);
-    shared.room.ring();
+    shared.room.wake();
     Ok(())
 }
 
@@ -224,7 +224,7 @@ pub(super) fn trim(shared: &Shared) {
         Err(TryLockError::Poisoned(guard)) => guard.into_inner(),
         Err(TryLockError::WouldBlock) => return,
     };
-    if let Err(error) = shared.make_sure() {
+    if let Err(error) = shared.sync_found() {
         return tracing::warn!(%error, "no file of the log is removed while the disk refuses to sync");
     }
     // In this order: a record that is applied later is of a file that is closed later.
@@ -247,6 +247,6 @@ pub(super) fn trim(shared: &Shared) {
             return;
         }
         shared.log.remove_first();
-        shared.bury(oldest.last);
+        shared.remove_leftovers(oldest.last);
     }
 }

@@ -12,7 +12,6 @@ const MAGIC: &[u8; 8] = b"cdids001";
 const HEADER: usize = 40;
 const ENTRY: usize = 20;
 const BLOCK: usize = 200;
-/// A block and its sum.
 const BLOCK_BYTES: usize = BLOCK * ENTRY + 4;
 const BITS_EACH: u64 = 10;
 const PROBES: u64 = 7;
@@ -70,7 +69,6 @@ fn end_block(out: &mut impl Write, block: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// What was written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Written {
     pub(super) count: u64,
@@ -150,7 +148,6 @@ impl IdFile {
         })
     }
 
-    /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
         self.fences.len() * 16 + self.filter.words.len() * 8
     }

@@ -35,7 +35,6 @@ pub(super) struct Manifest {
     pub(super) marks: Vec<Mark>,
 }
 
-/// A segment of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SegmentEntry {
     pub(super) number: u64,
@@ -46,7 +45,6 @@ pub(super) struct SegmentEntry {
     pub(super) bytes: u64,
 }
 
-/// A file of ids.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct IdsEntry {
     pub(super) number: u64,
@@ -89,12 +87,10 @@ impl IdsEntry {
     }
 }
 
-/// The name of a segment.
 pub(super) fn segment_file(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number}.seg"))
 }
 
-/// The name of a file of ids.
 pub(super) fn ids_file(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number}.ids"))
 }

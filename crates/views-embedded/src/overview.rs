@@ -14,7 +14,6 @@ use super::shared::{Shared, unavailable};
 use super::table::Table;
 use crate::segment::{Segment, SegmentError};
 
-/// The machines that read.
 pub(super) fn agents(
     project: &Project,
     question: Question,
@@ -98,7 +97,6 @@ fn counts(client: &Client, part: &Part) -> bool {
     channel && client.verdict.counts_as() != CountsAs::Human
 }
 
-/// Every reader with its views.
 pub(super) fn clients(project: &Project) -> Result<Vec<(Arc<Client>, u64)>, SegmentError> {
     let add_table = |table: &Table, floor: Bucket, totals: &mut HashMap<Arc<Client>, u64>| {
         for cell in table.cells_from(floor) {
@@ -139,7 +137,6 @@ fn client_views(segment: &Segment, floor: Bucket) -> Result<Vec<u64>, SegmentErr
     Ok(views)
 }
 
-/// What there is of a project.
 pub(super) fn status(project: &Project) -> Result<Status, SegmentError> {
     let (files, (mut sum, frozen, manifest)) = at_one_moment(project, |_, state| {
         let mut sum = Sum::new(state.floor());
@@ -223,7 +220,6 @@ pub(super) fn marks(project: &Project, log: &str) -> Vec<Mark> {
     marks
 }
 
-/// The projects that have views.
 pub(super) fn projects(shared: &Shared) -> Result<Vec<String>, ViewsError> {
     let mut ids: HashSet<String> = shared.on_disk().map_err(|error| unavailable(&error))?.into_iter().collect();
     ids.extend(shared.in_memory().iter().map(|project| project.id.to_string()));

@@ -16,7 +16,6 @@ use crate::segment::SegmentError;
 /// How often the writer gives way before it goes on.
 const GIVEN_WAY: usize = 100;
 
-/// A project as it is in memory.
 #[derive(Debug)]
 pub(super) struct Project {
     pub(super) id: Arc<str>,
@@ -59,7 +58,6 @@ pub(super) struct Opened {
     ids: Option<Arc<Vec<OpenIds>>>,
 }
 
-/// A file of ids.
 #[derive(Debug, Clone)]
 pub(super) struct OpenIds {
     pub(super) number: u64,
@@ -263,12 +261,10 @@ impl State {
         self.tables().filter_map(|table| Some(table.records?.0)).min()
     }
 
-    /// The last record that was counted.
     pub(super) fn last_record(&self) -> u64 {
         self.tables().filter_map(|table| Some(table.records?.1)).fold(self.manifest.flushed, u64::max)
     }
 
-    /// Bytes of its tables.
     pub(super) fn table_bytes(&self) -> usize {
         self.tables().map(Table::bytes).sum()
     }

@@ -22,7 +22,6 @@ pub(super) struct Entry {
     pub(super) mark: Option<Mark>,
 }
 
-/// A view of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EntryView {
     pub(super) bucket: Bucket,
@@ -58,7 +57,6 @@ impl Entry {
         Batch { project: (*project).to_owned(), views: views.into_iter().map(view).collect(), mark }
     }
 
-    /// As bytes.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64 + self.views.len() * 8 + self.paths.len() * 40 + self.clients.len() * 300);
         out.push(BATCH);

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
-use super::wal::{self, Closed, Found, HEADER, Header, Place, read_record};
+use super::wal::{self, Closed, Found, HEADER, Header, LogPlace, read_record};
 
 /// What a reader makes of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +141,7 @@ fn read_file(
             end = bytes.len();
         }
     }
-    let place = Place { file: number, bytes: end as u64 };
+    let place = LogPlace { file: number, bytes: end as u64 };
     Ok(Closed { place, last: found.next_record - 1, keep })
 }
 

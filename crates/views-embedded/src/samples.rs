@@ -41,13 +41,11 @@ pub(crate) fn client(which: usize) -> Arc<Client> {
     Arc::new(Client { facts, verdict: verdict(class) })
 }
 
-/// A verdict of this class.
 pub(crate) fn verdict(class: Class) -> Verdict {
     let agent = (class != Class::Human).then(|| class.as_str().to_owned());
     Verdict { class, agent, evidence: Evidence::Token, rule: format!("token:{}", class.as_str()) }
 }
 
-/// A mark of a log.
 pub(crate) fn mark(log: &str, digest: &str, replaces: Option<&str>) -> Mark {
     Mark { log: log.into(), bytes: 10, lines: 2, digest: digest.into(), replaces: replaces.map(str::to_owned) }
 }

@@ -26,7 +26,6 @@ pub(super) const FLUSH_CELLS: usize = 250_000;
 /// The longest name of a project's folder.
 const NAME_BYTES: usize = 200;
 
-/// What the threads share.
 pub(super) struct Shared {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) folder: PathBuf,
@@ -38,14 +37,13 @@ pub(super) struct Shared {
     loading: Mutex<()>,
     tick: AtomicU64,
     loads: AtomicU64,
-    /// Bytes of all tables.
     pub(super) table_bytes: AtomicUsize,
     /// Every record up to this one is in a table or was given up.
     pub(super) applied: AtomicU64,
-    pub(super) flusher: Bell,
-    pub(super) merger: Bell,
-    /// Rung when tables were written to disk.
-    pub(super) room: Bell,
+    pub(super) flusher: Wakeup,
+    pub(super) merger: Wakeup,
+    /// Woken when tables were written to disk.
+    pub(super) room: Wakeup,
     /// Projects to look at: those with many cells, and those with many segments.
     pub(super) full: Mutex<HashSet<Arc<str>>>,
     pub(super) to_merge: Mutex<HashSet<Arc<str>>>,
@@ -62,7 +60,6 @@ pub(super) struct Shared {
     pub(super) busy: RwLock<()>,
 }
 
-/// How much of what.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) table_bytes: usize,
@@ -91,9 +88,9 @@ impl Shared {
             loads: AtomicU64::new(0),
             table_bytes: AtomicUsize::new(0),
             applied: AtomicU64::new(0),
-            flusher: Bell::default(),
-            merger: Bell::default(),
-            room: Bell::default(),
+            flusher: Wakeup::default(),
+            merger: Wakeup::default(),
+            room: Wakeup::default(),
             full: Mutex::default(),
             to_merge: Mutex::default(),
             to_sync: Mutex::default(),
@@ -128,7 +125,6 @@ impl Shared {
         self.folder.join("projects")
     }
 
-    /// The project, if there is one.
     pub(super) fn project(&self, id: &str) -> Result<Option<Arc<Project>>, ViewsError> {
         self.find(id, false)
     }
@@ -189,7 +185,6 @@ impl Shared {
         self.projects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those in memory.
     pub(super) fn in_memory(&self) -> Vec<Arc<Project>> {
         self.lock_projects().values().cloned().collect()
     }
@@ -215,7 +210,7 @@ impl Shared {
     }
 
     /// Makes sure that the manifests that were found after a crash are on disk.
-    pub(super) fn make_sure(&self) -> io::Result<()> {
+    pub(super) fn sync_found(&self) -> io::Result<()> {
         for id in self.noted(&self.to_sync) {
             let folder = folder_name(&id).map(|name| self.projects_folder().join(name));
             let Some(folder) = folder.filter(|folder| folder.exists()) else { continue };
@@ -231,18 +226,18 @@ impl Shared {
     }
 
     /// Lets go of what is left of removed projects, once all records of the log up to this one are gone.
-    pub(super) fn bury(&self, gone: u64) {
+    pub(super) fn remove_leftovers(&self, gone: u64) {
         let mut removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
         let due: Vec<Arc<str>> = removed.extract_if(|_, record| *record <= gone).map(|(id, _)| id).collect();
         drop(removed);
         for id in due {
-            if let Err(error) = self.bury_one(&id) {
+            if let Err(error) = self.remove_leftover(&id) {
                 tracing::debug!(project = %id, %error, "what is left of a removed project stays for now");
             }
         }
     }
 
-    fn bury_one(&self, id: &Arc<str>) -> io::Result<()> {
+    fn remove_leftover(&self, id: &Arc<str>) -> io::Result<()> {
         // Nobody loads it meanwhile, and nobody has it.
         let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(folder) = folder_name(id).map(|name| self.projects_folder().join(name)) else { return Ok(()) };
@@ -333,23 +328,23 @@ fn project_id(name: &str) -> Option<String> {
     percent_encoding::percent_decode_str(name).decode_utf8().ok().map(Into::into)
 }
 
-/// Something to wake a thread with. A ring that nobody waits for is heard at the next wait.
+/// Wakes a thread. If nobody waits, the next wait ends at once.
 #[derive(Debug, Default)]
-pub(super) struct Bell {
-    rung: Mutex<bool>,
+pub(super) struct Wakeup {
+    woken: Mutex<bool>,
     waiting: Condvar,
 }
 
-impl Bell {
-    pub(super) fn ring(&self) {
-        *self.rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
+impl Wakeup {
+    pub(super) fn wake(&self) {
+        *self.woken.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.waiting.notify_all();
     }
 
-    /// Waits for a ring, or for so long.
+    /// Waits to be woken, or for so long.
     pub(super) fn wait(&self, at_most: Duration) {
-        let rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.waiting.wait_timeout_while(rung, at_most, |rung| !*rung);
+        let woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.waiting.wait_timeout_while(woken, at_most, |woken| !*woken);
         *waited.unwrap_or_else(PoisonError::into_inner).0 = false;
     }
 }

@@ -10,7 +10,6 @@ use super::files::Paths;
 use super::record::Entry;
 use crate::segment::{COLUMNS, Sums, column};
 
-/// Views of a project in memory.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) paths: Vec<Arc<str>>,
@@ -73,7 +72,6 @@ impl Ids {
     }
 }
 
-/// A counted view.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cell {
     pub(super) bucket: Bucket,
@@ -174,7 +172,6 @@ impl Table {
         self.records.is_none()
     }
 
-    /// How many cells.
     pub(super) fn cell_count(&self) -> usize {
         self.cells.len()
     }
@@ -199,7 +196,6 @@ impl Table {
         Arc::clone(&placed.places)
     }
 
-    /// The place of a path.
     pub(super) fn place_of(&self, path: &str) -> Option<u32> {
         self.path_places.get(path).copied()
     }
@@ -275,7 +271,6 @@ pub(super) enum Change {
     Less(u64),
 }
 
-/// Adds each column.
 pub(super) fn add(sums: &mut Sums, more: &Sums) {
     sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
 }

@@ -18,7 +18,7 @@ const RECORD: usize = 20;
 
 /// A place in the log: a file by its number, and how much of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct LogPlace {
     pub(super) file: u64,
     pub(super) bytes: u64,
 }
@@ -26,7 +26,7 @@ pub(super) struct Place {
 /// A file of the log that is not written to any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Closed {
-    pub(super) place: Place,
+    pub(super) place: LogPlace,
     /// The number of its last record, or of the last one before it.
     pub(super) last: u64,
     /// Something in it could not be read or applied: it is put aside instead of being removed.
@@ -57,7 +57,6 @@ impl Files {
         self.trimming.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes of all of them.
     pub(super) fn bytes(&self) -> u64 {
         let closed: u64 = self.closed().iter().map(|file| file.place.bytes).sum();
         closed + self.open.load(Ordering::Relaxed)
@@ -81,7 +80,7 @@ pub(super) struct Log {
     files: Arc<Files>,
     open: Option<Open>,
     /// Where the log ends while no file is open.
-    end: Option<Place>,
+    end: Option<LogPlace>,
     /// The end was found after a crash and may be nowhere but in memory.
     unsynced: bool,
     next_file: u64,
@@ -93,13 +92,13 @@ pub(super) struct Log {
 
 struct Open {
     file: Written,
-    place: Place,
+    place: LogPlace,
 }
 
 /// How the log was found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
-    pub(super) end: Option<Place>,
+    pub(super) end: Option<LogPlace>,
     pub(super) next_file: u64,
     pub(super) next_record: u64,
     pub(super) closed: Vec<Closed>,
@@ -157,17 +156,17 @@ impl Log {
             if self.cut(&file, place.bytes).is_ok() {
                 self.open = Some(Open { file, place });
             } else {
-                self.leave(place);
+                self.end_file(place);
             }
             return Err(error);
         }
         if let Err(error) = self.disk.sync(&file) {
             // What a failed sync leaves behind is unknown, also to a second sync: this file is done with.
             let _ = self.cut(&file, place.bytes);
-            self.leave(place);
+            self.end_file(place);
             return Err(error);
         }
-        let place = Place { bytes: place.bytes + self.buffer.len() as u64, ..place };
+        let place = LogPlace { bytes: place.bytes + self.buffer.len() as u64, ..place };
         self.buffer.shrink_to(4 << 20);
         self.open = Some(Open { file, place });
         self.files.open.store(place.bytes, Ordering::Relaxed);
@@ -178,7 +177,7 @@ impl Log {
     }
 
     /// Makes sure that what was found after a crash is on disk. Nothing may be acknowledged that rests on it before.
-    pub(super) fn make_sure(&mut self) -> io::Result<()> {
+    pub(super) fn sync_found(&mut self) -> io::Result<()> {
         if self.unsynced
             && let Some(end) = self.end
         {
@@ -189,8 +188,7 @@ impl Log {
         Ok(())
     }
 
-    /// The place where the log ends.
-    pub(super) fn end(&self) -> Option<Place> {
+    pub(super) fn end(&self) -> Option<LogPlace> {
         self.open.as_ref().map(|open| open.place).or(self.end)
     }
 
@@ -201,7 +199,7 @@ impl Log {
     }
 
     /// Writes no more to the open file: all of the log is before `end`.
-    fn leave(&mut self, end: Place) {
+    fn end_file(&mut self, end: LogPlace) {
         self.open = None;
         self.end = Some(end);
         self.unsynced = false;
@@ -216,7 +214,7 @@ impl Log {
         self.unsynced = false;
         match self.begin() {
             Ok(open) => {
-                self.leave(place);
+                self.end_file(place);
                 self.files.open.store(open.place.bytes, Ordering::Relaxed);
                 self.open = Some(open);
             }
@@ -224,14 +222,14 @@ impl Log {
                 // A file that says that the log goes on from here may be on disk, or come back there: nothing may be
                 // written behind this place any more.
                 tracing::debug!(%error, "the next file of the log could not be begun; the next batch tries again");
-                self.leave(place);
+                self.end_file(place);
             }
         }
     }
 
     /// A new file that says where the log went on from.
     fn begin(&mut self) -> io::Result<Open> {
-        self.make_sure()?;
+        self.sync_found()?;
         let number = self.next_file;
         self.next_file += 1;
         let file = path(&self.folder, number);
@@ -246,7 +244,7 @@ impl Log {
         self.disk.append(&file, &header(number, self.next_record, self.end))?;
         self.disk.sync(&file)?;
         self.disk.sync_folder(&self.folder)?;
-        Ok(Open { file, place: Place { file: number, bytes: HEADER as u64 } })
+        Ok(Open { file, place: LogPlace { file: number, bytes: HEADER as u64 } })
     }
 }
 
@@ -257,11 +255,11 @@ pub(super) struct Header {
     /// The number that the next record would have had.
     pub(super) next_record: u64,
     /// Where the log went on from.
-    pub(super) after: Option<Place>,
+    pub(super) after: Option<LogPlace>,
 }
 
-fn header(number: u64, next_record: u64, after: Option<Place>) -> [u8; HEADER] {
-    let after = after.unwrap_or(Place { file: 0, bytes: 0 });
+fn header(number: u64, next_record: u64, after: Option<LogPlace>) -> [u8; HEADER] {
+    let after = after.unwrap_or(LogPlace { file: 0, bytes: 0 });
     let mut out = [0; HEADER];
     out[..8].copy_from_slice(MAGIC);
     for (place, value) in [number, next_record, after.file, after.bytes].into_iter().enumerate() {
@@ -277,7 +275,7 @@ pub(super) fn read_header(bytes: &[u8]) -> Option<Header> {
     let header: &[u8; HEADER] = bytes.first_chunk()?;
     let whole = header.starts_with(MAGIC) && crc32fast::hash(&header[..40]).to_le_bytes() == header[40..];
     let field = |place: usize| header[8 + place * 8..].first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
-    let after = Place { file: field(2)?, bytes: field(3)? };
+    let after = LogPlace { file: field(2)?, bytes: field(3)? };
     whole.then_some(Header { number: field(0)?, next_record: field(1)?, after: (after.file > 0).then_some(after) })
 }
 
@@ -301,7 +299,6 @@ fn header_sum(file: u64, at: u64, fields: &[u8]) -> u32 {
     sum.finalize()
 }
 
-/// A record as it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Record<'a> {
     pub(super) number: u64,

@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use super::project::Project;
 use super::record::Entry;
 use super::shared::{FLUSH_CELLS, Shared, unavailable};
-use super::wal::{Log, Place};
+use super::wal::{Log, LogPlace};
 
 /// Bytes of a group at most, but for a single batch that has more.
 const GROUP_BYTES: usize = 8 * 1024 * 1024;
@@ -24,11 +24,10 @@ const ROOM_WAITS: u32 = 600;
 pub(super) enum WriterTask {
     Append(Box<Append>),
     /// Where the log ends; nothing is removed from it while the guard of the asker lives.
-    End(oneshot::Sender<Option<Place>>),
+    End(oneshot::Sender<Option<LogPlace>>),
     Stop,
 }
 
-/// A batch to be kept.
 pub(super) struct Append {
     pub(super) entry: Entry,
     pub(super) payload: Vec<u8>,
@@ -107,7 +106,7 @@ fn write_group(shared: &Shared, log: &mut Log, group: Vec<Box<Append>>) {
     }
     let records = || judged.iter().filter_map(|it| Some((it.number?, it.append.payload.as_slice(), it.append.crc)));
     // A batch of duplicates writes nothing, but says that the others are on disk.
-    let committed = if records().next().is_some() { log.commit(records()) } else { log.make_sure() };
+    let committed = if records().next().is_some() { log.commit(records()) } else { log.sync_found() };
     match committed {
         Ok(()) => {
             for it in &judged {
@@ -115,7 +114,7 @@ fn write_group(shared: &Shared, log: &mut Log, group: Vec<Box<Append>>) {
             }
             shared.applied.store(log.last(), Ordering::Release);
             judged.into_iter().for_each(|it| drop(it.append.reply.send(Ok(it.appended))));
-            ring(shared);
+            wake_flusher(shared);
         }
         Err(error) => {
             shared.applied.store(log.last(), Ordering::Release);
@@ -228,14 +227,14 @@ fn apply(shared: &Shared, it: &Judged) {
     drop(state);
     if cells >= FLUSH_CELLS {
         shared.note(&shared.full, &it.project.id);
-        shared.flusher.ring();
+        shared.flusher.wake();
     }
 }
 
-fn ring(shared: &Shared) {
+fn wake_flusher(shared: &Shared) {
     let memory = shared.table_bytes.load(Ordering::Relaxed) > shared.limits.table_bytes;
     if memory || shared.log.bytes() > shared.limits.wal_bytes {
-        shared.flusher.ring();
+        shared.flusher.wake();
     }
 }
 
@@ -251,7 +250,7 @@ fn wait_for_room(shared: &Shared) -> Result<(), ViewsError> {
         if fails || shared.is_closing() {
             break;
         }
-        shared.flusher.ring();
+        shared.flusher.wake();
         shared.room.wait(Duration::from_millis(100));
     }
     Err(ViewsError::Unavailable("the view store cannot write its views to disk fast enough".into()))

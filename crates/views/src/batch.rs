@@ -7,11 +7,9 @@ use crate::{Bucket, Client};
 /// One view, or several that do not differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
-    /// When.
     pub bucket: Bucket,
     /// The page, in its one form; see [`crate::page`].
     pub path: Arc<str>,
-    /// Who.
     pub client: Arc<Client>,
     /// How many; at least 1.
     pub count: u32,
@@ -22,9 +20,7 @@ pub struct View {
 /// Views of one project that become durable together, or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
-    /// The project.
     pub project: String,
-    /// The views.
     pub views: Vec<View>,
     /// How far a log has been read with this batch; kept with the views, so that a log is never read twice.
     pub mark: Option<Mark>,
@@ -37,7 +33,6 @@ pub struct Mark {
     pub log: String,
     /// Bytes read, uncompressed.
     pub bytes: u64,
-    /// Lines read.
     pub lines: u64,
     /// Digest of all those bytes.
     pub digest: String,
@@ -49,13 +44,11 @@ pub struct Mark {
 /// What became of a batch that is now on disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Appended {
-    /// Views that were counted.
     pub counted: u64,
     /// Places in the batch of those that were there before, by their id. In order.
     pub duplicates: Vec<u32>,
 }
 
-/// The digest of a sender's id.
 pub fn id_digest(id: &str) -> u128 {
     xxhash_rust::xxh3::xxh3_128(id.as_bytes())
 }

@@ -26,7 +26,6 @@ impl Bucket {
         Self::of_seconds(instant.as_millis().div_euclid(1000))
     }
 
-    /// When it begins.
     pub fn begins(self) -> Timestamp {
         Timestamp::from_millis(i64::from(self.0) * SECONDS * 1000)
     }

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// A person with a browser.
     Human,
     /// An AI assistant that reads for a person who asked it something.
     Assistant,
@@ -16,13 +15,11 @@ pub enum Class {
     TrainingCrawler,
     /// A crawler that fills the index of an AI search.
     AiSearch,
-    /// A crawler of a search engine.
     SearchEngine,
     /// A preview of a link in a chat or a social network.
     Preview,
     /// A monitor, an uptime or a security check.
     Monitor,
-    /// A feed reader.
     FeedReader,
     /// An HTTP library or a command-line tool.
     Library,
@@ -59,7 +56,6 @@ impl Class {
         Self::OtherBot,
     ];
 
-    /// Its word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Human => "human",
@@ -82,7 +78,6 @@ impl Class {
         Self::ALL.into_iter().find(|class| class.as_str() == text)
     }
 
-    /// Which figure it is part of.
     pub fn counts_as(self) -> CountsAs {
         match self {
             Self::Human => CountsAs::Human,
@@ -115,7 +110,6 @@ pub enum Evidence {
 }
 
 impl Evidence {
-    /// Its word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Signature => "signature",
@@ -133,7 +127,6 @@ impl Evidence {
 /// Who asked, and why we think so.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The kind of reader.
     pub class: Class,
     /// The agent's name, if it has one: `ChatGPT-User`.
     pub agent: Option<String>,

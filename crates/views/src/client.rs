@@ -35,7 +35,6 @@ pub struct Facts {
     /// Whether the Markdown form was asked for, by the path or by `Accept`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub markdown: bool,
-    /// What the address said.
     #[serde(default)]
     pub network: Network,
     /// Whose valid signature the request carried.
@@ -48,9 +47,7 @@ pub struct Facts {
 /// A kind of reader as the store keeps it: what is known, and what was made of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Client {
-    /// What is known.
     pub facts: Facts,
-    /// What was made of it.
     pub verdict: Verdict,
 }
 

@@ -21,7 +21,6 @@ pub struct Hit<'a> {
     pub method: Option<Cow<'a, str>>,
     /// The status of the answer; none is 200.
     pub status: Option<u16>,
-    /// The `Accept` header.
     pub accept: Option<Cow<'a, str>>,
     /// The reader's address. Never kept.
     pub ip: Option<IpAddr>,

@@ -22,7 +22,6 @@ pub const MAX_USER_AGENT: usize = 1024;
 /// What became of a hit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// A view.
     View(View),
     /// Nothing is wrong with it, but it is no view.
     Left(Left),
@@ -45,7 +44,6 @@ pub enum Left {
 }
 
 impl Left {
-    /// Its word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Asset => "asset",
@@ -59,10 +57,8 @@ impl Left {
 /// Why a hit cannot be right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub enum Refusal {
-    /// See [`PathError`].
     #[error("{0}")]
     Path(PathError),
-    /// From the future.
     #[error("the timestamp is in the future")]
     Future,
     /// Before 2000.
@@ -74,7 +70,6 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Its word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Path(PathError::NotAPath) => "invalid_path",
@@ -120,7 +115,6 @@ enum Remembered {
 }
 
 impl Judge {
-    /// A judge by this list.
     pub fn new(classifier: Arc<Classifier>) -> Self {
         Self {
             classifier,
@@ -133,7 +127,6 @@ impl Judge {
         }
     }
 
-    /// The list it judges by.
     pub fn classifier(&self) -> &Arc<Classifier> {
         &self.classifier
     }
@@ -214,7 +207,7 @@ impl Judge {
         let place = usize::from(wants_markdown) * 2 + usize::from(hit.channel == Channel::Script);
         let asks_for_address = match self.readers.get(probe.user_agent) {
             Some(reader) => reader.asks_for_address,
-            None => self.meet(probe.user_agent),
+            None => self.remember(probe.user_agent),
         };
         match hit.ip.filter(|_| asks_for_address) {
             Some(ip) => self.addressed(&probe, ip, place),
@@ -223,7 +216,7 @@ impl Judge {
     }
 
     /// Remembers a user agent; says whether its address matters.
-    fn meet(&mut self, user_agent: &str) -> bool {
+    fn remember(&mut self, user_agent: &str) -> bool {
         let asks_for_address = self.classifier.asks_for_address(user_agent);
         self.make_room(user_agent.len());
         let reader = Reader { asks_for_address, clients: Default::default() };

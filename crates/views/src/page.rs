@@ -5,10 +5,8 @@ use std::sync::LazyLock;
 /// The longest path, in bytes.
 pub const MAX_PATH: usize = 2048;
 
-/// What a request is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// A page.
     Page {
         /// Its path in the one form.
         path: String,
@@ -25,7 +23,6 @@ pub enum PathError {
     /// Neither a path nor an address.
     #[error("the path must start with / (or be an http or https address)")]
     NotAPath,
-    /// Too long.
     #[error("the path is longer than 2,048 bytes")]
     TooLong,
 }
@@ -137,7 +134,7 @@ fn encoded(raw: &str) -> String {
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         at += 1;
-        let decoded = (byte == b'%').then(|| hex_pair(bytes.get(at..at + 2))).flatten();
+        let decoded = (byte == b'%').then(|| hex_pair(&bytes[at..])).flatten();
         if decoded.is_some() {
             at += 2;
         }
@@ -155,8 +152,9 @@ fn encoded(raw: &str) -> String {
     text
 }
 
-fn hex_pair(pair: Option<&[u8]>) -> Option<u8> {
-    let &[high, low] = pair? else { return None };
+/// The byte that two hexadecimal digits at the start of `text` stand for.
+pub(crate) fn hex_pair(text: &[u8]) -> Option<u8> {
+    let &[high, low, ..] = text else { return None };
     let digit = |byte: u8| char::from(byte).to_digit(16);
     u8::try_from(digit(high)? * 16 + digit(low)?).ok()
 }

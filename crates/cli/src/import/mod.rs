@@ -102,7 +102,7 @@ async fn follow(views: &dyn ViewStore, lists: &Arc<Classifier>, flags: &ImportFl
         }
     };
     let mut last_trouble: Option<String> = None;
-    let mut told = |polled: Result<logs::Polled, &logs::Trouble>| {
+    let mut told = |polled: Result<logs::Polled, &logs::FollowError>| {
         let trouble = polled.err().map(ToString::to_string);
         // The same trouble four times a second would be told once.
         if let Some(trouble) = &trouble

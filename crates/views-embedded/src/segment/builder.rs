@@ -297,7 +297,6 @@ fn too_many() -> io::Error {
     refused("too many views")
 }
 
-/// A file that is being written.
 struct Output {
     file: PathBuf,
     temporary: PathBuf,

@@ -7,9 +7,8 @@ use copydesk_views::Bucket;
 
 use super::SegmentError;
 use super::codec::Input;
-use super::format::Source;
+use super::format::{Footer, Source};
 use super::index::{Index, MACHINES, PEOPLE};
-use super::reader::Segment;
 
 /// Reads the cells of people or of machines. It keeps the group that it read last, because the next bucket is mostly in
 /// the same.
@@ -71,14 +70,13 @@ pub(super) struct BucketReader<'a> {
 
 impl<'a> BucketReader<'a> {
     /// Reads from the first bucket on that is not before `from`.
-    pub(super) fn new(segment: &'a Segment, from: Bucket) -> Result<Self, SegmentError> {
-        let (source, footer, index) = (segment.source(), segment.footer(), segment.index()?);
-        Ok(Self {
+    pub(super) fn new(source: &'a Source, footer: &Footer, index: &Arc<Index>, from: Bucket) -> Self {
+        Self {
             people: footer.people,
             pairs: footer.people + footer.machines,
-            blocks: [Blocks::new(source, &index, PEOPLE), Blocks::new(source, &index, MACHINES)],
+            blocks: [PEOPLE, MACHINES].map(|kind| Blocks::new(source, index, kind)),
             next: index.position(from),
-        })
+        }
     }
 
     /// The bucket that [`Self::read`] reads next.
@@ -114,9 +112,8 @@ pub(super) struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    pub(super) fn new(segment: &'a Segment) -> Result<Self, SegmentError> {
-        let reader = BucketReader::new(segment, Bucket::MIN)?;
-        Ok(Self { reader, bucket: Bucket::MIN, cells: Vec::new(), next: 0, failed: false })
+    pub(super) fn new(reader: BucketReader<'a>) -> Self {
+        Self { reader, bucket: Bucket::MIN, cells: Vec::new(), next: 0, failed: false }
     }
 }
 

@@ -100,7 +100,6 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Appends a number.
 pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);

@@ -13,7 +13,6 @@ use super::{COLUMNS, Info, SegmentError};
 
 /// Begins a file. The number is that of the format.
 pub(super) const HEADER: &[u8; 16] = b"copydesk-views-1";
-/// Length of a [`Footer`].
 pub(super) const FOOTER: usize = 64 + SECTIONS * 20 + 4;
 const SECTIONS: usize = Section::ALL.len();
 
@@ -26,9 +25,7 @@ pub(super) enum Section {
     /// Views of each client.
     Totals,
     Buckets,
-    /// Where the cells of people are.
     PeopleGroups,
-    /// Where the cells of machines are.
     MachineGroups,
     Checkpoints,
     MachineCheckpoints,
@@ -146,7 +143,6 @@ impl Footer {
     }
 }
 
-/// The columns that a segment has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Columns(u32);
 

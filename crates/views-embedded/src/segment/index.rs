@@ -177,7 +177,6 @@ impl Index {
         self.buckets.partition_point(|&other| other < bucket.0) as u32
     }
 
-    /// The bucket of a position.
     pub(super) fn bucket(&self, position: u32) -> Option<Bucket> {
         self.buckets.get(position as usize).copied().map(Bucket)
     }
@@ -215,7 +214,6 @@ impl Index {
         after.checked_sub(1).and_then(|last| checkpoints.get(last)).copied()
     }
 
-    /// Bytes that it takes.
     pub(super) fn memory(&self) -> usize {
         let buckets = self.buckets.len() * (4 + 8 + 8 + 8 * self.columns.count());
         let groups: usize = self.groups.iter().map(|groups| size_of_val(groups.as_slice())).sum();

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use copydesk_views::{Bucket, Client};
 
-use super::cells::BucketReader;
 use super::reader::Segment;
 use super::{Builder, Info, SegmentError};
 
@@ -31,7 +30,7 @@ pub(crate) fn merge(
     let mut readers = inputs
         .iter()
         .zip(&places)
-        .map(|(input, places)| Ok((BucketReader::new(input, floor)?, places.as_slice())))
+        .map(|(input, places)| Ok((input.buckets_from(floor)?, places.as_slice())))
         .collect::<Result<Vec<_>, SegmentError>>()?;
     let mut cells = Vec::new();
     while let Some(bucket) = readers.iter().filter_map(|(reader, _)| reader.bucket()).min() {
@@ -116,7 +115,7 @@ fn used(input: &Segment, floor: Bucket, stop: &dyn Fn() -> bool) -> Result<Vec<b
         return Ok(vec![true; pairs]);
     }
     let mut used = vec![false; pairs];
-    let mut reader = BucketReader::new(input, floor)?;
+    let mut reader = input.buckets_from(floor)?;
     let mut cells = Vec::new();
     while reader.bucket().is_some() {
         look(stop)?;

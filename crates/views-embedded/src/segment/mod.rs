@@ -42,6 +42,7 @@ mod reader;
 mod states;
 #[cfg(test)]
 mod tests;
+mod values;
 mod write;
 
 use std::io;
@@ -77,29 +78,23 @@ fn is_machine(client: &Client) -> bool {
     client.verdict.counts_as() != CountsAs::Human
 }
 
-/// What is in a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Info {
     /// The first quarter hour with a view.
     pub first: Bucket,
     /// The last one.
     pub last: Bucket,
-    /// How many cells.
     pub cells: u64,
     /// How many views, of whatever kind.
     pub views: u64,
-    /// How many bytes on disk.
     pub bytes: u64,
-    /// How many paths.
     pub paths: u32,
-    /// How many clients.
     pub clients: u32,
 }
 
 /// Why a segment could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SegmentError {
-    /// The disk said no.
     #[error("{0}")]
     Io(#[from] io::Error),
     /// The file is not as it was written.

@@ -38,7 +38,6 @@ impl Value for u64 {
     }
 }
 
-/// How many chunks a table has.
 pub(super) fn chunks(rows: usize) -> usize {
     rows.div_ceil(CHUNK)
 }

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use copydesk_views::{Bucket, Client};
 
-use super::cells::Cells;
+use super::cells::{BucketReader, Cells};
 use super::codec::Input;
 use super::dictionary::{self, Pairs};
 use super::format::{Footer, Section, Source};
 use super::index::{BY_MACHINE, BY_PATH, Index, Parts};
-use super::states::Values;
+use super::values::Values;
 use super::{Info, SegmentError, Sums};
 
 /// States that are kept: those asked about last. A question needs two, and questions repeat.
@@ -65,7 +65,6 @@ impl Segment {
         Ok(Self { source, footer, loaded: Mutex::default() })
     }
 
-    /// What is in it.
     pub(crate) fn info(&self) -> &Info {
         &self.footer.info
     }
@@ -113,7 +112,12 @@ impl Segment {
     pub(crate) fn cells(
         &self,
     ) -> Result<impl Iterator<Item = Result<(Bucket, u32, u64), SegmentError>> + '_, SegmentError> {
-        Cells::new(self)
+        Ok(Cells::new(self.buckets_from(Bucket::MIN)?))
+    }
+
+    /// The cells of each bucket, from the first on that is not before `from`.
+    pub(super) fn buckets_from(&self, from: Bucket) -> Result<BucketReader<'_>, SegmentError> {
+        Ok(BucketReader::new(&self.source, &self.footer, &self.index()?, from))
     }
 
     /// About how many bytes of memory it takes now.
@@ -132,7 +136,6 @@ impl Segment {
         &self.footer
     }
 
-    /// Its directories.
     pub(super) fn index(&self) -> Result<Arc<Index>, SegmentError> {
         self.part(|loaded| &mut loaded.index, || self.read_index(), Index::memory)
     }

@@ -19,7 +19,6 @@ impl Guest {
         Self { folder: folder.to_owned() }
     }
 
-    /// Whether somebody answers.
     pub(super) async fn finds_host(&self) -> bool {
         self.connect().await.is_ok()
     }

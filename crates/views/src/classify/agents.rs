@@ -15,15 +15,11 @@ pub(super) const BUILTIN_NAME: &str = "agents.toml (built in)";
 /// One agent of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    /// Its name.
     pub name: String,
     /// The words in a user agent by which it is known.
     pub tokens: Vec<String>,
-    /// Who runs it.
     pub operator: String,
-    /// What it reads for.
     pub purpose: String,
-    /// Its kind.
     pub class: Class,
     /// The operator's page about it.
     pub docs: String,
@@ -47,7 +43,6 @@ pub struct Agent {
 pub struct Published {
     /// How the list and the file are called.
     pub name: String,
-    /// Where it is published.
     pub url: String,
 }
 
@@ -56,20 +51,13 @@ pub struct Published {
 pub enum ListError {
     /// The file cannot be read.
     #[error("cannot read {}: {source}", file.display())]
-    Read {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    Read { file: PathBuf, source: std::io::Error },
     /// Something in it is wrong.
     #[error("{}:{line}: {message}", file.display())]
     Wrong {
-        /// The file.
         file: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What.
         message: String,
     },
 }

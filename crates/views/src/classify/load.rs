@@ -24,18 +24,14 @@ pub(super) struct RangeList {
 pub struct Summary {
     /// The day of the newest list of agents.
     pub date: String,
-    /// How many agents there are.
     pub agents: usize,
-    /// Lists of addresses.
     pub ranges: Vec<ListSummary>,
-    /// Directories of keys.
     pub keys: Vec<ListSummary>,
 }
 
 /// A list that an operator publishes.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct ListSummary {
-    /// Its name.
     pub name: String,
     /// Where it is published, if the list of agents says so.
     pub url: Option<String>,
@@ -75,7 +71,6 @@ impl Classifier {
         Self { list, tokens, ranges, keys: keys.keys, key_files: keys.files, by_address }
     }
 
-    /// What it judges by.
     pub fn summary(&self) -> Summary {
         let ranges = self.ranges.iter().map(|list| (list.name.as_str(), list.ranges.len(), list.date.clone()));
         let keys = self.key_files.iter().map(|(name, size)| (name.as_str(), *size, None));

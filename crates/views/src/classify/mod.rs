@@ -32,11 +32,9 @@ pub use reduce::{MAX_REDUCED, reduce};
 pub struct Probe<'a> {
     /// The user agent, empty if there was none.
     pub user_agent: &'a str,
-    /// The `Accept` header.
     pub accept: Option<&'a str>,
     /// Whether the path names the Markdown form of a page, or a text for machines such as `llms.txt`.
     pub markdown_path: bool,
-    /// The reader's address.
     pub ip: Option<IpAddr>,
     /// The headers of a Web Bot Auth signature.
     pub signature: Option<&'a BotSignature<'a>>,
@@ -164,7 +162,6 @@ impl Classifier {
         self.list.agents.iter().find(|agent| agent.name == name)
     }
 
-    /// All agents of the list.
     pub fn agents(&self) -> &[Agent] {
         &self.list.agents
     }

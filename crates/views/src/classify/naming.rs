@@ -8,7 +8,6 @@ use super::signs::{self, SIGNS, Sign};
 use super::words::{self, Browser, Word};
 use crate::Class;
 
-/// What a name says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Named<'a> {
     pub class: Class,

@@ -1,5 +1,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use ipnet::IpNet;
+
 /// The addresses that an operator publishes for an agent, as sorted ranges that do not touch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Ranges(Vec<(u128, u128)>);
@@ -41,7 +43,6 @@ impl Ranges {
         after.checked_sub(1).and_then(|at| self.0.get(at)).is_some_and(|&(_, to)| address <= to)
     }
 
-    /// How many ranges there are.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -90,16 +91,8 @@ pub(super) fn is_public(address: IpAddr) -> bool {
 
 /// `192.0.2.0/24`, `2001:db8::/32` or one address, as its first and last.
 fn prefix(text: &str) -> Option<(u128, u128)> {
-    let (address, bits) = match text.split_once('/') {
-        Some((address, bits)) => (address, Some(bits.parse::<u32>().ok()?)),
-        None => (text, None),
-    };
-    let address: IpAddr = address.parse().ok()?;
-    let width = if address.is_ipv4() { 32 } else { 128 };
-    let free = width - bits.filter(|&bits| bits <= width).or(bits.is_none().then_some(width))?;
-    let mask = if free == 128 { u128::MAX } else { (1 << free) - 1 };
-    let first = number(address) & !mask;
-    Some((first, first | mask))
+    let range: IpNet = text.parse().or_else(|_| text.parse().map(|address: IpAddr| address.into())).ok()?;
+    Some((number(range.network()), number(range.broadcast())))
 }
 
 fn from_lines(text: &str) -> Result<Vec<(u128, u128)>, RangeError> {

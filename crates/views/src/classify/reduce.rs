@@ -73,7 +73,7 @@ fn is_reduced(user_agent: &str) -> bool {
 
 /// Where a segment stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SegmentPlace {
     /// Outside of parentheses: names of products.
     Open,
     /// In a comment on a platform or a device.
@@ -119,14 +119,14 @@ fn kind(byte: u8) -> u8 {
 
 struct Segment<'a> {
     text: &'a str,
-    place: Place,
+    place: SegmentPlace,
 }
 
 /// The parts of a user agent: split at parentheses, brackets, semicolons and commas.
 struct Segments<'a> {
     rest: &'a str,
     depth: u32,
-    comment: Option<Place>,
+    comment: Option<SegmentPlace>,
 }
 
 impl<'a> Segments<'a> {
@@ -134,17 +134,17 @@ impl<'a> Segments<'a> {
         Self { rest: user_agent, depth: 0, comment: None }
     }
 
-    fn place(&mut self, text: &str) -> Place {
+    fn place(&mut self, text: &str) -> SegmentPlace {
         if self.depth == 0 {
-            return Place::Open;
+            return SegmentPlace::Open;
         }
         let end = text.bytes().position(|byte| byte.is_ascii_whitespace()).unwrap_or(text.len());
         let first = split_version(&text[..end]).0;
         let place = match self.comment {
-            _ if first == "compatible" => Place::Named,
+            _ if first == "compatible" => SegmentPlace::Named,
             Some(place) => place,
-            None if words::word(first).is_some() => Place::Platform,
-            None => Place::Comment,
+            None if words::word(first).is_some() => SegmentPlace::Platform,
+            None => SegmentPlace::Comment,
         };
         self.comment = Some(place);
         place
@@ -197,7 +197,7 @@ struct Kept {
 impl Kept {
     fn segment(&mut self, segment: &Segment<'_>) {
         // `SM-G991B Build/TP1A`: a device.
-        if segment.place == Place::Platform && is_device(segment.text) {
+        if segment.place == SegmentPlace::Platform && is_device(segment.text) {
             return;
         }
         let start = self.text.len();
@@ -233,7 +233,7 @@ impl Kept {
     }
 
     /// Keeps what is to be kept of a word, of which the name and the version are told apart.
-    fn word(&mut self, raw: &str, (name, detail): (&str, &str), kinds: u8, place: Place, start: usize) {
+    fn word(&mut self, raw: &str, (name, detail): (&str, &str), kinds: u8, place: SegmentPlace, start: usize) {
         if self.says(name, place) {
             return;
         }
@@ -248,7 +248,8 @@ impl Kept {
         if kinds & CONTACT != 0 && raw.split_once('@').is_some_and(|(_, after)| !begins_with_digit(after)) {
             return;
         }
-        let place = if place == Place::Comment && begins_with_digit(detail) { Place::Named } else { place };
+        let place =
+            if place == SegmentPlace::Comment && begins_with_digit(detail) { SegmentPlace::Named } else { place };
         self.name(name, place, start);
         // `Coding-Agent/claude-code`: what stands for a version can be a name.
         if detail.bytes().next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'-') {
@@ -261,12 +262,12 @@ impl Kept {
     }
 
     /// Takes note of a word of browsers.
-    fn says(&mut self, name: &str, place: Place) -> bool {
+    fn says(&mut self, name: &str, place: SegmentPlace) -> bool {
         match words::word(name) {
             Some(Word::Browser(browser)) => {
                 self.browsers |= browser.bit();
                 let is_engine = matches!(browser, Browser::WebKit | Browser::Gecko | Browser::Mozilla);
-                self.vouched |= place == Place::Named && !is_engine;
+                self.vouched |= place == SegmentPlace::Named && !is_engine;
             }
             Some(Word::Mobile) => self.mobile = true,
             Some(Word::Compatible) => self.compatible = true,
@@ -277,9 +278,9 @@ impl Kept {
     }
 
     /// Keeps a name that is no word of browsers.
-    fn name(&mut self, name: &str, place: Place, start: usize) {
+    fn name(&mut self, name: &str, place: SegmentPlace, start: usize) {
         // Versions, and most of what is said about devices.
-        if !name.bytes().any(|byte| byte.is_ascii_alphabetic()) || (place == Place::Platform && name.len() < 3) {
+        if !name.bytes().any(|byte| byte.is_ascii_alphabetic()) || (place == SegmentPlace::Platform && name.len() < 3) {
             return;
         }
         let sent = name.len();
@@ -288,9 +289,9 @@ impl Kept {
             return;
         }
         let keep = match place {
-            Place::Open | Place::Named => true,
-            Place::Platform => tells(&name),
-            Place::Comment => tells(&name) || is_composed(&name),
+            SegmentPlace::Open | SegmentPlace::Named => true,
+            SegmentPlace::Platform => tells(&name),
+            SegmentPlace::Comment => tells(&name) || is_composed(&name),
         };
         if keep {
             self.push(&name, start);

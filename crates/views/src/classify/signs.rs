@@ -25,7 +25,6 @@ pub(super) enum Sign {
     Weak(Class),
     /// Wherever it is said.
     Strong(Class),
-    /// A library.
     Library,
 }
 

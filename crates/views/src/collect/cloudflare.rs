@@ -10,7 +10,7 @@ use crate::Hit;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Line<'a> {
+struct LogpushLine<'a> {
     #[serde(borrow, rename = "ClientRequestURI")]
     client_request_uri: Option<Text<'a>>,
     #[serde(borrow)]
@@ -43,9 +43,8 @@ pub fn is_trial(body: &[u8]) -> bool {
     serde_json::from_slice::<Trial>(body).is_ok()
 }
 
-/// Reads one line of Logpush.
 pub fn cloudflare_line(item: &[u8]) -> Item<'_> {
-    let line: Line<'_> = match fields(item, "a line") {
+    let line: LogpushLine<'_> = match fields(item, "a line") {
         Ok(line) => line,
         Err(mistake) => return Item::Wrong(mistake),
     };

@@ -8,7 +8,6 @@ use crate::Hit;
 /// What an item of a body turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item<'a> {
-    /// A request.
     Hit(Hit<'a>),
     /// Something else that such a log also has: a line of a build, of a function's output.
     Other,
@@ -30,7 +29,6 @@ pub struct Mistake {
 const SHOWN: usize = 200;
 
 impl Mistake {
-    /// An event whose fields are not right.
     pub(super) fn event(error: impl Into<String>) -> Self {
         Self { code: "invalid_event", error: error.into() }
     }

@@ -12,13 +12,11 @@ pub enum Form {
 /// Why a body has no items.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BodyError {
-    /// Nothing is in it.
     #[error("it is empty")]
     Empty,
     /// It is not JSON, and not lines of JSON either.
     #[error("{0}")]
     NotJson(&'static str),
-    /// There are too many.
     #[error("it has more than {0} events")]
     TooMany(usize),
 }

@@ -9,7 +9,7 @@ use super::text::{Lossy, Moment, Status, Text, address};
 use crate::{Hit, page};
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct NetlifyLine<'a> {
     #[serde(borrow)]
     log_type: Option<Text<'a>>,
     #[serde(borrow)]
@@ -27,9 +27,8 @@ struct Line<'a> {
     client_ip: Option<Text<'a>>,
 }
 
-/// Reads one line of a Netlify log drain.
 pub fn netlify_line(item: &[u8]) -> Item<'_> {
-    let line: Line<'_> = match fields(item, "a line") {
+    let line: NetlifyLine<'_> = match fields(item, "a line") {
         Ok(line) => line,
         Err(mistake) => return Item::Wrong(mistake),
     };

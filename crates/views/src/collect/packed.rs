@@ -4,7 +4,6 @@ use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
 
-/// How a body is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
     /// `gzip`

@@ -17,7 +17,6 @@ pub const PAGEVIEW: &str = "pageview";
 pub struct PlausibleEvent {
     /// `pageview`, or an event of the site's own.
     pub name: String,
-    /// The address of the page.
     pub url: String,
     /// Its host, in small letters and without a port.
     pub host: String,
@@ -48,7 +47,6 @@ struct Wire<'a> {
     domain: Option<Text<'a>>,
 }
 
-/// Reads an event.
 pub fn read(body: &[u8]) -> Result<PlausibleEvent, Mistake> {
     if !body.trim_ascii_start().starts_with(b"{") {
         return Err(Mistake { code: "invalid_json", error: "an event is a JSON object".to_owned() });

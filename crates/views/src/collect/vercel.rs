@@ -10,7 +10,7 @@ use crate::Hit;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'a> {
+struct VercelLine<'a> {
     #[serde(borrow)]
     id: Option<Text<'a>>,
     #[serde(borrow)]
@@ -45,7 +45,7 @@ struct Proxy<'a> {
 /// A function writes a line for everything it prints, each with the same request, so a view is known by the request's id
 /// and not by that of the line.
 pub fn vercel_line(item: &[u8]) -> Item<'_> {
-    let line: Line<'_> = match fields(item, "a line") {
+    let line: VercelLine<'_> = match fields(item, "a line") {
         Ok(line) => line,
         Err(mistake) => return Item::Wrong(mistake),
     };

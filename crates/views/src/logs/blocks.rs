@@ -35,7 +35,6 @@ pub(super) struct Position {
 }
 
 impl Position {
-    /// The beginning.
     pub(super) fn start() -> Self {
         Self { bytes: 0, lines: 0, hasher: Xxh3::new(), ends_line: true }
     }
@@ -64,7 +63,6 @@ impl Position {
     }
 }
 
-/// Some whole lines.
 pub(super) struct Block {
     pub(super) bytes: Vec<u8>,
     /// The place behind it; its lines are those before the block.

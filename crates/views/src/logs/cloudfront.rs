@@ -40,7 +40,6 @@ impl Columns {
         Some(Self(names.map(column).collect()))
     }
 
-    /// Reads a line.
     pub(super) fn parse<'a>(&self, line: &'a [u8]) -> LogLine<'a> {
         if line.starts_with(b"#") {
             return LogLine::Aside;

@@ -8,7 +8,7 @@ use super::blocks::MAX_LINE;
 use super::format::Parser;
 use super::line::LogLine;
 use super::report::Sample;
-use super::tally::{Place, Tally};
+use super::tally::{Figure, Tally};
 use super::text;
 use crate::classify::Classifier;
 use crate::hash::FastMap;
@@ -52,7 +52,6 @@ impl Counter {
         Self { judge: Judge::new(classifier), places: FastMap::default() }
     }
 
-    /// Counts whole lines.
     pub(super) fn count(&mut self, lines: &[u8], parser: &mut Parser, terms: &Terms, now: Timestamp) -> Counted {
         self.places.clear();
         let mut counted = Counted::default();
@@ -90,18 +89,18 @@ impl Counter {
         }
         // Asked first, because what strangers try on a server need not name a page.
         if entry.method.as_ref().is_some_and(|method| !method.eq_ignore_ascii_case("GET")) {
-            return tally.leave(Left::Method);
+            return tally.count_left(Left::Method);
         }
         if entry.status.is_some_and(|status| status != 200 && status != 304) {
-            return tally.leave(Left::Status);
+            return tally.count_left(Left::Status);
         }
         match self.judge.judge(entry, now) {
             Outcome::View(view) if terms.floor.is_some_and(|floor| view.bucket < floor) => tally.refuse_old(),
             Outcome::View(view) => {
-                tally.count(Place::of(&view.client.verdict));
+                tally.count(Figure::of(&view.client.verdict));
                 self.keep(view, &mut counted.views);
             }
-            Outcome::Left(left) => tally.leave(left),
+            Outcome::Left(left) => tally.count_left(left),
             Outcome::Refused(refusal) => tally.refuse(refusal),
         }
     }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::counter::{Counter, SAMPLES};
-use super::import::{Cancel, Options};
 use super::open::Source;
-use super::report::{FileReport, Sample, State};
-use super::run::{Run, Why};
+use super::options::{Cancel, Options};
+use super::report::{FileReport, FollowError, Sample, State};
+use super::run::{LogError, Run};
 use super::tail::{Standing, Tail};
 use super::tally::Tally;
 use crate::classify::Classifier;
@@ -46,20 +46,6 @@ pub struct Polled {
     pub rotated: bool,
 }
 
-/// Why a look failed.
-#[derive(Debug, thiserror::Error)]
-pub enum Trouble {
-    /// The file cannot be read at the moment.
-    #[error("{0}")]
-    File(#[from] io::Error),
-    /// The store takes nothing at the moment. The lines are read again at the next look.
-    #[error("{0}")]
-    Store(#[from] ViewsError),
-    /// It is no log that can be read.
-    #[error("{0}")]
-    Unreadable(String),
-}
-
 impl<'a> Follow<'a> {
     /// Follows what is at `path`, now or later.
     pub fn new(store: &'a dyn ViewStore, classifier: &Arc<Classifier>, path: PathBuf, options: &'a Options) -> Self {
@@ -75,44 +61,44 @@ impl<'a> Follow<'a> {
         &self.report
     }
 
-    /// Looks at `tick` until it says that it is enough; then looks a last time. Trouble that may pass is told of and
+    /// Looks at `tick` until it says that it is enough; then looks a last time. An error that may pass is told of and
     /// waited out.
     pub async fn run(
         mut self,
         mut tick: impl AsyncFnMut() -> bool,
-        told: &mut dyn FnMut(Result<Polled, &Trouble>),
+        told: &mut dyn FnMut(Result<Polled, &FollowError>),
     ) -> FileReport {
         let mut goes_on = true;
         loop {
             let polled = self.poll().await;
             told(polled.as_ref().copied());
-            if let Err(trouble @ (Trouble::Unreadable(_) | Trouble::Store(ViewsError::Damaged(_)))) = &polled {
-                self.report.error = Some(trouble.to_string());
+            if let Err(error @ (FollowError::Unreadable(_) | FollowError::Store(ViewsError::Damaged(_)))) = &polled {
+                self.report.error = Some(error.to_string());
                 break;
             }
             if !goes_on {
-                self.report.error = polled.err().map(|trouble| trouble.to_string());
+                self.report.error = polled.err().map(|error| error.to_string());
                 break;
             }
             goes_on = tick().await;
         }
-        self.let_go();
+        self.finish();
         self.report
     }
 
     /// Keeps what came since the last look. When it answers, that is on disk.
-    pub async fn poll(&mut self) -> Result<Polled, Trouble> {
+    pub async fn poll(&mut self) -> Result<Polled, FollowError> {
         let polled = self.look().await;
-        if let Err(trouble) = &polled {
+        if let Err(error) = &polled {
             // What is durable is known by its mark; what is not is read again.
             self.tails().for_each(Tail::forget);
             self.collect();
-            self.looks_for_copies |= matches!(trouble, Trouble::File(_));
+            self.looks_for_copies |= matches!(error, FollowError::File(_));
         }
         polled
     }
 
-    async fn look(&mut self) -> Result<Polled, Trouble> {
+    async fn look(&mut self) -> Result<Polled, FollowError> {
         let mut polled = Polled::default();
         if let Some(tail) = &self.tail
             && tail.standing()? == Standing::Emptied
@@ -158,7 +144,7 @@ impl<'a> Follow<'a> {
     }
 
     /// Goes on reading files that were moved away, and lets go those that are quiet.
-    async fn moved_files(&mut self) -> Result<u64, Trouble> {
+    async fn moved_files(&mut self) -> Result<u64, FollowError> {
         let mut lines = 0;
         for (tail, looks) in &mut self.moved {
             let new = tail.read(&mut self.counter).await?;
@@ -176,7 +162,7 @@ impl<'a> Follow<'a> {
     }
 
     /// What is in the file at the start may be much, so it is read by all cores.
-    async fn all_that_is_there(&mut self) -> Result<u64, Trouble> {
+    async fn all_that_is_there(&mut self) -> Result<u64, FollowError> {
         if !self.path.exists() {
             return Ok(0);
         }
@@ -186,7 +172,7 @@ impl<'a> Follow<'a> {
 
     /// A file that was emptied was copied first, and the copy may have lines that were not read yet; so may one that was
     /// moved away while nobody followed. They are known by their marks, whatever they are called.
-    async fn rest_of_copies(&mut self) -> Result<u64, Trouble> {
+    async fn rest_of_copies(&mut self) -> Result<u64, FollowError> {
         let mut lines = 0;
         for copy in copies(&self.path)? {
             lines += self.import(&copy, |run| run.only_known = true).await?;
@@ -194,7 +180,7 @@ impl<'a> Follow<'a> {
         Ok(lines)
     }
 
-    async fn import(&mut self, path: &Path, how: impl FnOnce(&mut Run<'_>)) -> Result<u64, Trouble> {
+    async fn import(&mut self, path: &Path, how: impl FnOnce(&mut Run<'_>)) -> Result<u64, FollowError> {
         let cancel = Cancel::default();
         let mut run = Run::new(self.store, &self.classifier, self.options, &cancel)?;
         how(&mut run);
@@ -206,9 +192,9 @@ impl<'a> Follow<'a> {
         let lines = tally.lines;
         self.add_figures(&tally, unparsable);
         match ended {
-            Err(Why::Store(error)) => Err(error.into()),
+            Err(LogError::Store(error)) => Err(error.into()),
             // Copies are anything that is called alike; and the file itself will be looked at line by line.
-            Err(Why::Log(_)) | Ok(()) => Ok(lines),
+            Err(LogError::Log(_)) | Ok(()) => Ok(lines),
         }
     }
 
@@ -218,7 +204,7 @@ impl<'a> Follow<'a> {
         }
     }
 
-    fn let_go(&mut self) {
+    fn finish(&mut self) {
         self.end_tail();
         for (tail, _) in std::mem::take(&mut self.moved) {
             self.add(tail);

@@ -44,7 +44,6 @@ const NAMED: [Format; 8] = [
 ];
 
 impl Format {
-    /// The names that can be given.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMED.iter().map(Self::name)
     }
@@ -143,12 +142,10 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// One for this format.
     pub fn new(format: &Format) -> Self {
         Self { format: format.clone(), columns: Arc::default() }
     }
 
-    /// The format.
     pub fn format(&self) -> &Format {
         &self.format
     }
@@ -177,7 +174,7 @@ impl Parser {
     }
 
     /// Learns from whole lines that somebody else reads what the lines behind them need.
-    pub(super) fn look_over(&mut self, lines: &[u8]) {
+    pub(super) fn learn_columns(&mut self, lines: &[u8]) {
         if self.format != Format::CloudFront {
             return;
         }
@@ -266,7 +263,7 @@ mod tests {
     #[test]
     fn the_columns_of_the_last_header_hold() {
         let mut parser = Parser::new(&Format::CloudFront);
-        parser.look_over(b"#Fields: time date cs-uri-stem\nx\n#Fields: date time cs-uri-stem\ny#Fields: date\n");
+        parser.learn_columns(b"#Fields: time date cs-uri-stem\nx\n#Fields: date time cs-uri-stem\ny#Fields: date\n");
         assert!(matches!(parser.parse(b"2024-10-10\t13:55:36\t/a"), LogLine::Hit(_)));
     }
 }

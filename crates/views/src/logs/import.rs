@@ -5,68 +5,14 @@
 //! keeps them: views and the mark up to which the log has been read, together or not at all.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use copydesk_domain::Clock;
-
-use super::format::{Format, Parser};
 use super::open::Source;
+use super::options::{Cancel, Options};
 use super::order::oldest_first;
 use super::report::{FileReport, Progress, Report};
 use super::run::Run;
 use crate::classify::Classifier;
 use crate::store::ViewStore;
-
-/// How logs are read.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The project whose views they hold.
-    pub project: String,
-    /// Their format; told by their first lines if there is none.
-    pub format: Option<Format>,
-    /// The hosts whose requests count; all if there are none.
-    pub hosts: Vec<String>,
-    /// Counts without keeping anything.
-    pub dry_run: bool,
-    /// Views that become durable together, more or less.
-    pub batch: usize,
-    /// What time it is.
-    pub clock: Arc<dyn Clock>,
-}
-
-impl Options {
-    /// All requests in logs of any format, for this project.
-    pub fn new(project: impl Into<String>, clock: Arc<dyn Clock>) -> Self {
-        let project = project.into();
-        Self { project, format: None, hosts: Vec::new(), dry_run: false, batch: 128 * 1024, clock }
-    }
-
-    /// What reads a log that begins with `head`, or why nothing does.
-    pub(super) fn parser(&self, head: &[u8]) -> Result<Parser, String> {
-        let detected = || Format::detect(head).ok_or("none of the formats that are known fits its first lines");
-        let format = self.format.clone().map_or_else(detected, Ok)?;
-        if !self.hosts.is_empty() && !format.tells_host() {
-            return Err(format!("its format ({format}) does not name the host, so lines cannot be chosen by it"));
-        }
-        Ok(Parser::new(&format))
-    }
-}
-
-/// Tells an import to stop. What was read by then is kept.
-#[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicBool>);
-
-impl Cancel {
-    /// Stops it soon.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether it was told to stop.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 /// Reads `sources`, oldest first, and keeps their views. A log that cannot be read is told of in the report, and the
 /// others are read all the same. Runs within tokio.

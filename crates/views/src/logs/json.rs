@@ -10,7 +10,6 @@ use super::text;
 use super::time;
 use crate::Hit;
 
-/// Reads a line.
 pub(super) fn parse(line: &[u8]) -> LogLine<'_> {
     if !line.starts_with(b"{") && line.trim_ascii_start().first() != Some(&b'{') {
         return LogLine::Unparsable;

@@ -2,9 +2,9 @@
 
 use super::blocks::Position;
 use super::counter::{Counted, SAMPLES};
-use super::import::Options;
+use super::options::Options;
 use super::report::Sample;
-use super::tally::{Place, Tally};
+use super::tally::{Figure, Tally};
 use crate::store::{ViewStore, ViewsError};
 use crate::{Appended, Batch, Bucket, View};
 
@@ -112,19 +112,19 @@ impl<'a> Ledger<'a> {
             let batch = Batch { project: self.options.project.clone(), views, mark: Some(mark) };
             let appended = self.store.append(batch).await?;
             self.written = Some(digest);
-            self.settle(&mut tally, &kept, &appended).await?;
+            self.move_uncounted(&mut tally, &kept, &appended).await?;
         }
         self.tally.add(&tally);
         Ok(())
     }
 
     /// Moves what the store did not count to where it belongs.
-    async fn settle(&self, tally: &mut Tally, kept: &[Kept], appended: &Appended) -> Result<(), ViewsError> {
+    async fn move_uncounted(&self, tally: &mut Tally, kept: &[Kept], appended: &Appended) -> Result<(), ViewsError> {
         let mut there = appended.duplicates.iter().map(|&place| place as usize).peekable();
         let mut fresh = Vec::new();
         for (place, view) in kept.iter().enumerate() {
             if there.next_if_eq(&place).is_some() {
-                tally.was_there(view.place, view.count);
+                tally.was_there(view.figure, view.count);
             } else {
                 fresh.push(view);
             }
@@ -135,7 +135,7 @@ impl<'a> Ledger<'a> {
         // The project began to keep less while the log was being read.
         let floor = self.store.status(&self.options.project).await?.floor.unwrap_or(Bucket::MIN);
         for view in fresh.iter().filter(|view| view.bucket < floor) {
-            tally.was_too_old(view.place, view.count);
+            tally.was_too_old(view.figure, view.count);
         }
         Ok(())
     }
@@ -144,12 +144,12 @@ impl<'a> Ledger<'a> {
 /// What is remembered of a view while the store keeps it.
 struct Kept {
     bucket: Bucket,
-    place: Place,
+    figure: Figure,
     count: u64,
 }
 
 impl Kept {
     fn of(view: &View) -> Self {
-        Self { bucket: view.bucket, place: Place::of(&view.client.verdict), count: u64::from(view.count) }
+        Self { bucket: view.bucket, figure: Figure::of(&view.client.verdict), count: u64::from(view.count) }
     }
 }

@@ -3,7 +3,6 @@ use crate::Hit;
 /// What a line of a log is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LogLine<'a> {
-    /// A request.
     Hit(Hit<'a>),
     /// Nothing, or a remark of whoever wrote the log.
     Aside,

@@ -6,23 +6,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A log to be read.
 pub enum Source {
-    /// A file.
     File(PathBuf),
-    /// Standard input.
     Stdin,
     /// Anything else, which can be read only once.
     Reader {
-        /// What it is called in reports.
         name: String,
-        /// Its bytes.
         reader: Box<dyn Read + Send>,
     },
 }
 
 impl Source {
-    /// What it is called.
     pub fn name(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
@@ -52,7 +46,6 @@ pub(super) fn open(source: &mut Source, read: &Arc<AtomicU64>) -> io::Result<Byt
     }
 }
 
-/// Opens a file.
 pub(super) fn open_file(path: &std::path::Path, read: &Arc<AtomicU64>) -> io::Result<Bytes> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {

@@ -9,12 +9,12 @@ use copydesk_domain::Clock;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::blocks::{Blocks, Position};
-use super::counter::{Counted, Terms};
+use super::counter::Terms;
 use super::format::Parser;
-use super::import::Cancel;
 use super::open::{self, Bytes, Source};
+use super::options::Cancel;
 use super::resume::resume;
-use super::workers::Job;
+use super::workers::{End, Job, Message};
 use crate::Mark;
 
 /// What is read of a log to tell what it is, in bytes.
@@ -62,26 +62,6 @@ impl Read for Broken {
     }
 }
 
-/// What the one who puts the blocks in order hears.
-pub(super) enum Message {
-    /// The log is read from here on.
-    From(Box<Position>),
-    /// A block was counted.
-    Counted { number: u64, counted: Box<Counted>, end: Box<Position>, open: bool },
-    /// There are so many blocks, and why there are no more.
-    Ended { blocks: u64, why: io::Result<End> },
-}
-
-/// Why reading stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
-    /// The log has no more.
-    OfLog,
-    /// Somebody said so.
-    Cancelled,
-}
-
-/// Reads a log.
 pub(super) struct Reader {
     pub(super) marks: Vec<Mark>,
     pub(super) parser: Parser,
@@ -105,7 +85,7 @@ impl Reader {
     }
 
     fn read(&mut self, opened: Opened, number: &mut u64) -> io::Result<End> {
-        self.parser.look_over(&opened.head);
+        self.parser.learn_columns(&opened.head);
         let (position, bytes) = opened.resume(std::mem::take(&mut self.marks))?;
         let unknown = self.only_known && position.bytes == 0;
         let _ = self.messages.send(Message::From(Box::new(position.clone())));
@@ -113,7 +93,7 @@ impl Reader {
             return Ok(End::OfLog);
         }
         if position.bytes == 0 {
-            // The lines that were looked over come again.
+            // The lines that were learnt from come again.
             self.parser = Parser::new(self.parser.format());
         }
         let (spare, spares) = std::sync::mpsc::channel();
@@ -124,7 +104,7 @@ impl Reader {
                 return Ok(End::Cancelled);
             }
             let parser = self.parser.clone();
-            self.parser.look_over(&block.bytes);
+            self.parser.learn_columns(&block.bytes);
             let job = Job {
                 number: *number,
                 block,

@@ -1,9 +1,11 @@
+use std::io;
+
 use serde::Serialize;
 
 use super::format::Format;
 use super::tally::Tally;
+use crate::store::ViewsError;
 
-/// What an import did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
@@ -28,14 +30,12 @@ pub struct FileReport {
     pub name: String,
     /// Its format, if it was told.
     pub format: Option<Format>,
-    /// What was done.
     pub state: State,
     /// Why it could not be read to its end. What is in the tally has been counted all the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Lines that an earlier import had read; they are among the duplicates.
     pub known: u64,
-    /// What became of its lines.
     pub tally: Tally,
     /// The first lines that could not be read.
     pub unparsable: Vec<Sample>,
@@ -56,7 +56,6 @@ pub enum State {
 }
 
 impl State {
-    /// Its words.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Imported => "imported",
@@ -111,14 +110,25 @@ impl Sample {
     }
 }
 
-/// How far an import is.
+/// Why a look at a log that is followed failed.
+#[derive(Debug, thiserror::Error)]
+pub enum FollowError {
+    /// The file cannot be read at the moment.
+    #[error("{0}")]
+    File(#[from] io::Error),
+    /// The store takes nothing at the moment. The lines are read again at the next look.
+    #[error("{0}")]
+    Store(#[from] ViewsError),
+    /// It is no log that can be read.
+    #[error("{0}")]
+    Unreadable(String),
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress<'a> {
-    /// The log that is being read.
     pub name: &'a str,
     /// Its place among all that are to be read, from 0.
     pub file: usize,
-    /// How many are to be read.
     pub files: usize,
     /// Bytes read of all of them, as they are on disk.
     pub bytes: u64,

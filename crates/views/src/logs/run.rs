@@ -12,13 +12,13 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::blocks::{Position, log_name};
 use super::counter::{Counted, Terms};
 use super::format::Parser;
-use super::import::{Cancel, Options};
 use super::ledger::Ledger;
 use super::open::Source;
-use super::reader::{End, Message, Opened, Reader};
+use super::options::{Cancel, Options};
+use super::reader::{Opened, Reader};
 use super::report::{FileReport, State};
 use super::tally::Tally;
-use super::workers::Workers;
+use super::workers::{End, Message, Workers};
 use crate::Mark;
 use crate::classify::Classifier;
 use crate::store::{ViewStore, ViewsError};
@@ -43,18 +43,16 @@ pub(super) struct Run<'a> {
     pub(super) only_known: bool,
 }
 
-/// Why a log could not be read to its end.
+/// LogError a log could not be read to its end.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Why {
-    /// It is the log's fault.
+pub(super) enum LogError {
     #[error("{0}")]
     Log(String),
-    /// It is the store's.
     #[error("{0}")]
     Store(#[from] ViewsError),
 }
 
-impl From<io::Error> for Why {
+impl From<io::Error> for LogError {
     fn from(error: io::Error) -> Self {
         Self::Log(error.to_string())
     }
@@ -71,15 +69,14 @@ impl<'a> Run<'a> {
         Ok(Self { store, options, cancel, workers, read, waits_for_line: false, only_known: false })
     }
 
-    /// Reads one log.
-    pub(super) async fn file(&mut self, source: Source, told: &mut Told<'_>) -> (FileReport, Result<(), Why>) {
+    pub(super) async fn file(&mut self, source: Source, told: &mut Told<'_>) -> (FileReport, Result<(), LogError>) {
         self.read = Arc::default();
         let mut report = FileReport::new(source.name());
         let ended = self.try_file(source, &mut report, told).await;
         (report, ended)
     }
 
-    async fn try_file(&self, source: Source, report: &mut FileReport, told: &mut Told<'_>) -> Result<(), Why> {
+    async fn try_file(&self, source: Source, report: &mut FileReport, told: &mut Told<'_>) -> Result<(), LogError> {
         let read = Arc::clone(&self.read);
         let opened = tokio::task::spawn_blocking(move || Opened::new(source, read)).await;
         let opened = opened.map_err(io::Error::from)??;
@@ -94,7 +91,7 @@ impl<'a> Run<'a> {
             report.state = State::AlreadyImported;
             return Ok(());
         }
-        let parser = self.options.parser(&opened.head).map_err(Why::Log)?;
+        let parser = self.options.parser(&opened.head).map_err(LogError::Log)?;
         report.format = Some(parser.format().clone());
         let floor = self.store.status(&self.options.project).await?.floor;
         let terms = Arc::new(Terms { floor, hosts: self.options.hosts.clone() });
@@ -103,7 +100,7 @@ impl<'a> Run<'a> {
     }
 
     /// Starts the thread that reads.
-    fn start(&self, opened: Opened, marks: Vec<Mark>, parser: Parser, terms: Arc<Terms>) -> Result<Listener, Why> {
+    fn start(&self, opened: Opened, marks: Vec<Mark>, parser: Parser, terms: Arc<Terms>) -> Result<Listener, LogError> {
         let (messages, heard) = unbounded_channel();
         let (permit, permits) = std::sync::mpsc::channel();
         for _ in 0..ON_THEIR_WAY {
@@ -132,7 +129,7 @@ impl<'a> Run<'a> {
         log: String,
         report: &mut FileReport,
         told: &mut Told<'_>,
-    ) -> Result<(), Why> {
+    ) -> Result<(), LogError> {
         let from = listener.from().await?;
         let known = from.lines;
         let mut ledger = Ledger::new(self.store, self.options, log, from);
@@ -147,9 +144,9 @@ impl<'a> Run<'a> {
                     }
                     told(self.read.load(Ordering::Relaxed), ledger.lines());
                 }
-                Ok(Next::End(end)) => break ledger.commit().await.map(|()| end).map_err(Why::from),
+                Ok(Next::End(end)) => break ledger.commit().await.map(|()| end).map_err(LogError::from),
                 // What was read before the trouble is good.
-                Err(error) => break ledger.commit().await.map_err(Why::from).and(Err(error)),
+                Err(error) => break ledger.commit().await.map_err(LogError::from).and(Err(error)),
             }
         };
         let fresh = ledger.lines() > known;
@@ -191,15 +188,15 @@ enum Next {
 
 impl Listener {
     /// Where the log is read from.
-    async fn from(&mut self) -> Result<Position, Why> {
+    async fn from(&mut self) -> Result<Position, LogError> {
         match self.heard.recv().await {
             Some(Message::From(position)) => Ok(*position),
             Some(Message::Ended { why: Err(error), .. }) => Err(error.into()),
-            _ => Err(Why::Log(BROKEN.to_owned())),
+            _ => Err(LogError::Log(BROKEN.to_owned())),
         }
     }
 
-    async fn next(&mut self) -> Result<Next, Why> {
+    async fn next(&mut self) -> Result<Next, LogError> {
         loop {
             if let Some((counted, end, open)) = self.early.remove(&self.next) {
                 self.next += 1;
@@ -208,14 +205,14 @@ impl Listener {
                 return Ok(Next::Block(counted, end, open));
             }
             if let Some((_, why)) = self.ended.take_if(|(blocks, _)| *blocks == self.next) {
-                return why.map(Next::End).map_err(Why::from);
+                return why.map(Next::End).map_err(LogError::from);
             }
             match self.heard.recv().await {
                 Some(Message::Counted { number, counted, end, open }) => {
                     self.early.insert(number, (counted, end, open));
                 }
                 Some(Message::Ended { blocks, why }) => self.ended = Some((blocks, why)),
-                Some(Message::From(_)) | None => return Err(Why::Log(BROKEN.to_owned())),
+                Some(Message::From(_)) | None => return Err(LogError::Log(BROKEN.to_owned())),
             }
         }
     }

@@ -7,11 +7,10 @@ use std::path::Path;
 
 use super::blocks::{BLOCK, Blocks, Position, log_name};
 use super::counter::{Counter, Terms};
-use super::follow::Trouble;
 use super::format::Parser;
-use super::import::Options;
 use super::ledger::Ledger;
-use super::report::Sample;
+use super::options::Options;
+use super::report::{FollowError, Sample};
 use super::resume::resume;
 use super::tally::Tally;
 use crate::store::ViewStore;
@@ -70,7 +69,7 @@ impl<'a> Tail<'a> {
     }
 
     /// Counts and keeps the lines that were finished since. Says how many.
-    pub(super) async fn read(&mut self, counter: &mut Counter) -> Result<u64, Trouble> {
+    pub(super) async fn read(&mut self, counter: &mut Counter) -> Result<u64, FollowError> {
         if self.reading.is_none() {
             self.reading = self.begin().await?;
         }
@@ -99,7 +98,7 @@ impl<'a> Tail<'a> {
     }
 
     /// Counts a last line that was never finished, if it can be read.
-    pub(super) async fn finish(&mut self, counter: &mut Counter) -> Result<u64, Trouble> {
+    pub(super) async fn finish(&mut self, counter: &mut Counter) -> Result<u64, FollowError> {
         let mut lines = self.read(counter).await?;
         let Some(reading) = &mut self.reading else { return Ok(lines) };
         let from = reading.ledger.position().clone();
@@ -140,7 +139,7 @@ impl<'a> Tail<'a> {
     }
 
     /// Finds out which log this is and how far it was read before; none before it has a line.
-    async fn begin(&self) -> Result<Option<Reading<'a>>, Trouble> {
+    async fn begin(&self) -> Result<Option<Reading<'a>>, FollowError> {
         let mut head = vec![0; HEAD];
         let length = read_up_to(&self.file, &mut head)?;
         head.truncate(length);
@@ -150,7 +149,7 @@ impl<'a> Tail<'a> {
             Ok(parser) => parser,
             // More lines may tell.
             Err(_) if head.len() < HEAD => return Ok(None),
-            Err(why) => return Err(Trouble::Unreadable(why)),
+            Err(why) => return Err(FollowError::Unreadable(why)),
         };
         let marks = self.store.marks(&self.options.project, &log).await?;
         let mut file = self.file.try_clone()?;
@@ -162,7 +161,7 @@ impl<'a> Tail<'a> {
         };
         let (position, _) = resume(Box::new(file), marks, again)?;
         if position.bytes > 0 {
-            parser.look_over(&head);
+            parser.learn_columns(&head);
         }
         let beginning = beginning(&self.file, &position)?;
         let floor = self.store.status(&self.options.project).await?.floor;
@@ -184,9 +183,9 @@ impl Reading<'_> {
     }
 
     /// Makes durable what was counted, unless the file was emptied meanwhile: then nobody knows what was read.
-    async fn commit(&mut self, file: &File) -> Result<(), Trouble> {
+    async fn commit(&mut self, file: &File) -> Result<(), FollowError> {
         if self.standing(file)? == Standing::Emptied {
-            return Err(Trouble::File(io::ErrorKind::UnexpectedEof.into()));
+            return Err(FollowError::File(io::ErrorKind::UnexpectedEof.into()));
         }
         Ok(self.ledger.commit().await?)
     }

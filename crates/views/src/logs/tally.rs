@@ -9,7 +9,6 @@ use crate::{Class, CountsAs, Evidence, Verdict};
 /// What became of the lines of a log, to the line: all of them are in exactly one of the other figures.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// All lines.
     pub lines: u64,
     /// Views by class, in the order of [`Class::ALL`], without those under `spoofed`.
     pub classes: [u64; Class::ALL.len()],
@@ -19,7 +18,6 @@ pub struct Tally {
     pub assets: u64,
     /// Answers other than 200 and 304.
     pub errors: u64,
-    /// Requests other than GET.
     pub methods: u64,
     /// Fetched ahead.
     pub prefetch: u64,
@@ -40,9 +38,9 @@ pub const NOT_KEPT: &str = "older_than_kept";
 
 /// Under which figure of a tally a view is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place(u8);
+pub(super) struct Figure(u8);
 
-impl Place {
+impl Figure {
     const SPOOFED: Self = Self(Class::ALL.len() as u8);
 
     pub(super) fn of(verdict: &Verdict) -> Self {
@@ -51,12 +49,10 @@ impl Place {
 }
 
 impl Tally {
-    /// By people.
     pub fn human(&self) -> u64 {
         self.of(CountsAs::Human)
     }
 
-    /// By AI agents.
     pub fn ai(&self) -> u64 {
         self.of(CountsAs::Ai)
     }
@@ -98,7 +94,6 @@ impl Tally {
         all.filter(|(name, count)| *count > 0 || name == "human").collect()
     }
 
-    /// The figures of both.
     pub fn add(&mut self, other: &Self) {
         let Self { lines, classes, spoofed, assets, errors, methods, prefetch, other_hosts, .. } = other;
         self.lines += lines;
@@ -122,18 +117,18 @@ impl Tally {
         classes.filter(|(class, _)| class.counts_as() == figure).map(|(_, count)| count).sum()
     }
 
-    fn place(&mut self, place: Place) -> &mut u64 {
-        match self.classes.get_mut(usize::from(place.0)) {
+    fn figure(&mut self, figure: Figure) -> &mut u64 {
+        match self.classes.get_mut(usize::from(figure.0)) {
             Some(class) => class,
             None => &mut self.spoofed,
         }
     }
 
-    pub(super) fn count(&mut self, place: Place) {
-        *self.place(place) += 1;
+    pub(super) fn count(&mut self, figure: Figure) {
+        *self.figure(figure) += 1;
     }
 
-    pub(super) fn leave(&mut self, left: Left) {
+    pub(super) fn count_left(&mut self, left: Left) {
         match left {
             Left::Asset => self.assets += 1,
             Left::Status => self.errors += 1,
@@ -151,16 +146,16 @@ impl Tally {
     }
 
     /// Views that turned out to have been counted before.
-    pub(super) fn was_there(&mut self, place: Place, count: u64) {
-        let figure = self.place(place);
-        *figure = figure.saturating_sub(count);
+    pub(super) fn was_there(&mut self, figure: Figure, count: u64) {
+        let views = self.figure(figure);
+        *views = views.saturating_sub(count);
         self.duplicates += count;
     }
 
     /// Views that turned out to be older than what is kept.
-    pub(super) fn was_too_old(&mut self, place: Place, count: u64) {
-        let figure = self.place(place);
-        *figure = figure.saturating_sub(count);
+    pub(super) fn was_too_old(&mut self, figure: Figure, count: u64) {
+        let views = self.figure(figure);
+        *views = views.saturating_sub(count);
         *self.refused.entry(NOT_KEPT).or_default() += count;
     }
 }
@@ -205,9 +200,9 @@ mod tests {
     fn every_class_has_a_place_of_its_own() {
         let mut tally = Tally::default();
         for class in Class::ALL {
-            tally.count(Place::of(&verdict(class, Evidence::Token)));
+            tally.count(Figure::of(&verdict(class, Evidence::Token)));
         }
-        tally.count(Place::of(&verdict(Class::Assistant, Evidence::Spoofed)));
+        tally.count(Figure::of(&verdict(Class::Assistant, Evidence::Spoofed)));
         assert_eq!(tally.classes, [1; 12]);
         assert_eq!((tally.human(), tally.ai(), tally.spoofed, tally.views()), (1, 3, 1, 13));
     }
@@ -215,7 +210,7 @@ mod tests {
     #[test]
     fn views_that_were_there_move_to_the_duplicates() {
         let mut tally = Tally { lines: 3, ..Tally::default() };
-        let place = Place::of(&verdict(Class::Human, Evidence::Browser));
+        let place = Figure::of(&verdict(Class::Human, Evidence::Browser));
         (0..3).for_each(|_| tally.count(place));
         tally.was_there(place, 1);
         tally.was_too_old(place, 1);

@@ -7,7 +7,6 @@ use super::text;
 use super::time;
 use crate::Hit;
 
-/// A format string that was understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     source: String,
@@ -46,7 +45,6 @@ enum What {
 /// Why a format string cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// It has no fields.
     #[error("the format has no fields; write them as nginx ($request) or Apache (%r) does")]
     NoFields,
     /// A field without which a line is no use.
@@ -55,7 +53,6 @@ pub enum TemplateError {
     /// Two fields cannot be told apart.
     #[error("nothing stands between {0} and the field before it")]
     Adjacent(String),
-    /// Not understood.
     #[error("{0} is not a field that is known")]
     Unknown(String),
 }
@@ -125,7 +122,6 @@ impl Template {
         Ok(())
     }
 
-    /// Reads a line.
     pub(super) fn parse<'a>(&self, line: &'a [u8]) -> LogLine<'a> {
         self.entry(line).map_or(LogLine::Unparsable, LogLine::Hit)
     }

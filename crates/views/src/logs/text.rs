@@ -5,6 +5,8 @@ use std::net::IpAddr;
 
 use memchr::{memchr, memchr2};
 
+use crate::page;
+
 /// Where the text in quotes that begins at the start of `rest` ends: the place of the closing quote.
 pub(super) fn closing_quote(rest: &[u8]) -> Option<usize> {
     let mut from = 0;
@@ -35,7 +37,7 @@ pub(super) fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
         };
         let plain = match kind {
             b'x' | b'X' => {
-                if let Some(byte) = hex_pair(after) {
+                if let Some(byte) = page::hex_pair(after) {
                     text.push(byte);
                     rest = &after[2..];
                     continue;
@@ -65,28 +67,10 @@ pub(super) fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
 
 /// Percent-encoding taken off once.
 pub(super) fn percent_decoded(raw: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
-    if memchr(b'%', &raw).is_none() {
-        return raw;
+    match percent_encoding::percent_decode(&raw).into() {
+        Cow::Owned(decoded) => Cow::Owned(decoded),
+        Cow::Borrowed(_) => raw,
     }
-    let mut text = Vec::with_capacity(raw.len());
-    let mut rest = &raw[..];
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        match (byte == b'%').then(|| hex_pair(after)).flatten() {
-            Some(decoded) => {
-                text.push(decoded);
-                rest = &after[2..];
-            }
-            None => text.push(byte),
-        }
-    }
-    Cow::Owned(text)
-}
-
-fn hex_pair(text: &[u8]) -> Option<u8> {
-    let &[high, low, ..] = text else { return None };
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
 }
 
 /// Text, whatever it was; what is no UTF-8 is shown as such.

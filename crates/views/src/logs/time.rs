@@ -8,39 +8,14 @@ pub(super) const COMMON: usize = 26;
 
 /// `10/Oct/2024:13:55:36 +0200`, as nginx and Apache write it between brackets.
 pub(super) fn common(text: &[u8]) -> Option<i64> {
-    let &[
-        d1,
-        d2,
-        b'/',
-        m1,
-        m2,
-        m3,
-        b'/',
-        y1,
-        y2,
-        y3,
-        y4,
-        b':',
-        h1,
-        h2,
-        b':',
-        n1,
-        n2,
-        b':',
-        s1,
-        s2,
-        b' ',
-        sign,
-        zh1,
-        zh2,
-        zm1,
-        zm2,
-    ] = text
-    else {
+    let text: &[u8; COMMON] = text.try_into().ok()?;
+    if [text[2], text[6], text[11], text[14], text[17], text[20]] != *b"//::: " {
         return None;
-    };
-    let date = days(pair(y1, y2)? * 100 + pair(y3, y4)?, month([m1, m2, m3])?, pair(d1, d2)?)?;
-    Some(date * 86_400 + clock(pair(h1, h2)?, pair(n1, n2)?, pair(s1, s2)?)? - zone(sign, [zh1, zh2], [zm1, zm2])?)
+    }
+    let two = |at: usize| pair(text[at], text[at + 1]);
+    let date = days(two(7)? * 100 + two(9)?, month([text[3], text[4], text[5]])?, two(0)?)?;
+    let offset = zone(text[21], [text[22], text[23]], [text[24], text[25]])?;
+    Some(date * 86_400 + clock(two(12)?, two(15)?, two(18)?)? - offset)
 }
 
 /// Any of the ways in which logs write a time: RFC 3339 (also with a space or slashes, and in UTC without a zone), that

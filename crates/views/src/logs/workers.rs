@@ -8,10 +8,9 @@ use std::thread;
 use copydesk_domain::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::blocks::Block;
-use super::counter::{Counter, Terms};
+use super::blocks::{Block, Position};
+use super::counter::{Counted, Counter, Terms};
 use super::format::Parser;
-use super::reader::Message;
 use crate::classify::Classifier;
 
 /// A block to be counted.
@@ -25,6 +24,24 @@ pub(super) struct Job {
     pub(super) done: UnboundedSender<Message>,
     /// Takes the buffer back.
     pub(super) spare: Sender<Vec<u8>>,
+}
+
+/// What the one who puts the blocks in order hears.
+pub(super) enum Message {
+    /// The log is read from here on.
+    From(Box<Position>),
+    /// A block was counted.
+    Counted { number: u64, counted: Box<Counted>, end: Box<Position>, open: bool },
+    /// There are so many blocks, and why there are no more.
+    Ended { blocks: u64, why: io::Result<End> },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// The log has no more.
+    OfLog,
+    /// Somebody said so.
+    Cancelled,
 }
 
 /// As many threads as the machine has cores, for as long as this is kept. Each remembers the readers and pages it saw.

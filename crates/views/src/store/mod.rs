@@ -38,17 +38,14 @@ pub trait ViewStore: Send + Sync + 'static {
     /// Does what is called for. The reply is of the type that the call names.
     fn call(&self, call: StoreCall) -> StoreFuture<'_, StoreReply>;
 
-    /// See [`StoreCall::Append`].
     fn append(&self, batch: Batch) -> StoreFuture<'_, Appended> {
         replied(self.call(StoreCall::Append(batch)))
     }
 
-    /// See [`StoreCall::Ranking`].
     fn ranking(&self, project: &str, question: Question) -> StoreFuture<'_, Arc<Ranking>> {
         replied(self.call(StoreCall::Ranking { project: project.to_owned(), question }))
     }
 
-    /// See [`StoreCall::Series`].
     fn series(
         &self,
         project: &str,
@@ -60,7 +57,6 @@ pub trait ViewStore: Send + Sync + 'static {
         replied(self.call(StoreCall::Series { project, path, edges, sources }))
     }
 
-    /// See [`StoreCall::Agents`].
     fn agents(
         &self,
         project: &str,
@@ -72,42 +68,34 @@ pub trait ViewStore: Send + Sync + 'static {
         replied(self.call(StoreCall::Agents { project, question, path, pages_each }))
     }
 
-    /// See [`StoreCall::Marks`].
     fn marks(&self, project: &str, log: &str) -> StoreFuture<'_, Vec<Mark>> {
         replied(self.call(StoreCall::Marks { project: project.to_owned(), log: log.to_owned() }))
     }
 
-    /// See [`StoreCall::Clients`].
     fn clients(&self, project: &str) -> StoreFuture<'_, Vec<(Arc<Client>, u64)>> {
         replied(self.call(StoreCall::Clients { project: project.to_owned() }))
     }
 
-    /// See [`StoreCall::Relabel`].
     fn relabel(&self, project: &str, changes: Vec<(Arc<Client>, Verdict)>) -> StoreFuture<'_, ()> {
         replied(self.call(StoreCall::Relabel { project: project.to_owned(), changes }))
     }
 
-    /// See [`StoreCall::Retain`].
     fn retain(&self, project: &str, floor: Bucket) -> StoreFuture<'_, ()> {
         replied(self.call(StoreCall::Retain { project: project.to_owned(), floor }))
     }
 
-    /// See [`StoreCall::Remove`].
     fn remove(&self, project: &str) -> StoreFuture<'_, ()> {
         replied(self.call(StoreCall::Remove { project: project.to_owned() }))
     }
 
-    /// See [`StoreCall::Status`].
     fn status(&self, project: &str) -> StoreFuture<'_, Status> {
         replied(self.call(StoreCall::Status { project: project.to_owned() }))
     }
 
-    /// See [`StoreCall::Projects`].
     fn projects(&self) -> StoreFuture<'_, Vec<String>> {
         replied(self.call(StoreCall::Projects))
     }
 
-    /// See [`StoreCall::Backup`].
     fn backup(&self, folder: &Path) -> StoreFuture<'_, ()> {
         replied(self.call(StoreCall::Backup { folder: folder.to_owned() }))
     }
@@ -160,7 +148,6 @@ pub struct AgentViews {
     pub most_read: Vec<(Arc<str>, u64)>,
 }
 
-/// What there is of a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::super::testing::{ListStore, classifier, line, lines, options};
-use super::super::{Follow, Options, Trouble};
+use super::super::{Follow, FollowError, Options};
 use crate::logs::{Cancel, Source, State, import};
 
 struct Site {
@@ -158,10 +158,10 @@ async fn a_store_that_takes_nothing_is_waited_for() {
     follow.poll().await.unwrap();
     site.store.fail_after(Some(0));
     site.write(&lines(10..15));
-    assert!(matches!(follow.poll().await, Err(Trouble::Store(_))));
+    assert!(matches!(follow.poll().await, Err(FollowError::Store(_))));
     std::fs::rename(site.path("access.log"), site.path("access.log.1")).unwrap();
     site.write(&lines(100..102));
-    assert!(matches!(follow.poll().await, Err(Trouble::Store(_))));
+    assert!(matches!(follow.poll().await, Err(FollowError::Store(_))));
     site.store.fail_after(None);
     let mut found = 0;
     for _ in 0..3 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use copydesk_domain::{Clock, Timestamp};
 
 use super::super::testing::{ListStore, run, stream};
-use super::super::{Format, Line, Options, Parser};
+use super::super::{Format, LogLine, Options, Parser};
 
 /// After all of them were written: 2027-01-01T00:00:00Z.
 #[derive(Debug)]

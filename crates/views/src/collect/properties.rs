@@ -1,10 +1,17 @@
 //! Whatever is sent, nothing panics, and every item is accounted for.
 
+use std::sync::{Arc, LazyLock};
+
 use copydesk_domain::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
+use crate::classify::Classifier;
 use crate::collect::cloudflare::cloudflare_line;
+use crate::intake::Judge;
+
+/// Read once: that takes longer than a case.
+static LISTS: LazyLock<Arc<Classifier>> = LazyLock::new(|| Arc::new(Classifier::builtin()));
 
 const NOW: Timestamp = Timestamp::from_millis(1_773_576_000_000);
 const READERS: [fn(&[u8]) -> Item<'_>; 4] =
@@ -60,7 +67,7 @@ proptest! {
 
     #[test]
     fn no_json_makes_a_reader_panic_and_what_it_reads_can_be_judged(json in nearly()) {
-        let mut judge = crate::intake::Judge::new(std::sync::Arc::new(crate::classify::Classifier::builtin()));
+        let mut judge = Judge::new(Arc::clone(&LISTS));
         for reader in READERS {
             if let Item::Hit(told) = reader(json.as_bytes()) {
                 judge.judge(&told, NOW);

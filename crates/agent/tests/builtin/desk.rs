@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use copydesk_agent::{Answer, Assignment, BuiltinEditor, EditFailure, Edited, Editor, Notebook, Stopped};
+use copydesk_agent::{Assignment, BuiltinEditor, EditFailure, Edited, Editor, Notebook, RecordedAnswer, Stopped};
 use copydesk_domain::{Message, Timestamp};
 use copydesk_forge::{Guard, MemoryTree, Workspace};
 use futures_util::future::BoxFuture;
@@ -141,11 +141,11 @@ struct Notes {
 }
 
 impl Notebook for Notes {
-    fn answers(&self) -> BoxFuture<'_, Result<Vec<Answer>, Stopped>> {
+    fn answers(&self) -> BoxFuture<'_, Result<Vec<RecordedAnswer>, Stopped>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn record_answer<'a>(&'a self, _: &'a Answer) -> BoxFuture<'a, Result<(), Stopped>> {
+    fn record_answer<'a>(&'a self, _: &'a RecordedAnswer) -> BoxFuture<'a, Result<(), Stopped>> {
         Box::pin(async { Ok(()) })
     }
 

@@ -27,6 +27,11 @@ impl Failure {
         Self::error(format!("there is no project {id:?}")).hint("`copydesk project list` shows them")
     }
 
+    /// A flag was given a value that breaks a rule.
+    pub(crate) fn flag(invalid: &Invalid) -> Self {
+        Self::usage(format!("--{} {}", invalid.field.replace('_', "-"), invalid.message))
+    }
+
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

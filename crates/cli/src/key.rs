@@ -1,27 +1,24 @@
 use std::process::ExitCode;
 
+use copydesk_desk::keys::{self, KeyDraft, NotMade};
 use copydesk_domain::{KeyRecord, Scope, Timestamp};
-use copydesk_store::{NewKey, Store};
+use copydesk_store::Store;
 use serde_json::{Value, json};
 
 use crate::args::{KeyCommand, ScopeArg};
-use crate::config::{Config, parse_duration};
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::{output, store};
 
 pub(crate) async fn run(command: KeyCommand, config: &Config) -> Result<ExitCode, Failure> {
     match command {
         KeyCommand::Create { project, scope, expires, name, json, .. } => {
-            if name.chars().count() > 200 || name.chars().any(char::is_control) {
-                return Err(Failure::usage("--name must have at most 200 characters and no control characters"));
-            }
             let store = store::open_or_make(config).await?;
-            let expires_at = expires.map(|text| expiry(&text, &store)).transpose()?;
             let scope = match scope {
                 ScopeArg::Read => Scope::Read,
                 ScopeArg::Write => Scope::Write,
             };
-            create(&store, NewKey { project_id: project, name, scope, expires_at }, json).await
+            create(&store, KeyDraft { project_id: project, name, scope, expires }, json).await
         }
         KeyCommand::List { project, json } => {
             let store = store::open_ready(config).await?;
@@ -34,8 +31,8 @@ pub(crate) async fn run(command: KeyCommand, config: &Config) -> Result<ExitCode
         }
         KeyCommand::Revoke { id, json } => {
             let revoked = store::open_ready(config).await?.revoke_key(&id).await?;
-            let unknown = || Failure::error(format!("there is no key with the id {id:?}"));
-            let key = revoked.ok_or_else(|| unknown().hint("`copydesk key list` shows the ids"))?;
+            let none = || Failure::error(format!("there is no key with the id {id:?}"));
+            let key = revoked.ok_or_else(|| none().hint("`copydesk key list` shows the ids"))?;
             if json {
                 return output::json(&view(&key));
             }
@@ -45,10 +42,12 @@ pub(crate) async fn run(command: KeyCommand, config: &Config) -> Result<ExitCode
     }
 }
 
-async fn create(store: &Store, new: NewKey, json: bool) -> Result<ExitCode, Failure> {
-    let project = new.project_id.clone().unwrap_or_default();
-    let created = store.create_key(new).await?;
-    let (record, key) = created.ok_or_else(|| Failure::unknown_project(&project))?;
+async fn create(store: &Store, draft: KeyDraft, json: bool) -> Result<ExitCode, Failure> {
+    let (record, key) = keys::create(store, draft).await.map_err(|error| match error {
+        NotMade::Invalid(invalid) => Failure::flag(&invalid),
+        NotMade::NoProject(id) => Failure::unknown_project(&id),
+        NotMade::Store(error) => error.into(),
+    })?;
     let mut shown = view(&record);
     shown["key"] = key.reveal().into();
     let text = if json { output::pretty(&shown) } else { key.reveal().to_owned() };
@@ -65,14 +64,6 @@ async fn create(store: &Store, new: NewKey, json: bool) -> Result<ExitCode, Fail
         record.id, record.id
     );
     Ok(ExitCode::SUCCESS)
-}
-
-fn expiry(text: &str, store: &Store) -> Result<Timestamp, Failure> {
-    let length = parse_duration(text).map_err(|error| Failure::usage(format!("--expires: {error}")))?;
-    if length.is_zero() {
-        return Err(Failure::usage("--expires must be more than nothing; leave it out for a key that does not expire"));
-    }
-    Ok(store.now().plus(length))
 }
 
 fn list(keys: &[KeyRecord], json: bool) -> Result<ExitCode, Failure> {

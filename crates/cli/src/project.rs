@@ -3,19 +3,16 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
-use copydesk_domain::{
-    HostSettings, MAX_DOMAINS, OnFindings, Project, ProjectId, Repository, ViewSettings, docs_path, domain, git_ref,
-    time_zone,
-};
-use copydesk_store::{NewProject, ProjectChange};
-use copydesk_views::store::ViewStore;
+use copydesk_desk::projects::{self, Checked, HostDraft, NotDeleted, NotSaved, ProjectDraft, Trial, ViewsDraft};
+use copydesk_domain::{HostKind, OnFindings, Project, format_duration};
+use copydesk_forge::Ability;
 use serde_json::{Value, json};
 
-use crate::args::{ProjectCommand, ProjectSettings, ViewFlags};
-use crate::config::{Config, format_duration, parse_duration};
+use crate::args::{HostArg, ProjectCommand, ProjectSettings};
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::views::open_views;
-use crate::{credential, engines, host, main_branch, output, project_test, secret, store};
+use crate::{credential, engines, output, secret, store};
 
 pub(crate) async fn run(
     command: ProjectCommand,
@@ -25,8 +22,8 @@ pub(crate) async fn run(
 ) -> Result<ExitCode, Failure> {
     match command {
         ProjectCommand::Create { name, repository, id, settings, json } => {
-            let change = read(Some(name), Some(repository), settings, &Default::default(), working_dir)?;
-            create(change, id, config, json).await
+            let checked = draft(Some(name), Some(repository), settings).check(None, working_dir);
+            create(checked.map_err(|invalid| Failure::flag(&invalid))?, id, config, json).await
         }
         ProjectCommand::List { json } => list(config, json).await,
         ProjectCommand::Show { id, json } => {
@@ -36,7 +33,9 @@ pub(crate) async fn run(
         ProjectCommand::Update { id, name, repository, settings, json } => {
             let store = store::open_ready(config).await?;
             let old = store::project(&store, &id).await?;
-            let change = read(name, repository, settings, &(old.views, old.host), working_dir)?;
+            let checked = draft(name, repository, settings).check(Some(&old), working_dir);
+            let Checked { change, notes } = checked.map_err(|invalid| Failure::flag(&invalid))?;
+            note(&notes);
             let project = store.update_project(&id, change).await?.ok_or_else(|| Failure::unknown_project(&id))?;
             show(&project, json)
         }
@@ -44,7 +43,7 @@ pub(crate) async fn run(
             let store = store::open_ready(config).await?;
             let project = store::project(&store, &id).await?;
             let workshop = engines::workshop(config, &store, environment, config.public_url())?;
-            project_test::run(&workshop, &project, json).await
+            test(&projects::trials(&workshop, &project).await, &project, json)
         }
         ProjectCommand::Hook { id, json } => {
             let project = store::project(&store::open_ready(config).await?, &id).await?;
@@ -55,35 +54,31 @@ pub(crate) async fn run(
     }
 }
 
-async fn create(change: ProjectChange, id: Option<String>, config: &Config, json: bool) -> Result<ExitCode, Failure> {
-    let id = id.map(|id| ProjectId::parse(&id)).transpose()?;
-    let missing = |what: &str| Failure::usage(format!("{what} is missing"));
-    let repository = change.repository.ok_or_else(|| missing("--repository"))?;
-    let host = change.host.unwrap_or_default();
-    let base_ref = match change.base_ref {
-        Some(named) => named,
-        None => main_branch::ask(&repository, &host).await,
-    };
-    let new = NewProject {
-        id: id.clone(),
-        name: change.name.ok_or_else(|| missing("--name"))?,
-        repository,
-        base_ref,
-        docs_paths: change.docs_paths.unwrap_or_else(|| vec!["docs".to_owned()]),
-        time_zone: change.time_zone.unwrap_or_else(|| "UTC".to_owned()),
-        jobs_per_hour: change.jobs_per_hour.flatten(),
-        max_running: change.max_running.flatten(),
-        time_limit_seconds: change.time_limit_seconds.flatten(),
-        on_findings: change.on_findings.unwrap_or_default(),
-        views: change.views.unwrap_or_default(),
-        host,
-    };
-    let taken = || {
-        let id = id.as_ref().map_or("", ProjectId::as_str);
-        Failure::error(format!("the id {id} is taken")).hint("choose another --id, or leave it out")
-    };
-    let project = store::open_or_make(config).await?.create_project(new).await?.ok_or_else(taken)?;
+async fn create(checked: Checked, id: Option<String>, config: &Config, json: bool) -> Result<ExitCode, Failure> {
+    let store = store::open_or_make(config).await?;
+    let (project, notes) = projects::create(&store, id.as_deref(), checked).await?;
+    note(&notes);
     show(&project, json)
+}
+
+fn note(notes: &[String]) {
+    notes.iter().for_each(|note| eprintln!("copydesk: note: {note}"));
+}
+
+impl From<NotDeleted> for Failure {
+    fn from(error: NotDeleted) -> Self {
+        Self::error(error.to_string())
+    }
+}
+
+impl From<NotSaved> for Failure {
+    fn from(error: NotSaved) -> Self {
+        match error {
+            NotSaved::Invalid(invalid) => Self::flag(&invalid),
+            NotSaved::Taken(_) => Self::error(error.to_string()).hint("choose another --id, or leave it out"),
+            NotSaved::Store(error) => error.into(),
+        }
+    }
 }
 
 async fn list(config: &Config, json: bool) -> Result<ExitCode, Failure> {
@@ -106,13 +101,11 @@ async fn delete(id: &str, yes: bool, config: &Config, json: bool) -> Result<Exit
     }
     // Opened before anything is gone: what fails here fails with everything still there.
     let views = open_views(config).await?;
-    let deleted = store.delete_project(id).await;
-    let removed = if matches!(deleted, Ok(true)) { views.remove(id).await } else { Ok(()) };
+    let deleted = projects::delete(&store, views.as_ref(), id).await;
     views.close().await;
     if !deleted? {
         return Err(Failure::unknown_project(id));
     }
-    removed?;
     if json {
         return output::json(&json!({ "id": id, "deleted": true }));
     }
@@ -147,95 +140,63 @@ fn confirmed(project: &Project) -> Result<bool, Failure> {
     Ok(output::asked(&question).is_ok_and(|answer| answer.trim() == project.id))
 }
 
-/// Checks what was given; what is none was not.
-fn read(
-    name: Option<String>,
-    repository: Option<String>,
-    settings: ProjectSettings,
-    old: &(ViewSettings, HostSettings),
-    working_dir: &Path,
-) -> Result<ProjectChange, Failure> {
-    let views = read_views(&settings.views, old.0.clone())?;
-    let host = host::read(&settings.host, old.1.clone(), working_dir)?;
-    let docs_paths = settings.docs_path.iter().map(|path| docs_path(path)).collect::<Result<Vec<_>, _>>()?;
-    Ok(ProjectChange {
-        name: name.map(check_name).transpose()?,
-        repository: repository.map(|text| read_repository(&text, working_dir)).transpose()?,
-        base_ref: settings.base_ref.map(|text| git_ref("base_ref", &text)).transpose()?,
-        docs_paths: (!docs_paths.is_empty()).then_some(docs_paths),
-        time_zone: settings.time_zone.map(|text| time_zone(&text)).transpose()?,
-        jobs_per_hour: settings.jobs_per_hour.map(|text| limit("--jobs-per-hour", &text)).transpose()?,
-        max_running: settings.max_running.map(|text| limit("--max-running", &text)).transpose()?,
-        time_limit_seconds: settings.time_limit.map(|text| time_limit(&text)).transpose()?,
+fn draft(name: Option<String>, repository: Option<String>, settings: ProjectSettings) -> ProjectDraft {
+    let ProjectSettings { views, host, .. } = settings;
+    ProjectDraft {
+        name,
+        repository,
+        base_ref: settings.base_ref,
+        docs_paths: settings.docs_path,
+        time_zone: settings.time_zone,
+        jobs_per_hour: settings.jobs_per_hour,
+        max_running: settings.max_running,
+        time_limit: settings.time_limit,
         on_findings: settings.on_findings.map(OnFindings::from),
-        views: Some(views),
-        host: Some(host),
-    })
+        views: ViewsDraft {
+            domains: views.domain,
+            people_from: views.people_from.map(Into::into),
+            machines_from: views.machines_from.map(Into::into),
+            keep: views.keep_views,
+        },
+        host: HostDraft {
+            kind: host.host.map(Into::into),
+            api_url: host.host_api_url,
+            ca_file: host.host_ca_file,
+            accept_any_certificate: host.host_accept_any_certificate,
+        },
+    }
 }
 
-/// What is to be of the page views, from what is.
-fn read_views(settings: &ViewFlags, mut views: ViewSettings) -> Result<ViewSettings, Failure> {
-    match settings.domain.as_slice() {
-        [] => {}
-        [none] if none == "none" => views.domains.clear(),
-        domains if domains.len() > MAX_DOMAINS => {
-            return Err(Failure::usage(format!("a project has at most {MAX_DOMAINS} domains")));
-        }
-        domains => {
-            views.domains = domains.iter().map(|it| domain(it)).collect::<Result<_, _>>()?;
-            views.domains.sort();
-            views.domains.dedup();
-        }
-    }
-    if let Some(people) = settings.people_from {
-        views.sources.people = people.into();
-    }
-    if let Some(machines) = settings.machines_from {
-        views.sources.machines = machines.into();
-    }
-    if let Some(days) = &settings.keep_views {
-        views.keep_days = limit("--keep-views", days)?;
-    }
-    Ok(views)
-}
-
-fn check_name(name: String) -> Result<String, Failure> {
-    let name = name.trim().to_owned();
-    if (1..=200).contains(&name.chars().count()) && !name.chars().any(char::is_control) {
-        Ok(name)
+/// Exit code 0 if a job would come through.
+fn test(trials: &[Trial], project: &Project, as_json: bool) -> Result<ExitCode, Failure> {
+    let passed = trials.iter().all(|trial| !matches!(trial.ability, Ability::No(_)));
+    if as_json {
+        let trials: Vec<Value> = trials.iter().map(trial_view).collect();
+        output::json(&json!({ "project": project.id, "works": passed, "trials": trials }))?;
     } else {
-        Err(Failure::usage("the name must have 1 to 200 characters and no control characters"))
+        trials.iter().for_each(|trial| output::line(&trial_line(trial)));
+        output::line(if passed { "A job can run." } else { "A job would fail; see above." });
     }
+    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn read_repository(text: &str, working_dir: &Path) -> Result<Repository, Failure> {
-    let repository = Repository::parse(text, working_dir)?;
-    if repository.credential_dropped() {
-        eprintln!("copydesk: note: the credential in the repository's address was not kept");
-    }
-    let path = url::Url::parse(repository.clone_address()).ok().filter(|url| url.scheme() == "file");
-    if path.and_then(|url| url.to_file_path().ok()).is_some_and(|path| !path.exists()) {
-        eprintln!("copydesk: note: there is nothing at {} yet", repository.clone_address());
-    }
-    Ok(repository)
+fn trial_line(trial: &Trial) -> String {
+    let (mark, why) = match &trial.ability {
+        Ability::Yes => ("yes", ""),
+        Ability::No(why) => ("NO", why.as_str()),
+        Ability::Unknown(why) => ("?", why.as_str()),
+    };
+    let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+    format!("{mark:<4} {}{why}", trial.what)
 }
 
-/// A count; `default` is none.
-fn limit(flag: &str, text: &str) -> Result<Option<u32>, Failure> {
-    if text == "default" {
-        return Ok(None);
-    }
-    let wrong = || Failure::usage(format!("{flag} must be a whole number up to 1000000 or `default`, not {text:?}"));
-    text.parse::<u32>().ok().filter(|number| *number <= 1_000_000).map(Some).ok_or_else(wrong)
-}
-
-fn time_limit(text: &str) -> Result<Option<u32>, Failure> {
-    if text == "default" {
-        return Ok(None);
-    }
-    let time = parse_duration(text).map_err(|error| Failure::usage(format!("--time-limit: {error}")))?;
-    let seconds = u32::try_from(time.as_secs()).ok().filter(|seconds| (1..=7 * 24 * 3600).contains(seconds));
-    seconds.map(Some).ok_or_else(|| Failure::usage("--time-limit must be from 1s to 7d"))
+fn trial_view(trial: &Trial) -> Value {
+    let (result, why) = match &trial.ability {
+        Ability::Yes => ("yes", None),
+        Ability::No(why) => ("no", Some(why)),
+        Ability::Unknown(why) => ("unknown", Some(why)),
+    };
+    json!({ "trial": trial.name, "what": trial.what, "result": result, "why": why })
 }
 
 /// There is no such project.
@@ -295,9 +256,36 @@ fn show(project: &Project, json: bool) -> Result<ExitCode, Failure> {
     ] {
         output::line(&format!("{label:<15} {value}"));
     }
-    for (label, value) in host::shown(project) {
+    for (label, value) in host_rows(project) {
         output::line(&format!("{label:<15} {value}"));
     }
     output::line(&format!("{:<15} {}", "created", project.created_at));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Labels and values, of which those that say nothing are left out.
+fn host_rows(project: &Project) -> Vec<(&'static str, String)> {
+    let host = &project.host;
+    let told = if host.kind.is_none() { ", by the repository's address" } else { "" };
+    let mut rows = vec![("code host", format!("{}{told}", host.kind_of(&project.repository).title()))];
+    rows.extend(host.api_url.clone().map(|url| ("host interface", url)));
+    rows.extend(host.ca_file.clone().map(|file| ("host CA file", file)));
+    if host.accept_any_certificate {
+        rows.push(("certificates", "any is taken".to_owned()));
+    }
+    rows
+}
+
+impl From<HostArg> for Option<HostKind> {
+    fn from(arg: HostArg) -> Self {
+        match arg {
+            HostArg::Auto => None,
+            HostArg::Github => Some(HostKind::Github),
+            HostArg::Gitlab => Some(HostKind::Gitlab),
+            // One asks the other's interface.
+            HostArg::Forgejo | HostArg::Gitea => Some(HostKind::Forgejo),
+            HostArg::Bitbucket => Some(HostKind::Bitbucket),
+            HostArg::Git => Some(HostKind::Git),
+        }
+    }
 }

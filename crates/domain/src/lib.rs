@@ -5,6 +5,7 @@
 mod checks;
 mod clock;
 pub mod dates;
+mod duration;
 mod hex;
 mod host;
 mod id;
@@ -22,6 +23,7 @@ mod window;
 
 pub use checks::{CheckSummary, FindingSummary};
 pub use clock::{Clock, SystemClock, Timestamp};
+pub use duration::{format_duration, parse_duration};
 pub use hex::{hex, unhex};
 pub use host::{HostKind, HostSettings, PullRequest, PullRequestState, api_url};
 pub use id::{new_id, random_fraction, random_secret, random_suffix, random_token};

@@ -11,9 +11,9 @@ use toml::de::DeValue;
 use url::Url;
 
 use super::database::{DatabaseUrl, MASK, mask_url};
-use super::duration::{format_duration, parse_duration};
 use super::given::{Given, HIDDEN, quoted, quoted_url};
 use super::values::choice_name;
+use copydesk_domain::{format_duration, parse_duration};
 
 /// What stands for a value that is left out.
 pub(super) const UNSET: &str = "none";

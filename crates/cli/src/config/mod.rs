@@ -6,7 +6,6 @@
 //! A new setting is one entry of the list in [`settings`].
 
 mod database;
-mod duration;
 mod environment;
 mod file;
 mod given;
@@ -23,7 +22,6 @@ mod tests;
 mod values;
 
 pub use database::DatabaseUrl;
-pub use duration::{format_duration, parse_duration};
 pub use output::sample;
 pub use settings::Config;
 pub use sources::{FlagValue, Sources};

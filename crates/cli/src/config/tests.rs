@@ -6,7 +6,6 @@ mod environment;
 mod file;
 mod output;
 mod secrets;
-mod times;
 mod values;
 
 use std::ffi::OsString;

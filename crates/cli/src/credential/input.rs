@@ -5,12 +5,11 @@ use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::Path;
 
-use copydesk_desk::credentials::{MAX_CREDENTIAL_BYTES, token};
+use copydesk_desk::credentials::{MAX_CREDENTIAL_BYTES, private_key, token};
 use copydesk_domain::SecretText;
 use copydesk_forge::HostSecret;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
-use super::private_key;
 use crate::args::{CredentialFlags, TokenFlags};
 use crate::failure::Failure;
 
@@ -92,15 +91,8 @@ fn checked(place: &str, text: &str) -> Result<String, Failure> {
 }
 
 fn known_hosts(file: &Path) -> Result<String, Failure> {
-    let text = file_text("--known-hosts-file", file)?.replace("\r\n", "\n");
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    // A host, a kind of key and a key, at the least.
-    let mut fields = lines.map(|line| line.split_whitespace().count()).peekable();
-    let control = |c: char| c.is_control() && c != '\n' && c != '\t';
-    if fields.peek().is_none() || fields.any(|count| count < 3) || text.contains(control) {
-        return Err(Failure::usage(format!("{} holds something else than lines of known_hosts", file.display())));
-    }
-    Ok(text)
+    private_key::known_hosts(&file_text("--known-hosts-file", file)?)
+        .map_err(|problem| Failure::usage(format!("{} {problem}", file.display())))
 }
 
 fn plain_word(flag: &str, word: String) -> Result<String, Failure> {

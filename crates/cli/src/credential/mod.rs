@@ -1,13 +1,11 @@
 //! `copydesk project credential` and `copydesk credentials`.
 
-mod fit;
 mod input;
-mod private_key;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use copydesk_desk::credentials::{CredentialSource, Credentials, variable};
+use copydesk_desk::credentials::{CredentialSource, Credentials, Misfit, misfits, variable};
 use copydesk_domain::Project;
 use copydesk_store::{SecretName, SecretRecord, Store, Vault, VaultError};
 use serde_json::{Value, json};
@@ -56,8 +54,8 @@ async fn set(
     json: bool,
 ) -> Result<ExitCode, Failure> {
     let secret = input::read(flags, environment)?;
-    for note in fit::notes(&secret, project) {
-        eprintln!("copydesk: note: {note}");
+    for misfit in misfits(&secret, project) {
+        eprintln!("copydesk: note: {misfit}{}", flags_against(&misfit));
     }
     let stored = store.set_secret(vault, &project.id, SecretName::Git, secret.title(), &secret.to_bytes()).await?;
     let record = stored.ok_or_else(|| Failure::unknown_project(&project.id))?;
@@ -72,6 +70,15 @@ async fn set(
         vault.path().display()
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+fn flags_against(misfit: &Misfit) -> &'static str {
+    match misfit {
+        Misfit::AppElsewhere(_) => "; see --host",
+        Misfit::NeedsSshKey => " (--ssh-key-file)",
+        Misfit::NeedsToken(_) => " (--token-file, --token-env)",
+        Misfit::LocalRepository | Misfit::NeedsNoSshKey(_) | Misfit::Unencrypted => "",
+    }
 }
 
 /// Where a project's credential comes from.

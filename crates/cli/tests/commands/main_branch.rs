@@ -43,7 +43,7 @@ async fn a_code_host_is_asked_for_its_main_branch() {
 
         // There is no credential yet.
         host.make_private("acme/docs");
-        assert_taken(create(&desk, &address, &flags), "main", "--base-ref names another");
+        assert_taken(create(&desk, &address, &flags), "main", "name the base branch");
         host.assert_clean();
     }
 }

@@ -1,4 +1,4 @@
-//! Private keys as files hold them: checked for what would fail only when a job needs them.
+//! Private keys and known hosts as files hold them: checked for what would fail only when a job needs them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,7 @@ const OPENSSH_MAGIC: &[u8] = b"openssh-key-v1\0";
 type Wrong = &'static str;
 
 /// A private key in PEM, with plain ends of lines.
-pub(super) fn pem(text: &str) -> Result<String, Wrong> {
+pub fn pem(text: &str) -> Result<String, Wrong> {
     let text = lines(text)?;
     if text.starts_with("ssh-") || text.contains("-----BEGIN PUBLIC KEY") || text.contains("-----BEGIN CERTIFICATE") {
         return Err("is a public key; the private one is needed");
@@ -27,7 +27,7 @@ pub(super) fn pem(text: &str) -> Result<String, Wrong> {
 }
 
 /// A private key for SSH, with the end of line that OpenSSH insists on.
-pub(super) fn ssh(text: &str) -> Result<String, Wrong> {
+pub fn ssh(text: &str) -> Result<String, Wrong> {
     let text = pem(text)?;
     if text.starts_with("-----BEGIN OPENSSH PRIVATE KEY-----") {
         let body: String = text.lines().filter(|line| !line.starts_with("-----")).collect();
@@ -37,6 +37,19 @@ pub(super) fn ssh(text: &str) -> Result<String, Wrong> {
             Some(_) => return Err("has a passphrase, which nobody could type; use one without"),
             None => return Err("is damaged"),
         }
+    }
+    Ok(text)
+}
+
+/// Lines of known_hosts, with plain ends.
+pub fn known_hosts(text: &str) -> Result<String, Wrong> {
+    let text = text.replace("\r\n", "\n");
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    // A host, a kind of key and a key, at the least.
+    let mut fields = lines.map(|line| line.split_whitespace().count()).peekable();
+    let control = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if fields.peek().is_none() || fields.any(|count| count < 3) || text.contains(control) {
+        return Err("holds something else than lines of known_hosts");
     }
     Ok(text)
 }

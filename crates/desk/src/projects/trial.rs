@@ -1,62 +1,27 @@
-//! `copydesk project test`: what works with a project's code host and what is missing, without leaving anything behind.
+//! What works with a project's code host and what is missing.
 
-use std::process::ExitCode;
-
-use copydesk_desk::docs_job::Workshop;
 use copydesk_domain::Project;
 use copydesk_forge::{Abilities, Ability, Connection, ForgeError, Mirror, Remote};
-use serde_json::{Value, json};
 
-use crate::failure::Failure;
-use crate::output;
-
-/// Tries all that a job needs, and says what came of it. Exit code 0 if a job would come through.
-pub(crate) async fn run(workshop: &Workshop, project: &Project, as_json: bool) -> Result<ExitCode, Failure> {
-    let trials = trials(workshop, project).await;
-    let passed = trials.iter().all(|trial| !matches!(trial.ability, Ability::No(_)));
-    if as_json {
-        let trials: Vec<Value> = trials.iter().map(Trial::json).collect();
-        output::json(&json!({ "project": project.id, "works": passed, "trials": trials }))?;
-    } else {
-        trials.iter().for_each(|trial| output::line(&trial.line()));
-        output::line(if passed { "A job can run." } else { "A job would fail; see above." });
-    }
-    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
+use crate::docs_job::Workshop;
 
 /// One thing that was tried.
-struct Trial {
-    name: &'static str,
-    what: String,
-    ability: Ability,
+pub struct Trial {
+    /// A word for programs.
+    pub name: &'static str,
+    /// What was tried, as a clause for people.
+    pub what: String,
+    pub ability: Ability,
 }
 
 impl Trial {
     fn new(name: &'static str, what: impl Into<String>, ability: Ability) -> Self {
         Self { name, what: what.into(), ability }
     }
-
-    fn line(&self) -> String {
-        let (mark, why) = match &self.ability {
-            Ability::Yes => ("yes", ""),
-            Ability::No(why) => ("NO", why.as_str()),
-            Ability::Unknown(why) => ("?", why.as_str()),
-        };
-        let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-        format!("{mark:<4} {}{why}", self.what)
-    }
-
-    fn json(&self) -> Value {
-        let (result, why) = match &self.ability {
-            Ability::Yes => ("yes", None),
-            Ability::No(why) => ("no", Some(why)),
-            Ability::Unknown(why) => ("unknown", Some(why)),
-        };
-        json!({ "trial": self.name, "what": self.what, "result": result, "why": why })
-    }
 }
 
-async fn trials(workshop: &Workshop, project: &Project) -> Vec<Trial> {
+/// Tries all that a job needs of a project's code host, and leaves nothing behind.
+pub async fn trials(workshop: &Workshop, project: &Project) -> Vec<Trial> {
     let address = project.repository.public_address();
     let connection = match workshop.connect(project).await {
         Ok(connection) => connection,

@@ -70,3 +70,6 @@ fn split(text: &str, stop: impl Fn(char) -> bool) -> (&str, &str) {
 fn cut(digits: &str) -> &str {
     digits.get(..6).unwrap_or(digits)
 }
+
+#[cfg(test)]
+mod tests;

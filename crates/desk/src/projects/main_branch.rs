@@ -8,20 +8,20 @@ use copydesk_forge::{Hosts, HostsSettings};
 /// Somebody waits for it, and there is an answer to fall back on.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Asks the repository's host, or git; says what came of it. There is no credential yet that could be shown.
-pub(crate) async fn ask(repository: &Repository, host: &HostSettings) -> String {
+/// Asks the repository's host, or git, and notes what came of it. There is no credential yet that could be shown.
+pub(super) async fn ask(repository: &Repository, host: &HostSettings, notes: &mut Vec<String>) -> String {
     let hosts = Hosts::new(HostsSettings { time_limit: PATIENCE, tries: 1, ..HostsSettings::default() });
     let asked = async { hosts.connect(repository, host, None)?.default_branch().await };
     match asked.await {
         Ok(branch) => {
-            eprintln!("copydesk: note: jobs start from `{branch}`, the main branch of the repository");
+            notes.push(format!("jobs start from `{branch}`, the main branch of the repository"));
             branch
         }
         Err(error) => {
-            eprintln!(
-                "copydesk: note: jobs start from `main`, since the main branch of the repository could not be asked for: \
-                 {error}; --base-ref names another"
-            );
+            notes.push(format!(
+                "jobs start from `main`, since the main branch of the repository could not be asked for: {error}; \
+                 name the base branch if it is another"
+            ));
             "main".to_owned()
         }
     }

@@ -4,36 +4,43 @@ use copydesk_domain::{HostKind, Project};
 use copydesk_forge::HostSecret;
 use url::Url;
 
-/// What does not fit, a sentence each.
-pub(super) fn notes(secret: &HostSecret, project: &Project) -> Vec<String> {
+/// Why a credential is of no use, or of less use than it seems.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Misfit {
+    #[error("the repository is on this machine and asks for no credential")]
+    LocalRepository,
+    #[error("a GitHub App is of no use with {}", .0.title())]
+    AppElsewhere(HostKind),
+    #[error("the repository's address is one of SSH, for which git needs an SSH key; use an https address, or both")]
+    NeedsSshKey,
+    #[error("the repository's address is one of {0}, where an SSH key is of no use")]
+    NeedsNoSshKey(String),
+    #[error("with {}, opening pull requests takes a token beside the SSH key", .0.title())]
+    NeedsToken(HostKind),
+    #[error("the repository's address is one of http: anybody in between can read the credential")]
+    Unencrypted,
+}
+
+/// What does not fit about a credential for a project.
+pub fn misfits(secret: &HostSecret, project: &Project) -> Vec<Misfit> {
     let kind = project.host.kind_of(&project.repository);
     let url = Url::parse(project.repository.clone_address()).ok();
     let scheme = url.as_ref().map_or("", Url::scheme);
     if kind == HostKind::Local || scheme == "file" {
-        return vec!["the repository is on this machine and asks for no credential".to_owned()];
+        return vec![Misfit::LocalRepository];
     }
-    let mut notes = Vec::new();
+    let mut misfits = Vec::new();
     match secret {
-        HostSecret::GithubApp { .. } if kind != HostKind::Github => {
-            notes.push(format!("a GitHub App is of no use with {}; see --host", kind.title()));
-        }
-        HostSecret::GithubApp { .. } | HostSecret::Token { .. } if scheme == "ssh" => notes.push(
-            "the repository's address is one of SSH, for which git needs --ssh-key-file; use an https address, or both"
-                .to_owned(),
-        ),
-        HostSecret::SshKey { .. } if scheme != "ssh" => {
-            notes.push(format!("the repository's address is one of {scheme}, where an SSH key is of no use"));
-        }
-        HostSecret::SshKey { token: None, .. } if kind != HostKind::Git => notes.push(format!(
-            "with {}, opening pull requests takes a token beside the SSH key: --token-file or --token-env",
-            kind.title()
-        )),
+        HostSecret::GithubApp { .. } if kind != HostKind::Github => misfits.push(Misfit::AppElsewhere(kind)),
+        HostSecret::GithubApp { .. } | HostSecret::Token { .. } if scheme == "ssh" => misfits.push(Misfit::NeedsSshKey),
+        HostSecret::SshKey { .. } if scheme != "ssh" => misfits.push(Misfit::NeedsNoSshKey(scheme.to_owned())),
+        HostSecret::SshKey { token: None, .. } if kind != HostKind::Git => misfits.push(Misfit::NeedsToken(kind)),
         _ => {}
     }
     if scheme == "http" {
-        notes.push("the repository's address is one of http: anybody in between can read the credential".to_owned());
+        misfits.push(Misfit::Unencrypted);
     }
-    notes
+    misfits
 }
 
 #[cfg(test)]
@@ -77,14 +84,15 @@ mod tests {
             (&key(Some(text())), "git@github.com:acme/docs", None, ""),
             (&key(None), "git@git.example.com:acme/docs", None, ""),
             (&app, "https://gitlab.com/acme/docs", None, "no use with GitLab"),
-            (&token, "git@github.com:acme/docs", None, "--ssh-key-file"),
+            (&token, "git@github.com:acme/docs", None, "needs an SSH key"),
             (&key(None), "https://github.com/acme/docs", None, "no use"),
             (&key(None), "git@github.com:acme/docs", None, "takes a token"),
             (&token, "http://git.example.com/acme/docs", None, "anybody in between"),
             (&token, "/srv/docs.git", None, "on this machine"),
         ] {
-            let notes = notes(secret, &project(address, kind));
-            let fits = if said.is_empty() { notes.is_empty() } else { notes.len() == 1 && notes[0].contains(said) };
+            let notes = misfits(secret, &project(address, kind));
+            let says = |note: &Misfit| note.to_string().contains(said);
+            let fits = if said.is_empty() { notes.is_empty() } else { notes.len() == 1 && says(&notes[0]) };
             assert!(fits, "{address}: {notes:?}");
         }
     }

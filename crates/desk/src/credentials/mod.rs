@@ -1,10 +1,15 @@
 //! What a project shows to its code host: what is stored for it, else a token from the environment.
 
+mod fit;
+pub mod private_key;
+
 use std::collections::HashMap;
 use std::ffi::OsString;
 
 use copydesk_forge::{ForgeError, HostSecret, HostSecretError};
 use copydesk_store::{SecretName, SecretRecord, Store, Vault, VaultError};
+
+pub use fit::{Misfit, misfits};
 
 /// Begins the names of variables that hold the tokens of projects.
 pub const VARIABLE_PREFIX: &str = "COPYDESK_CREDENTIAL_";

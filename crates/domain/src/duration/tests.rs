@@ -1,5 +1,3 @@
-//! Durations.
-
 use proptest::prelude::*;
 
 use super::*;

@@ -1,0 +1,48 @@
+//! Making keys, whoever asks for it.
+
+use copydesk_domain::{ApiKey, Invalid, KeyRecord, Scope, parse_duration};
+use copydesk_store::{NewKey, Store, StoreError};
+
+/// A key as somebody wants it.
+#[derive(Debug)]
+pub struct KeyDraft {
+    /// The project that it opens; none: all.
+    pub project_id: Option<String>,
+    pub name: String,
+    pub scope: Scope,
+    /// After how long it is refused, such as `90d`; none: never.
+    pub expires: Option<String>,
+}
+
+/// Why a key was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum NotMade {
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    #[error("there is no project {0:?}")]
+    NoProject(String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Makes a key. This is the only time that it can be seen.
+pub async fn create(store: &Store, draft: KeyDraft) -> Result<(KeyRecord, ApiKey), NotMade> {
+    let KeyDraft { project_id, name, scope, expires } = draft;
+    if name.chars().count() > 200 || name.chars().any(char::is_control) {
+        return Err(Invalid::new("name", "must have at most 200 characters and no control characters").into());
+    }
+    let expires_at = match &expires {
+        None => None,
+        Some(text) => {
+            let wrong = |error| Invalid::new("expires", format!("is no duration: {error}"));
+            let length = parse_duration(text).map_err(wrong)?;
+            if length.is_zero() {
+                let message = "must be more than nothing; leave it out for a key that does not expire";
+                return Err(Invalid::new("expires", message).into());
+            }
+            Some(store.now().plus(length))
+        }
+    };
+    let created = store.create_key(NewKey { project_id: project_id.clone(), name, scope, expires_at }).await?;
+    created.ok_or_else(|| NotMade::NoProject(project_id.unwrap_or_default()))
+}

@@ -1,0 +1,76 @@
+//! Making, changing, trying out and deleting projects, whoever asks for it.
+
+mod draft;
+mod main_branch;
+mod trial;
+
+use copydesk_domain::{Invalid, Project, ProjectId};
+use copydesk_store::{NewProject, Store, StoreError};
+use copydesk_views::store::{ViewStore, ViewsError};
+
+pub use draft::{Checked, HostDraft, ProjectDraft, ViewsDraft};
+pub use trial::{Trial, trials};
+
+/// Why a project was not made or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum NotSaved {
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    #[error("the id {} is taken", .0.as_str())]
+    Taken(ProjectId),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Makes a project of what was checked, with defaults for what was not given, and says what may be a mistake. Without an
+/// id it gets one made from its name; without a base branch, the main branch of its repository.
+pub async fn create(
+    store: &Store,
+    id: Option<&str>,
+    Checked { change, mut notes }: Checked,
+) -> Result<(Project, Vec<String>), NotSaved> {
+    let id = id.map(ProjectId::parse).transpose()?;
+    let repository = change.repository.ok_or_else(|| Invalid::new("repository", "is missing"))?;
+    let host = change.host.unwrap_or_default();
+    let base_ref = match change.base_ref {
+        Some(named) => named,
+        None => main_branch::ask(&repository, &host, &mut notes).await,
+    };
+    let new = NewProject {
+        id: id.clone(),
+        name: change.name.ok_or_else(|| Invalid::new("name", "is missing"))?,
+        repository,
+        base_ref,
+        docs_paths: change.docs_paths.unwrap_or_else(|| vec!["docs".to_owned()]),
+        time_zone: change.time_zone.unwrap_or_else(|| "UTC".to_owned()),
+        jobs_per_hour: change.jobs_per_hour.flatten(),
+        max_running: change.max_running.flatten(),
+        time_limit_seconds: change.time_limit_seconds.flatten(),
+        on_findings: change.on_findings.unwrap_or_default(),
+        views: change.views.unwrap_or_default(),
+        host,
+    };
+    // Without an id that was asked for there is always a free one.
+    let taken = || NotSaved::Taken(id.unwrap_or_else(|| ProjectId::from_name("")));
+    let project = store.create_project(new).await?.ok_or_else(taken)?;
+    Ok((project, notes))
+}
+
+/// Why a project is not, or not wholly, deleted.
+#[derive(Debug, thiserror::Error)]
+pub enum NotDeleted {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The project is gone; some of its page views may still be on disk.
+    #[error("the project is deleted, but not all of its page views: {0}")]
+    Views(#[from] ViewsError),
+}
+
+/// Deletes a project with its keys, jobs and page views. False: there is no such project.
+pub async fn delete(store: &Store, views: &dyn ViewStore, id: &str) -> Result<bool, NotDeleted> {
+    let deleted = store.delete_project(id).await?;
+    if deleted {
+        views.remove(id).await?;
+    }
+    Ok(deleted)
+}

@@ -14,20 +14,25 @@ use sqlx::{Connection as _, PgConnection};
 use tokio::net::TcpListener;
 
 use super::generator::generate;
+use crate::args::seconds;
 use crate::connection::{Connection, request};
 use crate::figures::Measured;
 use crate::product::{Product, create_key, create_project, open_store};
 
-/// How the interface is measured.
-#[derive(Debug, Clone)]
+/// How fast jobs are read, beside a bare axum route in the same process, and how fast they are created.
+#[derive(Debug, Clone, clap::Args)]
 pub struct ApiOptions {
-    /// On which database.
+    /// sqlite, or postgres (on COPYDESK_TEST_POSTGRES).
+    #[arg(long = "database", default_value_t = Backend::Sqlite)]
     pub backend: Backend,
-    /// For how long each thing is measured.
+    /// For how long each is measured.
+    #[arg(long = "seconds", value_parser = seconds, default_value = "5")]
     pub time: Duration,
     /// Over how many connections.
+    #[arg(long, default_value_t = 32)]
     pub connections: usize,
-    /// How many workers look for jobs meanwhile; none of them can run those that are created.
+    /// How many workers the server has; none of them can run the jobs that are created.
+    #[arg(long, default_value_t = 2)]
     pub workers: usize,
 }
 

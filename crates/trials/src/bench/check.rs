@@ -5,16 +5,20 @@ use std::time::Instant;
 
 use serde_json::json;
 
+use crate::args::program;
 use crate::figures::{Latencies, millis, thousands};
 
-/// How checking documentation is measured.
-#[derive(Debug, Clone)]
+/// How long checking a folder of MDX pages takes.
+#[derive(Debug, Clone, clap::Args)]
 pub struct CheckOptions {
     /// The program `copydesk`.
+    #[arg(long, value_parser = program)]
     pub binary: PathBuf,
     /// How many pages.
+    #[arg(long, default_value_t = 1000)]
     pub pages: usize,
-    /// How often.
+    /// How often to check them.
+    #[arg(long, default_value_t = 10)]
     pub times: usize,
 }
 

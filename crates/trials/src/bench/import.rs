@@ -11,17 +11,21 @@ use serde_json::Value;
 use super::log_lines::{self, Held};
 use super::views::sample::Sample;
 use super::views::settings;
+use crate::args::program;
 use crate::figures::thousands;
 use crate::process::{Installation, megabytes};
 
-/// How importing is measured.
-#[derive(Debug, Clone)]
+/// How fast a log is imported, beside GoAccess with the same log.
+#[derive(Debug, Clone, clap::Args)]
 pub struct ImportOptions {
     /// The program `copydesk`.
+    #[arg(long, value_parser = program)]
     pub binary: PathBuf,
-    /// The program `goaccess`, if it is there.
+    /// The program `goaccess`; without it, it is left out.
+    #[arg(long)]
     pub goaccess: Option<PathBuf>,
     /// How many lines.
+    #[arg(long, default_value_t = 10_000_000)]
     pub lines: u64,
 }
 

@@ -14,20 +14,25 @@ use tokio::task::JoinSet;
 use super::events::{Maker, Ready};
 use super::views::sample::Sample;
 use super::views::settings;
+use crate::args::{program, seconds};
 use crate::connection::{Connection, request};
 use crate::figures::{Latencies, Measured, millis, thousands};
 use crate::process::{Installation, megabytes};
 
-/// How taking in is measured.
-#[derive(Debug, Clone)]
+/// How many events a second are taken in and durable, and how fast questions are answered meanwhile.
+#[derive(Debug, Clone, clap::Args)]
 pub struct IngestOptions {
     /// The program `copydesk`.
+    #[arg(long, value_parser = program)]
     pub binary: PathBuf,
-    /// For how long each way is measured.
+    /// For how long each way of sending is measured.
+    #[arg(long = "seconds", value_parser = seconds, default_value = "10")]
     pub time: Duration,
     /// Views that are there before.
+    #[arg(long, default_value_t = 5_000_000)]
     pub views: u64,
     /// Of how many pages.
+    #[arg(long, default_value_t = 10_000)]
     pub paths: usize,
 }
 

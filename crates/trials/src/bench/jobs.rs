@@ -12,18 +12,21 @@ use tokio::net::TcpStream;
 use super::jobs_git::BareGit;
 use super::jobs_peers::{Peers, Rivals};
 use super::jobs_sample::{Change, model, repository};
+use crate::args::program;
 use crate::connection::{Connection, request};
 use crate::figures::{Latencies, millis, thousands};
 use crate::process::{Installation, Server, megabytes};
 
-/// How jobs are measured.
-#[derive(Debug, Clone)]
+/// How long a job of one edit takes with a model that answers at once, beside bare git and other agents.
+#[derive(Debug, Clone, clap::Args)]
 pub struct JobsOptions {
     /// The program `copydesk`.
+    #[arg(long, value_parser = program)]
     pub binary: PathBuf,
-    /// How many jobs in each repository.
+    /// How many jobs in each of the two repositories.
+    #[arg(long, default_value_t = 30)]
     pub times: usize,
-    /// Other agents to measure beside them.
+    #[command(flatten)]
     pub peers: Option<Peers>,
 }
 

@@ -11,17 +11,21 @@ use tempfile::TempDir;
 
 use super::jobs_git::git;
 use super::jobs_sample::Change;
+use crate::args::absolute;
 use crate::figures::{Latencies, millis};
 use crate::process::megabytes;
 
-/// Where the other agents are.
-#[derive(Debug, Clone)]
+// Where the other agents are.
+#[derive(Debug, Clone, clap::Args)]
 pub struct Peers {
-    /// The program `codex`.
+    /// The program `codex`; without it and the next two, other agents are left out.
+    #[arg(long, required = false, requires_all = ["aider", "home"], value_parser = absolute)]
     pub codex: PathBuf,
     /// The program `aider`.
+    #[arg(long, required = false, requires = "codex", value_parser = absolute)]
     pub aider: PathBuf,
-    /// A folder to be their home; not in the folder for temporary files, which codex does not take.
+    /// The folder that is home to both; not in the folder for temporary files, which codex does not take.
+    #[arg(long, required = false, requires = "codex", value_parser = absolute)]
     pub home: PathBuf,
 }
 

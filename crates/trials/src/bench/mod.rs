@@ -23,7 +23,6 @@ pub use check::{CheckOptions, bench_check};
 pub use import::{ImportOptions, bench_import};
 pub use ingest::{IngestOptions, bench_ingest};
 pub use jobs::{JobsOptions, bench_jobs};
-pub use jobs_peers::Peers;
 pub use start::{StartOptions, bench_start};
-pub use views::{ViewPeers, ViewsOptions, bench_views};
+pub use views::{ViewsOptions, bench_views};
 pub use waiting::{WaitingOptions, bench_waiting};

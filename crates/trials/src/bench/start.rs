@@ -1,15 +1,18 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::args::program;
 use crate::figures::{Latencies, millis};
 use crate::process::{Installation, megabytes};
 
-/// How the start is measured.
-#[derive(Debug, Clone)]
+/// How long the server takes to be ready, and how much memory it has when idle.
+#[derive(Debug, Clone, clap::Args)]
 pub struct StartOptions {
     /// The program `copydesk`.
+    #[arg(long, value_parser = program)]
     pub binary: PathBuf,
-    /// How often it is started.
+    /// How often to start it.
+    #[arg(long, default_value_t = 5)]
     pub times: usize,
 }
 

@@ -15,18 +15,22 @@ use tokio::sync::watch;
 
 use super::jobs::{Caller, model_settings};
 use super::jobs_sample::{Change, model, repository};
+use crate::args::{program, seconds};
 use crate::connection::{Connection, request};
 use crate::figures::{Latencies, millis, thousands};
 use crate::process::{Installation, megabytes};
 
-/// How waiting is measured.
-#[derive(Debug, Clone)]
+/// How much memory jobs take that wait for a slow model, and how fast the server is meanwhile.
+#[derive(Debug, Clone, clap::Args)]
 pub struct WaitingOptions {
     /// The program `copydesk`.
+    #[arg(long, value_parser = program)]
     pub binary: PathBuf,
     /// How many jobs wait at once.
+    #[arg(long, default_value_t = 1000)]
     pub jobs: usize,
     /// For how long others are created and read meanwhile.
+    #[arg(long = "seconds", value_parser = seconds, default_value = "15")]
     pub time: Duration,
 }
 

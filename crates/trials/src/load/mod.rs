@@ -14,18 +14,22 @@ use copydesk_domain::SystemClock;
 use copydesk_testkit::{Backend, TestDatabase};
 use tokio::task::JoinSet;
 
+use crate::args::seconds;
 use crate::figures::{Latencies, Measured, millis, thousands};
 use crate::product::{Product, create_key, create_project, open_store};
 use crate::torture::{Journal, MODEL, RecordingEngine};
 
-/// How a load run goes.
-#[derive(Debug, Clone)]
+/// Many clients do everything at once on a real server; afterwards the books must balance.
+#[derive(Debug, Clone, clap::Args)]
 pub struct LoadOptions {
-    /// On which database.
+    /// sqlite, or postgres (on COPYDESK_TEST_POSTGRES).
+    #[arg(long = "database")]
     pub backend: Backend,
     /// For how long.
+    #[arg(long = "seconds", value_parser = seconds, default_value = "5")]
     pub time: Duration,
-    /// How many clients at a time.
+    /// How many clients.
+    #[arg(long, default_value_t = 32)]
     pub clients: usize,
 }
 

@@ -11,22 +11,29 @@ use super::fleet::{Fleet, Start};
 use super::verify::{Evidence, Findings, verify};
 use super::worker::DATABASE;
 use super::{MODEL, journal};
+use crate::args::{milliseconds, seconds};
 use crate::product::create_project;
 
-/// How a kill run goes.
-#[derive(Debug, Clone)]
+/// Workers are killed with SIGKILL while they work; every job must be run to its end, once at a time.
+#[derive(Debug, Clone, clap::Args)]
 pub struct KillOptions {
-    /// On which database.
+    /// sqlite (one process with all workers) or postgres (a process for each, on COPYDESK_TEST_POSTGRES).
+    #[arg(long = "database")]
     pub backend: Backend,
-    /// For how long processes are killed.
+    /// For how long to kill.
+    #[arg(long = "seconds", value_parser = seconds, default_value = "20")]
     pub time: Duration,
-    /// How many jobs there are: one half at the start, the other as time goes by.
+    /// How many jobs: one half at the start, the other as time goes by.
+    #[arg(long, default_value_t = 200)]
     pub jobs: usize,
-    /// How many workers there are.
+    /// How many workers.
+    #[arg(long, default_value_t = 8)]
     pub workers: usize,
-    /// How often a process is killed.
+    /// How often to kill.
+    #[arg(long = "every-ms", value_parser = milliseconds, default_value = "500")]
     pub every: Duration,
     /// How long a lease lasts.
+    #[arg(long = "lease-ms", value_parser = milliseconds, default_value = "1000")]
     pub lease: Duration,
 }
 

@@ -11,7 +11,7 @@ mod verify;
 mod views;
 mod worker;
 
-pub use docs::{DocsWorkerOptions, Errand, HostsOptions, JobsOptions, run_docs_worker, run_hosts, run_jobs, run_steps};
+pub use docs::{DocsWorkerOptions, HostsOptions, JobsOptions, run_docs_worker, run_hosts, run_jobs, run_steps};
 pub use engine::{MODEL, RecordingEngine};
 pub use history::check_history;
 pub use journal::Journal;

@@ -10,20 +10,21 @@ use copydesk_domain::SystemClock;
 use copydesk_store::{DatabaseAddress, Store};
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::args::milliseconds;
 use super::{Journal, RecordingEngine};
 use crate::product::{SHUTDOWN_TIME, terms};
 
 /// Names the database to a worker process; not an argument, because it may hold a password.
 pub(super) const DATABASE: &str = "COPYDESK_TORTURE_DATABASE";
 
-/// How a worker process works.
-#[derive(Debug, Clone)]
+/// A worker process of `kills`.
+#[derive(Debug, Clone, clap::Args)]
 pub struct WorkerOptions {
-    /// How many jobs at a time.
+    #[arg(long)]
     pub workers: usize,
-    /// Where it writes down what it does.
+    #[arg(long)]
     pub journal: PathBuf,
-    /// How long a lease lasts.
+    #[arg(long = "lease-ms", value_parser = milliseconds)]
     pub lease: Duration,
 }
 

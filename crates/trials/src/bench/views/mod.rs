@@ -20,21 +20,26 @@ pub(super) use self::write::append;
 use self::ours::measure;
 use self::peers::{Data, Peer};
 use self::sample::Sample;
+use crate::args::program;
 use crate::figures::thousands;
 use crate::process::Installation;
 
-/// How page views are measured.
-#[derive(Debug, Clone)]
+/// How fast page views are answered over HTTP, beside DuckDB and chDB with the same views.
+#[derive(Debug, Clone, clap::Args)]
 pub struct ViewsOptions {
     /// The program `copydesk`.
+    #[arg(long, value_parser = program)]
     pub binary: PathBuf,
     /// How many views.
+    #[arg(long, default_value_t = 50_000_000)]
     pub views: u64,
     /// Of how many pages.
+    #[arg(long, default_value_t = 10_000)]
     pub paths: usize,
-    /// Whether they go straight into the store's files and the others' rollups, as too many to be told one by one.
+    /// Put the views straight into the store's files and the others' daily rollups.
+    #[arg(long)]
     pub straight: bool,
-    /// The others, if they are there.
+    #[command(flatten)]
     pub peers: Option<ViewPeers>,
 }
 

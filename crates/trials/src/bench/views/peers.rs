@@ -11,12 +11,14 @@ use super::questions::{RANGES, end};
 
 const ENGINES: [&str; 2] = ["duckdb", "chdb"];
 
-/// Where they are.
-#[derive(Debug, Clone)]
+// Where they are.
+#[derive(Debug, Clone, clap::Args)]
 pub struct ViewPeers {
-    /// A Python that has both packages.
+    /// A Python that has the packages `duckdb` and `chdb`; without it and the next, they are left out.
+    #[arg(long, required = false, requires = "script")]
     pub python: PathBuf,
     /// `scripts/bench-views-peers.py`
+    #[arg(long, required = false, requires = "python")]
     pub script: PathBuf,
 }
 

@@ -16,13 +16,15 @@ use super::steps::{MOST_STEPS, PATIENCE, Tally, conclude, live, run_plot};
 use super::story::Story;
 use super::world::World;
 
-/// How a run goes.
-#[derive(Debug, Clone)]
+/// A documentation job whose pull request lives on a code host is killed between its steps and at its requests; another
+/// process must bring it to the same end, with one pull request.
+#[derive(Debug, Clone, clap::Args)]
 pub struct HostsOptions {
-    /// On which database.
+    /// sqlite, or postgres (on COPYDESK_TEST_POSTGRES).
+    #[arg(long = "database")]
     pub backend: Backend,
-    /// Whether to kill at every step and every request, and not only at every request that changes something and at some
-    /// of the others.
+    /// Kill at every step and every request, not only at those that change something and some of the others.
+    #[arg(long)]
     pub full: bool,
 }
 

@@ -18,17 +18,22 @@ use super::story::{BASE, Story, base};
 use super::verify::{attempts, verify, wasted_calls};
 use super::worker::{Errand, open_later, workshop};
 use super::world::{check_mirrors, create_job, create_project, worker_command};
+use crate::args::milliseconds;
 
-/// How a run goes.
-#[derive(Debug, Clone)]
+/// Processes are killed at any moment while they work on documentation jobs; every job must come to its one end.
+#[derive(Debug, Clone, clap::Args)]
 pub struct JobsOptions {
-    /// On which database.
+    /// sqlite (few processes with many workers) or postgres (many with few, on COPYDESK_TEST_POSTGRES).
+    #[arg(long = "database")]
     pub backend: Backend,
-    /// How many times a process is killed.
+    /// How many times to kill.
+    #[arg(long, default_value_t = 200)]
     pub kills: usize,
-    /// How many jobs there are.
+    /// How many jobs.
+    #[arg(long, default_value_t = 60)]
     pub jobs: usize,
     /// How long a lease lasts.
+    #[arg(long = "lease-ms", value_parser = milliseconds, default_value = "1000")]
     pub lease: Duration,
 }
 

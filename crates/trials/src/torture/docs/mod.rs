@@ -16,4 +16,4 @@ mod world;
 pub use hosts::{HostsOptions, run_hosts};
 pub use jobs::{JobsOptions, run_jobs};
 pub use steps::run_steps;
-pub use worker::{DocsWorkerOptions, Errand, run_docs_worker};
+pub use worker::{DocsWorkerOptions, run_docs_worker};

@@ -18,6 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::super::worker::{address, end_with_parent};
 use super::clock::DeadlyClock;
+use crate::args::milliseconds;
 use crate::product::{SHUTDOWN_TIME, terms};
 
 /// Names the reading of the clock at which a process dies.
@@ -25,33 +26,37 @@ pub(super) const FATAL_READING: &str = "COPYDESK_TORTURE_FATAL_READING";
 /// Where pull requests are said to be.
 pub(super) const PUBLIC_URL: &str = "http://copydesk.example";
 
-/// How a process that works on documentation jobs works.
-#[derive(Debug, Clone)]
+/// A worker process of `steps`, `hosts` and `jobs`.
+#[derive(Debug, Clone, clap::Args)]
 pub struct DocsWorkerOptions {
-    /// How many jobs at a time.
+    #[arg(long)]
     pub workers: usize,
-    /// How long a lease lasts.
+    #[arg(long = "lease-ms", value_parser = milliseconds)]
     pub lease: Duration,
-    /// Where it keeps its mirrors.
+    #[arg(long)]
     pub mirrors: PathBuf,
-    /// Where the model is.
+    #[arg(long)]
     pub model_url: String,
     /// How far its clock is ahead.
+    #[arg(long = "ahead-ms", value_parser = milliseconds, default_value = "0")]
     pub ahead: Duration,
     /// A job to see through; then the process ends.
+    #[command(flatten)]
     pub errand: Option<Errand>,
 }
 
-/// What a client does about one job.
-#[derive(Debug, Clone)]
+// What a client does about one job.
+#[derive(Debug, Clone, clap::Args)]
 pub struct Errand {
-    /// The project.
+    #[arg(long, required = false, requires = "job")]
     pub project: String,
-    /// The job.
+    #[arg(long, required = false, requires = "project")]
     pub job: String,
     /// What is said when what was said before is done.
+    #[arg(long = "follow-up", requires = "job")]
     pub follow_ups: Vec<String>,
-    /// Whether to open the pull request in the end.
+    /// Open the pull request in the end.
+    #[arg(long, requires = "job")]
     pub publish: bool,
 }
 

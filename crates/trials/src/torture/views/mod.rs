@@ -10,16 +10,25 @@ mod world;
 
 use std::path::PathBuf;
 
-/// How a run goes.
-#[derive(Debug, Clone)]
+use copydesk_domain::random_fraction;
+
+use crate::args::program;
+
+/// The server is killed at any moment while page views come in, its log is torn and its disk gets full; every
+/// acknowledged view must be counted once.
+#[derive(Debug, Clone, clap::Args)]
 pub struct ViewsOptions {
     /// The program `copydesk`.
+    #[arg(long, value_parser = program)]
     pub binary: PathBuf,
-    /// How many times the server is killed.
+    /// How many times to kill.
+    #[arg(long, default_value_t = 200)]
     pub kills: usize,
-    /// How many times the disk gets full.
+    /// How many times the disk gets full; needs root, for a file system of its own.
+    #[arg(long, default_value_t = 20)]
     pub full_disks: usize,
-    /// What chance begins with.
+    /// The seed of an earlier run, to have the same requests and pauses again.
+    #[arg(long, default_value_t = (random_fraction() * 1e9) as u64, hide_default_value = true)]
     pub seed: u64,
 }
 

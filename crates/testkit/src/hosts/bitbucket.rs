@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 
 use super::bitbucket_query::Filter;
 use super::bitbucket_views as views;
-use super::dialect::{Dialect, GitRefusal, Trouble};
+use super::dialect::{ApiRefusal, Dialect, GitRefusal};
 use super::exchange::{Is, Reply, Request, text};
 use super::hooks::Delivery;
-use super::state::{Holder, Hook, Opening, Pull, Refused, Repo, Rights, State, Token};
+use super::state::{Holder, Hook, Opening, Pull, Refused, Repo, Rights, State, Token, Visit};
 
 const REST: &str = "/2.0";
 const LONGEST_TITLE: usize = 255;
@@ -32,23 +32,20 @@ impl Dialect for Bitbucket {
         }
     }
 
-    fn trouble(&self, trouble: &Trouble, _: &State) -> Reply {
-        match *trouble {
-            Trouble::Status(status @ 502..=504) => {
+    fn refuse(&self, refusal: ApiRefusal, _: &State) -> Reply {
+        match refusal {
+            ApiRefusal::Status(status @ 502..=504) => {
                 Reply::new(status, "text/html", "<html><title>Bitbucket is unavailable</title></html>")
             }
-            Trouble::Status(status) => error(status, "Something went wrong"),
-            Trouble::RateLimit(wait) | Trouble::SecondaryLimit(wait) => {
+            ApiRefusal::Status(status) => error(status, "Something went wrong"),
+            ApiRefusal::RateLimit(wait) | ApiRefusal::SecondaryLimit(wait) => {
                 let reply = error(429, "Rate limit for this resource has been exceeded")
                     .with("x-ratelimit-limit", 1000)
                     .with("x-ratelimit-nearlimit", "true")
                     .with("x-ratelimit-resource", "api-repositories");
-                match wait {
-                    Some(seconds) => reply.with("retry-after", seconds),
-                    None => reply,
-                }
+                reply.with_some("retry-after", wait)
             }
-            Trouble::Revoked => unauthorized(),
+            ApiRefusal::Revoked => unauthorized(),
         }
     }
 
@@ -126,7 +123,7 @@ fn hidden() -> Reply {
 }
 
 fn unknown(request: &Request, state: &mut State) -> Reply {
-    state.violate(format!("{} {}: there is no such address", request.method, request.path));
+    state.violate(request.violation("there is no such address"));
     error(404, "Resource not found")
 }
 
@@ -159,9 +156,7 @@ fn caller(request: &Request, state: &State) -> Result<Option<Token>, Reply> {
 }
 
 fn route(request: &Request, state: &mut State) -> Result<Reply, Reply> {
-    if request.header("user-agent").is_none_or(str::is_empty) {
-        state.violate(format!("{} {}: no user agent", request.method, request.path));
-    }
+    request.expect_user_agent(&mut state.violations);
     let token = caller(request, state)?;
     let Some(parts) = request.parts(REST) else { return Err(unknown(request, state)) };
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
@@ -177,29 +172,20 @@ fn route(request: &Request, state: &mut State) -> Result<Reply, Reply> {
     }
 }
 
-/// Somebody who may do something in a repository.
-struct Visit {
-    repo: u64,
-    token: Option<Token>,
-    rights: Rights,
-}
-
-impl Visit {
-    /// Whoever may open pull requests; else what Bitbucket says.
-    fn writer(&self) -> Result<&Token, Reply> {
-        let token = self.token.as_ref().ok_or_else(unauthorized)?;
-        if self.rights.open {
-            return Ok(token);
-        }
-        let body = json!({
-            "type": "error",
-            "error": {
-                "message": "Your credentials lack one or more required privilege scopes.",
-                "detail": { "required": ["pullrequest:write"], "granted": scopes(self.rights) },
-            },
-        });
-        Err(Reply::json(403, &body).with("x-accepted-oauth-scopes", "pullrequest:write"))
+/// Whoever may open pull requests; else what Bitbucket says.
+fn writer(visit: &Visit) -> Result<&Token, Reply> {
+    let token = visit.token.as_ref().ok_or_else(unauthorized)?;
+    if visit.rights.open {
+        return Ok(token);
     }
+    let body = json!({
+        "type": "error",
+        "error": {
+            "message": "Your credentials lack one or more required privilege scopes.",
+            "detail": { "required": ["pullrequest:write"], "granted": scopes(visit.rights) },
+        },
+    });
+    Err(Reply::json(403, &body).with("x-accepted-oauth-scopes", "pullrequest:write"))
 }
 
 fn in_repo(
@@ -216,9 +202,7 @@ fn in_repo(
         return Err(hidden());
     }
     if here.is_none() {
-        let tail: String = rest.iter().map(|part| format!("/{part}")).collect();
-        let query = if request.raw_query.is_empty() { String::new() } else { format!("?{}", request.raw_query) };
-        let location = format!("{}{REST}/repositories/{}{tail}{query}", request.origin, repo.path);
+        let location = request.moved_to(&format!("{}{REST}/repositories/{}", request.origin, repo.path), rest);
         return Err(Reply::text(301, "").with("location", location));
     }
     let visit = Visit { repo: repo.id, token, rights };
@@ -242,7 +226,7 @@ fn in_repo(
         (Method::PUT, ["pullrequests", number]) => update(&visit, number, request, state),
         (Method::POST, ["pullrequests", number, "decline"]) => {
             let number = numbered(&visit, number, state)?;
-            visit.writer()?;
+            writer(&visit)?;
             state.set_open(visit.repo, number, false);
             Ok(view(&visit, 200, number, request, state))
         }
@@ -313,11 +297,11 @@ fn title_of(body: &Map<String, Value>) -> Result<String, Reply> {
 }
 
 fn create(visit: &Visit, request: &Request, state: &mut State) -> Result<Reply, Reply> {
-    let author = visit.writer()?.login().to_owned();
+    let author = writer(visit)?.login().to_owned();
     let body = request.object(&FIELDS, &mut state.violations).map_err(|_| error(400, "Bad request"))?;
     let title = title_of(&body)?;
     let head = branch_of(&body, "source").ok_or_else(|| wrong("source", "This field is required."))?;
-    let main = state.by_id(visit.repo).unwrap().default_branch.clone();
+    let main = visit.repo(state).default_branch.clone();
     let base = branch_of(&body, "destination").unwrap_or(main);
     let words = text(&body, "description").unwrap_or_default().to_owned();
     let draft = body.get("draft") == Some(&json!(true));
@@ -362,19 +346,17 @@ fn change(visit: &Visit, number: u64, body: &Map<String, Value>, state: &mut Sta
 }
 
 fn numbered(visit: &Visit, number: &str, state: &State) -> Result<u64, Reply> {
-    let repo = state.by_id(visit.repo).unwrap();
-    let pull = number.parse().ok().and_then(|number| repo.pull(number));
-    pull.map(|pull| pull.number).ok_or_else(|| error(404, "Pull request not found"))
+    visit.number(number, state).ok_or_else(|| error(404, "Pull request not found"))
 }
 
 fn view(visit: &Visit, status: u16, number: u64, request: &Request, state: &State) -> Reply {
-    let repo = state.by_id(visit.repo).unwrap();
+    let repo = visit.repo(state);
     Reply::json(status, &views::pull(repo, repo.pull(number).unwrap(), &request.origin))
 }
 
 fn update(visit: &Visit, number: &str, request: &Request, state: &mut State) -> Result<Reply, Reply> {
     let number = numbered(visit, number, state)?;
-    visit.writer()?;
+    writer(visit)?;
     let body = request.object(&FIELDS, &mut state.violations).map_err(|_| error(400, "Bad request"))?;
     change(visit, number, &body, state)?;
     Ok(view(visit, 200, number, request, state))

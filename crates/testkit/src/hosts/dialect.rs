@@ -16,7 +16,7 @@ pub(super) trait Dialect: Send + Sync {
     fn answer(&self, request: &Request, state: &mut State) -> Reply;
 
     /// What it says when it cannot answer or will not.
-    fn trouble(&self, trouble: &Trouble, state: &State) -> Reply;
+    fn refuse(&self, refusal: ApiRefusal, state: &State) -> Reply;
 
     /// A new token, as the host writes them.
     fn new_token(&self, number: u64) -> String;
@@ -36,7 +36,7 @@ pub(super) trait Dialect: Send + Sync {
 
 /// Why a request to the interface is not served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum ApiRefusal {
     /// Something is broken on the host's side.
     Status(u16),
     /// Too many requests.

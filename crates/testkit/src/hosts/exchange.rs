@@ -94,27 +94,47 @@ impl Request {
         known: &[(&str, Is)],
         violations: &mut Vec<String>,
     ) -> Result<Map<String, Value>, Malformed> {
-        let what = format!("{} {}", self.method, self.path);
         let kind = self.header("content-type").unwrap_or("nothing");
         if kind.split(';').next().unwrap_or_default().trim() != "application/json" {
-            violations.push(format!("{what}: the body is said to be {kind}"));
+            violations.push(self.violation(&format!("the body is said to be {kind}")));
         }
         let object: Map<String, Value> = serde_json::from_slice(&self.body).map_err(|_| Malformed)?;
         for (name, value) in &object {
             match known.iter().find(|(known, _)| known == name) {
-                None => violations.push(format!("{what}: there is no field {name:?}")),
-                Some((_, is)) if !is.fits(value) => violations.push(format!("{what}: {name:?} is no {is:?}: {value}")),
+                None => violations.push(self.violation(&format!("there is no field {name:?}"))),
+                Some((_, is)) if !is.fits(value) => {
+                    violations.push(self.violation(&format!("{name:?} is no {is:?}: {value}")));
+                }
                 Some(_) => {}
             }
         }
         Ok(object)
     }
 
+    /// Something that no client should do, told of this request.
+    pub(super) fn violation(&self, what: &str) -> String {
+        format!("{} {}: {what}", self.method, self.path)
+    }
+
+    /// Where this request belongs now that what was in front of `rest` is at `place`.
+    pub(super) fn moved_to(&self, place: &str, rest: &[&str]) -> String {
+        let tail: String = rest.iter().map(|part| format!("/{part}")).collect();
+        let query = if self.raw_query.is_empty() { String::new() } else { format!("?{}", self.raw_query) };
+        format!("{place}{tail}{query}")
+    }
+
+    /// Adds it to `violations` if the request does not say who makes it.
+    pub(super) fn expect_user_agent(&self, violations: &mut Vec<String>) {
+        if self.header("user-agent").is_none_or(str::is_empty) {
+            violations.push(self.violation("no user agent"));
+        }
+    }
+
     /// Adds parameters that the host does not know to `violations`.
     pub(super) fn expect_queries(&self, known: &[&str], violations: &mut Vec<String>) {
         for (name, _) in self.queries() {
             if !known.contains(&name.as_str()) {
-                violations.push(format!("{} {}: there is no parameter {name:?}", self.method, self.path));
+                violations.push(self.violation(&format!("there is no parameter {name:?}")));
             }
         }
     }
@@ -154,6 +174,15 @@ impl Reply {
         self.headers.retain(|(there, _)| there != name);
         self.headers.push((name.to_owned(), value.to_string()));
         self
+    }
+
+    /// With this header, if there is anything to say in it.
+    #[must_use]
+    pub(super) fn with_some(self, name: &str, value: Option<impl ToString>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
     }
 
     /// As it goes over the wire.

@@ -5,11 +5,11 @@ use copydesk_domain::PullRequestState;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::dialect::{Dialect, GitRefusal, Trouble};
+use super::dialect::{ApiRefusal, Dialect, GitRefusal};
 use super::exchange::{Is, Reply, Request, page, text};
 use super::forgejo_views as views;
 use super::hooks::Delivery;
-use super::state::{Hook, Opening, Pull, Refused, Repo, Rights, State, Token};
+use super::state::{Hook, Opening, Pull, Refused, Repo, Rights, State, Token, Visit};
 
 const REST: &str = "/api/v1";
 const DOCS: &str = "https://forgejo.example/api/swagger";
@@ -28,22 +28,18 @@ impl Dialect for Forgejo {
         reply.with("cache-control", "max-age=0, private, must-revalidate, no-transform")
     }
 
-    fn trouble(&self, trouble: &Trouble, _: &State) -> Reply {
-        match *trouble {
+    fn refuse(&self, refusal: ApiRefusal, _: &State) -> Reply {
+        match refusal {
             // The proxy before it says these.
-            Trouble::Status(status @ 502..=504) => {
+            ApiRefusal::Status(status @ 502..=504) => {
                 Reply::new(status, "text/html", "<html><head><title>Bad Gateway</title></head></html>")
             }
-            Trouble::Status(status) => error(status, ""),
-            Trouble::RateLimit(wait) | Trouble::SecondaryLimit(wait) => {
-                let reply =
-                    Reply::new(429, "text/html", "<html><head><title>429 Too Many Requests</title></head></html>");
-                match wait {
-                    Some(seconds) => reply.with("retry-after", seconds),
-                    None => reply,
-                }
+            ApiRefusal::Status(status) => error(status, ""),
+            ApiRefusal::RateLimit(wait) | ApiRefusal::SecondaryLimit(wait) => {
+                Reply::new(429, "text/html", "<html><head><title>429 Too Many Requests</title></head></html>")
+                    .with_some("retry-after", wait)
             }
-            Trouble::Revoked => unauthorized(),
+            ApiRefusal::Revoked => unauthorized(),
         }
     }
 
@@ -112,7 +108,7 @@ fn unauthorized() -> Reply {
 }
 
 fn unknown(request: &Request, state: &mut State) -> Reply {
-    state.violate(format!("{} {}: there is no such address", request.method, request.path));
+    state.violate(request.violation("there is no such address"));
     Reply::text(404, "404 page not found\n")
 }
 
@@ -128,9 +124,7 @@ fn caller(request: &Request, state: &State) -> Result<Option<Token>, Reply> {
 }
 
 fn route(request: &Request, state: &mut State) -> Result<Reply, Reply> {
-    if request.header("user-agent").is_none_or(str::is_empty) {
-        state.violate(format!("{} {}: no user agent", request.method, request.path));
-    }
+    request.expect_user_agent(&mut state.violations);
     let token = caller(request, state)?;
     let Some(parts) = request.parts(REST) else { return Err(unknown(request, state)) };
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
@@ -145,20 +139,11 @@ fn route(request: &Request, state: &mut State) -> Result<Reply, Reply> {
     }
 }
 
-/// Somebody who may do something in a repository.
-struct Visit {
-    repo: u64,
-    token: Option<Token>,
-    rights: Rights,
-}
-
-impl Visit {
-    /// Whoever may open pull requests; else what the host says.
-    fn writer(&self) -> Result<&Token, Reply> {
-        let token = self.token.as_ref().ok_or_else(|| error(401, "token is required"))?;
-        let message = "token does not have at least one of required scope(s): [write:repository]";
-        if self.rights.open { Ok(token) } else { Err(error(403, message)) }
-    }
+/// Whoever may open pull requests; else what the host says.
+fn writer(visit: &Visit) -> Result<&Token, Reply> {
+    let token = visit.token.as_ref().ok_or_else(|| error(401, "token is required"))?;
+    let message = "token does not have at least one of required scope(s): [write:repository]";
+    if visit.rights.open { Ok(token) } else { Err(error(403, message)) }
 }
 
 fn in_repo(
@@ -175,9 +160,7 @@ fn in_repo(
         return Err(not_found());
     }
     if here.is_none() {
-        let tail: String = rest.iter().map(|part| format!("/{part}")).collect();
-        let query = if request.raw_query.is_empty() { String::new() } else { format!("?{}", request.raw_query) };
-        let location = format!("{REST}/repos/{}{tail}{query}", repo.path);
+        let location = request.moved_to(&format!("{REST}/repos/{}", repo.path), rest);
         return Err(Reply::text(307, "").with("location", location));
     }
     let visit = Visit { repo: repo.id, token, rights };
@@ -226,10 +209,7 @@ fn list(repo: &Repo, request: &Request) -> Reply {
         page(&found, request, &request.path, request.number("page", 1, 10_000), request.number("limit", 30, 50));
     let values: Vec<Value> = shown.iter().map(|pull| views::pull(repo, pull, &request.origin)).collect();
     let reply = Reply::json(200, &Value::Array(values)).with("x-total-count", found.len());
-    match link {
-        Some(link) => reply.with("link", link),
-        None => reply,
-    }
+    reply.with_some("link", link)
 }
 
 fn check_title(title: &str) -> Result<(), Reply> {
@@ -251,7 +231,7 @@ fn create(visit: &Visit, request: &Request, state: &mut State) -> Result<Reply, 
         ("team_reviewers", Is::List),
         ("title", Is::Text),
     ];
-    let author = visit.writer()?.login().to_owned();
+    let author = writer(visit)?.login().to_owned();
     let body = request.object(&FIELDS, &mut state.violations).map_err(|_| error(422, "[]: Deserialization"))?;
     let field = |name: &str, label: &str| {
         let there = text(&body, name).filter(|text| !text.is_empty());
@@ -276,13 +256,11 @@ fn create(visit: &Visit, request: &Request, state: &mut State) -> Result<Reply, 
 }
 
 fn numbered(visit: &Visit, number: &str, state: &State) -> Result<u64, Reply> {
-    let repo = state.by_id(visit.repo).unwrap();
-    let pull = number.parse().ok().and_then(|number| repo.pull(number));
-    pull.map(|pull| pull.number).ok_or_else(not_found)
+    visit.number(number, state).ok_or_else(not_found)
 }
 
 fn view(visit: &Visit, status: u16, number: u64, request: &Request, state: &State) -> Reply {
-    let repo = state.by_id(visit.repo).unwrap();
+    let repo = visit.repo(state);
     Reply::json(status, &views::pull(repo, repo.pull(number).unwrap(), &request.origin))
 }
 
@@ -300,7 +278,7 @@ fn update(visit: &Visit, number: &str, request: &Request, state: &mut State) -> 
         ("title", Is::Text),
     ];
     let number = numbered(visit, number, state)?;
-    visit.writer()?;
+    writer(visit)?;
     let body = request.object(&FIELDS, &mut state.violations).map_err(|_| error(422, "[]: Deserialization"))?;
     check_title(text(&body, "title").unwrap_or_default())?;
     let now = state.now();

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::dialect::GitRefusal;
 use super::exchange::{Reply, Request};
-use super::server::Shared;
+use super::host::Host;
 use super::state::Repo;
 use crate::GitRepo;
 
@@ -28,12 +28,12 @@ struct Asked {
 }
 
 /// Serves a request of git.
-pub(super) async fn serve(request: Request, shared: Arc<Shared>) -> Reply {
+pub(super) async fn serve(request: Request, host: Arc<Host>) -> Reply {
     let Some(asked) = asked(&request) else {
-        shared.state().violate(format!("{} {}: git asks for no such thing", request.method, request.path));
+        host.state().violate(request.violation("git asks for no such thing"));
         return Reply::text(404, "Not Found");
     };
-    let admitted = admit(&asked, &request, &shared);
+    let admitted = admit(&asked, &request, &host);
     match admitted {
         Ok((git, user)) => run(&git, &user, asked.ending, request).await,
         Err(reply) => reply,
@@ -48,13 +48,13 @@ fn asked(request: &Request) -> Option<Asked> {
 }
 
 /// The repository and the name of the caller; or what the host says instead.
-fn admit(asked: &Asked, request: &Request, shared: &Shared) -> Result<(Arc<GitRepo>, String), Reply> {
-    let state = shared.state();
-    let refuse = |refusal| Err(shared.dialect.git_refusal(refusal, &asked.repo));
+fn admit(asked: &Asked, request: &Request, host: &Host) -> Result<(Arc<GitRepo>, String), Reply> {
+    let state = host.state();
+    let refuse = |refusal| Err(host.dialect.git_refusal(refusal, &asked.repo));
     let token = match request.basic() {
         None if request.header("authorization").is_some() => return refuse(GitRefusal::Unknown),
         None => None,
-        Some((user, password)) => match shared.dialect.git_token(&user, &password, &state) {
+        Some((user, password)) => match host.dialect.git_token(&user, &password, &state) {
             None => return refuse(GitRefusal::Unknown),
             token => token,
         },
@@ -80,14 +80,13 @@ fn admit(asked: &Asked, request: &Request, shared: &Shared) -> Result<(Arc<GitRe
 
 /// All hosts send git on to where a renamed repository is now.
 fn redirect(repo: &Repo, request: &Request, asked: &Asked) -> Reply {
-    let query = if request.raw_query.is_empty() { String::new() } else { format!("?{}", request.raw_query) };
-    let location = format!("{}/{}.git{}{query}", request.origin, repo.path, asked.ending);
+    let location = request.moved_to(&format!("{}/{}.git{}", request.origin, repo.path, asked.ending), &[]);
     Reply::text(301, "Moved Permanently").with("location", location)
 }
 
 /// The program itself. Started by `git`, it would outlive that when a request is given up, and then waits for the rest of
 /// the body for ever, and busily.
-fn backend() -> &'static Path {
+pub(super) fn backend() -> &'static Path {
     static BACKEND: OnceLock<PathBuf> = OnceLock::new();
     BACKEND.get_or_init(|| {
         let asked = std::process::Command::new("git").arg("--exec-path").output().unwrap();

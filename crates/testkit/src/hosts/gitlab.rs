@@ -5,12 +5,12 @@ use copydesk_domain::PullRequestState;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::dialect::{Dialect, GitRefusal, Trouble};
+use super::dialect::{ApiRefusal, Dialect, GitRefusal};
 use super::exchange::{Reply, Request, page, text};
 use super::gitlab_fields::{CREATE, LIST, UPDATE};
 use super::gitlab_views as views;
 use super::hooks::Delivery;
-use super::state::{Hook, Opening, Pull, Refused, Repo, Rights, State, Token};
+use super::state::{Hook, Opening, Pull, Refused, Repo, Rights, State, Token, Visit};
 
 const REST: &str = "/api/v4";
 const LONGEST_TITLE: usize = 255;
@@ -31,22 +31,18 @@ impl Dialect for Gitlab {
         limits(reply, state, 2000 - number.min(1999))
     }
 
-    fn trouble(&self, trouble: &Trouble, state: &State) -> Reply {
-        match *trouble {
-            Trouble::Status(status @ 502..=504) => Reply::new(
+    fn refuse(&self, refusal: ApiRefusal, state: &State) -> Reply {
+        match refusal {
+            ApiRefusal::Status(status @ 502..=504) => Reply::new(
                 status,
                 "text/html",
                 "<html><h1>Whoops, GitLab is taking too much time to respond.</h1></html>",
             ),
-            Trouble::Status(status) => message(status, &format!("{status} Internal Server Error")),
-            Trouble::RateLimit(wait) | Trouble::SecondaryLimit(wait) => {
-                let reply = limits(Reply::text(429, "Retry later\n"), state, 0);
-                match wait {
-                    Some(seconds) => reply.with("retry-after", seconds),
-                    None => reply,
-                }
+            ApiRefusal::Status(status) => message(status, &format!("{status} Internal Server Error")),
+            ApiRefusal::RateLimit(wait) | ApiRefusal::SecondaryLimit(wait) => {
+                limits(Reply::text(429, "Retry later\n"), state, 0).with_some("retry-after", wait)
             }
-            Trouble::Revoked => revoked(),
+            ApiRefusal::Revoked => revoked(),
         }
     }
 
@@ -112,7 +108,7 @@ fn limits(reply: Reply, state: &State, remaining: usize) -> Reply {
 }
 
 fn unknown(request: &Request, state: &mut State) -> Reply {
-    state.violate(format!("{} {}: there is no such address", request.method, request.path));
+    state.violate(request.violation("there is no such address"));
     Reply::json(404, &json!({ "error": "404 Not Found" }))
 }
 
@@ -132,9 +128,7 @@ fn caller(request: &Request, state: &State) -> Result<Option<Token>, Reply> {
 }
 
 fn route(request: &Request, state: &mut State) -> Result<Reply, Reply> {
-    if request.header("user-agent").is_none_or(str::is_empty) {
-        state.violate(format!("{} {}: no user agent", request.method, request.path));
-    }
+    request.expect_user_agent(&mut state.violations);
     let token = caller(request, state)?;
     let Some(parts) = request.parts(REST) else { return Err(unknown(request, state)) };
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
@@ -158,29 +152,20 @@ fn route(request: &Request, state: &mut State) -> Result<Reply, Reply> {
     }
 }
 
-/// Somebody who may do something in a project.
-struct Visit {
-    repo: u64,
-    token: Option<Token>,
-    rights: Rights,
-}
-
-impl Visit {
-    /// Whoever may open merge requests; else what GitLab says.
-    fn writer(&self) -> Result<&Token, Reply> {
-        let token = self.token.as_ref().ok_or_else(|| message(401, "401 Unauthorized"))?;
-        match self.rights {
-            Rights { open: true, .. } => Ok(token),
-            // The scope of the token is wide enough, but its owner's role is too low.
-            Rights { push: true, .. } => Err(message(403, "403 Forbidden")),
-            _ => Err(Reply::json(
-                403,
-                &json!({
-                    "error": "insufficient_scope", "scope": "api",
-                    "error_description": "The request requires higher privileges than provided by the access token.",
-                }),
-            )),
-        }
+/// Whoever may open merge requests; else what GitLab says.
+fn writer(visit: &Visit) -> Result<&Token, Reply> {
+    let token = visit.token.as_ref().ok_or_else(|| message(401, "401 Unauthorized"))?;
+    match visit.rights {
+        Rights { open: true, .. } => Ok(token),
+        // The scope of the token is wide enough, but its owner's role is too low.
+        Rights { push: true, .. } => Err(message(403, "403 Forbidden")),
+        _ => Err(Reply::json(
+            403,
+            &json!({
+                "error": "insufficient_scope", "scope": "api",
+                "error_description": "The request requires higher privileges than provided by the access token.",
+            }),
+        )),
     }
 }
 
@@ -199,9 +184,7 @@ fn in_project(
         return Err(gone());
     }
     if here.is_none() && request.method == Method::GET {
-        let tail: String = rest.iter().map(|part| format!("/{part}")).collect();
-        let query = if request.raw_query.is_empty() { String::new() } else { format!("?{}", request.raw_query) };
-        let location = format!("{}{REST}/projects/{}{tail}{query}", request.origin, repo.id);
+        let location = request.moved_to(&format!("{}{REST}/projects/{}", request.origin, repo.id), rest);
         let text = format!("This resource has been moved temporarily to {location}.");
         return Err(Reply::text(302, text).with("location", location));
     }
@@ -258,10 +241,7 @@ fn list(repo: &Repo, request: &Request) -> Reply {
         .with("x-per-page", size)
         .with("x-next-page", number(at < pages, at + 1))
         .with("x-prev-page", number(at > 1, at.saturating_sub(1)));
-    match link {
-        Some(link) => reply.with("link", link),
-        None => reply,
-    }
+    reply.with_some("link", link)
 }
 
 /// What every change shares: how long things may be.
@@ -283,7 +263,7 @@ fn malformed() -> Reply {
 }
 
 fn create(visit: &Visit, request: &Request, state: &mut State) -> Result<Reply, Reply> {
-    let author = visit.writer()?.login().to_owned();
+    let author = writer(visit)?.login().to_owned();
     let body = request.object(&CREATE, &mut state.violations).map_err(|_| malformed())?;
     let missing: Vec<String> = ["title", "source_branch", "target_branch"]
         .iter()
@@ -315,24 +295,22 @@ fn create(visit: &Visit, request: &Request, state: &mut State) -> Result<Reply, 
             Reply::json(409, &json!({ "message": [text] }))
         }
     })?;
-    let repo = state.by_id(visit.repo).unwrap();
+    let repo = visit.repo(state);
     Ok(Reply::json(201, &views::merge_request(repo, &opened, &request.origin)))
 }
 
 fn numbered(visit: &Visit, number: &str, state: &State) -> Result<u64, Reply> {
-    let repo = state.by_id(visit.repo).unwrap();
-    let pull = number.parse().ok().and_then(|number| repo.pull(number));
-    pull.map(|pull| pull.number).ok_or_else(|| message(404, "404 Not found"))
+    visit.number(number, state).ok_or_else(|| message(404, "404 Not found"))
 }
 
 fn view(visit: &Visit, number: u64, request: &Request, state: &State) -> Reply {
-    let repo = state.by_id(visit.repo).unwrap();
+    let repo = visit.repo(state);
     Reply::json(200, &views::merge_request(repo, repo.pull(number).unwrap(), &request.origin))
 }
 
 fn update(visit: &Visit, number: &str, request: &Request, state: &mut State) -> Result<Reply, Reply> {
     let number = numbered(visit, number, state)?;
-    visit.writer()?;
+    writer(visit)?;
     let body = request.object(&UPDATE, &mut state.violations).map_err(|_| malformed())?;
     if body.is_empty() {
         let names: Vec<&str> = UPDATE.iter().map(|(name, _)| *name).collect();

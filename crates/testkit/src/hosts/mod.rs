@@ -18,6 +18,7 @@ mod gitlab_fields;
 mod gitlab_views;
 mod hold;
 mod hooks;
+mod host;
 mod nginx;
 mod programs;
 mod server;
@@ -44,14 +45,14 @@ use app::{App, Keys};
 use dialect::Dialect;
 use faults::Queued;
 use hold::Held;
-use server::Shared;
+use host::Host;
 use state::{Hook, Repo, State, Token};
 
 /// A code host on this machine. It stops when it is dropped; a test that drops it with violations that nobody has looked
 /// at fails.
 pub struct FakeHost {
     kind: HostKind,
-    shared: Arc<Shared>,
+    host: Arc<Host>,
     task: JoinHandle<()>,
 }
 
@@ -72,9 +73,9 @@ impl FakeHost {
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let shared = Arc::new(Shared { dialect, state: State::new(clock).into(), origin });
-        let task = tokio::spawn(server::serve(listener, shared.clone()));
-        Self { kind, shared, task }
+        let host = Arc::new(Host { dialect, state: State::new(clock).into(), origin });
+        let task = tokio::spawn(server::serve(listener, host.clone()));
+        Self { kind, host, task }
     }
 
     /// Which kind it is.
@@ -84,17 +85,17 @@ impl FakeHost {
 
     /// Where it is, without a path.
     pub fn url(&self) -> &str {
-        &self.shared.origin
+        &self.host.origin
     }
 
     /// Where its interface is.
     pub fn api_url(&self) -> String {
-        format!("{}{}", self.shared.origin, self.shared.dialect.prefix())
+        format!("{}{}", self.host.origin, self.host.dialect.prefix())
     }
 
     /// What git clones a repository from.
     pub fn address(&self, path: &str) -> String {
-        format!("{}/{path}.git", self.shared.origin)
+        format!("{}/{path}.git", self.host.origin)
     }
 
     /// Takes a repository in at a path (`acme/docs`), for everybody to see.
@@ -102,7 +103,7 @@ impl FakeHost {
         git_http::prepare(&git);
         let git = Arc::new(git);
         let default_branch = git.git(&["symbolic-ref", "--short", "HEAD"]).trim().to_owned();
-        let mut state = self.shared.state();
+        let mut state = self.host.state();
         let repo = Repo {
             id: state.new_id(),
             path: path.to_owned(),
@@ -132,7 +133,7 @@ impl FakeHost {
     pub fn protect(&self, path: &str, branch: &str) {
         self.change(path, |repo| {
             repo.protected.insert(branch.to_owned());
-            let words = |branch: &String| self.shared.dialect.protected(branch);
+            let words = |branch: &String| self.host.dialect.protected(branch);
             git_http::protect(&repo.git, repo.protected.iter().map(|branch| (branch, words(branch))));
         });
     }
@@ -143,7 +144,7 @@ impl FakeHost {
             repo.path = to.to_owned();
             repo.id
         });
-        self.shared.state().moved.insert(path.to_ascii_lowercase(), id);
+        self.host.state().moved.insert(path.to_ascii_lowercase(), id);
     }
 
     /// A new token of somebody who may do this much in all repositories.
@@ -154,26 +155,26 @@ impl FakeHost {
 
     /// A new token of this holder.
     pub fn token_of(&self, holder: Holder, rights: Rights) -> String {
-        let mut state = self.shared.state();
-        let secret = self.shared.dialect.new_token(state.new_id());
+        let mut state = self.host.state();
+        let secret = self.host.dialect.new_token(state.new_id());
         state.tokens.push(Token { secret: secret.clone(), holder, rights, repos: None, revoked: false, expires: None });
         secret
     }
 
     /// Every token that the host has given out, also to installations of Apps.
     pub fn tokens(&self) -> Vec<String> {
-        self.shared.state().tokens.iter().map(|token| token.secret.clone()).collect()
+        self.host.state().tokens.iter().map(|token| token.secret.clone()).collect()
     }
 
     /// Takes a token back.
     pub fn revoke(&self, secret: &str) {
-        let mut state = self.shared.state();
+        let mut state = self.host.state();
         state.tokens.iter_mut().filter(|token| token.secret == secret).for_each(|token| token.revoked = true);
     }
 
     /// Takes all tokens back that were given to installations of Apps.
     pub fn revoke_installation_tokens(&self) {
-        let mut state = self.shared.state();
+        let mut state = self.host.state();
         let given = state.tokens.iter_mut().filter(|token| token.holder == Holder::Installation);
         given.for_each(|token| token.revoked = true);
     }
@@ -181,7 +182,7 @@ impl FakeHost {
     /// A GitHub App with a key of its own, installed for these repositories, with this much allowed.
     pub fn app(&self, paths: &[&str], rights: Rights) -> FakeApp {
         let keys = Keys::generate();
-        let mut state = self.shared.state();
+        let mut state = self.host.state();
         let (id, installation) = (state.new_id(), state.new_id());
         let level = |write: bool| if write { "write" } else { "read" };
         let permissions =
@@ -203,25 +204,25 @@ impl FakeHost {
 
     /// Takes what an App may do back for now.
     pub fn suspend(&self, app: &FakeApp) {
-        let mut state = self.shared.state();
+        let mut state = self.host.state();
         state.apps.iter_mut().filter(|there| there.id == app.id).for_each(|app| app.suspended = true);
     }
 
     /// Puts the host's clock ahead by this many seconds, or behind.
     pub fn skew(&self, seconds: i64) {
-        self.shared.state().skew = seconds;
+        self.host.state().skew = seconds;
     }
 
     /// Lets the next `count` requests fail whose method is `method` (`*` for any) and whose path and query hold `path`.
     pub fn fail(&self, count: usize, method: &str, path: &str, fault: Fault) {
         let queued = Queued { left: count, method: method.to_owned(), path: path.to_owned(), fault };
-        self.shared.state().faults.push(queued);
+        self.host.state().faults.push(queued);
     }
 
     /// Holds up the request with this number from now, from 1. Only one is waited for at a time.
     pub fn hold(&self, number: usize, pause: Pause) -> Hold {
         let (held, hold) = Held::new(number, pause);
-        self.shared.state().held = Some(held);
+        self.host.state().held = Some(held);
         hold
     }
 
@@ -233,18 +234,18 @@ impl FakeHost {
             HostKind::Forgejo => "pulls",
             _ => "pull",
         };
-        format!("{}/{path}/{folder}/{number}", self.shared.origin)
+        format!("{}/{path}/{folder}/{number}", self.host.origin)
     }
 
     /// The pull requests of a repository, the oldest first.
     pub fn pulls(&self, path: &str) -> Vec<Pull> {
-        self.shared.state().find(path).unwrap().pulls.clone()
+        self.host.state().find(path).unwrap().pulls.clone()
     }
 
     /// Merges a pull request as a reviewer would, tells whoever wants to know, and gives what they answered.
     pub async fn merge(&self, path: &str, number: u64) -> Vec<Option<u16>> {
         {
-            let mut state = self.shared.state();
+            let mut state = self.host.state();
             let repo = state.find(path).unwrap().id;
             state.merge(repo, number);
         }
@@ -254,7 +255,7 @@ impl FakeHost {
     /// Closes a pull request as a reviewer would, tells whoever wants to know, and gives what they answered.
     pub async fn close(&self, path: &str, number: u64) -> Vec<Option<u16>> {
         {
-            let mut state = self.shared.state();
+            let mut state = self.host.state();
             let repo = state.find(path).unwrap().id;
             state.set_open(repo, number, false);
         }
@@ -269,21 +270,21 @@ impl FakeHost {
 
     /// What the host would send of a pull request as it is now, signed with this secret.
     pub fn delivery(&self, path: &str, number: u64, secret: &str) -> Delivery {
-        let state = self.shared.state();
+        let state = self.host.state();
         let repo = state.find(path).unwrap();
         let hook = Hook { address: String::new(), secret: secret.to_owned() };
-        self.shared.dialect.delivery(repo, repo.pull(number).unwrap(), &hook, &self.shared.origin)
+        self.host.dialect.delivery(repo, repo.pull(number).unwrap(), &hook, &self.host.origin)
     }
 
     /// Every request so far, the oldest first.
     pub fn seen(&self) -> Vec<Seen> {
-        self.shared.state().seen.clone()
+        self.host.state().seen.clone()
     }
 
     /// How many requests there were with this method (`*` for any) and this in their path and query.
     pub fn count(&self, method: &str, path: &str) -> usize {
         let fits = |seen: &&Seen| (method == "*" || seen.method == method) && seen.path.contains(path);
-        self.shared.state().seen.iter().filter(fits).count()
+        self.host.state().seen.iter().filter(fits).count()
     }
 
     /// How many packs were asked for: the fetches and clones that were not served by what was there already.
@@ -298,7 +299,7 @@ impl FakeHost {
 
     /// Takes what clients did that none should do; the test then answers for it.
     pub fn take_violations(&self) -> Vec<String> {
-        std::mem::take(&mut self.shared.state().violations)
+        std::mem::take(&mut self.host.state().violations)
     }
 
     /// Fails if a client did anything that none should do.
@@ -309,10 +310,10 @@ impl FakeHost {
 
     async fn tell(&self, path: &str, number: u64) -> Vec<Option<u16>> {
         let deliveries: Vec<(String, Delivery)> = {
-            let state = self.shared.state();
+            let state = self.host.state();
             let repo = state.find(path).unwrap();
             let pull = repo.pull(number).unwrap();
-            let about = |hook: &Hook| self.shared.dialect.delivery(repo, pull, hook, &self.shared.origin);
+            let about = |hook: &Hook| self.host.dialect.delivery(repo, pull, hook, &self.host.origin);
             repo.hooks.iter().map(|hook| (hook.address.clone(), about(hook))).collect()
         };
         let mut answers = Vec::new();
@@ -323,7 +324,7 @@ impl FakeHost {
     }
 
     fn change<T>(&self, path: &str, how: impl FnOnce(&mut Repo) -> T) -> T {
-        let mut state = self.shared.state();
+        let mut state = self.host.state();
         let id = state.find(path).unwrap().id;
         how(state.by_id_mut(id).unwrap())
     }

@@ -6,6 +6,7 @@ use std::process::Command;
 use base64::Engine;
 use tempfile::TempDir;
 
+use super::git_http::{backend, prepare};
 use super::programs::{Running, find, free_port, listens};
 use crate::GitRepo;
 
@@ -26,7 +27,7 @@ impl Nginx {
     /// not installed.
     pub fn start(git: &GitRepo, password: &str) -> Option<Self> {
         let (nginx, wrap) = (find("nginx")?, find("fcgiwrap")?);
-        super::git_http::prepare(git);
+        prepare(git);
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("fcgi.sock");
         let mut wrapping = Running::start(Command::new(wrap).arg("-s").arg(format!("unix:{}", socket.display())));
@@ -56,8 +57,7 @@ fn hashed(password: &str) -> String {
 /// One process does all, as whoever runs the test: nothing is left behind when it is killed.
 fn settings(folder: &Path, git: &Path, port: u16) -> String {
     let (folder, git) = (folder.display(), git.display());
-    let backend = "/usr/lib/git-core/git-http-backend";
-    let backend = exec_path().map_or(backend.to_owned(), |path| format!("{path}/git-http-backend"));
+    let backend = backend().display();
     format!(
         r#"
 daemon off;
@@ -94,9 +94,4 @@ http {{
 }}
 "#
     )
-}
-
-fn exec_path() -> Option<String> {
-    let output = Command::new("git").arg("--exec-path").output().ok()?;
-    Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
 }

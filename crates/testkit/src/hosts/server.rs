@@ -1,7 +1,7 @@
 //! The server that all fakes share: it reads requests, lets faults strike, and asks the dialect or git.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use copydesk_domain::Timestamp;
@@ -14,54 +14,41 @@ use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use super::dialect::{Dialect, Trouble};
+use super::dialect::ApiRefusal;
 use super::exchange::{Reply, Request};
 use super::faults::{self, Fault};
 use super::git_http;
 use super::hold::{self, Held};
+use super::host::Host;
 use super::state::{Seen, State};
 
 /// Larger pushes are not for tests.
 const LARGEST_BODY: usize = 256 * 1024 * 1024;
 
-/// What all connections of a fake share.
-pub(super) struct Shared {
-    pub(super) dialect: Box<dyn Dialect>,
-    pub(super) state: Mutex<State>,
-    pub(super) origin: String,
-}
-
-impl Shared {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        // A test that failed while it held the lock must not hide its own message.
-        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
 /// Serves until it is dropped.
-pub(super) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
+pub(super) async fn serve(listener: TcpListener, host: Arc<Host>) {
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
         while connections.try_join_next().is_some() {}
-        connections.spawn(converse(stream, shared.clone()));
+        connections.spawn(converse(stream, host.clone()));
     }
 }
 
-async fn converse(stream: TcpStream, shared: Arc<Shared>) {
+async fn converse(stream: TcpStream, host: Arc<Host>) {
     let service = service_fn(move |request| {
-        let shared = shared.clone();
-        async move { respond(request, shared).await }
+        let host = host.clone();
+        async move { respond(request, host).await }
     });
     // An error here is a client that went away, or a fault that cut the connection.
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
 /// Answers a request. An error cuts the connection.
-async fn respond(request: hyper::Request<Incoming>, shared: Arc<Shared>) -> io::Result<Response<Full<Bytes>>> {
-    let request = read(request, &shared.origin).await?;
+async fn respond(request: hyper::Request<Incoming>, host: Arc<Host>) -> io::Result<Response<Full<Bytes>>> {
+    let request = read(request, &host.origin).await?;
     let target = target(&request);
     let (place, fault, held) = {
-        let mut state = shared.state();
+        let mut state = host.state();
         let method = request.method.to_string();
         look_for_secrets(&request, &target, &mut state);
         let fault = faults::strike(&mut state.faults, &method, &target);
@@ -69,11 +56,11 @@ async fn respond(request: hyper::Request<Incoming>, shared: Arc<Shared>) -> io::
         (state.seen.len() - 1, fault, hold::strike(&mut state.held))
     };
     let reply = match (held, fault) {
-        (None, None) => work(request, &shared).await,
-        (None, Some(fault)) => suffer(fault, request, &shared).await?,
-        (Some(held), _) => hold_up(held, request, &shared).await?,
+        (None, None) => work(request, &host).await,
+        (None, Some(fault)) => suffer(fault, request, &host).await?,
+        (Some(held), _) => hold_up(held, request, &host).await?,
     };
-    let mut state = shared.state();
+    let mut state = host.state();
     state.seen[place].status = Some(reply.status);
     Ok(reply.with("date", date(state.now())).into_response())
 }
@@ -87,7 +74,7 @@ fn look_for_secrets(request: &Request, target: &str, state: &mut State) {
     let holds = |place: &[u8], secret: &str| place.windows(secret.len()).any(|part| part == secret.as_bytes());
     let shown = state.tokens.iter().any(|token| places.iter().any(|place| holds(place, &token.secret)));
     if shown {
-        state.violate(format!("{} {}: a token is shown outside its header", request.method, request.path));
+        state.violate(request.violation("a token is shown outside its header"));
     }
 }
 
@@ -118,43 +105,43 @@ fn target(request: &Request) -> String {
 }
 
 /// Lets a request wait for the test. It does so on its own: whoever made it may go away meanwhile.
-async fn hold_up(held: Held, request: Request, shared: &Arc<Shared>) -> io::Result<Reply> {
-    let shared = shared.clone();
-    let waiting = tokio::spawn(async move { held.wait(work(request, &shared)).await });
+async fn hold_up(held: Held, request: Request, host: &Arc<Host>) -> io::Result<Reply> {
+    let host = host.clone();
+    let waiting = tokio::spawn(async move { held.wait(work(request, &host)).await });
     waiting.await.map_err(io::Error::other)?
 }
 
 /// Lets a fault strike.
-async fn suffer(fault: Fault, request: Request, shared: &Arc<Shared>) -> io::Result<Reply> {
-    let trouble = match fault {
-        Fault::Status(status) => Trouble::Status(status),
-        Fault::RateLimit(wait) => Trouble::RateLimit(wait),
-        Fault::SecondaryLimit(wait) => Trouble::SecondaryLimit(wait),
-        Fault::Revoked => Trouble::Revoked,
-        Fault::Echo(status) => return Ok(echo(status, &request, shared)),
+async fn suffer(fault: Fault, request: Request, host: &Arc<Host>) -> io::Result<Reply> {
+    let refusal = match fault {
+        Fault::Status(status) => ApiRefusal::Status(status),
+        Fault::RateLimit(wait) => ApiRefusal::RateLimit(wait),
+        Fault::SecondaryLimit(wait) => ApiRefusal::SecondaryLimit(wait),
+        Fault::Revoked => ApiRefusal::Revoked,
+        Fault::Echo(status) => return Ok(echo(status, &request, host)),
         Fault::Hang => return std::future::pending().await,
         Fault::Break => return Err(io::Error::other("the test breaks the connection")),
         Fault::LoseAnswer => {
-            work(request, shared).await;
+            work(request, host).await;
             return Err(io::Error::other("the test loses the answer"));
         }
         Fault::HangAfterwards => {
-            work(request, shared).await;
+            work(request, host).await;
             return std::future::pending().await;
         }
         Fault::Slow(wait) => {
             tokio::time::sleep(wait).await;
-            return Ok(work(request, shared).await);
+            return Ok(work(request, host).await);
         }
     };
-    Ok(shared.dialect.trouble(&trouble, &shared.state()))
+    Ok(host.dialect.refuse(refusal, &host.state()))
 }
 
 /// What a careless proxy in front of a host may say: git shows it to its user, and so do many clients.
-fn echo(status: u16, request: &Request, shared: &Shared) -> Reply {
+fn echo(status: u16, request: &Request, host: &Host) -> Reply {
     let shown = request.header("authorization").or_else(|| request.header("private-token")).unwrap_or("nothing");
     let words = format!("Refused: the request had {shown}");
-    let value = match shared.dialect.is_interface(&request.path) {
+    let value = match host.dialect.is_interface(&request.path) {
         false => return Reply::text(status, words),
         true => json!({ "message": words, "error": { "message": words } }),
     };
@@ -162,12 +149,12 @@ fn echo(status: u16, request: &Request, shared: &Shared) -> Reply {
 }
 
 /// Does what a request asks for.
-async fn work(request: Request, shared: &Arc<Shared>) -> Reply {
-    if !shared.dialect.is_interface(&request.path) {
-        return git_http::serve(request, shared.clone()).await;
+async fn work(request: Request, host: &Arc<Host>) -> Reply {
+    if !host.dialect.is_interface(&request.path) {
+        return git_http::serve(request, host.clone()).await;
     }
-    let shared = shared.clone();
+    let host = host.clone();
     // It looks into the repository with the git program, which takes its time.
-    let answer = tokio::task::spawn_blocking(move || shared.dialect.answer(&request, &mut shared.state()));
+    let answer = tokio::task::spawn_blocking(move || host.dialect.answer(&request, &mut host.state()));
     answer.await.unwrap_or_else(|_| Reply::text(500, "the fake itself failed; see what the test printed"))
 }

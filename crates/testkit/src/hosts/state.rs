@@ -142,6 +142,25 @@ impl Token {
     }
 }
 
+/// Somebody who may do something in a repository.
+pub(super) struct Visit {
+    pub(super) repo: u64,
+    pub(super) token: Option<Token>,
+    pub(super) rights: Rights,
+}
+
+impl Visit {
+    pub(super) fn repo<'a>(&self, state: &'a State) -> &'a Repo {
+        state.by_id(self.repo).unwrap()
+    }
+
+    /// The number of a pull request as it stands in a path, if there is such a one.
+    pub(super) fn number(&self, text: &str, state: &State) -> Option<u64> {
+        let number = text.parse().ok()?;
+        self.repo(state).pull(number).map(|pull| pull.number)
+    }
+}
+
 /// A request that the fake has seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {

@@ -10,8 +10,8 @@ use copydesk_domain::SystemClock;
 use copydesk_store::{DatabaseAddress, Store};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::args::milliseconds;
 use super::{Journal, RecordingEngine};
+use crate::args::milliseconds;
 use crate::product::{SHUTDOWN_TIME, terms};
 
 /// Names the database to a worker process; not an argument, because it may hold a password.

@@ -5,8 +5,9 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Map, Value, json};
 
+use super::jwt::signed_by;
 use super::{error, not_found, unknown, views};
-use crate::hosts::app::{App, signed_by};
+use crate::hosts::app::App;
 use crate::hosts::exchange::{Is, Reply, Request};
 use crate::hosts::state::{Holder, Repo, Rights, State, Token};
 

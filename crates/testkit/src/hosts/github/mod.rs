@@ -2,16 +2,17 @@
 
 mod apps;
 mod graphql;
+mod jwt;
 mod pulls;
 mod views;
 
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::dialect::{Dialect, GitRefusal, Trouble};
+use super::dialect::{ApiRefusal, Dialect, GitRefusal};
 use super::exchange::{Reply, Request};
 use super::hooks::Delivery;
-use super::state::{Holder, Hook, Pull, Repo, Rights, State, Token};
+use super::state::{Holder, Hook, Pull, Repo, Rights, State, Token, Visit};
 
 const REST: &str = "/api/v3";
 const GRAPHQL: &str = "/api/graphql";
@@ -36,32 +37,22 @@ impl Dialect for Github {
         limits(reply.with("x-github-media-type", "github.v3; format=json"), state, 5000 - number.min(4999))
     }
 
-    fn trouble(&self, trouble: &Trouble, state: &State) -> Reply {
-        let wait = |reply: Reply, wait: Option<u64>| match wait {
-            Some(seconds) => reply.with("retry-after", seconds),
-            None => reply,
-        };
-        match *trouble {
-            Trouble::Status(status @ 502..=504) => {
+    fn refuse(&self, refusal: ApiRefusal, state: &State) -> Reply {
+        match refusal {
+            ApiRefusal::Status(status @ 502..=504) => {
                 Reply::new(status, "text/html", "<html><body><h1>Unicorn! &middot; GitHub</h1></body></html>")
             }
-            Trouble::Status(status) => error(status, "Server Error"),
-            Trouble::RateLimit(seconds) => {
+            ApiRefusal::Status(status) => error(status, "Server Error"),
+            ApiRefusal::RateLimit(wait) => {
                 let reply = error(403, "API rate limit exceeded for user ID 4101.");
-                wait(limits(reply, state, 0), seconds)
+                limits(reply, state, 0).with_some("retry-after", wait)
             }
-            Trouble::SecondaryLimit(seconds) => wait(
-                limits(
-                    error(
-                        403,
-                        "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
-                    ),
-                    state,
-                    4000,
-                ),
-                seconds,
-            ),
-            Trouble::Revoked => error(401, "Bad credentials"),
+            ApiRefusal::SecondaryLimit(wait) => {
+                let message =
+                    "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.";
+                limits(error(403, message), state, 4000).with_some("retry-after", wait)
+            }
+            ApiRefusal::Revoked => error(401, "Bad credentials"),
         }
     }
 
@@ -175,8 +166,7 @@ fn manners(request: &Request, state: &mut State) -> Result<(), Reply> {
         ));
     }
     if request.path != GRAPHQL && request.header("accept") != Some("application/vnd.github+json") {
-        let accept = request.header("accept");
-        state.violate(format!("{} {}: accepts {accept:?}", request.method, request.path));
+        state.violate(request.violation(&format!("accepts {:?}", request.header("accept"))));
     }
     match request.header("x-github-api-version") {
         None | Some("2022-11-28") => Ok(()),
@@ -186,7 +176,7 @@ fn manners(request: &Request, state: &mut State) -> Result<(), Reply> {
 
 /// No such address; a client that asks for it is mistaken, or this fake lacks something.
 fn unknown(request: &Request, state: &mut State) -> Reply {
-    state.violate(format!("{} {}: there is no such address", request.method, request.path));
+    state.violate(request.violation("there is no such address"));
     not_found()
 }
 
@@ -219,9 +209,7 @@ fn elsewhere(path: &str, rest: &[&str], request: &Request, state: &State) -> Rep
     if !state.rights(token.as_ref(), repo).read {
         return not_found();
     }
-    let tail: String = rest.iter().map(|part| format!("/{part}")).collect();
-    let query = if request.raw_query.is_empty() { String::new() } else { format!("?{}", request.raw_query) };
-    let url = format!("{}{REST}/repositories/{}{tail}{query}", request.origin, repo.id);
+    let url = request.moved_to(&format!("{}{REST}/repositories/{}", request.origin, repo.id), rest);
     let (status, message) = match request.method {
         Method::GET | Method::HEAD => (301, "Moved Permanently"),
         _ => (307, "Temporary Redirect"),
@@ -230,26 +218,17 @@ fn elsewhere(path: &str, rest: &[&str], request: &Request, state: &State) -> Rep
     Reply::json(status, &body).with("location", url)
 }
 
-/// Somebody who may do something in a repository.
-struct Visit {
-    repo: u64,
-    token: Option<Token>,
-    rights: Rights,
-}
-
-impl Visit {
-    /// Whoever may open pull requests; else what GitHub says.
-    fn writer(&self) -> Result<&Token, Reply> {
-        let token = self.token.as_ref().ok_or_else(|| error(401, "Requires authentication"))?;
-        if self.rights.open {
-            return Ok(token);
-        }
-        let message = match token.holder {
-            Holder::Installation => "Resource not accessible by integration",
-            _ => "Resource not accessible by personal access token",
-        };
-        Err(error(403, message).with("x-accepted-github-permissions", "pull_requests=write"))
+/// Whoever may open pull requests; else what GitHub says.
+fn writer(visit: &Visit) -> Result<&Token, Reply> {
+    let token = visit.token.as_ref().ok_or_else(|| error(401, "Requires authentication"))?;
+    if visit.rights.open {
+        return Ok(token);
     }
+    let message = match token.holder {
+        Holder::Installation => "Resource not accessible by integration",
+        _ => "Resource not accessible by personal access token",
+    };
+    Err(error(403, message).with("x-accepted-github-permissions", "pull_requests=write"))
 }
 
 fn in_repo(repo: u64, rest: &[&str], request: &Request, state: &mut State) -> Result<Reply, Reply> {

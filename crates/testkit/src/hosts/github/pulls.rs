@@ -3,9 +3,9 @@
 use copydesk_domain::PullRequestState;
 use serde_json::{Map, Value, json};
 
-use super::{REST, Visit, error, invalid, not_found, views};
+use super::{REST, error, invalid, not_found, views, writer};
 use crate::hosts::exchange::{Is, Malformed, Reply, Request, page, text};
-use crate::hosts::state::{Opening, Pull, Refused, Repo, State};
+use crate::hosts::state::{Opening, Pull, Refused, Repo, State, Visit};
 
 /// The longest text of a pull request or comment.
 const LONGEST_BODY: usize = 65_536;
@@ -36,10 +36,7 @@ pub(super) fn list(repo: &Repo, request: &Request) -> Reply {
     let (found, link) = page(&found, request, &path, at, size);
     let views: Vec<Value> = found.iter().map(|pull| views::pull(repo, pull, &request.origin, false)).collect();
     let reply = Reply::json(200, &Value::Array(views));
-    match link {
-        Some(link) => reply.with("link", link),
-        None => reply,
-    }
+    reply.with_some("link", link)
 }
 
 /// The parameters of [`list`].
@@ -71,14 +68,14 @@ pub(super) fn create(visit: &Visit, request: &Request, state: &mut State) -> Res
         ("draft", Is::Flag),
         ("issue", Is::Number),
     ];
-    let author = visit.writer()?.login().to_owned();
+    let author = writer(visit)?.login().to_owned();
     let body = request.object(&FIELDS, &mut state.violations).map_err(malformed)?;
     let field = |name: &str| text(&body, name).filter(|text| !text.is_empty()).ok_or_else(|| invalid(missing(name)));
     let (title, head, base) = (field("title")?, field("head")?, field("base")?);
     if let Some(refusal) = too_long(&body, "PullRequest") {
         return Err(refusal);
     }
-    let repo = state.by_id(visit.repo).unwrap();
+    let repo = visit.repo(state);
     let owner = repo.owner().to_owned();
     let head = head.strip_prefix(&format!("{owner}:")).unwrap_or(head).to_owned();
     let draft = body.get("draft") == Some(&json!(true));
@@ -96,20 +93,18 @@ pub(super) fn create(visit: &Visit, request: &Request, state: &mut State) -> Res
         Refused::SameBranch | Refused::NoCommits => invalid(custom(format!("No commits between {base} and {head}"))),
         Refused::Exists(_) => invalid(custom(format!("A pull request already exists for {owner}:{head}."))),
     })?;
-    let view = views::pull(state.by_id(visit.repo).unwrap(), &opened, &request.origin, true);
+    let view = views::pull(visit.repo(state), &opened, &request.origin, true);
     let location = view["url"].as_str().unwrap_or_default().to_owned();
     Ok(Reply::json(201, &view).with("location", location))
 }
 
 /// The pull request of a number in a path.
 fn numbered(visit: &Visit, number: &str, state: &State) -> Result<u64, Reply> {
-    let repo = state.by_id(visit.repo).unwrap();
-    let number = number.parse().ok().and_then(|number| repo.pull(number));
-    number.map(|pull| pull.number).ok_or_else(not_found)
+    visit.number(number, state).ok_or_else(not_found)
 }
 
 fn view(visit: &Visit, number: u64, request: &Request, state: &State) -> Reply {
-    let repo = state.by_id(visit.repo).unwrap();
+    let repo = visit.repo(state);
     Reply::json(200, &views::pull(repo, repo.pull(number).unwrap(), &request.origin, true))
 }
 
@@ -128,7 +123,7 @@ pub(super) fn update(visit: &Visit, number: &str, request: &Request, state: &mut
         ("maintainer_can_modify", Is::Flag),
     ];
     let number = numbered(visit, number, state)?;
-    visit.writer()?;
+    writer(visit)?;
     let body = request.object(&FIELDS, &mut state.violations).map_err(malformed)?;
     if text(&body, "title") == Some("") {
         return Err(invalid(missing("title")));

@@ -13,7 +13,6 @@ impl ManualClock {
         Self(AtomicI64::new(1_773_576_000_000))
     }
 
-    /// Moves on.
     pub fn advance(&self, by: Duration) {
         self.0.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
     }

@@ -15,11 +15,9 @@ pub struct GitRepo {
 /// Something to put into a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitEntry {
-    /// A regular file.
     File(Vec<u8>),
     /// A file that may be executed.
     Executable(Vec<u8>),
-    /// A symbolic link to there.
     Symlink(String),
     /// Another repository at this commit.
     Submodule(String),
@@ -45,7 +43,6 @@ impl GitRepo {
         format!("file://{}", self.path().display())
     }
 
-    /// Its folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -96,7 +93,6 @@ impl GitRepo {
         assert!(child.wait().unwrap().success(), "git fast-import failed");
     }
 
-    /// Its branches, sorted.
     pub fn branches(&self) -> Vec<String> {
         let text = self.git(&["for-each-ref", "--format=%(refname:strip=2)", "refs/heads"]);
         text.lines().map(str::to_owned).collect()
@@ -136,7 +132,6 @@ impl GitRepo {
         self.git(&["rev-list", at, &format!("^{without}")]).lines().map(str::to_owned).collect()
     }
 
-    /// The message of a commit.
     pub fn message(&self, at: &str) -> String {
         self.git(&["show", "-s", "--format=%B", at])
     }

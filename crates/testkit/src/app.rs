@@ -55,9 +55,7 @@ pub struct Setup {
 /// A key that was made for a test.
 #[derive(Debug, Clone)]
 pub struct TestKey {
-    /// Its id.
     pub id: String,
-    /// The key itself.
     pub secret: String,
 }
 
@@ -135,7 +133,6 @@ impl Setup {
         self
     }
 
-    /// Starts it.
     pub async fn start(self) -> TestApp {
         let mirrors = tempfile::tempdir().unwrap();
         let store = self.database.store(self.clock.clone()).await;
@@ -207,12 +204,10 @@ impl TestApp {
         &self.app
     }
 
-    /// The server's own store.
     pub fn store(&self) -> &Store {
         self.app.store()
     }
 
-    /// Where it keeps page views.
     pub fn views(&self) -> &TestViews {
         &self.views
     }
@@ -234,12 +229,10 @@ impl TestApp {
         stored.unwrap().unwrap();
     }
 
-    /// Where it keeps its mirrors.
     pub fn mirrors(&self) -> &Path {
         self.mirrors.path()
     }
 
-    /// A client without a key.
     pub fn client(&self) -> &Client {
         &self.client
     }

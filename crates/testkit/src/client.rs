@@ -60,7 +60,6 @@ impl Client {
         Call { client: self.clone(), method, path: path.to_owned(), headers, body: None }
     }
 
-    /// A GET request.
     pub fn get(&self, path: &str) -> Call {
         self.request(Method::GET, path)
     }
@@ -88,7 +87,6 @@ impl Call {
         self
     }
 
-    /// Sends JSON.
     pub fn json(self, body: &Value) -> Self {
         self.json_text(body.to_string())
     }
@@ -153,9 +151,7 @@ impl Call {
 /// An answer, already held against the description.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// Its status.
     pub status: u16,
-    /// Its headers.
     pub headers: HeaderMap,
     /// Its body as it came.
     pub bytes: Bytes,
@@ -197,12 +193,10 @@ impl Answer {
         &self.json
     }
 
-    /// The body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
-    /// The header of that name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
@@ -223,9 +217,7 @@ impl std::ops::Index<&str> for Answer {
     }
 }
 
-/// A stream of server-sent events.
 pub struct EventStream {
-    /// The headers of the answer.
     pub headers: HeaderMap,
     response: reqwest::Response,
     text: Vec<u8>,
@@ -235,9 +227,7 @@ pub struct EventStream {
 /// One event of a stream, as its lines said.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamedEvent {
-    /// The `id:` line.
     pub id: String,
-    /// The `event:` line.
     pub event: String,
     /// The `data:` lines as JSON.
     pub data: Value,

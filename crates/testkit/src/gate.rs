@@ -19,7 +19,6 @@ pub struct GateEngine {
 
 /// A run that waits. It goes on waiting when this is dropped, until the runner drops it.
 pub struct Held {
-    /// The job.
     pub job_id: String,
     /// The attempt it is run under.
     pub attempt: i64,
@@ -81,12 +80,10 @@ impl Held {
         self.finish(finish);
     }
 
-    /// Lets the run fail.
     pub fn fail(self, failure: Failure) {
         self.order(Order::Fail(failure));
     }
 
-    /// Lets the run panic.
     pub fn panic(self) {
         self.order(Order::Panic);
     }

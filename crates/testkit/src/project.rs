@@ -5,9 +5,7 @@ use crate::{Answer, Call, Client, TestKey, eventually};
 /// A project through the eyes of somebody with a key for it.
 #[derive(Clone)]
 pub struct ProjectClient {
-    /// The project.
     pub id: String,
-    /// The key.
     pub key: TestKey,
     client: Client,
 }
@@ -52,7 +50,6 @@ impl ProjectClient {
         self.creation().json(&body).send().await
     }
 
-    /// Creates a job.
     pub async fn create(&self, prompt: &str) -> Answer {
         self.try_create(json!({ "prompt": prompt })).await.expect(201)
     }
@@ -62,12 +59,10 @@ impl ProjectClient {
         self.create("Fix the broken links.").await["id"].as_str().unwrap().to_owned()
     }
 
-    /// Sends a message to a job.
     pub async fn message(&self, id: &str, prompt: &str) -> Answer {
         self.follow_up(id).json(&json!({ "prompt": prompt })).send().await
     }
 
-    /// Reads a job.
     pub async fn get(&self, id: &str) -> Answer {
         self.client.get(&self.job_path(id, "")).send().await
     }
@@ -77,12 +72,10 @@ impl ProjectClient {
         self.client.get(&self.path(&format!("jobs?{query}"))).send().await
     }
 
-    /// Cancels a job.
     pub async fn cancel(&self, id: &str) -> Answer {
         self.client.post(&self.job_path(id, "/cancel")).send().await
     }
 
-    /// Archives a job.
     pub async fn archive(&self, id: &str) -> Answer {
         self.client.post(&self.job_path(id, "/archive")).send().await
     }

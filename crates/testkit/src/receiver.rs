@@ -32,7 +32,6 @@ struct Inner {
 /// A delivery as it came in.
 #[derive(Debug, Clone)]
 pub struct Received {
-    /// Its headers.
     pub headers: HeaderMap,
     /// Its body as it came.
     pub body: String,
@@ -50,20 +49,17 @@ pub enum Reply {
 }
 
 impl Received {
-    /// The header of that name.
     #[track_caller]
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).unwrap_or_else(|| panic!("there is no {name}: {:?}", self.headers)).to_str().unwrap()
     }
 
-    /// The body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
     }
 }
 
 impl Receiver {
-    /// Starts one.
     pub async fn start() -> Self {
         let inner = Arc::new(Inner::default());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

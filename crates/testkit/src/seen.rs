@@ -5,7 +5,6 @@ use std::sync::Arc;
 use copydesk_views::store::ViewStore;
 use copydesk_views::{Batch, Bucket, Channel, Class, Client, Evidence, Facts, Network, Verdict, View};
 
-/// Who reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     /// A person, seen by the script.

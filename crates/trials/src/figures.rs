@@ -7,17 +7,14 @@ use std::time::Duration;
 pub struct Latencies(Vec<Duration>);
 
 impl Latencies {
-    /// Adds one.
     pub fn add(&mut self, took: Duration) {
         self.0.push(took);
     }
 
-    /// Adds all of another.
     pub fn join(&mut self, other: Self) {
         self.0.extend(other.0);
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -34,7 +31,6 @@ impl Latencies {
 /// What a stretch of load came to.
 #[derive(Debug, Clone, Default)]
 pub struct Measured {
-    /// The single requests.
     pub latencies: Latencies,
     /// How long they took together.
     pub time: Duration,
@@ -46,7 +42,6 @@ impl Measured {
         self.latencies.count() as f64 / self.time.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
-    /// Adds another stretch.
     pub fn join(&mut self, other: Self) {
         self.latencies.join(other.latencies);
         self.time += other.time;

@@ -16,7 +16,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A folder with a configuration that only the environment makes.
 pub(crate) struct Installation<'a> {
-    /// The program `copydesk`.
     pub(crate) binary: &'a Path,
     /// Where its data folder is, or will be.
     pub(crate) folder: &'a Path,

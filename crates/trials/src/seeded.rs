@@ -5,7 +5,6 @@
 pub struct Seeded(u64);
 
 impl Seeded {
-    /// The numbers of this seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -16,7 +15,6 @@ impl Seeded {
         Self(first.draw())
     }
 
-    /// The next number.
     pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -52,7 +52,6 @@ pub struct TestDatabase {
 }
 
 impl TestDatabase {
-    /// Makes one.
     pub async fn new(backend: Backend) -> Self {
         match backend {
             Backend::Sqlite => {
@@ -64,7 +63,6 @@ impl TestDatabase {
         }
     }
 
-    /// Where it is.
     pub fn address(&self) -> &DatabaseAddress {
         &self.address
     }

@@ -17,7 +17,6 @@ enum Held {
 }
 
 impl TestDatabase {
-    /// Runs statements.
     pub async fn execute(&self, sql: &str) {
         match self.address() {
             DatabaseAddress::Sqlite(path) => rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap(),

@@ -27,11 +27,9 @@ pub(super) struct App {
 /// What a test knows of an App.
 #[derive(Clone)]
 pub struct FakeApp {
-    /// Its id.
     pub id: u64,
     /// Its client id, which works like the id.
     pub client_id: String,
-    /// Where it is installed.
     pub installation: u64,
     /// Its private key as GitHub gives it out (PKCS #1).
     pub private_key: String,
@@ -47,7 +45,6 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// A new one.
     pub(super) fn generate() -> Self {
         let pair = KeyPair::generate(KeySize::Rsa2048).unwrap();
         let wrapped = pair.as_der().unwrap();

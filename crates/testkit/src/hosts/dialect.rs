@@ -4,7 +4,6 @@ use super::state::{Hook, Pull, Repo, State, Token};
 
 /// How one host speaks. A further one is a type that implements this.
 pub(super) trait Dialect: Send + Sync {
-    /// Where its interface begins.
     fn prefix(&self) -> &'static str;
 
     /// Whether a path belongs to the interface and not to git.
@@ -39,9 +38,7 @@ pub(super) trait Dialect: Send + Sync {
 pub(super) enum ApiRefusal {
     /// Something is broken on the host's side.
     Status(u16),
-    /// Too many requests.
     RateLimit(Option<u64>),
-    /// Too many writes.
     SecondaryLimit(Option<u64>),
     /// The credential was taken back.
     Revoked,

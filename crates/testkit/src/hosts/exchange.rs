@@ -19,7 +19,6 @@ pub(super) struct Request {
     pub(super) origin: String,
 }
 
-/// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reply {
     pub(super) status: u16,
@@ -49,7 +48,6 @@ impl Request {
         Some(rest.trim_end_matches('/').split('/').map(decode).collect())
     }
 
-    /// A header's text.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
@@ -153,17 +151,14 @@ impl Is {
 }
 
 impl Reply {
-    /// A document.
     pub(super) fn json(status: u16, value: &Value) -> Self {
         Self::new(status, "application/json; charset=utf-8", value.to_string())
     }
 
-    /// Text.
     pub(super) fn text(status: u16, text: impl Into<String>) -> Self {
         Self::new(status, "text/plain; charset=utf-8", text.into())
     }
 
-    /// Anything.
     pub(super) fn new(status: u16, kind: &str, body: impl Into<Bytes>) -> Self {
         Self { status, headers: vec![("content-type".to_owned(), kind.to_owned())], body: body.into() }
     }

@@ -20,14 +20,12 @@ const SERVICES: [(&str, &str, bool); 4] = [
     ("/git-receive-pack", "", true),
 ];
 
-/// A request that git makes.
 struct Asked {
     repo: String,
     ending: &'static str,
     push: bool,
 }
 
-/// Serves a request of git.
 pub(super) async fn serve(request: Request, host: Arc<Host>) -> Reply {
     let Some(asked) = asked(&request) else {
         host.state().violate(request.violation("git asks for no such thing"));

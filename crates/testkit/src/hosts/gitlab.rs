@@ -16,7 +16,6 @@ const REST: &str = "/api/v4";
 const LONGEST_TITLE: usize = 255;
 const LONGEST_TEXT: usize = 1_048_576;
 
-/// GitLab.
 pub(super) struct Gitlab;
 
 impl Dialect for Gitlab {

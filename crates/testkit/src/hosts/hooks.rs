@@ -7,7 +7,6 @@ use super::state::Hook;
 /// A message to a receiver of webhooks, as it goes over the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// Its headers.
     pub headers: Vec<(String, String)>,
     /// Its body, to the byte that was signed.
     pub body: String,

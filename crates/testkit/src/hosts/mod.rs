@@ -78,7 +78,6 @@ impl FakeHost {
         Self { kind, host, task }
     }
 
-    /// Which kind it is.
     pub fn kind(&self) -> HostKind {
         self.kind
     }
@@ -88,7 +87,6 @@ impl FakeHost {
         &self.host.origin
     }
 
-    /// Where its interface is.
     pub fn api_url(&self) -> String {
         format!("{}{}", self.host.origin, self.host.dialect.prefix())
     }
@@ -166,7 +164,6 @@ impl FakeHost {
         self.host.state().tokens.iter().map(|token| token.secret.clone()).collect()
     }
 
-    /// Takes a token back.
     pub fn revoke(&self, secret: &str) {
         let mut state = self.host.state();
         state.tokens.iter_mut().filter(|token| token.secret == secret).for_each(|token| token.revoked = true);

@@ -111,7 +111,6 @@ async fn hold_up(held: Held, request: Request, host: &Arc<Host>) -> io::Result<R
     waiting.await.map_err(io::Error::other)?
 }
 
-/// Lets a fault strike.
 async fn suffer(fault: Fault, request: Request, host: &Arc<Host>) -> io::Result<Reply> {
     let refusal = match fault {
         Fault::Status(status) => ApiRefusal::Status(status),

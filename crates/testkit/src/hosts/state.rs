@@ -11,7 +11,6 @@ use super::faults::Queued;
 use super::hold::Held;
 use crate::GitRepo;
 
-/// Everything that a fake remembers.
 pub(super) struct State {
     pub(super) clock: Arc<dyn Clock>,
     /// By how much the host's clock is ahead, in seconds.
@@ -28,7 +27,6 @@ pub(super) struct State {
     pub(super) next_id: u64,
 }
 
-/// A repository.
 pub(super) struct Repo {
     pub(super) id: u64,
     /// Owner and name: `acme/docs`; with GitLab as many groups as there are.
@@ -43,34 +41,22 @@ pub(super) struct Repo {
     pub(super) hooks: Vec<Hook>,
 }
 
-/// A pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pull {
-    /// Its number in the repository.
     pub number: u64,
-    /// The branch to merge from.
     pub head: String,
-    /// The branch to merge into.
     pub base: String,
     /// The title as it is stored.
     pub title: String,
-    /// The text.
     pub body: String,
-    /// Whether it is a draft.
     pub draft: bool,
-    /// Where it stands.
     pub state: PullRequestState,
-    /// Who opened it.
     pub author: String,
-    /// When it was opened.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
-    /// When it was merged.
     pub merged_at: Option<Timestamp>,
     /// When it was closed, by a merge too.
     pub closed_at: Option<Timestamp>,
-    /// The commit that merged it.
     pub merge_commit: Option<String>,
 }
 
@@ -81,19 +67,16 @@ pub(super) struct Hook {
     pub(super) secret: String,
 }
 
-/// What a token may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rights {
     /// See private repositories.
     pub read: bool,
-    /// Push.
     pub push: bool,
     /// Open, change and comment on pull requests.
     pub open: bool,
 }
 
 impl Rights {
-    /// Everything.
     pub const ALL: Self = Self { read: true, push: true, open: true };
     /// Looking only.
     pub const READ: Self = Self { read: true, push: false, open: false };
@@ -108,7 +91,6 @@ impl Rights {
 pub enum Holder {
     /// A person, or what the host counts as one.
     User {
-        /// The name.
         login: String,
         /// The e-mail address: the user name of Bitbucket's interface.
         email: String,
@@ -119,7 +101,6 @@ pub enum Holder {
     Installation,
 }
 
-/// A token.
 #[derive(Debug, Clone)]
 pub(super) struct Token {
     pub(super) secret: String,
@@ -164,7 +145,6 @@ impl Visit {
 /// A request that the fake has seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// The method.
     pub method: String,
     /// Path and query.
     pub path: String,
@@ -172,7 +152,6 @@ pub struct Seen {
     pub status: Option<u16>,
 }
 
-/// A pull request to open.
 pub(super) struct Opening {
     pub(super) head: String,
     pub(super) base: String,
@@ -209,7 +188,6 @@ impl State {
         }
     }
 
-    /// The host's clock.
     pub(super) fn now(&self) -> Timestamp {
         let skew = Duration::from_secs(self.skew.unsigned_abs());
         if self.skew < 0 { self.clock.now().minus(skew) } else { self.clock.now().plus(skew) }
@@ -341,7 +319,6 @@ impl Repo {
         self.path.rsplit_once('/').map_or("", |(owner, _)| owner)
     }
 
-    /// Its name.
     pub(super) fn name(&self) -> &str {
         self.path.rsplit_once('/').map_or(self.path.as_str(), |(_, name)| name)
     }
@@ -358,7 +335,6 @@ impl Repo {
         self.git.commits(&format!("refs/heads/{head}"), &format!("refs/heads/{base}")).len()
     }
 
-    /// A pull request.
     pub(super) fn pull(&self, number: u64) -> Option<&Pull> {
         self.pulls.iter().find(|pull| pull.number == number)
     }

@@ -211,7 +211,6 @@ impl Caller {
         self.exchange(&create, 201).await["id"].as_str().unwrap().to_owned()
     }
 
-    /// Reads a job.
     pub(super) async fn job(&self, id: &str) -> Value {
         self.exchange(&request("GET", &format!("{}/{id}", self.jobs), &self.key, &[], None), 200).await
     }

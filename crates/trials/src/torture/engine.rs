@@ -14,7 +14,6 @@ pub const MODEL: &str = "recording";
 
 /// Does nothing for a while, and leaves a trail: in the journal what it did, in the job's steps what was accepted.
 pub struct RecordingEngine {
-    /// Where it writes.
     pub journal: Journal,
     /// The least time it takes.
     pub shortest: Duration,

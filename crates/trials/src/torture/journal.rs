@@ -14,13 +14,11 @@ pub(crate) fn monotonic() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
-/// The file.
 pub struct Journal(File);
 
 /// What a line tells of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// The engine began.
     Begin,
     /// It came to its end.
     End,
@@ -30,7 +28,6 @@ pub(crate) enum Mark {
 
 const MARKS: [(Mark, &str); 3] = [(Mark::Begin, "begin"), (Mark::End, "end"), (Mark::LetGo, "let-go")];
 
-/// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) mark: Mark,
@@ -89,7 +86,6 @@ impl Drop for Entry<'_> {
     }
 }
 
-/// Reads a journal.
 pub(crate) fn read(path: &Path) -> Result<Vec<Line>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("the journal cannot be read: {error}"))?;
     text.lines().map(|line| parse(line).ok_or_else(|| format!("the journal has a broken line: {line:?}"))).collect()

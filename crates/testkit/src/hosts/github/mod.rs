@@ -18,7 +18,6 @@ const REST: &str = "/api/v3";
 const GRAPHQL: &str = "/api/graphql";
 const DOCS: &str = "https://docs.github.com/rest";
 
-/// GitHub.
 pub(super) struct Github;
 
 impl Dialect for Github {

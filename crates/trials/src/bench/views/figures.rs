@@ -23,7 +23,6 @@ pub(super) fn compare(ours: &Ours, peers: &[Peer]) {
     }
 }
 
-/// Prints what was measured.
 pub(super) fn report(sample: &Sample, ours: &Ours, peers: &[Peer]) {
     let views = sample.views as f64;
     println!(

@@ -11,7 +11,6 @@ use crate::process::Installation;
 /// How often the program is started.
 const STARTS: usize = 5;
 
-/// What was measured.
 pub(super) struct Ours {
     /// How the views were written, and how long it took.
     pub(super) way: &'static str,

@@ -31,7 +31,6 @@ pub(super) struct Times {
     pub(super) anywhere: Latencies,
 }
 
-/// Who asks.
 pub(super) struct Asker {
     connection: Connection,
     project: String,

@@ -42,7 +42,6 @@ pub(super) struct SeenBranch {
     pub(super) files: Files,
 }
 
-/// A pull request.
 #[derive(Debug, Clone)]
 pub(super) struct SeenPull {
     pub(super) number: u64,

@@ -93,7 +93,6 @@ impl World {
         command
     }
 
-    /// Looks at the job.
     pub(super) async fn look(&self) -> Seen {
         let whose = (self.project.as_str(), self.job.as_str());
         let seen = seen::look(&self.store, &self.database, &self.repo, &self.model, &self.story, whose).await;

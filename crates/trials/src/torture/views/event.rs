@@ -28,7 +28,6 @@ pub(super) const PREFIX: &str = "/torture/";
 /// 2026-01-01 and the month after it, in seconds since 1970.
 const MONTH: (usize, usize) = (1_767_225_600, 1_769_904_000);
 
-/// A kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Many events, each with an id.
@@ -45,7 +44,6 @@ impl Kind {
     }
 }
 
-/// A request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) number: u32,

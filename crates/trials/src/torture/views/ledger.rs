@@ -51,7 +51,6 @@ struct Entry {
     unanswered: u32,
 }
 
-/// All requests of a run.
 pub(super) struct Ledger {
     seeded: Seeded,
     entries: Vec<Entry>,

@@ -70,7 +70,6 @@ pub(super) fn settings() -> Vec<(&'static str, String)> {
 }
 
 impl World {
-    /// Makes projects and a key.
     pub(super) fn new(installation: &Installation<'_>, projects: usize, seed: u64) -> Arc<Self> {
         let project = |number| installation.project_id(&format!("views {number}"), "https://example.com/docs");
         Arc::new(Self {

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::{Client, Description, ManualClock, PATIENCE, ProjectClient, TestDatabase, TestViews};
+use crate::{Client, Description, ManualClock, PATIENCE, ProjectClient, TestDatabase, TestKey, TestViews};
 
 /// The real server on a real port, in this process.
 pub struct TestApp {
@@ -50,13 +50,6 @@ pub struct Setup {
     limits: ChangeLimits,
     hosts: HostsSettings,
     workers: usize,
-}
-
-/// A key that was made for a test.
-#[derive(Debug, Clone)]
-pub struct TestKey {
-    pub id: String,
-    pub secret: String,
 }
 
 impl Setup {

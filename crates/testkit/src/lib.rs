@@ -15,13 +15,13 @@ mod seen;
 mod views;
 mod wire;
 
-pub use app::{Setup, TestApp, TestKey, forge};
+pub use app::{Setup, TestApp, forge};
 pub use client::{Answer, Call, Client, EventStream, StreamedEvent};
 pub use conformance::Description;
 pub use copydesk_testbase::{Backend, GitEntry, GitRepo, Lock, ManualClock, PATIENCE, TestDatabase, eventually};
 pub use editor::{EditorGate, TestEditor};
 pub use gate::{GateEngine, Held};
-pub use project::ProjectClient;
+pub use project::{ProjectClient, TestKey};
 pub use receiver::{Received, Receiver, Reply};
 pub use seen::{Who, see};
 pub use views::TestViews;

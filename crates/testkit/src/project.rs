@@ -1,6 +1,13 @@
 use serde_json::{Value, json};
 
-use crate::{Answer, Call, Client, TestKey, eventually};
+use crate::{Answer, Call, Client, eventually};
+
+/// A key that was made for a test.
+#[derive(Debug, Clone)]
+pub struct TestKey {
+    pub id: String,
+    pub secret: String,
+}
 
 /// A project through the eyes of somebody with a key for it.
 #[derive(Clone)]

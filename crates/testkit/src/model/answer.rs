@@ -6,12 +6,13 @@ use bytes::Bytes;
 use hyper::Response;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 
-use super::api::{Api, Rejection, Voice};
+use super::api::{Api, Rejection};
 use super::body::{Speech, Tail, Watch};
 use super::ledger::{Ending, Plan};
 use super::request::{Mark, Request};
 use super::script::{Break, FaultKind, Reply, Stop};
 use super::sse;
+use super::voice::Voice;
 
 /// What no client can take for an answer: no JSON, no UTF-8, no end.
 const GARBAGE: &[u8] = b"data: {\"choices\": [{]]}\n\nevent: \xff\xfe\xc3\x28\ndata: <html>\n\n\x00\x01\x02\n\n";

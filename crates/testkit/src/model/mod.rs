@@ -13,6 +13,7 @@ mod api;
 mod body;
 mod continuity;
 mod fields;
+mod formats;
 mod ledger;
 mod openai;
 mod request;
@@ -24,6 +25,7 @@ mod server;
 mod sse;
 #[cfg(test)]
 mod tests;
+mod voice;
 
 pub use api::Api;
 pub use continuity::Continuation;

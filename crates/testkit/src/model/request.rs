@@ -22,7 +22,7 @@ pub struct Request {
     /// The names of the tools that are offered.
     pub tools: Vec<String>,
     /// The answers of the model that it holds.
-    pub(super) turns: Vec<Turn>,
+    pub(super) turns: Vec<PastReply>,
     /// The number of the reply that comes next, from 0, by what the conversation holds.
     pub position: usize,
     /// The script that it names, if any.
@@ -102,7 +102,7 @@ fn marker(text: &str) -> Option<&str> {
 
 /// An answer of the model that a conversation holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Turn {
+pub(super) struct PastReply {
     /// What was said.
     pub text: String,
     /// What the ids of its calls say about it.
@@ -119,7 +119,7 @@ pub(super) enum Mark {
     Fault(usize),
 }
 
-impl Turn {
+impl PastReply {
     pub fn new<'a>(text: String, mut ids: impl Iterator<Item = &'a str>) -> Self {
         Self { text, mark: ids.find_map(Mark::read) }
     }

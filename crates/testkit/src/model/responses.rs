@@ -3,9 +3,10 @@
 
 use serde_json::{Value, json};
 
-use super::api::{Api, Expected, Rejection, Voice};
+use super::api::{Api, Expected, Rejection};
 use super::fields::Fields;
-use super::request::{Item, Request, Turn, hash_of_value};
+use super::request::{Item, PastReply, Request, hash_of_value};
+use super::voice::Voice;
 
 /// How ids of calls begin.
 pub(super) const CALL_PREFIX: &str = "call_";
@@ -29,13 +30,13 @@ pub(super) fn check(body: &Value, expected: &Expected<'_>) -> Result<Request, Re
             ("message", Some("user")) => items.push(Item::User(content(&item)?)),
             ("message", Some("assistant")) => {
                 let text = content(&item)?;
-                turns.push(Turn::new(text.clone(), std::iter::empty()));
+                turns.push(PastReply::new(text.clone(), std::iter::empty()));
                 items.push(Item::Assistant(text));
             }
             ("message", _) => system.push_str(&content(&item)?),
             ("function_call", _) => {
                 let (id, name) = (item.need_text("call_id")?.to_owned(), item.need_text("name")?.to_owned());
-                turns.push(Turn::new(String::new(), std::iter::once(id.as_str())));
+                turns.push(PastReply::new(String::new(), std::iter::once(id.as_str())));
                 let arguments = item.need_text("arguments")?;
                 let arguments = serde_json::from_str(arguments).unwrap_or_else(|_| arguments.into());
                 items.push(Item::Call { id, name, arguments });

@@ -3,18 +3,18 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::request::{Mark, Turn};
+use super::request::{Mark, PastReply};
 
 /// What a model says in one conversation, reply by reply.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Script {
-    places: Vec<Place>,
+    places: Vec<ScriptPlace>,
     context_limit: Option<usize>,
 }
 
 /// A place in a conversation: what goes wrong there first, then what is said.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Place {
+pub(super) struct ScriptPlace {
     pub faults: Vec<Fault>,
     pub reply: Option<Reply>,
 }
@@ -153,7 +153,7 @@ impl Script {
     pub fn reply(mut self, reply: Reply) -> Self {
         match self.places.last_mut() {
             Some(place) if place.reply.is_none() => place.reply = Some(reply),
-            _ => self.places.push(Place { faults: Vec::new(), reply: Some(reply) }),
+            _ => self.places.push(ScriptPlace { faults: Vec::new(), reply: Some(reply) }),
         }
         self
     }
@@ -163,7 +163,7 @@ impl Script {
     pub fn fault(mut self, fault: Fault) -> Self {
         match self.places.last_mut() {
             Some(place) if place.reply.is_none() => place.faults.push(fault),
-            _ => self.places.push(Place { faults: vec![fault], reply: None }),
+            _ => self.places.push(ScriptPlace { faults: vec![fault], reply: None }),
         }
         self
     }
@@ -186,7 +186,7 @@ impl Script {
 
     /// Where a conversation stands that holds these answers. Answers with calls say themselves which they were; one of
     /// text alone counts, unless it is what a fault said and the client has kept.
-    pub(super) fn position(&self, turns: &[Turn]) -> usize {
+    pub(super) fn position(&self, turns: &[PastReply]) -> usize {
         turns.iter().fold(0, |position, turn| match turn.mark {
             Some(Mark::Reply(place)) => place + 1,
             Some(Mark::Fault(place)) => place,

@@ -47,11 +47,11 @@ pub struct Builder {
 /// nobody has looked at fails.
 pub struct ModelServer {
     url: String,
-    shared: Arc<Shared>,
+    shared: Arc<ModelState>,
     task: JoinHandle<()>,
 }
 
-struct Shared {
+struct ModelState {
     keys: HashSet<String>,
     models: Vec<String>,
     program: Option<Program>,
@@ -100,7 +100,7 @@ impl Builder {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let ledger = Arc::new(Mutex::new(self.ledger));
-        let shared = Arc::new(Shared { keys: self.keys, models: self.models, program: self.program, ledger });
+        let shared = Arc::new(ModelState { keys: self.keys, models: self.models, program: self.program, ledger });
         let task = tokio::spawn(accept(listener, shared.clone()));
         ModelServer { url, shared, task }
     }
@@ -203,7 +203,7 @@ impl Drop for ModelServer {
     }
 }
 
-impl Shared {
+impl ModelState {
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap()
     }
@@ -278,7 +278,7 @@ impl Shared {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<ModelState>) {
     // Dropped with this task, and all connections with it.
     let mut connections = JoinSet::new();
     loop {
@@ -295,7 +295,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn converse(stream: TcpStream, shared: Arc<Shared>) {
+async fn converse(stream: TcpStream, shared: Arc<ModelState>) {
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| {
         let shared = shared.clone();

@@ -180,11 +180,11 @@ async fn send(
     for (number, connection) in open.into_iter().enumerate() {
         // Each has a part of the requests for itself.
         let own = ready.iter().skip(number).step_by(connections).cloned().collect();
-        let turns = pace.map(|pace| Turns {
+        let pace = pace.map(|pace| Pace {
             next: started + Duration::from_secs(1) * number as u32 / pace,
             every: Duration::from_secs(1) * connections as u32 / pace,
         });
-        senders.spawn(repeat(connection, own, turns, started + time, ids.clone()));
+        senders.spawn(repeat(connection, own, pace, started + time, ids.clone()));
     }
     let (mut measured, mut accepted) = (Measured::default(), 0);
     for (latencies, events) in senders.join_all().await {
@@ -196,12 +196,12 @@ async fn send(
 }
 
 /// When a connection may send.
-struct Turns {
+struct Pace {
     next: Instant,
     every: Duration,
 }
 
-impl Turns {
+impl Pace {
     async fn wait(&mut self) {
         tokio::time::sleep_until(self.next.into()).await;
         self.next += self.every;
@@ -211,18 +211,18 @@ impl Turns {
 async fn repeat(
     mut connection: Connection,
     mut ready: Vec<Ready>,
-    mut turns: Option<Turns>,
+    mut pace: Option<Pace>,
     until: Instant,
     ids: Arc<AtomicU64>,
 ) -> (Latencies, u64) {
-    let (mut latencies, mut accepted, mut turn) = (Latencies::default(), 0, 0);
+    let (mut latencies, mut accepted, mut sent) = (Latencies::default(), 0, 0);
     while Instant::now() < until {
-        if let Some(turns) = &mut turns {
-            turns.wait().await;
+        if let Some(pace) = &mut pace {
+            pace.wait().await;
         }
-        let number = turn % ready.len();
+        let number = sent % ready.len();
         let request = &mut ready[number];
-        turn += 1;
+        sent += 1;
         let mut next = ids.fetch_add(request.events, Ordering::Relaxed);
         request.renew_ids(&mut next);
         let before = Instant::now();

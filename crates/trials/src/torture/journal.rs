@@ -29,7 +29,7 @@ pub(crate) enum Mark {
 const MARKS: [(Mark, &str); 3] = [(Mark::Begin, "begin"), (Mark::End, "end"), (Mark::LetGo, "let-go")];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct JournalLine {
     pub(crate) mark: Mark,
     pub(crate) job: String,
     pub(crate) attempt: i64,
@@ -86,12 +86,12 @@ impl Drop for Entry<'_> {
     }
 }
 
-pub(crate) fn read(path: &Path) -> Result<Vec<Line>, String> {
+pub(crate) fn read(path: &Path) -> Result<Vec<JournalLine>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("the journal cannot be read: {error}"))?;
     text.lines().map(|line| parse(line).ok_or_else(|| format!("the journal has a broken line: {line:?}"))).collect()
 }
 
-fn parse(line: &str) -> Option<Line> {
+fn parse(line: &str) -> Option<JournalLine> {
     let mut words = line.split(' ');
     let word = words.next()?;
     let (mark, _) = *MARKS.iter().find(|(_, it)| *it == word)?;
@@ -100,7 +100,7 @@ fn parse(line: &str) -> Option<Line> {
     let pid = words.next()?.parse().ok()?;
     let at = words.next()?.parse().ok()?;
     let claimed = words.next()?.parse().ok()?;
-    words.next().is_none().then_some(Line { mark, job, attempt, pid, at, claimed })
+    words.next().is_none().then_some(JournalLine { mark, job, attempt, pid, at, claimed })
 }
 
 #[cfg(test)]

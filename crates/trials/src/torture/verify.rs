@@ -7,7 +7,7 @@ use copydesk_store::Event;
 
 use super::check_history;
 use super::fleet::Life;
-use super::journal::{Line, Mark};
+use super::journal::{JournalLine, Mark};
 
 /// All that is known after a run.
 pub(super) struct Evidence {
@@ -15,7 +15,7 @@ pub(super) struct Evidence {
     pub(super) created: Vec<String>,
     /// The jobs that are there, with their events.
     pub(super) jobs: Vec<(Job, Vec<Event>)>,
-    pub(super) journal: Vec<Line>,
+    pub(super) journal: Vec<JournalLine>,
     pub(super) lives: Vec<Life>,
     pub(super) kills: usize,
 }

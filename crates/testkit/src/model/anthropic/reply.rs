@@ -1,9 +1,10 @@
 use serde_json::{Value, json};
 
-use crate::model::api::{Rejection, Voice};
+use crate::model::api::Rejection;
 use crate::model::request::hash_of;
 use crate::model::script::{Arguments, Call, Stop, Tokens};
 use crate::model::sse::pieces;
+use crate::model::voice::Voice;
 
 use super::talk::SIGNATURE;
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::model::api::Rejection;
 use crate::model::fields::{Fields, is_id, is_tool_name};
-use crate::model::request::{Item, Turn, hash_of};
+use crate::model::request::{Item, PastReply, hash_of};
 
 /// How the signatures of thoughts begin.
 pub const SIGNATURE: &str = "signed:";
@@ -15,13 +15,13 @@ pub const SIGNATURE: &str = "signed:";
 pub struct Talk {
     pub system: String,
     pub items: Vec<Item>,
-    pub turns: Vec<Turn>,
+    pub turns: Vec<PastReply>,
 }
 
 #[derive(Default)]
 struct Listener {
     items: Vec<Item>,
-    turns: Vec<Turn>,
+    turns: Vec<PastReply>,
     /// Calls of the message before that no result has answered yet.
     open: Vec<String>,
     ids: HashSet<String>,
@@ -168,7 +168,7 @@ impl Listener {
             Item::Assistant(text) => Some(text.as_str()),
             _ => None,
         });
-        self.turns.push(Turn::new(texts.collect(), self.open.iter().map(String::as_str)));
+        self.turns.push(PastReply::new(texts.collect(), self.open.iter().map(String::as_str)));
         Ok(())
     }
 

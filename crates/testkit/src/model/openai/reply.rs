@@ -1,8 +1,9 @@
 use serde_json::{Value, json};
 
-use crate::model::api::{Rejection, Voice};
+use crate::model::api::Rejection;
 use crate::model::script::{Stop, Tokens};
 use crate::model::sse::pieces;
+use crate::model::voice::Voice;
 
 /// 2026-03-15, so that every run says the same.
 const CREATED: u64 = 1_773_576_000;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::model::api::Rejection;
 use crate::model::fields::Fields;
-use crate::model::request::{Item, Turn};
+use crate::model::request::{Item, PastReply};
 
 /// An id of a call has at most 40 characters.
 const LONGEST_ID: usize = 40;
@@ -15,14 +15,14 @@ const LONGEST_ID: usize = 40;
 pub struct Talk {
     pub system: String,
     pub items: Vec<Item>,
-    pub turns: Vec<Turn>,
+    pub turns: Vec<PastReply>,
 }
 
 #[derive(Default)]
 struct Listener {
     system: String,
     items: Vec<Item>,
-    turns: Vec<Turn>,
+    turns: Vec<PastReply>,
     /// Calls that no tool has answered yet.
     open: Vec<String>,
     ids: HashSet<String>,
@@ -105,7 +105,7 @@ impl Listener {
         for (number, call) in calls.unwrap_or_default().iter().enumerate() {
             self.hear_call(&Fields::of(call, message.at(&format!("tool_calls[{number}]")))?)?;
         }
-        self.turns.push(Turn::new(text, self.open.iter().map(String::as_str)));
+        self.turns.push(PastReply::new(text, self.open.iter().map(String::as_str)));
         Ok(())
     }
 

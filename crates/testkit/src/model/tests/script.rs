@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::request::{Mark, Turn};
+use crate::model::request::{Mark, PastReply};
 
 #[track_caller]
 fn refuses(text: &str, words: &str) {
@@ -97,14 +97,14 @@ fn a_place_is_found_by_what_was_said() {
         .fault(Fault::once(FaultKind::Refusal("No.".to_owned())))
         .reply(Reply::text("Well."))
         .reply(Reply::of_call("b", json!({})));
-    let called = |mark: Mark| Turn::new(String::new(), [mark.id("call_", "c", 0)].iter().map(String::as_str));
-    let said = |text: &str| Turn::new(text.to_owned(), std::iter::empty());
+    let called = |mark: Mark| PastReply::new(String::new(), [mark.id("call_", "c", 0)].iter().map(String::as_str));
+    let said = |text: &str| PastReply::new(text.to_owned(), std::iter::empty());
     assert_eq!(script.position(&[]), 0);
     assert_eq!(script.position(&[called(Mark::Reply(0))]), 1);
     assert_eq!(script.position(&[called(Mark::Reply(0)), said("No.")]), 1);
     assert_eq!(script.position(&[called(Mark::Reply(0)), said("No."), said("Well.")]), 2);
     assert_eq!(script.position(&[called(Mark::Reply(2))]), 3, "older answers were dropped");
     assert_eq!(script.position(&[called(Mark::Fault(2))]), 2);
-    let foreign = Turn::new(String::new(), ["call_1_0"].into_iter());
+    let foreign = PastReply::new(String::new(), ["call_1_0"].into_iter());
     assert_eq!(script.position(&[foreign]), 1);
 }

@@ -1,10 +1,10 @@
 //! How fast page views are answered, beside DuckDB and chDB with the same views.
 
 mod alias;
-mod figures;
 mod ours;
 mod peers;
 mod questions;
+mod report;
 pub(super) mod sample;
 mod write;
 
@@ -70,8 +70,8 @@ pub async fn bench_views(options: &ViewsOptions) {
         (("written through appends", took), ask_peers(options, folder.path(), &Data::Views(&data)))
     };
     let ours = measure(&installation, &project, written).await;
-    figures::compare(&ours, &peers);
-    figures::report(&sample, &ours, &peers);
+    report::compare(&ours, &peers);
+    report::report(&sample, &ours, &peers);
 }
 
 fn ask_peers(options: &ViewsOptions, folder: &Path, data: &Data<'_>) -> Vec<Peer> {

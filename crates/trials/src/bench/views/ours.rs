@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::figures::Figures;
-use super::questions::{Asker, RANGES, Times, first_question};
+use super::questions::{Asker, Figures, RANGES, Times, first_question};
 use crate::figures::Latencies;
 use crate::process::Installation;
 

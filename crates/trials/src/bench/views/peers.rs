@@ -6,8 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
-use super::figures::Figures;
-use super::questions::{RANGES, end};
+use super::questions::{Figures, RANGES, end};
 
 const ENGINES: [&str; 2] = ["duckdb", "chdb"];
 

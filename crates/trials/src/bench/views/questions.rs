@@ -6,7 +6,6 @@ use std::time::Instant;
 use copydesk_domain::Timestamp;
 use serde::Deserialize;
 
-use super::figures::Figures;
 use super::sample::{DAYS, FIRST};
 use crate::connection::{Connection, request};
 use crate::figures::Latencies;
@@ -19,6 +18,13 @@ const ROUNDS: u32 = 10;
 const A_ROUND: u32 = 50;
 const SEED: u64 = 365;
 const A_DAY: i64 = 86_400_000;
+
+/// An answer: human and AI views of the site, and the first 50 pages with theirs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Figures {
+    pub(super) totals: (u64, u64),
+    pub(super) rows: Vec<(String, u64, u64)>,
+}
 
 /// How long answers for a range took.
 #[derive(Debug, Clone, Default)]

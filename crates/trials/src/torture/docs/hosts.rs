@@ -12,7 +12,8 @@ use copydesk_testkit::model::ModelServer;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 
-use super::steps::{MOST_STEPS, PATIENCE, Tally, conclude, live, run_plot};
+use super::life::{PATIENCE, Tally, conclude, live};
+use super::steps::{MOST_STEPS, run_plot};
 use super::story::Story;
 use super::world::World;
 

@@ -4,8 +4,10 @@
 mod clock;
 mod hosts;
 mod jobs;
+mod life;
 mod moments;
-mod place;
+mod trial_host;
+
 mod seen;
 mod steps;
 mod story;

@@ -10,7 +10,7 @@ use copydesk_testkit::{Backend, GitRepo};
 use futures_util::StreamExt;
 use tempfile::TempDir;
 
-use super::steps::{PATIENCE, Tally, conclude, live};
+use super::life::{PATIENCE, Tally, conclude, live};
 use super::story::Story;
 use super::world::World;
 
@@ -92,10 +92,7 @@ pub(super) async fn run(backend: Backend, model: &Arc<ModelServer>) -> Tally {
     let mut all = Tally::default();
     let mut worlds = std::pin::pin!(futures_util::stream::iter(cases).map(world).buffer_unordered(AT_ONCE));
     while let Some(tally) = worlds.next().await {
-        all.worlds += tally.worlds;
-        all.kills += tally.kills;
-        all.wasted += tally.wasted;
-        all.violations.extend(tally.violations);
+        all.join(tally);
     }
     all
 }

@@ -1,23 +1,18 @@
 //! A process is killed at every boundary between two steps, each time in a world of its own; another takes over.
 
-use std::collections::BTreeMap;
-use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use copydesk_testkit::Backend;
 use copydesk_testkit::model::ModelServer;
 use futures_util::StreamExt;
-use rustix::process::Signal;
 
+use super::life::{Tally, conclude, live};
 use super::moments;
 use super::seen::Seen;
 use super::story::Story;
-use super::verify::wasted_calls;
 use super::world::World;
 
-/// How long one life may take.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// How many worlds of one plot there are at a time.
 const AT_ONCE: usize = 3;
 /// A plot is through when so many processes in a row have lived to the end.
@@ -42,30 +37,6 @@ const PLOTS: [Plot; 5] = [
     ("builtin", Story::builtin),
     ("idle", Story::idle_model),
 ];
-
-/// What came out of some worlds.
-#[derive(Default)]
-pub(super) struct Tally {
-    pub(super) worlds: usize,
-    pub(super) kills: usize,
-    /// How often a kill came behind which step.
-    pub(super) behind: BTreeMap<String, usize>,
-    /// Calls of the model whose answers were lost with a process.
-    pub(super) wasted: usize,
-    pub(super) violations: Vec<String>,
-}
-
-impl Tally {
-    pub(super) fn join(&mut self, other: Self) {
-        self.worlds += other.worlds;
-        self.kills += other.kills;
-        self.wasted += other.wasted;
-        self.violations.extend(other.violations);
-        for (step, count) in other.behind {
-            *self.behind.entry(step).or_default() += count;
-        }
-    }
-}
 
 /// Runs it, prints what came out, and says whether all was well.
 pub async fn run_steps(backend: Backend) -> bool {
@@ -131,31 +102,6 @@ async fn run_world(world: World, step: u64) -> Tally {
     }
     conclude(world, &mut tally).await;
     tally
-}
-
-/// Looks at what became of a world, and ends it.
-pub(super) async fn conclude(world: World, tally: &mut Tally) {
-    let mut wrong = world.verify().await;
-    if let Some(wrong) = wrong.first_mut() {
-        let kinds: Vec<String> = world.look().await.events.into_iter().map(|event| event.kind).collect();
-        wrong.push_str(&format!(" [events: {}]", kinds.join(" ")));
-    }
-    tally.violations.extend(wrong);
-    tally.wasted += wasted_calls(&world.look().await);
-    world.end().await;
-}
-
-/// Lets a process live: true if it came to its end, false if it was killed.
-pub(super) async fn live(mut command: tokio::process::Command) -> Result<bool, String> {
-    let mut child = command.spawn().map_err(|error| format!("a worker cannot be started: {error}"))?;
-    // Its end is the end of the process, so it has to stay open.
-    let _stdin = child.stdin.take();
-    match tokio::time::timeout(PATIENCE, child.wait()).await {
-        Ok(Ok(ended)) if ended.success() => Ok(true),
-        Ok(Ok(ended)) if ended.signal() == Some(Signal::KILL.as_raw()) => Ok(false),
-        Ok(ended) => Err(format!("a worker ended with {ended:?}")),
-        Err(_) => Err(format!("a worker was not done after {PATIENCE:?}")),
-    }
 }
 
 /// The last step that was recorded.

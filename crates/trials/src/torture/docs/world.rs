@@ -13,9 +13,9 @@ use copydesk_testkit::{Backend, GitRepo, TestDatabase};
 use tempfile::TempDir;
 
 use super::super::worker::DATABASE;
-use super::place::{Place, REPOSITORY};
 use super::seen::{self, Seen, check_repository, check_soundness};
 use super::story::{BASE, Story, base};
+use super::trial_host::{REPOSITORY, TrialHost};
 use super::verify::verify;
 use super::worker::FATAL_READING;
 
@@ -32,7 +32,7 @@ pub(super) struct World {
     pub(super) job: String,
     pub(super) story: Story,
     /// Where the repository is, if it is not a folder.
-    pub(super) host: Option<Place>,
+    pub(super) host: Option<TrialHost>,
     model: Arc<ModelServer>,
     folder: TempDir,
 }
@@ -53,7 +53,7 @@ impl World {
     pub(super) async fn on_host(backend: Backend, model: &Arc<ModelServer>, story: Story, kind: HostKind) -> Self {
         let database = TestDatabase::new(backend).await;
         let store = database.store(Arc::new(SystemClock)).await;
-        let (place, repo) = Place::new(kind, story.moves).await;
+        let (place, repo) = TrialHost::new(kind, story.moves).await;
         let address = place.host.address(REPOSITORY);
         let settings =
             HostSettings { kind: Some(kind), api_url: Some(place.host.api_url()), ..HostSettings::default() };

@@ -50,8 +50,8 @@ fn events(of: &[(&str, serde_json::Value)]) -> Vec<Event> {
     events
 }
 
-fn line(mark: Mark, attempt: i64, pid: u32, at: u64) -> Line {
-    Line { mark, job: "a".to_owned(), attempt, pid, at: at * MS, claimed: (at - 2) * MS }
+fn line(mark: Mark, attempt: i64, pid: u32, at: u64) -> JournalLine {
+    JournalLine { mark, job: "a".to_owned(), attempt, pid, at: at * MS, claimed: (at - 2) * MS }
 }
 
 fn life(pid: u32, born: u64, died: u64) -> Life {
@@ -102,7 +102,7 @@ fn an_attempt_that_was_held_still_may_last_into_the_next() {
     evidence.lives[0] = Life { stops: vec![(60 * MS, 2500 * MS)], ..life(10, 10, 3000) };
     evidence.journal.push(line(Mark::LetGo, 1, 10, 2501));
     // Something else has to be killed for the run to count.
-    evidence.journal.push(Line { job: "b".to_owned(), ..line(Mark::Begin, 1, 11, 2900) });
+    evidence.journal.push(JournalLine { job: "b".to_owned(), ..line(Mark::Begin, 1, 11, 2900) });
     let found = verify(&evidence);
     assert_eq!((found.violations, found.stops, found.fenced), (Vec::new(), 1, 1));
     // The same without the stop, and with one that was over before the claim.

@@ -1,8 +1,8 @@
 //! The requests: each has a path of its own, so that its events can be told from all others.
 
 use std::fmt::Write;
+use std::ops::{Add, AddAssign, SubAssign};
 
-use super::ledger::Counts;
 use crate::connection::request;
 use crate::seeded::Seeded;
 
@@ -41,6 +41,33 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) fn has_ids(self) -> bool {
         self == Self::Ids
+    }
+}
+
+/// Human and AI views.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) human: u64,
+    pub(super) ai: u64,
+}
+
+impl Add for Counts {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { human: self.human + other.human, ai: self.ai + other.ai }
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl SubAssign for Counts {
+    fn sub_assign(&mut self, other: Self) {
+        self.human -= other.human;
+        self.ai -= other.ai;
     }
 }
 

@@ -1,37 +1,9 @@
 //! What was sent, what the server said to it, and what it must therefore have counted.
 
 use std::collections::{HashMap, VecDeque};
-use std::ops::{Add, AddAssign, SubAssign};
 
-use super::event::{Kind, Request};
+use super::event::{Counts, Kind, Request};
 use crate::seeded::Seeded;
-
-/// Human and AI views.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) human: u64,
-    pub(super) ai: u64,
-}
-
-impl Add for Counts {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self { human: self.human + other.human, ai: self.ai + other.ai }
-    }
-}
-
-impl AddAssign for Counts {
-    fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
-    }
-}
-
-impl SubAssign for Counts {
-    fn sub_assign(&mut self, other: Self) {
-        self.human -= other.human;
-        self.ai -= other.ai;
-    }
-}
 
 /// What the server said to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::task::JoinSet;
 
-use super::event::{Kind, Request};
-use super::ledger::{Counts, Ledger};
+use super::event::{Counts, Kind, Request};
+use super::ledger::Ledger;
 use crate::connection::{Connection, request};
 use crate::process::Installation;
 

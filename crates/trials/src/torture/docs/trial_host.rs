@@ -12,7 +12,7 @@ use super::story::{BASE, MOVED, Story};
 /// Where the repository is on its host.
 pub(super) const REPOSITORY: &str = "acme/docs";
 
-pub(super) struct Place {
+pub(super) struct TrialHost {
     pub(super) host: FakeHost,
     /// What a worker shows to it.
     pub(super) token: String,
@@ -20,7 +20,7 @@ pub(super) struct Place {
     pub(super) may_be_old: bool,
 }
 
-impl Place {
+impl TrialHost {
     /// A host, and its repository, which nobody sees without the token. Its base branch may move on after the first push
     /// of a job.
     pub(super) async fn new(kind: HostKind, moves: bool) -> (Self, Arc<GitRepo>) {

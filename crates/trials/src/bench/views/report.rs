@@ -1,4 +1,4 @@
-//! What all engines must agree on, and the table of what they took for it.
+//! Whether all engines agree, and the table of what they took for it.
 
 use super::ours::Ours;
 use super::peers::Peer;
@@ -6,13 +6,6 @@ use super::questions::RANGES;
 use super::sample::Sample;
 use crate::figures::{Latencies, millis, thousands};
 use crate::process::megabytes;
-
-/// An answer: human and AI views of the site, and the first 50 pages with theirs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Figures {
-    pub(super) totals: (u64, u64),
-    pub(super) rows: Vec<(String, u64, u64)>,
-}
 
 /// Fails unless every engine gave the same figures.
 pub(super) fn compare(ours: &Ours, peers: &[Peer]) {

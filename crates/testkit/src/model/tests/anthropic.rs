@@ -160,7 +160,7 @@ fn every_call_is_answered_once_and_at_once() {
 
 #[test]
 fn thoughts_come_back_as_they_were() {
-    let signed = format!("signed:{:x}", crate::model::request::hash_of("Hm."));
+    let signed = format!("signed:{:x}", request::hash_of("Hm."));
     let thought = json!({"type": "thinking", "thinking": "Hm.", "signature": signed});
     let with = |change: fn(&mut Value)| {
         let mut thought = thought.clone();

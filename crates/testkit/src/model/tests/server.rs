@@ -251,7 +251,8 @@ async fn a_model_that_never_stops_has_ids_of_its_own_for_every_call() {
 async fn the_list_of_models_is_there() {
     let server = ModelServer::builder().model("gpt-second").start().await;
     let list: Value = reqwest::get(format!("{}/v1/models", server.url())).await.unwrap().json().await.unwrap();
-    assert_eq!(list["data"][2]["id"], "gpt-second");
+    let ids: Vec<_> = list["data"].as_array().unwrap().iter().map(|model| &model["id"]).collect();
+    assert_eq!(ids, [OPENAI_MODEL, OPENAI_REASONING_MODEL, ANTHROPIC_MODEL, "gpt-second"]);
 }
 
 #[tokio::test]

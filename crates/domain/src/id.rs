@@ -1,6 +1,9 @@
-use std::sync::{LazyLock, Mutex};
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock, Mutex};
 
 use rand::RngExt;
+use serde::{Serialize, Serializer};
 use uuid::{ContextV7, Uuid};
 
 use crate::Timestamp;
@@ -13,6 +16,53 @@ pub fn new_id(now: Timestamp) -> String {
     let millis = now.as_millis().max(0).unsigned_abs();
     let nanos = u32::try_from(millis % 1000).unwrap_or(0) * 1_000_000;
     Uuid::new_v7(uuid::Timestamp::from_unix(&*ORDER, millis / 1000, nanos)).to_string()
+}
+
+/// A job's id: a UUIDv7, so that it sorts by age. A type of its own, so that nothing else is taken for it. One that a
+/// client names may be nobody's, which a look tells.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobId(Arc<str>);
+
+impl JobId {
+    pub fn new(now: Timestamp) -> Self {
+        Self(new_id(now).into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for JobId {
+    fn from(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl Deref for JobId {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
+impl fmt::Debug for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl Serialize for JobId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
+    }
 }
 
 /// A short random word of lower-case letters and digits, to make a taken name free again.

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{CheckSummary, PullRequest, Timestamp};
+use crate::{CheckSummary, JobId, PullRequest, Timestamp};
 
 /// Where a job stands. Poll until it is `completed`, `archived` or `failed`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -174,8 +174,7 @@ impl Usage {
 /// A job as it is now.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
-    /// UUIDv7; sorts by age.
-    pub id: String,
+    pub id: JobId,
     /// The project it belongs to.
     pub project_id: String,
     /// Where it stands.

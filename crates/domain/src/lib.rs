@@ -26,7 +26,7 @@ pub use clock::{Clock, SystemClock, Timestamp};
 pub use duration::{format_duration, parse_duration};
 pub use hex::{hex, unhex};
 pub use host::{HostKind, HostSettings, PullRequest, PullRequestState, api_url};
-pub use id::{new_id, random_fraction, random_secret, random_suffix, random_token};
+pub use id::{JobId, new_id, random_fraction, random_secret, random_suffix, random_token};
 pub use invalid::Invalid;
 pub use job::{Command, Job, Message, Outcome, Refusal, Status, Usage};
 pub use key::{ApiKey, KeyRecord, MalformedKey, Scope};

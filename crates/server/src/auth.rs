@@ -3,7 +3,7 @@
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use copydesk_domain::{ApiKey, Project, Scope};
+use copydesk_domain::{ApiKey, JobId, Project, Scope};
 
 use crate::app::App;
 use crate::edge::Who;
@@ -14,13 +14,13 @@ pub(crate) struct Caller {
     pub(crate) project: Project,
     /// The digest of the key, for answers that last so long that it may be revoked meanwhile.
     pub(crate) digest: String,
-    job_id: Option<String>,
+    job_id: Option<JobId>,
 }
 
 impl Caller {
     /// The job that the address names.
-    pub(crate) fn job_id(&self) -> Result<&str, Problem> {
-        self.job_id.as_deref().ok_or_else(Problem::job_not_found)
+    pub(crate) fn job_id(&self) -> Result<&JobId, Problem> {
+        self.job_id.as_ref().ok_or_else(Problem::job_not_found)
     }
 }
 
@@ -65,7 +65,7 @@ async fn authenticate(parts: &mut Parts, app: &App, wanted: Scope) -> Result<Cal
     if !access.key.scope.covers(wanted) {
         return Err(Problem::forbidden());
     }
-    Ok(Caller { project, digest, job_id })
+    Ok(Caller { project, digest, job_id: job_id.map(|text| text.as_str().into()) })
 }
 
 /// The key of the one `Authorization: Bearer` header.

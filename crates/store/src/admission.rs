@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Job, Refusal, Standing, Timestamp, Window};
+use copydesk_domain::{Job, JobId, Refusal, Standing, Timestamp, Window};
 
 use crate::conn::{Conn, Result, values};
 
@@ -23,7 +23,7 @@ pub enum Admission {
     /// It was done now, or a request with the same key had done it before: the answer to give.
     Done {
         /// The job it is about.
-        job_id: String,
+        job_id: JobId,
         /// The answer, as it was rendered the first time.
         answer: String,
         /// Where the project stands, if it has a limit.
@@ -97,7 +97,7 @@ async fn find(
 ) -> Result<Option<Admission>> {
     let sql =
         "SELECT fingerprint, job_id, answer FROM idempotency WHERE project_id = $1 AND key = $2 AND expires_at > $3";
-    let earlier: Option<(String, String, String)> = c.row(sql, values![project_id, &it.key, now]).await?;
+    let earlier: Option<(String, JobId, String)> = c.row(sql, values![project_id, &it.key, now]).await?;
     Ok(earlier.map(|(fingerprint, job_id, answer)| {
         if fingerprint == it.fingerprint {
             Admission::Done { job_id, answer, standing, replayed: true }

@@ -1,6 +1,6 @@
 //! The answers of models. They were paid for, so each is kept before it is acted upon.
 
-use copydesk_domain::{Timestamp, Usage};
+use copydesk_domain::{JobId, Timestamp, Usage};
 
 use crate::conn::{Conn, FromRow, Result, Row, to_json, values};
 use crate::database::Store;
@@ -22,7 +22,7 @@ pub struct Answer {
 
 impl Store {
     /// A job's answers, oldest first.
-    pub async fn answers(&self, job_id: &str) -> Result<Vec<Answer>> {
+    pub async fn answers(&self, job_id: &JobId) -> Result<Vec<Answer>> {
         let sql = "SELECT round, seen_through, said, usage FROM answers WHERE job_id = $1 ORDER BY number";
         let values = values![job_id];
         self.read(move |c| Box::pin(c.rows(sql, values))).await

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use copydesk_domain::{EventKind, OnFindings, Outcome, PullRequestState, Scope, Status, Timestamp};
+use copydesk_domain::{EventKind, JobId, OnFindings, Outcome, PullRequestState, Scope, Status, Timestamp};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -46,6 +46,8 @@ value_from! {
     Option<&str> => |it| Self::Text(it.map(str::to_owned));
     Option<String> => |it| Self::Text(it);
     Vec<u8> => |it| Self::Bytes(it);
+    JobId => |it| Self::from(it.as_str());
+    &JobId => |it| Self::from(it.as_str());
 }
 
 /// The parameters of a statement.
@@ -136,6 +138,7 @@ columns! {
     Timestamp: Value::Int(Some(it)) => Some(Self::from_millis(it));
     String: Value::Text(it) => it;
     Vec<u8>: Value::Bytes(it) => Some(it);
+    JobId: Value::Text(Some(it)) => Some(it.as_str().into());
     EventKind: Value::Text(Some(it)) => Self::parse(&it);
     OnFindings: Value::Text(Some(it)) => Self::parse(&it);
     Outcome: Value::Text(Some(it)) => Self::parse(&it);

@@ -1,6 +1,6 @@
 //! What makes work: a new job, and a follow-up to one that is there.
 
-use copydesk_domain::{Command, EventKind, Job, Prompt, Status, Timestamp, Usage, Window, new_id};
+use copydesk_domain::{Command, EventKind, Job, JobId, Prompt, Status, Timestamp, Usage, Window};
 use serde_json::json;
 
 use crate::admission::{self, Admission, Gate, Idempotency};
@@ -43,13 +43,13 @@ impl Store {
     pub async fn message_job(
         &self,
         project_id: &str,
-        job_id: &str,
+        job_id: &JobId,
         prompt: Prompt,
         window: Window,
         idempotency: Option<Idempotency>,
         render: Render,
     ) -> Result<Admission> {
-        let (project_id, job_id, now) = (project_id.to_owned(), job_id.to_owned(), self.now());
+        let (project_id, job_id, now) = (project_id.to_owned(), job_id.clone(), self.now());
         self.write(move |c| Box::pin(message(c, project_id, job_id, prompt, window, idempotency, render, now))).await
     }
 }
@@ -67,7 +67,7 @@ async fn create(
         Gate::Shut(answer) => return Ok(answer),
     };
     let job = Job {
-        id: new_id(now),
+        id: JobId::new(now),
         project_id: new.project_id,
         status: Status::Active,
         repository: new.repository,
@@ -134,7 +134,7 @@ async fn add_message(c: &mut dyn Conn, job: &Job, number: u32, prompt: &Prompt, 
 async fn message(
     c: &mut dyn Conn,
     project_id: String,
-    job_id: String,
+    job_id: JobId,
     prompt: Prompt,
     window: Window,
     idempotency: Option<Idempotency>,

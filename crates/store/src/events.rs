@@ -1,4 +1,4 @@
-use copydesk_domain::Timestamp;
+use copydesk_domain::{JobId, Timestamp};
 use serde_json::Value as Json;
 
 use crate::conn::{Conn, FromRow, Result, Row, values};
@@ -34,7 +34,7 @@ impl NewEvent {
 
 impl Store {
     /// A job's events after number `after`, oldest first, at most `limit`.
-    pub async fn events(&self, job_id: &str, after: u32, limit: u32) -> Result<Vec<Event>> {
+    pub async fn events(&self, job_id: &JobId, after: u32, limit: u32) -> Result<Vec<Event>> {
         let sql = "SELECT number, kind, data, created_at FROM events WHERE job_id = $1 AND number > $2 \
                    ORDER BY number LIMIT $3";
         let values = values![job_id, after, limit];
@@ -43,7 +43,7 @@ impl Store {
 }
 
 /// Adds an event. The caller holds the job's row, so that numbers cannot clash.
-pub(crate) async fn append(c: &mut dyn Conn, job_id: &str, kind: &str, data: Json, now: Timestamp) -> Result<()> {
+pub(crate) async fn append(c: &mut dyn Conn, job_id: &JobId, kind: &str, data: Json, now: Timestamp) -> Result<()> {
     c.run(
         "INSERT INTO events (job_id, number, kind, data, created_at) \
          SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4 \
@@ -51,12 +51,12 @@ pub(crate) async fn append(c: &mut dyn Conn, job_id: &str, kind: &str, data: Jso
         values![job_id, kind, data.to_string(), now],
     )
     .await?;
-    c.announce(Change::Job(job_id.to_owned())).await
+    c.announce(Change::Job(job_id.clone())).await
 }
 
 pub(crate) async fn append_all(
     c: &mut dyn Conn,
-    job_id: &str,
+    job_id: &JobId,
     told: impl IntoIterator<Item = NewEvent>,
     now: Timestamp,
 ) -> Result<()> {

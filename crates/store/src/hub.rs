@@ -1,3 +1,4 @@
+use copydesk_domain::JobId;
 use tokio::sync::broadcast;
 
 /// Something that a waiting part of the program may want to look at.
@@ -6,7 +7,7 @@ pub enum Change {
     /// A job can be claimed.
     Ready,
     /// A job has changed, its cancellation and its events included.
-    Job(String),
+    Job(JobId),
     /// There is something that webhooks may have to tell.
     Outbox,
 }

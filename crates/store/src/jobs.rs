@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use copydesk_domain::{Job, Message, PullRequest, PullRequestState, Status, Timestamp};
+use copydesk_domain::{Job, JobId, Message, PullRequest, PullRequestState, Status, Timestamp};
 
 use crate::conn::{Conn, FromRow, Result, Row, Value, values};
 use crate::database::Store;
@@ -18,14 +18,15 @@ pub struct JobFilter {
     /// Only those that stand so.
     pub status: Option<Status>,
     /// Only those older than the job of this id.
-    pub before: Option<String>,
+    pub before: Option<JobId>,
     /// How many at the most.
     pub limit: u32,
 }
 
 impl Store {
     /// The job of that id if it belongs to that project.
-    pub async fn job(&self, project_id: String, id: String) -> Result<Option<Job>> {
+    pub async fn job(&self, project_id: &str, id: &JobId) -> Result<Option<Job>> {
+        let (project_id, id) = (project_id.to_owned(), id.clone());
         self.read(move |c| Box::pin(get(c, project_id, id))).await
     }
 
@@ -36,20 +37,20 @@ impl Store {
     }
 
     /// A job's prompts, oldest first.
-    pub async fn messages(&self, job_id: &str) -> Result<Vec<Message>> {
-        let job_id = job_id.to_owned();
+    pub async fn messages(&self, job_id: &JobId) -> Result<Vec<Message>> {
+        let job_id = job_id.clone();
         self.read(move |c| Box::pin(messages(c, job_id))).await
     }
 }
 
-pub(crate) async fn get(c: &mut dyn Conn, project_id: String, id: String) -> Result<Option<Job>> {
+pub(crate) async fn get(c: &mut dyn Conn, project_id: String, id: JobId) -> Result<Option<Job>> {
     static SQL: LazyLock<String> =
         LazyLock::new(|| format!("SELECT {COLUMNS} FROM jobs WHERE id = $1 AND project_id = $2"));
     c.row(SQL.as_str(), values![id, project_id]).await
 }
 
 /// Reads a job and holds its row until the transaction ends.
-pub(crate) async fn get_held(c: &mut dyn Conn, id: &str) -> Result<Option<Job>> {
+pub(crate) async fn get_held(c: &mut dyn Conn, id: &JobId) -> Result<Option<Job>> {
     if !c.hold("jobs", id).await? {
         return Ok(None);
     }
@@ -57,7 +58,7 @@ pub(crate) async fn get_held(c: &mut dyn Conn, id: &str) -> Result<Option<Job>> 
 }
 
 /// The same if the job belongs to that project.
-pub(crate) async fn get_held_of(c: &mut dyn Conn, project_id: &str, id: &str) -> Result<Option<Job>> {
+pub(crate) async fn get_held_of(c: &mut dyn Conn, project_id: &str, id: &JobId) -> Result<Option<Job>> {
     Ok(get_held(c, id).await?.filter(|job| job.project_id == project_id))
 }
 
@@ -79,7 +80,7 @@ async fn list(c: &mut dyn Conn, project_id: String, filter: JobFilter) -> Result
     c.rows(sql, values).await
 }
 
-pub(crate) async fn messages(c: &mut dyn Conn, job_id: String) -> Result<Vec<Message>> {
+pub(crate) async fn messages(c: &mut dyn Conn, job_id: JobId) -> Result<Vec<Message>> {
     let sql = "SELECT number, prompt, created_at FROM messages WHERE job_id = $1 ORDER BY number";
     c.rows(sql, values![job_id]).await
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Job, Timestamp};
+use copydesk_domain::{Job, JobId, Timestamp};
 
 use crate::conn::{Conn, Result, values};
 use crate::database::Store;
@@ -12,7 +12,7 @@ use crate::{events, jobs};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    pub job_id: String,
+    pub job_id: JobId,
     pub worker: String,
     /// The fencing token.
     pub attempt: i64,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{EventKind, Job, Timestamp, new_id};
+use copydesk_domain::{EventKind, Job, JobId, Timestamp, new_id};
 
 use crate::conn::{Conn, FromRow, Result, Row, values};
 use crate::database::Store;
@@ -22,7 +22,7 @@ pub struct OutboxEntry {
     /// The project it concerns.
     pub project_id: String,
     /// The job it concerns.
-    pub job_id: String,
+    pub job_id: JobId,
     /// What happened.
     pub kind: EventKind,
     /// When it happened.

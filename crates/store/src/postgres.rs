@@ -118,7 +118,7 @@ fn payload(change: &Change) -> String {
 
 fn read_payload(text: &str) -> Change {
     match text.strip_prefix("job ") {
-        Some(id) => Change::Job(id.to_owned()),
+        Some(id) => Change::Job(id.into()),
         None if text == "outbox" => Change::Outbox,
         None => Change::Ready,
     }
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn announcements_read_back() {
-        for change in [Change::Ready, Change::Job("x".to_owned()), Change::Outbox] {
+        for change in [Change::Ready, Change::Job("x".into()), Change::Outbox] {
             assert_eq!(read_payload(&payload(&change)), change);
         }
     }

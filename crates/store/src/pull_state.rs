@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Job, PullRequest, PullRequestState, Timestamp};
+use copydesk_domain::{Job, JobId, PullRequest, PullRequestState, Timestamp};
 use serde_json::json;
 
 use crate::conn::{Conn, Result, values};
@@ -12,14 +12,14 @@ use crate::{events, jobs};
 impl Store {
     /// Whether it is time to ask the code host about a job's pull request: nobody has for `pause`. Whoever is told so
     /// asks; nobody else is told so meanwhile.
-    pub async fn begin_pull_check(&self, job_id: &str, pause: Duration) -> Result<bool> {
-        let (job_id, now) = (job_id.to_owned(), self.now());
+    pub async fn begin_pull_check(&self, job_id: &JobId, pause: Duration) -> Result<bool> {
+        let (job_id, now) = (job_id.clone(), self.now());
         self.write(move |c| Box::pin(begin_check(c, job_id, pause, now))).await
     }
 
     /// Records how a job's pull request stands. Gives the job; none if there is no such job.
-    pub async fn record_pull(&self, job_id: &str, pull: &PullRequest) -> Result<Option<Job>> {
-        let (job_id, pull, now) = (job_id.to_owned(), pull.clone(), self.now());
+    pub async fn record_pull(&self, job_id: &JobId, pull: &PullRequest) -> Result<Option<Job>> {
+        let (job_id, pull, now) = (job_id.clone(), pull.clone(), self.now());
         self.write(move |c| Box::pin(record(c, job_id, pull, now))).await
     }
 
@@ -34,13 +34,13 @@ impl Store {
     }
 }
 
-async fn begin_check(c: &mut dyn Conn, job_id: String, pause: Duration, now: Timestamp) -> Result<bool> {
+async fn begin_check(c: &mut dyn Conn, job_id: JobId, pause: Duration, now: Timestamp) -> Result<bool> {
     let sql = "UPDATE jobs SET pr_checked_at = $1 WHERE id = $2 AND pr_number IS NOT NULL \
                AND (pr_checked_at IS NULL OR pr_checked_at <= $3)";
     Ok(c.run(sql, values![now, job_id, now.minus(pause)]).await? > 0)
 }
 
-async fn record(c: &mut dyn Conn, job_id: String, pull: PullRequest, now: Timestamp) -> Result<Option<Job>> {
+async fn record(c: &mut dyn Conn, job_id: JobId, pull: PullRequest, now: Timestamp) -> Result<Option<Job>> {
     let Some(job) = jobs::get_held(c, &job_id).await? else { return Ok(None) };
     // A merge is final: whoever says otherwise has asked before it and been slow.
     let is_late = |was: &PullRequest| {
@@ -60,7 +60,7 @@ async fn record(c: &mut dyn Conn, job_id: String, pull: PullRequest, now: Timest
 }
 
 /// Writes down where the pull request of a job is and how it stands. One without a number is only a link.
-pub(crate) async fn write(c: &mut dyn Conn, job_id: &str, pull: &PullRequest, now: Timestamp) -> Result<()> {
+pub(crate) async fn write(c: &mut dyn Conn, job_id: &JobId, pull: &PullRequest, now: Timestamp) -> Result<()> {
     let has_number = pull.number > 0;
     let number = has_number.then(|| number_value(pull.number));
     let state = has_number.then(|| pull.state.as_str().to_owned());

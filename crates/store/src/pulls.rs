@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Job, PullRequest, Status, Timestamp, random_token};
+use copydesk_domain::{Job, JobId, PullRequest, Status, Timestamp, random_token};
 use serde_json::json;
 
 use crate::conn::{Conn, FromRow, Result, Row, plain_text, values};
@@ -19,7 +19,7 @@ pub struct LocalPull {
     /// Counts up from 1 in each project.
     pub number: u32,
     /// The job that made it.
-    pub job_id: String,
+    pub job_id: JobId,
     /// The branch to merge from.
     pub head: String,
     /// The branch to merge into.
@@ -57,7 +57,7 @@ pub enum Permit {
     /// Somebody who was allowed to by [`Store::begin_publishing`].
     Publisher {
         /// The job.
-        job_id: String,
+        job_id: JobId,
         /// What was given.
         token: String,
     },
@@ -65,7 +65,7 @@ pub enum Permit {
 
 impl Permit {
     /// The job it is about.
-    pub fn job_id(&self) -> &str {
+    pub fn job_id(&self) -> &JobId {
         match self {
             Self::Lease(lease) => &lease.job_id,
             Self::Publisher { job_id, .. } => job_id,
@@ -109,8 +109,13 @@ impl Store {
 
     /// Asks to open the pull request of a job that has ended without one. Whoever may has `time` for it. None if there
     /// is no such job in the project.
-    pub async fn begin_publishing(&self, project_id: &str, job_id: &str, time: Duration) -> Result<Option<Publishing>> {
-        let (project_id, job_id, now) = (project_id.to_owned(), job_id.to_owned(), self.now());
+    pub async fn begin_publishing(
+        &self,
+        project_id: &str,
+        job_id: &JobId,
+        time: Duration,
+    ) -> Result<Option<Publishing>> {
+        let (project_id, job_id, now) = (project_id.to_owned(), job_id.clone(), self.now());
         self.write(move |c| Box::pin(begin(c, project_id, job_id, time, now))).await
     }
 
@@ -206,7 +211,7 @@ async fn hold(c: &mut dyn Conn, permit: &Permit) -> Result<Job, LeaseError> {
 async fn begin(
     c: &mut dyn Conn,
     project_id: String,
-    job_id: String,
+    job_id: JobId,
     time: Duration,
     now: Timestamp,
 ) -> Result<Option<Publishing>> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Job, Message, Timestamp};
+use copydesk_domain::{Job, JobId, Message, Timestamp};
 use serde_json::json;
 
 use crate::conn::{Conn, Result, Value, values};
@@ -119,7 +119,7 @@ async fn candidate(
     models: &[String],
     running_per_project: u32,
     now: Timestamp,
-) -> Result<Option<(String, String)>> {
+) -> Result<Option<(JobId, String)>> {
     let mut values = values![now, running_per_project];
     let mut places = Vec::new();
     for model in models {
@@ -142,7 +142,7 @@ async fn candidate(
 /// it is the fencing token of all the worker's writes.
 async fn take(
     c: &mut dyn Conn,
-    job_id: &str,
+    job_id: &JobId,
     worker: &str,
     terms: &QueueTerms,
     now: Timestamp,
@@ -164,8 +164,8 @@ async fn take(
     let Some((attempt, tries, deadline_at)) = taken else { return Ok(None) };
     events::append(c, job_id, "claimed", json!({ "attempt": attempt }), now).await?;
     let Some(job) = jobs::get_held(c, job_id).await? else { return Ok(None) };
-    let messages = jobs::messages(c, job_id.to_owned()).await?;
-    let lease = Lease { job_id: job_id.to_owned(), worker: worker.to_owned(), attempt };
+    let messages = jobs::messages(c, job_id.clone()).await?;
+    let lease = Lease { job_id: job_id.clone(), worker: worker.to_owned(), attempt };
     Ok(Some(Claimed { lease, job, messages, tries, deadline_at }))
 }
 

@@ -1,7 +1,7 @@
 //! How far a job has come, so that whoever takes it over goes on from there. Every step is written by the holder of the
 //! lease, together with the events that tell of it.
 
-use copydesk_domain::{CheckSummary, PullRequest, Timestamp};
+use copydesk_domain::{CheckSummary, JobId, PullRequest, Timestamp};
 use serde_json::json;
 
 use crate::conn::{Column, Conn, FromRow, Result, Row, Value, plain_text, to_json, values};
@@ -137,19 +137,19 @@ pub enum Step {
 
 impl Store {
     /// The rounds of a job, oldest first.
-    pub async fn rounds(&self, job_id: &str) -> Result<Vec<Round>> {
-        let job_id = job_id.to_owned();
+    pub async fn rounds(&self, job_id: &JobId) -> Result<Vec<Round>> {
+        let job_id = job_id.clone();
         self.read(move |c| Box::pin(list(c, job_id))).await
     }
 
     /// What a job has changed against its base, as a diff; none if it has not changed anything.
-    pub async fn diff(&self, job_id: &str) -> Result<Option<Vec<u8>>> {
+    pub async fn diff(&self, job_id: &JobId) -> Result<Option<Vec<u8>>> {
         let values = values![job_id];
         self.read(move |c| Box::pin(c.row(DIFF, values))).await
     }
 
     /// What of that is on the code host, as a diff.
-    pub async fn published_diff(&self, job_id: &str) -> Result<Option<Vec<u8>>> {
+    pub async fn published_diff(&self, job_id: &JobId) -> Result<Option<Vec<u8>>> {
         let values = values![job_id];
         self.read(move |c| Box::pin(c.row(PUBLISHED_DIFF, values))).await
     }
@@ -170,7 +170,7 @@ const DIFF: &str = "SELECT e.diff FROM edits e JOIN rounds r ON r.job_id = e.job
 const PUBLISHED_DIFF: &str = "SELECT e.diff FROM edits e JOIN rounds r ON r.job_id = e.job_id AND r.number = e.round \
      WHERE e.job_id = $1 AND r.pushed_at IS NOT NULL ORDER BY e.round DESC LIMIT 1";
 
-async fn list(c: &mut dyn Conn, job_id: String) -> Result<Vec<Round>> {
+async fn list(c: &mut dyn Conn, job_id: JobId) -> Result<Vec<Round>> {
     let sql = "SELECT number, turn, first_message, base_commit, parent_commit, branch, commit_id, pushed_at, dropped_at, \
          merged_commit, conflicts FROM rounds WHERE job_id = $1 ORDER BY number";
     let mut rounds: Vec<Round> = c.rows(sql, values![&job_id]).await?;
@@ -238,7 +238,7 @@ async fn advance(
 }
 
 /// Writes a step down and says what is told of it.
-async fn take(c: &mut dyn Conn, job_id: &str, step: Step, now: Timestamp) -> Result<Vec<NewEvent>> {
+async fn take(c: &mut dyn Conn, job_id: &JobId, step: Step, now: Timestamp) -> Result<Vec<NewEvent>> {
     match step {
         Step::PreparedAgain(round) => {
             drop_unpushed(c, job_id, None, now).await?;
@@ -271,7 +271,7 @@ async fn take(c: &mut dyn Conn, job_id: &str, step: Step, now: Timestamp) -> Res
     }
 }
 
-async fn insert_round(c: &mut dyn Conn, job_id: &str, round: &Round) -> Result<()> {
+async fn insert_round(c: &mut dyn Conn, job_id: &JobId, round: &Round) -> Result<()> {
     c.run(
         "INSERT INTO rounds (job_id, number, turn, first_message, base_commit, parent_commit, branch, merged_commit, \
          conflicts) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
@@ -291,7 +291,7 @@ async fn insert_round(c: &mut dyn Conn, job_id: &str, round: &Round) -> Result<(
     .map(drop)
 }
 
-async fn insert_edit(c: &mut dyn Conn, job_id: &str, round: u32, edit: &Edit) -> Result<()> {
+async fn insert_edit(c: &mut dyn Conn, job_id: &JobId, round: u32, edit: &Edit) -> Result<()> {
     c.run(
         "INSERT INTO edits (job_id, round, title, summary, taken_through, verdict, checks, changes, diff, made_at) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
@@ -312,14 +312,14 @@ async fn insert_edit(c: &mut dyn Conn, job_id: &str, round: u32, edit: &Edit) ->
     .map(drop)
 }
 
-pub(crate) async fn pushed(c: &mut dyn Conn, job_id: &str, round: u32, now: Timestamp) -> Result<Vec<NewEvent>> {
+pub(crate) async fn pushed(c: &mut dyn Conn, job_id: &JobId, round: u32, now: Timestamp) -> Result<Vec<NewEvent>> {
     mark_pushed(c, job_id, round, now).await?;
     let branch: Option<String> = c.only_row("SELECT branch FROM jobs WHERE id = $1", values![job_id]).await?;
     Ok(vec![NewEvent::new("pushed", json!({ "round": round, "branch": branch }))])
 }
 
 /// What was committed and has not gone out is not to go out any more; of one turn of the job, or of all.
-pub(crate) async fn drop_unpushed(c: &mut dyn Conn, job_id: &str, turn: Option<u32>, now: Timestamp) -> Result<()> {
+pub(crate) async fn drop_unpushed(c: &mut dyn Conn, job_id: &JobId, turn: Option<u32>, now: Timestamp) -> Result<()> {
     c.run(
         "UPDATE rounds SET dropped_at = $1 WHERE job_id = $2 AND pushed_at IS NULL AND commit_id IS NOT NULL \
          AND turn = COALESCE($3, turn)",
@@ -330,7 +330,7 @@ pub(crate) async fn drop_unpushed(c: &mut dyn Conn, job_id: &str, turn: Option<u
 }
 
 /// The branch exists from now on, and the job shows it. What the round builds upon has gone out with it.
-async fn mark_pushed(c: &mut dyn Conn, job_id: &str, round: u32, now: Timestamp) -> Result<()> {
+async fn mark_pushed(c: &mut dyn Conn, job_id: &JobId, round: u32, now: Timestamp) -> Result<()> {
     c.run(
         "UPDATE rounds SET pushed_at = $1 WHERE job_id = $2 AND number <= $3 AND pushed_at IS NULL \
          AND commit_id IS NOT NULL AND dropped_at IS NULL",

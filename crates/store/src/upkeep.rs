@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Outcome, Timestamp};
+use copydesk_domain::{JobId, Outcome, Timestamp};
 
 use crate::conn::{Conn, Result, values};
 use crate::database::Store;
@@ -52,15 +52,15 @@ impl Store {
     }
 }
 
-async fn due(c: &mut dyn Conn, now: Timestamp, queue_opens: Timestamp) -> Result<Vec<String>> {
-    let mut due: Vec<String> = c
+async fn due(c: &mut dyn Conn, now: Timestamp, queue_opens: Timestamp) -> Result<Vec<JobId>> {
+    let mut due: Vec<JobId> = c
         .rows(
             "SELECT id FROM jobs WHERE status = 'active' AND worker IS NOT NULL AND lease_expires_at <= $1 LIMIT 100",
             values![now],
         )
         .await?;
     let waiting = c
-        .rows::<String>(
+        .rows::<JobId>(
             "SELECT id FROM jobs WHERE status = 'active' AND worker IS NULL AND (deadline_at <= $1 \
              OR (deadline_at IS NULL AND queued_at <= $2)) LIMIT 100",
             values![now, queue_opens],
@@ -72,7 +72,7 @@ async fn due(c: &mut dyn Conn, now: Timestamp, queue_opens: Timestamp) -> Result
 
 async fn reap_one(
     c: &mut dyn Conn,
-    job_id: String,
+    job_id: JobId,
     attempts: u32,
     jitter: f64,
     queue_opens: Timestamp,

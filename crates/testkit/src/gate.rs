@@ -110,7 +110,7 @@ impl Engine for GateEngine {
         let (orders, mut wait) = mpsc::unbounded_channel();
         let (alive, gone) = oneshot::channel();
         let held = Held {
-            job_id: task.job.id.clone(),
+            job_id: task.job.id.to_string(),
             attempt: task.attempt(),
             prompts: task.messages.iter().map(|message| message.prompt.clone()).collect(),
             orders,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Job, Project, PullRequest, PullRequestState, Status};
+use copydesk_domain::{Job, JobId, Project, PullRequest, PullRequestState, Status};
 use copydesk_forge::{CodeHost, CommitId, ForgeErrorKind, Mirror, NewPullRequest, text};
 use copydesk_store::{Edit, LeaseError, Permit, Publishing, Round, Step, Store, StoreError, Verdict};
 
@@ -66,7 +66,7 @@ pub async fn publish(
     workshop: &Workshop,
     store: &Store,
     project: &Project,
-    job_id: &str,
+    job_id: &JobId,
 ) -> Result<Published, StoreError> {
     let (permit, job) = match store.begin_publishing(&project.id, job_id, TIME).await? {
         Some(Publishing::Begun(permit, job)) => (permit, job),

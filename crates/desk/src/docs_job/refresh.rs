@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use copydesk_domain::{HostKind, Job, Project, PullRequest, PullRequestState, Status};
+use copydesk_domain::{HostKind, Job, JobId, Project, PullRequest, PullRequestState, Status};
 use copydesk_forge::{CodeHost, ForgeError};
 use copydesk_store::{Store, StoreError};
 
@@ -51,7 +51,7 @@ pub(super) async fn still_open(
 
 /// The refreshes that hosts have asked for, one for each job at a time.
 #[derive(Default)]
-pub struct Refreshes(Mutex<HashMap<String, Wanted>>);
+pub struct Refreshes(Mutex<HashMap<JobId, Wanted>>);
 
 /// What is wanted beyond the refresh that is under way.
 #[derive(PartialEq)]
@@ -62,7 +62,7 @@ enum Wanted {
 
 impl Refreshes {
     /// Whether the caller is to do it; if not, it is done again by whoever is at it.
-    fn begin(&self, job_id: &str) -> bool {
+    fn begin(&self, job_id: &JobId) -> bool {
         let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match running.get_mut(job_id) {
             Some(wanted) => {
@@ -71,13 +71,13 @@ impl Refreshes {
             }
             None => {
                 let room = running.len() < MOST_REFRESHES;
-                room && running.insert(job_id.to_owned(), Wanted::Nothing).is_none()
+                room && running.insert(job_id.clone(), Wanted::Nothing).is_none()
             }
         }
     }
 
     /// Whether it is to be done once more.
-    fn again(&self, job_id: &str) -> bool {
+    fn again(&self, job_id: &JobId) -> bool {
         let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match running.get_mut(job_id) {
             Some(wanted) if *wanted == Wanted::Another => {
@@ -146,7 +146,7 @@ async fn refresh(workshop: &Workshop, store: &Store, project: &Project, job: &Jo
         Ok(Some(pull)) => recorded(store.record_pull(&job.id, &pull).await),
         Ok(None) => None,
         Err(error) => {
-            tracing::info!(job = job.id, %error, "the code host does not tell how a pull request stands");
+            tracing::info!(job = job.id.as_str(), %error, "the code host does not tell how a pull request stands");
             None
         }
     }
@@ -166,14 +166,14 @@ mod tests {
     #[test]
     fn refreshes_of_one_job_are_one_and_at_most_one_more() {
         let refreshes = Refreshes::default();
-        assert!(refreshes.begin("a") && refreshes.begin("b"));
-        assert!(!refreshes.begin("a") && !refreshes.begin("a"));
-        assert!(refreshes.again("a"), "somebody came meanwhile");
-        assert!(!refreshes.again("a"));
-        assert!(refreshes.begin("a"), "it is over");
+        assert!(refreshes.begin(&"a".into()) && refreshes.begin(&"b".into()));
+        assert!(!refreshes.begin(&"a".into()) && !refreshes.begin(&"a".into()));
+        assert!(refreshes.again(&"a".into()), "somebody came meanwhile");
+        assert!(!refreshes.again(&"a".into()));
+        assert!(refreshes.begin(&"a".into()), "it is over");
         for number in 0..MOST_REFRESHES {
-            refreshes.begin(&number.to_string());
+            refreshes.begin(&number.to_string().as_str().into());
         }
-        assert!(!refreshes.begin("one more"));
+        assert!(!refreshes.begin(&"one more".into()));
     }
 }

@@ -22,7 +22,7 @@ pub(super) async fn hold(store: &Store, lease: &Lease, length: Duration, mut cha
         let look = async { if beat { store.heartbeat(lease, length).await } else { store.pulse(lease).await } };
         // A database that hangs is no better than one that fails.
         let Ok(seen) = tokio::time::timeout_at(alive_until, look).await else {
-            tracing::warn!(job = lease.job_id, "the lease has run out while the database did not answer");
+            tracing::warn!(job = lease.job_id.as_str(), "the lease has run out while the database did not answer");
             return LeaseLost::Lost;
         };
         match seen {
@@ -30,10 +30,12 @@ pub(super) async fn hold(store: &Store, lease: &Lease, length: Duration, mut cha
             Ok(_) => {}
             Err(LeaseError::Lost(lost)) => return lost,
             Err(error) if Instant::now() >= alive_until => {
-                tracing::warn!(%error, job = lease.job_id, "the lease has run out while the database was away");
+                tracing::warn!(%error, job = lease.job_id.as_str(), "the lease has run out while the database was away");
                 return LeaseLost::Lost;
             }
-            Err(error) => tracing::warn!(%error, job = lease.job_id, "cannot keep the lease alive; trying again"),
+            Err(error) => {
+                tracing::warn!(%error, job = lease.job_id.as_str(), "cannot keep the lease alive; trying again")
+            }
         }
     }
 }

@@ -91,12 +91,12 @@ impl Runner {
 
     async fn run_job(&self, claimed: Claimed) {
         let job = claimed.job.id.clone();
-        tracing::info!(job, attempt = claimed.lease.attempt, model = claimed.job.model, "job claimed");
+        tracing::info!(job = job.as_str(), attempt = claimed.lease.attempt, model = claimed.job.model, "job claimed");
         let engine = self.engines.iter().find(|engine| engine.model() == claimed.job.model).cloned();
         match engine {
             Some(engine) => work::run(self, &*engine, claimed).await,
             // Only models of these engines are claimed.
-            None => tracing::error!(job, "claimed a job of a model that nobody here runs"),
+            None => tracing::error!(job = job.as_str(), "claimed a job of a model that nobody here runs"),
         }
     }
 

@@ -87,18 +87,18 @@ async fn settle(runner: &Runner, lease: &Lease, stop: Stop, last_message: u32) -
             Finish::new(Outcome::Cancelled, "The job was cancelled.", last_message)
         }
         Stop::Failed(Failure::Lost(LeaseLost::Lost)) => {
-            tracing::warn!(job = lease.job_id, attempt = lease.attempt, "lost the lease; letting go");
+            tracing::warn!(job = lease.job_id.as_str(), attempt = lease.attempt, "lost the lease; letting go");
             runner.metrics.lease_lost();
             return Settled::Over;
         }
         Stop::Failed(Failure::Retry(reason)) => {
             let attempts = runner.terms.attempts;
-            tracing::warn!(job = lease.job_id, attempt = lease.attempt, reason, "a try failed");
+            tracing::warn!(job = lease.job_id.as_str(), attempt = lease.attempt, reason, "a try failed");
             insist(runner, || runner.store.retry_later(lease, &reason, attempts, random_fraction())).await;
             return Settled::Over;
         }
         Stop::Stopping => {
-            tracing::info!(job = lease.job_id, "handing the job back");
+            tracing::info!(job = lease.job_id.as_str(), "handing the job back");
             insist(runner, || runner.store.release(lease)).await;
             return Settled::Over;
         }
@@ -107,17 +107,26 @@ async fn settle(runner: &Runner, lease: &Lease, stop: Stop, last_message: u32) -
     match insist(runner, || runner.store.finish(lease, finish.clone())).await {
         Some(Ok(Finished::NewMessages)) => Settled::NewMessages,
         Some(Ok(Finished::Ended)) => {
-            tracing::info!(job = lease.job_id, attempt = lease.attempt, outcome = outcome.as_str(), "job ended");
+            tracing::info!(
+                job = lease.job_id.as_str(),
+                attempt = lease.attempt,
+                outcome = outcome.as_str(),
+                "job ended"
+            );
             runner.metrics.finished(outcome);
             Settled::Over
         }
         Some(Ok(Finished::Cancelled)) => {
-            tracing::info!(job = lease.job_id, attempt = lease.attempt, outcome = "cancelled", "job ended");
+            tracing::info!(job = lease.job_id.as_str(), attempt = lease.attempt, outcome = "cancelled", "job ended");
             runner.metrics.finished(Outcome::Cancelled);
             Settled::Over
         }
         Some(Err(_)) => {
-            tracing::warn!(job = lease.job_id, attempt = lease.attempt, "lost the lease before the end was written");
+            tracing::warn!(
+                job = lease.job_id.as_str(),
+                attempt = lease.attempt,
+                "lost the lease before the end was written"
+            );
             runner.metrics.lease_lost();
             Settled::Over
         }
@@ -128,7 +137,7 @@ async fn settle(runner: &Runner, lease: &Lease, stop: Stop, last_message: u32) -
 /// The job and its messages as they are now; none if it is gone or cannot be read.
 async fn look_again(runner: &Runner, job: &Job) -> Option<(Job, Vec<Message>)> {
     let look = || async {
-        let now = runner.store.job(job.project_id.clone(), job.id.clone()).await?;
+        let now = runner.store.job(&job.project_id, &job.id).await?;
         Ok((now, runner.store.messages(&job.id).await?))
     };
     let (now, messages) = insist(runner, look).await?.ok()?;

@@ -20,8 +20,8 @@ use crate::problem::{ErrorBody, Problem};
     params(("projectId" = String, Path, description = "The project"), ("id" = String, Path, description = "The job")),
     responses((status = 200, description = "The diff", body = String, content_type = "text/x-diff")))]
 pub(crate) async fn job_diff(State(app): State<App>, Reader(caller): Reader) -> Result<Response, Problem> {
-    let job_id = caller.job_id()?.to_owned();
-    app.store().job(caller.project.id, job_id.clone()).await?.ok_or_else(Problem::job_not_found)?;
+    let job_id = caller.job_id()?.clone();
+    app.store().job(&caller.project.id, &job_id).await?.ok_or_else(Problem::job_not_found)?;
     let diff = app.store().diff(&job_id).await?.unwrap_or_default();
     let kind = HeaderValue::from_static("text/x-diff; charset=utf-8");
     Ok((StatusCode::OK, [(CONTENT_TYPE, kind)], diff).into_response())
@@ -37,7 +37,7 @@ pub(crate) async fn job_diff(State(app): State<App>, Reader(caller): Reader) -> 
         (status = 409, description = "The job is not completed, has changed nothing, or its pull request is being opened",
             body = ErrorBody)))]
 pub(crate) async fn open_pull_request(State(app): State<App>, Writer(caller): Writer) -> Result<Response, Problem> {
-    let job_id = caller.job_id()?.to_owned();
+    let job_id = caller.job_id()?.clone();
     let (workshop, store, project) = (workshop(&app)?.clone(), app.store().clone(), caller.project);
     // On its own, so that a client who goes away does not leave it half done.
     let work = tokio::spawn(async move { publish(&workshop, &store, &project, &job_id).await });

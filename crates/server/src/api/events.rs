@@ -10,7 +10,7 @@ use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use copydesk_domain::{Status, Timestamp};
+use copydesk_domain::{JobId, Status, Timestamp};
 use copydesk_store::{Change, Changes, Event, StoreError};
 use futures_util::Stream;
 use serde::Serialize;
@@ -85,11 +85,11 @@ pub(crate) async fn job_events(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let after = last_event_id(&headers)?;
-    let job_id = caller.job_id()?.to_owned();
+    let job_id = caller.job_id()?.clone();
     // Before the first look, so that nothing can happen unseen between the two.
     let changes = app.store().changes();
     let project_id = caller.project.id;
-    app.store().job(project_id.clone(), job_id.clone()).await?.ok_or_else(Problem::job_not_found)?;
+    app.store().job(&project_id, &job_id).await?.ok_or_else(Problem::job_not_found)?;
     if wants_json(&headers) {
         let events = app.store().events(&job_id, after, PAGE).await?.into_iter().map(EventView::from).collect();
         return Ok(Json(EventList { events }).into_response());
@@ -122,7 +122,7 @@ struct Follower {
     app: App,
     digest: String,
     project_id: String,
-    job_id: String,
+    job_id: JobId,
     after: u32,
     changes: Changes,
     ready: VecDeque<Event>,
@@ -167,7 +167,7 @@ impl Follower {
     /// Fetches what is new. True if there is nothing and there will be nothing, or the key is no longer good.
     async fn look(&mut self) -> Result<bool, StoreError> {
         // The status first: an event that follows it is then found by the next look at the latest.
-        let job = self.app.store().job(self.project_id.clone(), self.job_id.clone()).await?;
+        let job = self.app.store().job(&self.project_id, &self.job_id).await?;
         let over = job.is_none_or(|job| job.status != Status::Active);
         self.ready = self.app.store().events(&self.job_id, self.after, PAGE).await?.into();
         // The key last: what was read while it was good may be sent.

@@ -148,7 +148,7 @@ pub(crate) fn list_filter(query: &str) -> Result<JobFilter, Problem> {
                 Some(limit) => filter.limit = limit,
                 None => wrong.push(Detail::new(name, "must be a whole number from 1 to 100")),
             },
-            _ if is_id(&value) => filter.before = Some(value.to_ascii_lowercase()),
+            _ if is_id(&value) => filter.before = Some(value.to_ascii_lowercase().as_str().into()),
             _ => wrong.push(Detail::new(name, "must be a nextCursor of this list")),
         }
     }

@@ -118,8 +118,7 @@ fn answer(admission: Admission, project_id: &str, success: StatusCode) -> Result
     params(("projectId" = String, Path, description = "The project"), ("id" = String, Path, description = "The job")),
     responses((status = 200, description = "The job", body = JobView)))]
 pub(crate) async fn get_job(State(app): State<App>, Reader(caller): Reader) -> Result<Response, Problem> {
-    let job_id = caller.job_id()?.to_owned();
-    let job = app.store().job(caller.project.id.clone(), job_id).await?.ok_or_else(Problem::job_not_found)?;
+    let job = app.store().job(&caller.project.id, caller.job_id()?).await?.ok_or_else(Problem::job_not_found)?;
     let job = match &app.desk().workshop {
         Some(workshop) => refreshed(workshop, app.store(), &caller.project, job).await,
         None => job,

@@ -105,8 +105,8 @@ async fn draft_and_open_pull_request_reach_the_worker(stage: &Stage) {
         let mut body = json!({ "prompt": "x" });
         body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         let created = project.try_create(body).await.expect(201);
-        let id = created["id"].as_str().unwrap().to_owned();
-        let job = app.store().job(project.id.clone(), id).await.unwrap().unwrap();
+        let id = created["id"].as_str().unwrap().into();
+        let job = app.store().job(&project.id, &id).await.unwrap().unwrap();
         (job.draft, job.open_pull_request)
     };
     assert_eq!(of(json!({})).await, (false, true), "the defaults");
@@ -162,7 +162,7 @@ async fn every_mistake_is_named_at_once(stage: &Stage) {
 /// The prompt that the worker is given.
 async fn stored_prompt(stage: &Stage, id: &Value) -> String {
     let store = stage.db.open(stage.clock.clone()).await;
-    store.messages(id.as_str().unwrap()).await.unwrap()[0].prompt.clone()
+    store.messages(&id.as_str().unwrap().into()).await.unwrap()[0].prompt.clone()
 }
 
 async fn try_prompt(project: &ProjectClient, prompt: &str) -> copydesk_testkit::Answer {

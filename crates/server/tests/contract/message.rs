@@ -26,7 +26,8 @@ async fn every_prompt_is_kept_in_order_and_trimmed(stage: &Stage) {
     project.message(&id, "\nTwo.\n").await.expect(200);
     project.message(&id, "Three \u{0}.").await.expect(200);
     let store = stage.db.open(stage.clock.clone()).await;
-    let prompts: Vec<_> = store.messages(&id).await.unwrap().into_iter().map(|it| (it.number, it.prompt)).collect();
+    let prompts: Vec<_> =
+        store.messages(&id.as_str().into()).await.unwrap().into_iter().map(|it| (it.number, it.prompt)).collect();
     assert_eq!(prompts, [(1, "One.".to_owned()), (2, "Two.".to_owned()), (3, "Three \u{0}.".to_owned())]);
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use copydesk_domain::{Outcome, Prompt, Refusal, Status, Window};
+use copydesk_domain::{JobId, Outcome, Prompt, Refusal, Status, Window};
 use copydesk_store::{Admission, Idempotency, Store};
 use futures_util::future::join_all;
 
@@ -32,13 +32,13 @@ async fn create(store: &Store, project: &str, idempotency: Option<Idempotency>) 
     store.create_job(new_job(project), OFF, idempotency, render).await.unwrap()
 }
 
-async fn message(store: &Store, project: &str, job: &str, idempotency: Option<Idempotency>) -> Admission {
+async fn message(store: &Store, project: &str, job: &JobId, idempotency: Option<Idempotency>) -> Admission {
     let prompt = Prompt::parse("More.").unwrap();
     store.message_job(project, job, prompt, OFF, idempotency, render).await.unwrap()
 }
 
 /// The job, the answer, and whether it was given before.
-fn parts(admission: Admission) -> (String, String, bool) {
+fn parts(admission: Admission) -> (JobId, String, bool) {
     match admission {
         Admission::Done { job_id, answer, replayed, .. } => (job_id, answer, replayed),
         other => panic!("not admitted: {other:?}"),
@@ -148,7 +148,7 @@ async fn what_was_refused_is_not_remembered(desk: Desk) {
         |fingerprint| desk.store.create_job(new_job(&project), Window::hourly(1), key("once", fingerprint), render);
     let (job, ..) = parts(create(&desk.store, &project, None).await);
     assert!(matches!(limited("a").await.unwrap(), Admission::Limited(_)));
-    assert_eq!(message(&desk.store, &project, "nobody", key("lost", "a")).await, Admission::NotFound);
+    assert_eq!(message(&desk.store, &project, &"nobody".into(), key("lost", "a")).await, Admission::NotFound);
     desk.advance(HOUR);
     assert!(!parts(limited("b").await.unwrap()).2, "even for another body the key is free");
     assert!(!parts(message(&desk.store, &project, &job, key("lost", "b")).await).2);

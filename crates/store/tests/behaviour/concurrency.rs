@@ -32,7 +32,7 @@ async fn work(store: Store, project: String, rounds: usize) -> Result<usize, Lea
         let id = create(&store, &project).await;
         let prompt = Prompt::parse("More.").unwrap();
         store.message_job(&project, &id, prompt, OFF, None, render).await?;
-        assert!(store.job(project.clone(), id.clone()).await?.is_some());
+        assert!(store.job(&project, &id).await?.is_some());
         store.jobs(&project, JobFilter { limit: 5, ..JobFilter::default() }).await?;
         if let Some(claimed) = store.claim("worker", &models(), &terms()).await? {
             store.heartbeat(&claimed.lease, LEASE).await?;

@@ -28,7 +28,7 @@ async fn a_message_to_a_finished_job_starts_another_turn(desk: Desk) {
         let ended = desk.job(&project, &id).await;
         assert!(ended.status != Status::Active && ended.outcome == Some(outcome));
         desk.advance(SECOND);
-        assert_eq!(admitted(&desk.message(&project, &id).await), id);
+        assert_eq!(*admitted(&desk.message(&project, &id).await), id);
         let again = desk.job(&project, &id).await;
         assert_eq!((again.status, again.outcome, again.message, again.turn), (Status::Active, None, None, 2));
         assert_eq!((again.created_at, again.updated_at), (ended.created_at, desk.now()));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_domain::{
-    Clock, HostSettings, Job, OnFindings, Outcome, Prompt, PullRequest, PullRequestState, Repository, Timestamp,
+    Clock, HostSettings, Job, JobId, OnFindings, Outcome, Prompt, PullRequest, PullRequestState, Repository, Timestamp,
     ViewSettings, Window,
 };
 use copydesk_store::{
@@ -100,16 +100,16 @@ impl Desk {
     }
 
     /// Creates a job and gives its id.
-    pub async fn create(&self, project: &str) -> String {
+    pub async fn create(&self, project: &str) -> JobId {
         create(&self.store, project).await
     }
 
-    pub async fn message(&self, project: &str, job: &str) -> Admission {
+    pub async fn message(&self, project: &str, job: &JobId) -> Admission {
         message(&self.store, project, job).await
     }
 
-    pub async fn job(&self, project: &str, id: &str) -> Job {
-        self.store.job(project.to_owned(), id.to_owned()).await.unwrap().expect("there is such a job")
+    pub async fn job(&self, project: &str, id: &JobId) -> Job {
+        self.store.job(project, id).await.unwrap().expect("there is such a job")
     }
 
     pub async fn jobs(&self, project: &str) -> Vec<Job> {
@@ -128,7 +128,7 @@ impl Desk {
     }
 
     /// Creates a job and ends it with `outcome`.
-    pub async fn ended(&self, project: &str, outcome: Outcome) -> String {
+    pub async fn ended(&self, project: &str, outcome: Outcome) -> JobId {
         let id = self.create(project).await;
         let claimed = self.claim("ender").await;
         assert_eq!(claimed.job.id, id, "no other job is in the way");
@@ -138,7 +138,7 @@ impl Desk {
     }
 
     /// What the job's events are called, oldest first.
-    pub async fn kinds(&self, job: &str) -> Vec<String> {
+    pub async fn kinds(&self, job: &JobId) -> Vec<String> {
         self.store.events(job, 0, 1000).await.unwrap().into_iter().map(|event| event.kind).collect()
     }
 }
@@ -178,18 +178,18 @@ pub fn new_job(project: &str) -> NewJob {
     }
 }
 
-pub async fn create(store: &Store, project: &str) -> String {
+pub async fn create(store: &Store, project: &str) -> JobId {
     let admission = store.create_job(new_job(project), OFF, None, render).await.unwrap();
     admitted(&admission).to_owned()
 }
 
-pub async fn message(store: &Store, project: &str, job: &str) -> Admission {
+pub async fn message(store: &Store, project: &str, job: &JobId) -> Admission {
     let prompt = Prompt::parse("And another thing.").unwrap();
     store.message_job(project, job, prompt, OFF, None, render).await.unwrap()
 }
 
 /// The job that was created or messaged.
-pub fn admitted(admission: &Admission) -> &str {
+pub fn admitted(admission: &Admission) -> &JobId {
     match admission {
         Admission::Done { job_id, .. } => job_id,
         other => panic!("not admitted: {other:?}"),
@@ -230,6 +230,6 @@ pub fn done(claimed: &Claimed) -> Finish {
     Finish::new(Outcome::NoChanges, "Nothing to do.", taken_through)
 }
 
-pub fn lease_of(job: &str, worker: &str, attempt: i64) -> Lease {
-    Lease { job_id: job.to_owned(), worker: worker.to_owned(), attempt }
+pub fn lease_of(job: &JobId, worker: &str, attempt: i64) -> Lease {
+    Lease { job_id: job.clone(), worker: worker.to_owned(), attempt }
 }

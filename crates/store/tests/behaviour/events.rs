@@ -98,7 +98,7 @@ async fn numbers_have_no_gaps_under_many_writers(desk: Desk) {
             } else {
                 let prompt = Prompt::parse("More.").unwrap();
                 let sent = store.message_job(&project, &id, prompt, OFF, None, render).await.unwrap();
-                assert_eq!(admitted(&sent), id);
+                assert_eq!(*admitted(&sent), id);
             }
         })
     });

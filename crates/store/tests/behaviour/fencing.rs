@@ -136,7 +136,7 @@ async fn a_lease_that_was_never_given_is_worth_nothing(desk: Desk) {
         Lease { worker: "second".to_owned(), ..holder.lease.clone() },
         Lease { attempt: holder.lease.attempt + 1, ..holder.lease.clone() },
         Lease { attempt: 0, ..holder.lease.clone() },
-        Lease { job_id: "nobody".to_owned(), ..holder.lease.clone() },
+        Lease { job_id: "nobody".into(), ..holder.lease.clone() },
         Lease { job_id: waiting.clone(), ..holder.lease.clone() },
         Lease { job_id: waiting, worker: String::new(), attempt: 0 },
     ];

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use copydesk_domain::{Job, MAX_PROMPT_BYTES, Message, Outcome, Prompt, Status, Usage};
+use copydesk_domain::{Job, JobId, MAX_PROMPT_BYTES, Message, Outcome, Prompt, Status, Usage};
 use copydesk_store::{Admission, JobFilter, NewJob};
 
 use crate::desk::{Desk, OFF, SECOND, admitted, new_job, render};
@@ -85,11 +85,10 @@ async fn a_job_for_an_unknown_project_is_not_made(desk: Desk) {
 async fn a_job_is_seen_by_its_own_project_only(desk: Desk) {
     let (own, other) = (desk.project("Own").await, desk.project("Other").await);
     let id = desk.create(&own).await;
-    let job = |project: &str, id: &str| desk.store.job(project.to_owned(), id.to_owned());
-    assert!(job(&own, &id).await.unwrap().is_some());
-    assert_eq!(job(&other, &id).await.unwrap(), None);
-    assert_eq!(job("nobody", &id).await.unwrap(), None);
-    assert_eq!(job(&own, "nobody").await.unwrap(), None);
+    assert!(desk.store.job(&own, &id).await.unwrap().is_some());
+    assert_eq!(desk.store.job(&other, &id).await.unwrap(), None);
+    assert_eq!(desk.store.job("nobody", &id).await.unwrap(), None);
+    assert_eq!(desk.store.job(&own, &"nobody".into()).await.unwrap(), None);
     assert!(desk.jobs(&other).await.is_empty());
 }
 
@@ -98,7 +97,7 @@ async fn a_job_is_changed_by_its_own_project_only(desk: Desk) {
     let id = desk.create(&own).await;
     let before = desk.job(&own, &id).await;
     desk.advance(SECOND);
-    for (project, job) in [(other.as_str(), id.as_str()), ("nobody", &id), (&own, "nobody")] {
+    for (project, job) in [(other.as_str(), &id), ("nobody", &id), (&own, &"nobody".into())] {
         assert_eq!(desk.message(project, job).await, Admission::NotFound);
         assert_eq!(desk.store.cancel_job(project, job).await.unwrap(), None);
         assert_eq!(desk.store.archive_job(project, job).await.unwrap(), None);
@@ -110,12 +109,12 @@ async fn a_job_is_changed_by_its_own_project_only(desk: Desk) {
 
 async fn a_project_that_does_not_exist_has_no_jobs(desk: Desk) {
     assert!(desk.jobs("nobody").await.is_empty());
-    assert!(desk.store.messages("nobody").await.unwrap().is_empty());
-    assert!(desk.store.events("nobody", 0, 10).await.unwrap().is_empty());
+    assert!(desk.store.messages(&"nobody".into()).await.unwrap().is_empty());
+    assert!(desk.store.events(&"nobody".into(), 0, 10).await.unwrap().is_empty());
 }
 
 /// Jobs made three to the millisecond, newest first.
-async fn some_jobs(desk: &Desk, project: &str, count: usize) -> Vec<String> {
+async fn some_jobs(desk: &Desk, project: &str, count: usize) -> Vec<JobId> {
     let mut ids = Vec::new();
     for at in 0..count {
         if at % 3 == 0 {
@@ -127,12 +126,12 @@ async fn some_jobs(desk: &Desk, project: &str, count: usize) -> Vec<String> {
     ids
 }
 
-async fn page(desk: &Desk, project: &str, filter: JobFilter) -> Vec<String> {
+async fn page(desk: &Desk, project: &str, filter: JobFilter) -> Vec<JobId> {
     desk.store.jobs(project, filter).await.unwrap().into_iter().map(|job| job.id).collect()
 }
 
 /// Reads page after page as a client does, until one is not full.
-async fn read_through(desk: &Desk, project: &str, status: Option<Status>, limit: u32) -> Vec<String> {
+async fn read_through(desk: &Desk, project: &str, status: Option<Status>, limit: u32) -> Vec<JobId> {
     let (mut all, mut before) = (Vec::new(), None);
     loop {
         let ids = page(desk, project, JobFilter { status, before: before.take(), limit }).await;

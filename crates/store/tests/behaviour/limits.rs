@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Prompt, Standing, Window};
+use copydesk_domain::{JobId, Prompt, Standing, Window};
 use copydesk_store::{Admission, Store};
 use futures_util::future::join_all;
 
@@ -27,7 +27,7 @@ async fn create(store: &Store, project: &str, limit: u32) -> Admission {
     store.create_job(new_job(project), Window::hourly(limit), None, render).await.unwrap()
 }
 
-async fn message(store: &Store, project: &str, job: &str, limit: u32) -> Admission {
+async fn message(store: &Store, project: &str, job: &JobId, limit: u32) -> Admission {
     let prompt = Prompt::parse("More.").unwrap();
     store.message_job(project, job, prompt, Window::hourly(limit), None, render).await.unwrap()
 }
@@ -121,7 +121,7 @@ async fn what_is_refused_does_not_count(desk: Desk) {
     assert_eq!(standing(&reuse("a").await.unwrap()).remaining, 1);
     for _ in 0..5 {
         assert!(matches!(message(&desk.store, &project, &archived, 3).await, Admission::Refused(_)));
-        assert_eq!(message(&desk.store, &project, "nobody", 3).await, Admission::NotFound);
+        assert_eq!(message(&desk.store, &project, &"nobody".into(), 3).await, Admission::NotFound);
         assert_eq!(reuse("b").await.unwrap(), Admission::KeyReused);
     }
     assert_eq!(standing(&create(&desk.store, &project, 3).await).remaining, 0);

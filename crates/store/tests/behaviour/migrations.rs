@@ -54,7 +54,7 @@ async fn migrating_again_keeps_what_is_there(desk: Desk) {
     let job = desk.create(&project).await;
     let before = raw::all_of_jobs(desk.db.address()).await;
     let again = desk.beside().await;
-    assert!(again.job(project, job).await.unwrap().is_some());
+    assert!(again.job(&project, &job).await.unwrap().is_some());
     assert_eq!(raw::all_of_jobs(desk.db.address()).await, before);
 }
 
@@ -134,7 +134,7 @@ async fn a_database_from_before_code_hosts_keeps_its_projects_and_jobs(desk: Des
 
     let project = store.project("docs").await.unwrap().unwrap();
     assert_eq!((&*project.name, project.host), ("Docs", HostSettings::default()));
-    let job = store.job("docs".to_owned(), "job".to_owned()).await.unwrap().unwrap();
+    let job = store.job("docs", &"job".into()).await.unwrap().unwrap();
     assert_eq!(job.pr_link.as_deref(), Some("https://example.com/pull/1"));
     let unknown = "SELECT count(*) FROM jobs WHERE pr_number IS NULL AND pr_state IS NULL AND pr_draft IS NULL \
                    AND pr_merged_at IS NULL AND pr_checked_at IS NULL";

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use copydesk_domain::{Outcome, Status, Timestamp};
+use copydesk_domain::{JobId, Outcome, Status, Timestamp};
 use copydesk_store::{Finished, Lease, LeaseError, Pulse, QueueTerms, Reaped, Retry};
 
 use crate::desk::{CANCELLED, LOST};
@@ -30,11 +30,11 @@ pub struct Model {
     pub terms: QueueTerms,
     /// The running limit of each project; 0 is none.
     pub limits: BTreeMap<String, usize>,
-    pub jobs: BTreeMap<String, ModelJob>,
+    pub jobs: BTreeMap<JobId, ModelJob>,
 }
 
 impl Model {
-    pub fn create(&mut self, project: &str, id: &str, now: Timestamp) {
+    pub fn create(&mut self, project: &str, id: &JobId, now: Timestamp) {
         let job = ModelJob {
             project: project.to_owned(),
             status: Status::Active,
@@ -53,7 +53,7 @@ impl Model {
     }
 
     /// Whether it was taken.
-    pub fn message(&mut self, id: &str, now: Timestamp) -> bool {
+    pub fn message(&mut self, id: &JobId, now: Timestamp) -> bool {
         let job = self.job(id);
         match job.status {
             Status::Archived => return false,
@@ -68,7 +68,7 @@ impl Model {
     }
 
     /// Whether it was taken.
-    pub fn cancel(&mut self, id: &str) -> bool {
+    pub fn cancel(&mut self, id: &JobId) -> bool {
         let job = self.job(id);
         if job.status != Status::Active {
             return false;
@@ -81,7 +81,7 @@ impl Model {
         true
     }
 
-    pub fn archive(&mut self, id: &str) {
+    pub fn archive(&mut self, id: &JobId) {
         let job = self.job(id);
         if job.status == Status::Active {
             job.end(Outcome::Cancelled);
@@ -164,7 +164,7 @@ impl Model {
         reaped
     }
 
-    fn job(&mut self, id: &str) -> &mut ModelJob {
+    fn job(&mut self, id: &JobId) -> &mut ModelJob {
         self.jobs.get_mut(id).unwrap()
     }
 

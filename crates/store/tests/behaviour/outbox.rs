@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use copydesk_domain::{EventKind, Job, Outcome};
+use copydesk_domain::{EventKind, Job, JobId, Outcome};
 use copydesk_store::{CancelError, FannedOut, OutboxEntry, Store};
 use futures_util::future::join_all;
 
@@ -31,10 +31,10 @@ pub async fn fan_out(store: &Store) -> FannedOut {
 }
 
 /// What a webhook that wants everything is told of a job, oldest first.
-async fn kinds_of(desk: &Desk, hook: &str, job: &str) -> Vec<String> {
+async fn kinds_of(desk: &Desk, hook: &str, job: &JobId) -> Vec<String> {
     fan_out(&desk.store).await;
     let told = deliveries(desk, hook).await;
-    told.into_iter().rev().filter(|it| it.payload.contains(job)).map(|it| it.kind).collect()
+    told.into_iter().rev().filter(|it| it.payload.contains(job.as_str())).map(|it| it.kind).collect()
 }
 
 async fn every_turn_of_a_job_is_in_the_outbox(desk: Desk) {
@@ -103,7 +103,7 @@ async fn an_event_becomes_one_delivery_for_each_webhook_that_wants_it(desk: Desk
     }
     let first = &told[1];
     assert_eq!((first.tries, first.created_at, first.next_try_at), (0, desk.now(), Some(desk.now())));
-    assert!(first.payload.contains(&job) && first.payload.starts_with(&first.event_id), "{}", first.payload);
+    assert!(first.payload.contains(job.as_str()) && first.payload.starts_with(&first.event_id), "{}", first.payload);
 }
 
 async fn the_body_is_made_when_the_deliveries_are(desk: Desk) {
@@ -138,7 +138,7 @@ async fn events_come_oldest_first_and_not_more_than_asked_for(desk: Desk) {
         assert_eq!(desk.store.fan_out(3, body).await.unwrap().entries, wanted);
     }
     let told = deliveries(&desk, &hook).await;
-    let told: Vec<_> = told.iter().rev().map(|it| it.payload.split(' ').nth(2).unwrap()).collect();
+    let told: Vec<JobId> = told.iter().rev().map(|it| it.payload.split(' ').nth(2).unwrap().into()).collect();
     assert_eq!(told, jobs);
 }
 
@@ -167,7 +167,7 @@ async fn an_event_that_cannot_be_told_does_not_keep_back_the_others(desk: Desk) 
     let whole = desk.create(&project).await;
     desk.db.execute(&format!("UPDATE jobs SET usage = 'nonsense' WHERE id = '{broken}'")).await;
     assert_eq!(fan_out(&desk.store).await, FannedOut { entries: 1, deliveries: 1, postponed: 1 });
-    assert!(deliveries(&desk, &hook).await[0].payload.contains(&whole));
+    assert!(deliveries(&desk, &hook).await[0].payload.contains(whole.as_str()));
     assert_eq!(fan_out(&desk.store).await, FannedOut::default(), "after a pause");
     desk.advance(SECOND * 60);
     assert_eq!(fan_out(&desk.store).await, FannedOut { entries: 0, deliveries: 0, postponed: 1 });

@@ -1,6 +1,6 @@
 //! Where pull requests stand on their code hosts.
 
-use copydesk_domain::{PullRequest, PullRequestState};
+use copydesk_domain::{JobId, PullRequest, PullRequestState};
 use copydesk_store::Step;
 use futures_util::future::join_all;
 
@@ -15,7 +15,7 @@ behaviours! {
 }
 
 /// A finished job with this pull request, and its project.
-async fn with(desk: &Desk, pull: PullRequest) -> (String, String) {
+async fn with(desk: &Desk, pull: PullRequest) -> (String, JobId) {
     let project = desk.project("Docs").await;
     desk.create(&project).await;
     let claimed = desk.claim("w").await;
@@ -36,7 +36,7 @@ async fn a_job_shows_how_its_pull_request_stands(desk: Desk) {
     assert_eq!(seen.updated_at, desk.now());
     let late = desk.store.record_pull(&job, &opened("http://x/7")).await.unwrap().unwrap();
     assert_eq!(late.pull_request.as_ref(), Some(&merged), "a merge is final");
-    assert_eq!(desk.store.record_pull("nobody", &merged).await.unwrap(), None);
+    assert_eq!(desk.store.record_pull(&"nobody".into(), &merged).await.unwrap(), None);
 }
 
 async fn one_asks_at_a_time_and_not_too_often(desk: Desk) {
@@ -48,7 +48,7 @@ async fn one_asks_at_a_time_and_not_too_often(desk: Desk) {
     assert_eq!(asked.into_iter().filter(|asks| *asks.as_ref().unwrap()).count(), 1);
     desk.advance(pause);
     assert!(desk.store.begin_pull_check(&job, pause).await.unwrap());
-    assert!(!desk.store.begin_pull_check("nobody", pause).await.unwrap());
+    assert!(!desk.store.begin_pull_check(&"nobody".into(), pause).await.unwrap());
 }
 
 async fn a_change_of_state_is_told_once(desk: Desk) {

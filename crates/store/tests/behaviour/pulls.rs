@@ -1,6 +1,6 @@
 //! Pull requests that Copydesk keeps itself, and who may open them.
 
-use copydesk_domain::{Outcome, Status};
+use copydesk_domain::{JobId, Outcome, Status};
 use copydesk_store::{Claimed, Edit, Finish, NewPull, Permit, Publishing, Round, Step, Verdict};
 use futures_util::future::join_all;
 
@@ -38,7 +38,7 @@ async fn begun(desk: &Desk, project: &str) -> (Claimed, Permit) {
 }
 
 /// A job that has committed a change and ended without a pull request.
-async fn ready(desk: &Desk, project: &str) -> String {
+async fn ready(desk: &Desk, project: &str) -> JobId {
     let (claimed, _) = begun(desk, project).await;
     let round = Round {
         number: 1,
@@ -72,11 +72,11 @@ async fn ready(desk: &Desk, project: &str) -> String {
     claimed.job.id
 }
 
-async fn begin(desk: &Desk, project: &str, job: &str) -> Publishing {
+async fn begin(desk: &Desk, project: &str, job: &JobId) -> Publishing {
     desk.store.begin_publishing(project, job, SECOND * 60).await.unwrap().unwrap()
 }
 
-async fn permit(desk: &Desk, project: &str, job: &str) -> Permit {
+async fn permit(desk: &Desk, project: &str, job: &JobId) -> Permit {
     match begin(desk, project, job).await {
         Publishing::Begun(permit, _) => permit,
         other => panic!("{other:?}"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use copydesk_domain::{Job, Outcome, Status};
+use copydesk_domain::{Job, JobId, Outcome, Status};
 use copydesk_store::{Admission, CancelError, Finish, Lease, QueueDepth, QueueTerms, Store};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -51,9 +51,9 @@ struct Story {
     /// Every lease there ever was, those that are lost included.
     leases: Vec<Lease>,
     /// How each job stood when it was last seen.
-    seen: BTreeMap<String, Status>,
+    seen: BTreeMap<JobId, Status>,
     /// The last attempt of each job.
-    attempts: BTreeMap<String, i64>,
+    attempts: BTreeMap<JobId, i64>,
 }
 
 impl Story {
@@ -95,7 +95,7 @@ impl Story {
     }
 
     /// Does one thing and gives the job it was about, if it was about one.
-    async fn operate(&mut self) -> Option<String> {
+    async fn operate(&mut self) -> Option<JobId> {
         let active = self.model.jobs.values().filter(|job| job.status == Status::Active).count();
         match self.rng.random_range(0..100) {
             0..12 if active < ACTIVE => Some(self.create().await),
@@ -118,7 +118,7 @@ impl Story {
         }
     }
 
-    async fn create(&mut self) -> String {
+    async fn create(&mut self) -> JobId {
         let projects: Vec<_> = self.model.limits.keys().cloned().collect();
         let (project, store) = (projects.choose(&mut self.rng).unwrap().clone(), self.store());
         let id = crate::desk::create(&store, &project).await;
@@ -126,7 +126,7 @@ impl Story {
         id
     }
 
-    async fn claim_or_step(&mut self) -> Option<String> {
+    async fn claim_or_step(&mut self) -> Option<JobId> {
         let (store, now) = (self.store(), self.desk.now());
         if self.rng.random_bool(0.5) {
             let worker = format!("worker {}", self.rng.random_range(0..5));
@@ -150,7 +150,7 @@ impl Story {
         Some(lease.job_id)
     }
 
-    async fn finish(&mut self) -> Option<String> {
+    async fn finish(&mut self) -> Option<JobId> {
         let (store, lease) = (self.store(), self.some_lease()?);
         let outcomes =
             [Outcome::PrCreated, Outcome::NoChanges, Outcome::ChecksFailed, Outcome::Error, Outcome::TimedOut];
@@ -161,7 +161,7 @@ impl Story {
         Some(lease.job_id)
     }
 
-    async fn give_back(&mut self) -> Option<String> {
+    async fn give_back(&mut self) -> Option<JobId> {
         let (store, lease, now) = (self.store(), self.some_lease()?, self.desk.now());
         if self.rng.random_bool(0.4) {
             assert_eq!(store.release(&lease).await, self.model.release(&lease, now), "{lease:?}");
@@ -172,7 +172,7 @@ impl Story {
         Some(lease.job_id)
     }
 
-    async fn client(&mut self) -> Option<String> {
+    async fn client(&mut self) -> Option<JobId> {
         let ids: Vec<_> = self.model.jobs.keys().rev().take(2 * ACTIVE).cloned().collect();
         let id = ids.choose(&mut self.rng)?.clone();
         let project = self.model.jobs[&id].project.clone();

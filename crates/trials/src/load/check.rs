@@ -63,13 +63,13 @@ impl Book {
     pub(super) async fn balance(&mut self, store: &Store, project: &str) {
         self.check_keys();
         let jobs = store.jobs(project, JobFilter { limit: u32::MAX, ..JobFilter::default() }).await.unwrap();
-        let there: BTreeSet<String> = jobs.iter().map(|job| job.id.clone()).collect();
+        let there: BTreeSet<String> = jobs.iter().map(|job| job.id.to_string()).collect();
         let missing = self.created.difference(&there).map(|id| format!("job {id} was answered with 201 and is gone"));
         let extra = there.difference(&self.created).map(|id| format!("job {id} is there and nobody was told"));
         let wrong: Vec<_> = missing.chain(extra).collect();
         self.wrong.extend(wrong);
         for job in jobs {
-            if self.archived.contains(&job.id) && job.status != Status::Archived {
+            if self.archived.contains(job.id.as_str()) && job.status != Status::Archived {
                 self.wrong.push(format!("job {} was archived and is {}", job.id, job.status.as_str()));
             }
             let events = store.events(&job.id, 0, u32::MAX).await.unwrap();

@@ -164,8 +164,8 @@ async fn create_job(store: &Store, project: &str) -> String {
         client_reference: None,
         prompt: Prompt::parse("Live through this.").unwrap(),
     };
-    match store.create_job(new, Window::hourly(0), None, |job| job.id.clone()).await.unwrap() {
-        Admission::Done { job_id, .. } => job_id,
+    match store.create_job(new, Window::hourly(0), None, |job| job.id.to_string()).await.unwrap() {
+        Admission::Done { job_id, .. } => job_id.to_string(),
         other => panic!("a job was not created: {other:?}"),
     }
 }

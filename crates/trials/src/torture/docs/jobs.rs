@@ -161,7 +161,8 @@ impl Batch {
             let Some(prompt) = job.story.prompts.get(job.sent).filter(|_| random_fraction() < chance) else { continue };
             let prompt = Prompt::parse(prompt).unwrap();
             let (_, project) = &self.places[job.place];
-            let sent = self.store.message_job(project, &job.id, prompt, Window::hourly(0), None, |_| String::new());
+            let id = job.id.as_str().into();
+            let sent = self.store.message_job(project, &id, prompt, Window::hourly(0), None, |_| String::new());
             sent.await.unwrap();
             job.sent += 1;
         }

@@ -59,14 +59,15 @@ pub(super) async fn look(
     story: &Story,
     (project, job): (&str, &str),
 ) -> Option<Seen> {
-    let seen = store.job(project.to_owned(), job.to_owned()).await.unwrap()?;
+    let id = job.into();
+    let seen = store.job(project, &id).await.unwrap()?;
     let calls = model.calls_of(&story.tag);
     let (repo, prefix) = (repo.clone(), branch_prefix(job));
     let branches = tokio::task::spawn_blocking(move || branches(&repo, &prefix)).await.unwrap();
     Some(Seen {
         job: seen,
-        events: store.events(job, 0, u32::MAX).await.unwrap(),
-        rounds: store.rounds(job).await.unwrap(),
+        events: store.events(&id, 0, u32::MAX).await.unwrap(),
+        rounds: store.rounds(&id).await.unwrap(),
         answers: answers(database, job).await,
         calls: calls.iter().map(|call| SeenCall { position: call.position, received_at: call.received_at }).collect(),
         branches,

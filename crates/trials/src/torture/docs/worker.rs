@@ -129,7 +129,7 @@ fn editors(model_url: &str) -> Vec<Arc<dyn Editor>> {
 async fn see_through(store: &Store, workshop: &Workshop, errand: &Errand) -> Result<(), String> {
     let failed = |error: copydesk_store::StoreError| error.to_string();
     loop {
-        let job = store.job(errand.project.clone(), errand.job.clone()).await.map_err(failed)?;
+        let job = store.job(&errand.project, &errand.job.as_str().into()).await.map_err(failed)?;
         let job = job.ok_or("the job is gone")?;
         match job.status {
             Status::Active => {
@@ -158,7 +158,7 @@ async fn see_through(store: &Store, workshop: &Workshop, errand: &Errand) -> Res
 pub(super) async fn open_later(store: &Store, workshop: &Workshop, errand: &Errand) -> Result<(), String> {
     let project = store.project(&errand.project).await.map_err(|error| error.to_string())?;
     let project = project.ok_or("the project is gone")?;
-    match publish(workshop, store, &project, &errand.job).await {
+    match publish(workshop, store, &project, &errand.job.as_str().into()).await {
         Ok(Published::Open(_)) => Ok(()),
         Ok(Published::NotFound) => Err("there is no such job to open".to_owned()),
         Ok(Published::NotCompleted(status)) => Err(format!("the job to open is {}", status.as_str())),

@@ -191,8 +191,8 @@ pub(super) async fn create_job(
         client_reference: None,
         prompt: Prompt::parse(&story.prompts[0]).unwrap(),
     };
-    match store.create_job(new, Window::hourly(0), None, |job| job.id.clone()).await.unwrap() {
-        Admission::Done { job_id, .. } => job_id,
+    match store.create_job(new, Window::hourly(0), None, |job| job.id.to_string()).await.unwrap() {
+        Admission::Done { job_id, .. } => job_id.to_string(),
         other => panic!("a job was not created: {other:?}"),
     }
 }

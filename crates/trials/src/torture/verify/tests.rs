@@ -9,7 +9,7 @@ const MS: u64 = 1_000_000;
 fn job(id: &str, status: Status) -> Job {
     let now = Timestamp::from_millis(0);
     Job {
-        id: id.to_owned(),
+        id: id.into(),
         project_id: "p".to_owned(),
         status,
         repository: String::new(),

@@ -26,7 +26,7 @@ fn link() -> String {
 
 fn job() -> Job {
     Job {
-        id: ID.to_owned(),
+        id: ID.into(),
         project_id: "p".to_owned(),
         status: Status::Completed,
         repository: String::new(),

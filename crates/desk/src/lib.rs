@@ -9,6 +9,7 @@ mod key_use;
 pub mod keys;
 mod metrics;
 pub mod projects;
+pub mod readers;
 pub mod runner;
 mod stop;
 mod upkeep;

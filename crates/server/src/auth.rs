@@ -3,6 +3,7 @@
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
+use copydesk_desk::readers::CallerId;
 use copydesk_domain::{ApiKey, JobId, Project, Scope};
 
 use crate::app::App;
@@ -21,6 +22,11 @@ impl Caller {
     /// The job that the address names.
     pub(crate) fn job_id(&self) -> Result<&JobId, Problem> {
         self.job_id.as_ref().ok_or_else(Problem::job_not_found)
+    }
+
+    /// Who asks, for what is remembered from one request to the next.
+    pub(crate) fn id(&self) -> CallerId {
+        CallerId::of_key(&self.digest)
     }
 }
 

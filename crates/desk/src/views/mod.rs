@@ -2,8 +2,6 @@
 //! between requests.
 
 mod doubles;
-mod frozen;
-mod limiter;
 mod proxies;
 mod sites;
 mod upkeep;
@@ -13,17 +11,16 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use copydesk_domain::{Clock, Window};
+use copydesk_domain::Clock;
 use copydesk_views::classify::Classifier;
 use copydesk_views::intake::{Judge, Left, Outcome, Refusal};
 use copydesk_views::store::{ViewStore, ViewsError};
 use copydesk_views::{Appended, Batch, Hit};
 
 use crate::metrics::Metrics;
+use crate::readers::Readers;
 
 pub use doubles::Doubles;
-pub use frozen::{Frozen, FrozenKey};
-pub use limiter::Limiter;
 pub use proxies::{Network, Proxies};
 pub use sites::Site;
 pub(crate) use upkeep::{Chores, forget_old};
@@ -40,8 +37,7 @@ pub struct Views {
     clock: Arc<dyn Clock>,
     lists: RwLock<Arc<Classifier>>,
     judges: Mutex<Vec<Judge>>,
-    pub frozen: Frozen,
-    pub limiter: Limiter,
+    readers: Readers,
     pub doubles: Doubles,
     settings: ViewsSettings,
     metrics: Metrics,
@@ -50,7 +46,7 @@ pub struct Views {
 /// How page views are treated.
 #[derive(Debug, Clone)]
 pub struct ViewsSettings {
-    /// Analytics requests of a key in a minute; 0 is off.
+    /// Questions of a caller in a minute; 0 is off.
     pub per_minute: u32,
     /// A reader whose browser tells of the same page twice within this time has seen it once; zero is off.
     pub duplicate_window: Duration,
@@ -84,13 +80,13 @@ impl Views {
         settings: ViewsSettings,
         metrics: Metrics,
     ) -> Self {
+        let readers = Readers::new(store.clone(), clock.clone(), settings.per_minute);
         Self {
             store,
             clock,
+            readers,
             lists: RwLock::new(lists),
             judges: Mutex::default(),
-            frozen: Frozen::default(),
-            limiter: Limiter::new(Window { limit: settings.per_minute, period: Duration::from_secs(60) }),
             doubles: Doubles::new(settings.duplicate_window),
             settings,
             metrics,
@@ -100,6 +96,11 @@ impl Views {
     /// Where they are kept.
     pub fn store(&self) -> &Arc<dyn ViewStore> {
         &self.store
+    }
+
+    /// Who answers questions about them.
+    pub fn readers(&self) -> &Readers {
+        &self.readers
     }
 
     /// How they are treated.

@@ -1,17 +1,16 @@
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use copydesk_domain::dates;
-use copydesk_views::store::{AgentViews, Question};
+use copydesk_views::store::AgentViews;
 use copydesk_views::{Class, CountsAs, Evidence};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::admitted;
 use super::query::Query;
-use super::{admitted, series};
 use crate::api::parts::views;
 use crate::app::App;
 use crate::auth::Reader;
@@ -128,27 +127,19 @@ pub(crate) async fn view_agents(
     RawQuery(query): RawQuery,
 ) -> Result<(HeaderMap, Json<Agents>), Problem> {
     let standing = admitted(&app, &caller)?;
-    let project = &caller.project;
     let mut query = Query::read(query.as_deref());
-    let range = query.range(&dates::zone(&project.time_zone));
+    let range = query.range(&dates::zone(&caller.project.time_zone));
     let (limit, offset) = (query.whole("limit", 50, 1, 250), query.whole("offset", 0, 0, usize::MAX));
     let pages = query.whole("pages", 10, 0, 100);
-    let path = series::path(&mut query);
+    let path = query.path();
     query.finish().map_err(|problem| problem.with_headers(&standing))?;
-    let question = Question { from: range.first(), to: range.end(), sources: project.views.sources };
-    let agents = views(&app)?.store().agents(&project.id, question, path.as_deref(), pages).await?;
+    let readers = views(&app)?.readers();
+    let found = readers.agents(&caller.project, range, path.as_deref(), pages, offset, limit).await?;
+    let class = |(class, counts_as, views)| ClassRow { class, counts_as, views };
     let answer = Agents {
-        classes: classes(&agents),
-        has_more: agents.len() > offset.saturating_add(limit),
-        agents: agents.into_iter().skip(offset).take(limit).map(AgentRow::from).collect(),
+        classes: found.classes.into_iter().map(class).collect(),
+        has_more: found.has_more,
+        agents: found.agents.into_iter().map(AgentRow::from).collect(),
     };
     Ok((standing, Json(answer)))
-}
-
-fn classes(agents: &[AgentViews]) -> Vec<ClassRow> {
-    let mut classes = BTreeMap::new();
-    for agent in agents {
-        *classes.entry((agent.verdict.class, agent.verdict.counts_as())).or_insert(0) += agent.views;
-    }
-    classes.into_iter().map(|((class, counts_as), views)| ClassRow { class, counts_as, views }).collect()
 }

@@ -11,6 +11,8 @@ pub(crate) use series::{__path_view_series, view_series};
 pub(crate) use views::{__path_page_views, page_views};
 
 use axum::http::HeaderMap;
+use copydesk_desk::readers::ReadError;
+use copydesk_domain::Standing;
 use copydesk_views::store::{Counts, ViewsError};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -39,12 +41,19 @@ impl From<Counts> for Totals {
 
 /// Lets a request through if its key has not had too many, and says where it stands.
 fn admitted(app: &App, caller: &Caller) -> Result<HeaderMap, Problem> {
-    match views(app)?.limiter.admit(&caller.digest, app.store().now()) {
-        None => Ok(HeaderMap::new()),
-        Some(Ok(standing)) => Ok(standing_headers(standing)),
-        Some(Err(standing)) => {
-            let what = format!("The key's {} analytics requests a minute are used up", standing.limit);
-            Err(Problem::too_many(&what, standing))
+    let used_up = |standing: Standing| {
+        let what = format!("The key's {} analytics requests a minute are used up", standing.limit);
+        Problem::too_many(&what, standing)
+    };
+    let standing = views(app)?.readers().admit(&caller.id()).map_err(used_up)?;
+    Ok(standing.map(standing_headers).unwrap_or_default())
+}
+
+impl From<ReadError> for Problem {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Invalid(invalid) => Self::invalid_all(vec![invalid.into()]),
+            ReadError::Views(error) => error.into(),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The query of an analytics request. Nothing is clamped: what is not right is refused, all of it at once.
 
-use copydesk_domain::{Invalid, Timestamp, dates};
-use copydesk_views::Bucket;
+use copydesk_desk::readers::{Range, page_path};
+use copydesk_domain::Invalid;
+use copydesk_domain::dates::{self, Interval};
 use jiff::tz::TimeZone;
 
 use crate::problem::{Detail, Problem};
@@ -10,25 +11,6 @@ use crate::problem::{Detail, Problem};
 pub(super) struct Query {
     pairs: Vec<(String, String)>,
     wrong: Vec<Detail>,
-}
-
-/// A stretch of time, to the quarter hour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Range {
-    /// None: from the beginning.
-    pub(super) from: Option<Timestamp>,
-    /// None: without end.
-    pub(super) to: Option<Timestamp>,
-}
-
-impl Range {
-    pub(super) fn first(self) -> Bucket {
-        self.from.map_or(Bucket::MIN, Bucket::of)
-    }
-
-    pub(super) fn end(self) -> Bucket {
-        self.to.map_or(Bucket::MAX, Bucket::of)
-    }
 }
 
 impl Query {
@@ -42,8 +24,7 @@ impl Query {
         let mut given = self.pairs.iter().filter(|(key, _)| key == name);
         let first = given.next().map(|(_, value)| value.clone());
         if given.next().is_some() {
-            self.refuse(Invalid::new(name, "is given twice"));
-            return None;
+            return self.refused(Invalid::new(name, "is given twice"), None);
         }
         first
     }
@@ -56,8 +37,10 @@ impl Query {
         let number = digits.then(|| text.parse().unwrap_or(usize::MAX));
         match number.filter(|number| (from..=to).contains(number)) {
             Some(number) => number,
-            None if to == usize::MAX => self.refused(name, format!("must be a whole number from {from}"), default),
-            None => self.refused(name, format!("must be a whole number from {from} to {to}"), default),
+            None => {
+                let most = if to == usize::MAX { String::new() } else { format!(" to {to}") };
+                self.refused(Invalid::new(name, format!("must be a whole number from {from}{most}")), default)
+            }
         }
     }
 
@@ -65,15 +48,22 @@ impl Query {
     pub(super) fn range(&mut self, zone: &TimeZone) -> Range {
         let mut date = |name| {
             let text = self.text(name)?;
-            dates::instant(name, &text, zone).map_err(|invalid| self.refuse(invalid)).ok()
+            dates::instant(name, &text, zone).map_or_else(|invalid| self.refused(invalid, None), Some)
         };
-        let range = Range { from: date("dateFrom"), to: date("dateTo") };
-        if let (Some(from), Some(to)) = (range.from, range.to)
-            && from > to
-        {
-            self.refuse(Invalid::new("dateFrom", "must not be after dateTo"));
-        }
-        range
+        let range = Range::new(date("dateFrom"), date("dateTo"));
+        range.unwrap_or_else(|invalid| self.refused(invalid, Range::default()))
+    }
+
+    /// `path`, in its one form.
+    pub(super) fn path(&mut self) -> Option<String> {
+        let path = page_path(&self.text("path")?);
+        path.map_or_else(|invalid| self.refused(invalid, None), Some)
+    }
+
+    /// `interval`; none if it was left to us.
+    pub(super) fn interval(&mut self) -> Option<Interval> {
+        let interval = Interval::parse(&self.text("interval")?);
+        interval.or_else(|| self.refused(Invalid::new("interval", "must be hour, day, week or month"), None))
     }
 
     /// The range as it was given, to be put into the address of the next page.
@@ -86,12 +76,8 @@ impl Query {
         if filters.is_empty() { filters } else { format!("{filters}&") }
     }
 
-    pub(super) fn refuse(&mut self, invalid: Invalid) {
+    fn refused<T>(&mut self, invalid: Invalid, instead: T) -> T {
         self.wrong.push(invalid.into());
-    }
-
-    fn refused<T>(&mut self, name: &'static str, message: String, instead: T) -> T {
-        self.refuse(Invalid::new(name, message));
         instead
     }
 

@@ -2,9 +2,9 @@ use axum::extract::{RawQuery, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE, LINK, VARY};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
-use copydesk_desk::views::FrozenKey;
+use copydesk_desk::readers::RankedPages;
 use copydesk_domain::dates;
-use copydesk_views::store::{PageViews, Question, Ranking};
+use copydesk_views::store::PageViews;
 use serde::Serialize;
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -96,15 +96,13 @@ pub(crate) async fn page_views(
     let (limit, offset) = (query.whole("limit", 50, 1, 250), query.whole("offset", 0, 0, usize::MAX));
     let filters = query.filters();
     query.finish().map_err(|problem| problem.with_headers(&standing))?;
-    let question = Question { from: range.first(), to: range.end(), sources: caller.project.views.sources };
-    let ranking = ranking(&app, &caller, question, offset).await?;
-    let (pages, has_more) = ranking.page(offset, limit);
-    keep(&app, &caller, question, &ranking, has_more)?;
+    let ranked = views(&app)?.readers().ranking(&caller.id(), &caller.project, range, offset, limit).await?;
+    let RankedPages { totals, pages, has_more } = ranked;
     let mut response = if csv::wanted(headers.get_all(ACCEPT)) {
         ([(CONTENT_TYPE, HeaderValue::from_static(csv::TYPE))], csv::table(&pages)).into_response()
     } else {
         let views = pages.into_iter().map(PageRow::from).collect();
-        axum::Json(ViewsPage { totals: ranking.totals().into(), views, has_more }).into_response()
+        axum::Json(ViewsPage { totals: totals.into(), views, has_more }).into_response()
     };
     response.headers_mut().extend(standing);
     response.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
@@ -112,28 +110,6 @@ pub(crate) async fn page_views(
         response.headers_mut().insert(LINK, link);
     }
     Ok(response)
-}
-
-/// The order of pages: made anew for the first of them, and then the same for those behind it.
-async fn ranking(app: &App, caller: &Caller, question: Question, offset: usize) -> Result<Arc<Ranking>, Problem> {
-    let views = views(app)?;
-    let frozen = (offset > 0).then(|| views.frozen.find(&frozen_key(caller, question))).flatten();
-    match frozen {
-        Some(ranking) => Ok(ranking),
-        None => Ok(views.store().ranking(&caller.project.id, question).await?),
-    }
-}
-
-/// Keeps the order for the pages behind this one, if there are any.
-fn keep(app: &App, caller: &Caller, question: Question, ranking: &Arc<Ranking>, has_more: bool) -> Result<(), Problem> {
-    if has_more {
-        views(app)?.frozen.keep(frozen_key(caller, question), ranking.clone());
-    }
-    Ok(())
-}
-
-fn frozen_key(caller: &Caller, question: Question) -> FrozenKey {
-    FrozenKey { project: caller.project.id.clone(), caller: caller.digest.clone(), question }
 }
 
 fn next(caller: &Caller, filters: &str, limit: usize, offset: usize) -> Option<HeaderValue> {

@@ -1,17 +1,19 @@
-//! The rate limit of analytics, by key. In memory: it protects this process, and forgets when it restarts.
+//! The rate limit of questions, by caller. In memory: it protects this process, and forgets when it restarts.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use copydesk_domain::{Standing, Timestamp, Window};
 
-/// Keys that are remembered before those that have been quiet are thrown out.
-const KEYS: usize = 10_000;
+use super::CallerId;
 
-/// Counts requests of keys in a sliding window.
-pub struct Limiter {
+/// Callers that are remembered before those that have been quiet are thrown out.
+const CALLERS: usize = 10_000;
+
+/// Counts requests of callers in a sliding window.
+pub(super) struct Limiter {
     window: Window,
-    seen: Mutex<HashMap<String, VecDeque<Timestamp>>>,
+    seen: Mutex<HashMap<CallerId, VecDeque<Timestamp>>>,
 }
 
 impl Limiter {
@@ -20,16 +22,16 @@ impl Limiter {
     }
 
     /// Lets a request through, or says when the next one may come. None if there is no limit.
-    pub fn admit(&self, key: &str, now: Timestamp) -> Option<Result<Standing, Standing>> {
+    pub(super) fn admit(&self, caller: &CallerId, now: Timestamp) -> Option<Result<Standing, Standing>> {
         if self.window.is_off() {
             return None;
         }
         let opens = self.window.opens_at(now);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.len() >= KEYS && !seen.contains_key(key) {
+        if seen.len() >= CALLERS && !seen.contains_key(caller) {
             seen.retain(|_, times| times.back().is_some_and(|last| *last > opens));
         }
-        let times = seen.entry(key.to_owned()).or_default();
+        let times = seen.entry(caller.clone()).or_default();
         while times.front().is_some_and(|first| *first <= opens) {
             times.pop_front();
         }
@@ -48,22 +50,26 @@ mod tests {
 
     use super::*;
 
+    fn caller(name: &str) -> CallerId {
+        CallerId::of_key(name)
+    }
+
     #[test]
     fn the_window_slides() {
         let limiter = Limiter::new(Window { limit: 2, period: Duration::from_secs(60) });
         let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
-        assert_eq!(limiter.admit("k", at(0)).unwrap().unwrap().remaining, 1);
-        assert_eq!(limiter.admit("k", at(30)).unwrap().unwrap().remaining, 0);
-        let refused = limiter.admit("k", at(45)).unwrap().unwrap_err();
+        assert_eq!(limiter.admit(&caller("k"), at(0)).unwrap().unwrap().remaining, 1);
+        assert_eq!(limiter.admit(&caller("k"), at(30)).unwrap().unwrap().remaining, 0);
+        let refused = limiter.admit(&caller("k"), at(45)).unwrap().unwrap_err();
         assert_eq!((refused.remaining, refused.reset_seconds), (0, 15));
-        assert!(limiter.admit("other", at(45)).unwrap().is_ok());
-        assert!(limiter.admit("k", at(60)).unwrap().is_ok());
-        assert!(limiter.admit("k", at(61)).unwrap().is_err());
+        assert!(limiter.admit(&caller("other"), at(45)).unwrap().is_ok());
+        assert!(limiter.admit(&caller("k"), at(60)).unwrap().is_ok());
+        assert!(limiter.admit(&caller("k"), at(61)).unwrap().is_err());
     }
 
     #[test]
     fn nought_is_no_limit() {
         let limiter = Limiter::new(Window { limit: 0, period: Duration::from_secs(60) });
-        assert!(limiter.admit("k", Timestamp::from_millis(0)).is_none());
+        assert!(limiter.admit(&caller("k"), Timestamp::from_millis(0)).is_none());
     }
 }

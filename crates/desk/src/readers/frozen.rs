@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use copydesk_views::store::{Question, Ranking};
 
+use super::CallerId;
+
 /// How long an order is kept after it was last asked for.
 const KEPT: Duration = Duration::from_secs(300);
 /// What all of them may take up together.
@@ -13,15 +15,14 @@ const MEMORY: usize = 64 * 1024 * 1024;
 
 /// Orders that clients are paging through.
 #[derive(Default)]
-pub struct Frozen(Mutex<HashMap<FrozenKey, Kept>>);
+pub(super) struct Frozen(Mutex<HashMap<FrozenKey, Kept>>);
 
 /// Whose order it is, and of what.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct FrozenKey {
-    pub project: String,
-    /// The digest of the key that asks.
-    pub caller: String,
-    pub question: Question,
+pub(super) struct FrozenKey {
+    pub(super) project: String,
+    pub(super) caller: CallerId,
+    pub(super) question: Question,
 }
 
 struct Kept {
@@ -32,7 +33,7 @@ struct Kept {
 
 impl Frozen {
     /// The order that this caller is paging through.
-    pub fn find(&self, key: &FrozenKey) -> Option<Arc<Ranking>> {
+    pub(super) fn find(&self, key: &FrozenKey) -> Option<Arc<Ranking>> {
         let mut kept = self.lock();
         let found = kept.get_mut(key).filter(|it| it.used.elapsed() < KEPT)?;
         found.used = Instant::now();
@@ -40,7 +41,7 @@ impl Frozen {
     }
 
     /// Keeps an order, in the place of the one before. What was not asked for the longest gives way.
-    pub fn keep(&self, key: FrozenKey, ranking: Arc<Ranking>) {
+    pub(super) fn keep(&self, key: FrozenKey, ranking: Arc<Ranking>) {
         // Some for the entry itself.
         let bytes = ranking.bytes() + 512;
         let mut kept = self.lock();

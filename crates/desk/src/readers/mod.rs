@@ -1,0 +1,114 @@
+//! Who read what: rankings, series and agents of a range of time, for every face that shows them.
+
+mod frozen;
+mod limiter;
+mod range;
+mod series;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use copydesk_domain::{Clock, Project, Standing, Window};
+use copydesk_views::store::{AgentViews, Counts, PageViews, ViewStore, ViewsError};
+use copydesk_views::{Class, CountsAs};
+
+use frozen::{Frozen, FrozenKey};
+use limiter::Limiter;
+
+pub use range::{Range, page_path};
+pub use series::{ReadError, Series, SeriesPoint};
+
+/// Who asks. Whoever pages through an order, or has used up their requests, does so for themselves only.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CallerId(String);
+
+impl CallerId {
+    /// Whoever has the key of this digest.
+    pub fn of_key(digest: &str) -> Self {
+        Self(format!("key {digest}"))
+    }
+}
+
+/// Answers questions about page views.
+pub struct Readers {
+    store: Arc<dyn ViewStore>,
+    clock: Arc<dyn Clock>,
+    frozen: Frozen,
+    limiter: Limiter,
+}
+
+/// A page of the pages of a site, most views first.
+pub struct RankedPages {
+    /// Of the whole site, over the whole range.
+    pub totals: Counts,
+    pub pages: Vec<PageViews>,
+    pub has_more: bool,
+}
+
+/// The machines that read, most views first.
+pub struct Agents {
+    /// Views by kind of machine, over the whole range.
+    pub classes: Vec<(Class, CountsAs, u64)>,
+    pub agents: Vec<AgentViews>,
+    pub has_more: bool,
+}
+
+impl Readers {
+    pub(crate) fn new(store: Arc<dyn ViewStore>, clock: Arc<dyn Clock>, per_minute: u32) -> Self {
+        let limiter = Limiter::new(Window { limit: per_minute, period: Duration::from_secs(60) });
+        Self { store, clock, frozen: Frozen::default(), limiter }
+    }
+
+    /// Lets a request through if the caller has not made too many, and says where they stand, if there is a limit.
+    pub fn admit(&self, caller: &CallerId) -> Result<Option<Standing>, Standing> {
+        self.limiter.admit(caller, self.clock.now()).transpose()
+    }
+
+    /// The pages behind the first `offset`. Their order is made anew for the first of them, and then the same for those
+    /// behind it.
+    pub async fn ranking(
+        &self,
+        caller: &CallerId,
+        project: &Project,
+        range: Range,
+        offset: usize,
+        limit: usize,
+    ) -> Result<RankedPages, ViewsError> {
+        let question = range.question(project);
+        let key = FrozenKey { project: project.id.clone(), caller: caller.clone(), question };
+        let frozen = if offset > 0 { self.frozen.find(&key) } else { None };
+        let ranking = match frozen {
+            Some(ranking) => ranking,
+            None => self.store.ranking(&project.id, question).await?,
+        };
+        let (totals, (pages, has_more)) = (ranking.totals(), ranking.page(offset, limit));
+        if has_more {
+            self.frozen.keep(key, ranking);
+        }
+        Ok(RankedPages { totals, pages, has_more })
+    }
+
+    /// The machines behind the first `offset`, of the site or of one page, each with the pages it read most.
+    pub async fn agents(
+        &self,
+        project: &Project,
+        range: Range,
+        path: Option<&str>,
+        pages_each: usize,
+        offset: usize,
+        limit: usize,
+    ) -> Result<Agents, ViewsError> {
+        let agents = self.store.agents(&project.id, range.question(project), path, pages_each).await?;
+        let (classes, has_more) = (classes(&agents), agents.len() > offset.saturating_add(limit));
+        Ok(Agents { classes, agents: agents.into_iter().skip(offset).take(limit).collect(), has_more })
+    }
+}
+
+fn classes(agents: &[AgentViews]) -> Vec<(Class, CountsAs, u64)> {
+    let mut classes = BTreeMap::new();
+    for agent in agents {
+        *classes.entry((agent.verdict.class, agent.verdict.counts_as())).or_insert(0) += agent.views;
+    }
+    classes.into_iter().map(|((class, counts_as), views)| (class, counts_as, views)).collect()
+}

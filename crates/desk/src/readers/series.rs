@@ -1,0 +1,84 @@
+use std::time::Duration;
+
+use copydesk_domain::dates::{self, Interval};
+use copydesk_domain::{Invalid, Project, Timestamp};
+use copydesk_views::Bucket;
+use copydesk_views::store::{Counts, Status, ViewsError};
+use jiff::tz::TimeZone;
+
+use super::{Range, Readers};
+
+/// Points of a series at most.
+const MOST: usize = 2000;
+const QUARTER: Duration = Duration::from_secs(900);
+
+/// Views over time.
+pub struct Series {
+    pub interval: Interval,
+    /// All points together.
+    pub totals: Counts,
+    /// One after the other. The first and the last are cut off where the range begins and ends.
+    pub points: Vec<SeriesPoint>,
+}
+
+pub struct SeriesPoint {
+    /// When it begins, by the clocks of the project's zone.
+    pub start: String,
+    pub counts: Counts,
+}
+
+/// Why a question has no answer.
+#[derive(Debug)]
+pub enum ReadError {
+    Invalid(Invalid),
+    Views(ViewsError),
+}
+
+impl From<ViewsError> for ReadError {
+    fn from(error: ViewsError) -> Self {
+        Self::Views(error)
+    }
+}
+
+impl Readers {
+    /// Views of the site, or of one page, by an interval; without one by a day, or by the shortest that gives not too many
+    /// points.
+    pub async fn series(
+        &self,
+        project: &Project,
+        range: Range,
+        interval: Option<Interval>,
+        path: Option<&str>,
+    ) -> Result<Series, ReadError> {
+        let there = match (range.from, range.to) {
+            (Some(_), Some(_)) => Status::default(),
+            _ => self.store.status(&project.id).await?,
+        };
+        let (zone, now) = (dates::zone(&project.time_zone), self.clock.now());
+        // The finest of those that suit an overview.
+        let tried = interval.map_or(vec![Interval::Day, Interval::Week, Interval::Month], |interval| vec![interval]);
+        let fits = |interval| Some((interval, edges(range, &there, interval, &zone, now)?));
+        let too_many = || {
+            let many = format!("gives more than {MOST} points; choose a longer one or a shorter range");
+            ReadError::Invalid(Invalid::new("interval", many))
+        };
+        let (interval, edges) = tried.into_iter().find_map(fits).ok_or_else(too_many)?;
+        let buckets = edges.iter().map(|edge| Bucket::of(*edge)).collect();
+        let counts = self.store.series(&project.id, path, buckets, project.views.sources).await?;
+        let sum = |all: Counts, one: &Counts| Counts { human: all.human + one.human, ai: all.ai + one.ai };
+        let totals = counts.iter().fold(Counts::default(), sum);
+        let point = |(start, counts)| SeriesPoint { start: dates::local(start, &zone), counts };
+        Ok(Series { interval, totals, points: edges.into_iter().zip(counts).map(point).collect() })
+    }
+}
+
+/// The edges of the points; none if they would be too many. Without dates it is all there is, up to now or to the last
+/// view if somebody's clock is ahead.
+fn edges(range: Range, there: &Status, interval: Interval, zone: &TimeZone, now: Timestamp) -> Option<Vec<Timestamp>> {
+    let quarter = |at: Timestamp| Bucket::of(at).begins();
+    let last = there.last.map_or(now, |last| last.begins().max(now));
+    let to = quarter(range.to.unwrap_or_else(|| last.plus(QUARTER)));
+    let begin = |bucket: Bucket| interval.around(bucket.begins(), zone).map_or(to, |(first, _)| first);
+    let from = range.from.map(quarter).or_else(|| there.first.map(begin)).unwrap_or(to);
+    if from >= to { Some(Vec::new()) } else { interval.edges(from, to, zone, MOST + 1) }
+}

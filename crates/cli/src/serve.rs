@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_desk::docs_job::Workshop;
+use copydesk_desk::jobs::{JobRules, Jobs};
 use copydesk_desk::runner::Runner;
 use copydesk_desk::webhooks::deliver_forever;
 use copydesk_desk::{Desk, KeyUse, Metrics, Stop, keep_up};
-use copydesk_server::{App, Limits, Served, Settings, api, serve as serve_http};
+use copydesk_server::{App, Limits, Served, api, serve as serve_http};
 use copydesk_store::{QueueTerms, Store};
 use copydesk_views_embedded::SharedStore;
 use tokio::net::TcpListener;
@@ -96,11 +97,11 @@ impl Server {
                 stop: stop.clone(),
                 key_use: key_use.clone(),
                 secret: secret::read_or_make(config)?,
-                workshop: Some(workshop),
+                jobs: Jobs::new(store.clone(), job_rules(config), Some(workshop), stop.clone()),
                 views: Some(page_views.clone()),
                 webhooks: Some(webhooks.clone()),
             },
-            settings(config),
+            limits(config),
         );
         let http = tokio::spawn(serve_http(app.clone(), api::router(app), listener));
         let others = vec![
@@ -155,17 +156,16 @@ fn runner(
     Ok(Runner::new(store, engines, terms, metrics, stop))
 }
 
-/// What the server has to know of the configuration.
-pub(crate) fn settings(config: &Config) -> Settings {
-    Settings {
+pub(crate) fn job_rules(config: &Config) -> JobRules {
+    JobRules {
         models: config.jobs.models.clone(),
         default_model: config.jobs.default_model.clone(),
-        limits: Limits {
-            jobs_per_hour: config.limits.jobs_per_hour,
-            request_time: config.limits.request_time,
-            connections: config.limits.connections as usize,
-        },
+        jobs_per_hour: config.limits.jobs_per_hour,
     }
+}
+
+fn limits(config: &Config) -> Limits {
+    Limits { request_time: config.limits.request_time, connections: config.limits.connections as usize }
 }
 
 /// Waits for Ctrl-C or SIGTERM, from this call on and not only from when it is first awaited. A second one ends the

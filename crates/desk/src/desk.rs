@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use copydesk_store::Store;
 
-use crate::docs_job::Workshop;
+use crate::jobs::{JobRules, Jobs};
 use crate::views::Views;
 use crate::webhooks::Webhooks;
 use crate::{InstallationSecret, KeyUse, Metrics, Stop};
@@ -15,16 +15,16 @@ pub struct Desk {
     pub stop: Stop,
     pub key_use: KeyUse,
     pub secret: InstallationSecret,
-    /// With which pull requests can be opened and asked about.
-    pub workshop: Option<Arc<Workshop>>,
+    pub jobs: Jobs,
     pub views: Option<Arc<Views>>,
     pub webhooks: Option<Arc<Webhooks>>,
 }
 
 impl Desk {
     /// A desk with a store and nothing that is optional.
-    pub fn new(store: Store, secret: InstallationSecret, stop: Stop) -> Self {
+    pub fn new(store: Store, rules: JobRules, secret: InstallationSecret, stop: Stop) -> Self {
+        let jobs = Jobs::new(store.clone(), rules, None, stop.clone());
         let (metrics, key_use) = (Metrics::new(), KeyUse::default());
-        Self { store, metrics, stop, key_use, secret, workshop: None, views: None, webhooks: None }
+        Self { store, metrics, stop, key_use, secret, jobs, views: None, webhooks: None }
     }
 }

@@ -5,6 +5,7 @@ mod desk;
 pub mod docs_job;
 mod installation;
 pub mod job_view;
+pub mod jobs;
 mod key_use;
 pub mod keys;
 mod metrics;

@@ -3,8 +3,10 @@
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
+use copydesk_desk::jobs::StillAllowed;
 use copydesk_desk::readers::CallerId;
 use copydesk_domain::{ApiKey, JobId, Project, Scope};
+use copydesk_store::{Store, StoreError};
 
 use crate::app::App;
 use crate::edge::Who;
@@ -13,8 +15,7 @@ use crate::problem::Problem;
 /// Somebody with a valid key for an existing project.
 pub(crate) struct Caller {
     pub(crate) project: Project,
-    /// The digest of the key, for answers that last so long that it may be revoked meanwhile.
-    pub(crate) digest: String,
+    digest: String,
     job_id: Option<JobId>,
 }
 
@@ -27,6 +28,25 @@ impl Caller {
     /// Who asks, for what is remembered from one request to the next.
     pub(crate) fn id(&self) -> CallerId {
         CallerId::of_key(&self.digest)
+    }
+
+    /// For answers that last so long that the key may be revoked meanwhile.
+    pub(crate) fn still_allowed(&self, app: &App) -> KeyStillValid {
+        KeyStillValid { store: app.store().clone(), digest: self.digest.clone(), project_id: self.project.id.clone() }
+    }
+}
+
+/// Looks whether a key still opens a project.
+pub(crate) struct KeyStillValid {
+    store: Store,
+    digest: String,
+    project_id: String,
+}
+
+impl StillAllowed for KeyStillValid {
+    async fn still_allowed(&self) -> Result<bool, StoreError> {
+        let access = self.store.access(self.digest.clone(), self.project_id.clone()).await?;
+        Ok(access.is_some_and(|access| access.key.is_valid_at(self.store.now())))
     }
 }
 

@@ -91,7 +91,7 @@ async fn answer(app: &App, mut request: Request, next: Next) -> Response {
     }
     let limit = request.extensions_mut().get_or_insert_default::<TimeLimit>().clone();
     let mut answer = pin!(AssertUnwindSafe(next.run(request)).catch_unwind());
-    let mut answered = tokio::time::timeout(app.settings().limits.request_time, &mut answer).await;
+    let mut answered = tokio::time::timeout(app.limits().request_time, &mut answer).await;
     if answered.is_err() && limit.is_lifted.load(Ordering::Relaxed) {
         answered = Ok(answer.await);
     }

@@ -13,5 +13,5 @@ mod pages;
 mod problem;
 mod serve;
 
-pub use app::{App, Limits, Settings};
+pub use app::{App, Limits};
 pub use serve::{Served, serve};

@@ -34,7 +34,7 @@ pub enum Served {
 /// Answers on `listener` until the stop; then finishes what runs, within the time for it.
 pub async fn serve(app: App, router: Router, listener: TcpListener) -> Served {
     let graceful = GracefulShutdown::new();
-    let slots = Arc::new(Semaphore::new(app.settings().limits.connections));
+    let slots = Arc::new(Semaphore::new(app.limits().connections));
     loop {
         let accepted = tokio::select! {
             accepted = accept(&slots, &listener) => accepted,

@@ -5,13 +5,14 @@ use std::time::Duration;
 use copydesk_agent::Editor;
 use copydesk_desk::credentials::Credentials;
 use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
+use copydesk_desk::jobs::{JobRules, Jobs};
 use copydesk_desk::runner::{Engine, Runner};
 use copydesk_desk::views::{Proxies, Views, ViewsSettings};
 use copydesk_desk::webhooks::{AllowPrivate, InstallationSeal, WebhookSettings, Webhooks, deliver_forever};
 use copydesk_desk::{Desk, InstallationSecret, KeyUse, Metrics, Stop, keep_up};
 use copydesk_domain::{Clock, HostSettings, OnFindings, Repository, Scope, Timestamp, ViewSettings};
 use copydesk_forge::{Forge, ForgeSettings, HostSecret, Hosts, HostsSettings, Signature};
-use copydesk_server::{App, Limits, Served, Settings, api, serve};
+use copydesk_server::{App, Limits, Served, api, serve};
 use copydesk_store::{NewKey, NewProject, QueueTerms, SecretName, Store, Vault};
 use copydesk_views::classify::Classifier;
 use tempfile::TempDir;
@@ -40,7 +41,8 @@ struct Tasks {
 pub struct Setup {
     database: Arc<TestDatabase>,
     clock: Arc<dyn Clock>,
-    settings: Settings,
+    rules: JobRules,
+    http: Limits,
     shutdown_time: Duration,
     views: ViewsSettings,
     webhooks: WebhookSettings,
@@ -53,9 +55,15 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Changes the settings: `builtin`, `noop` and `gate` can be run, `builtin` is the default, nothing is limited.
-    pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
-        change(&mut self.settings);
+    /// Changes what holds for jobs: `builtin`, `noop` and `gate` can be run, `builtin` is the default, nothing is limited.
+    pub fn rules(mut self, change: impl FnOnce(&mut JobRules)) -> Self {
+        change(&mut self.rules);
+        self
+    }
+
+    /// Changes the limits of the HTTP face, which no test reaches by accident.
+    pub fn http(mut self, change: impl FnOnce(&mut Limits)) -> Self {
+        change(&mut self.http);
         self
     }
 
@@ -92,7 +100,7 @@ impl Setup {
     /// Runs jobs too, on these engines, of which the first is the default model.
     pub fn runner(mut self, workers: usize, engines: Vec<Arc<dyn Engine>>) -> Self {
         if let Some(first) = engines.first() {
-            self.settings.default_model = first.model().to_owned();
+            self.rules.default_model = first.model().to_owned();
         }
         self.engines = engines;
         self.workers = workers;
@@ -102,11 +110,11 @@ impl Setup {
     /// Runs jobs too, on these editors, of which the first is the default model.
     pub fn editors(mut self, workers: usize, editors: Vec<Arc<dyn Editor>>) -> Self {
         if let Some(first) = editors.first() {
-            self.settings.default_model = first.model().to_owned();
+            self.rules.default_model = first.model().to_owned();
         }
         for editor in &editors {
-            if !self.settings.models.iter().any(|model| model == editor.model()) {
-                self.settings.models.push(editor.model().to_owned());
+            if !self.rules.models.iter().any(|model| model == editor.model()) {
+                self.rules.models.push(editor.model().to_owned());
             }
         }
         self.editors = editors;
@@ -132,7 +140,7 @@ impl Setup {
         let views = Arc::new(TestViews::new(self.clock.clone()));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        let client = Client::new(base, Description::new(&self.settings));
+        let client = Client::new(base, Description::new(&self.rules.models));
         let workshop = Arc::new(Workshop {
             forge: forge(mirrors.path()),
             hosts: Hosts::new(self.hosts),
@@ -145,18 +153,18 @@ impl Setup {
         let page_views = Arc::new(Views::new(views.clone(), self.clock, lists, self.views, metrics.clone()));
         let secret = InstallationSecret::new([7; 32]);
         let webhooks = Arc::new(Webhooks::new(self.webhooks, Arc::new(InstallationSeal::new(&secret).unwrap())));
+        let (stop, key_use) = (Stop::new(self.shutdown_time), KeyUse::default());
         let desk = Desk {
             store: store.clone(),
             metrics: metrics.clone(),
-            stop: Stop::new(self.shutdown_time),
-            key_use: KeyUse::default(),
+            stop: stop.clone(),
+            key_use: key_use.clone(),
             secret,
-            workshop: Some(workshop.clone()),
+            jobs: Jobs::new(store.clone(), self.rules, Some(workshop.clone()), stop.clone()),
             views: Some(page_views.clone()),
             webhooks: Some(webhooks.clone()),
         };
-        let (stop, key_use) = (desk.stop.clone(), desk.key_use.clone());
-        let app = App::new(desk, self.settings);
+        let app = App::new(desk, self.http);
         let mut engines = self.engines;
         for editor in self.editors {
             engines.push(Arc::new(DocsEngine::new(workshop.clone(), editor)));
@@ -179,7 +187,8 @@ impl TestApp {
         Setup {
             database,
             clock: Arc::new(ManualClock::new()),
-            settings: settings(),
+            rules: rules(),
+            http: Limits { request_time: Duration::from_secs(30), connections: 256 },
             shutdown_time: Duration::from_secs(5),
             views: views_settings(),
             webhooks: webhook_settings(),
@@ -302,12 +311,11 @@ pub fn forge(folder: &Path) -> Forge {
     })
 }
 
-/// No rate limit, and times that no test reaches by accident.
-pub(crate) fn settings() -> Settings {
-    Settings {
+pub(crate) fn rules() -> JobRules {
+    JobRules {
         models: ["builtin", "noop", "gate"].map(str::to_owned).to_vec(),
         default_model: "builtin".to_owned(),
-        limits: Limits { jobs_per_hour: 0, request_time: Duration::from_secs(30), connections: 256 },
+        jobs_per_hour: 0,
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use copydesk_server::Settings;
 use jsonschema::Validator;
 use reqwest::Method;
 use reqwest::header::{ALLOW, CONTENT_TYPE, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -30,9 +29,9 @@ pub(crate) struct Seen<'a> {
 }
 
 impl Description {
-    /// The description of a server with these settings.
-    pub fn new(settings: &Settings) -> Self {
-        Self { document: copydesk_server::api::document(settings), validators: Mutex::default() }
+    /// The description of a server that runs these models.
+    pub fn new(models: &[String]) -> Self {
+        Self { document: copydesk_server::api::document(models), validators: Mutex::default() }
     }
 
     /// Every path of the interface, with its methods in capitals.
@@ -196,7 +195,7 @@ mod tests {
     const JOBS: &str = "/v2/agent/docs/jobs?limit=1";
 
     fn judge(method: &str, path: &str, status: u16, headers: &[(&'static str, &str)], body: &Value) -> String {
-        let description = Description::new(&crate::app::settings());
+        let description = Description::new(&crate::app::rules().models);
         let (method, body) = (Method::from_bytes(method.as_bytes()).unwrap(), body.to_string());
         let headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
         let seen = Seen { method: &method, path, status, headers: &headers, body: Some(body.as_bytes()) };

@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use copydesk_desk::jobs::JobRules;
 use copydesk_desk::runner::{Engine, Runner};
 use copydesk_desk::{Desk, InstallationSecret, Stop, keep_up};
 use copydesk_domain::{HostSettings, OnFindings, Repository, Scope, SystemClock, ViewSettings};
-use copydesk_server::{App, Limits, Served, Settings, api, serve};
+use copydesk_server::{App, Limits, Served, api, serve};
 use copydesk_store::{DatabaseAddress, NewKey, NewProject, QueueTerms, Store};
 use copydesk_testkit::TestDatabase;
 use tokio::net::TcpListener;
@@ -30,10 +31,10 @@ impl Product {
         workers: usize,
         lease: Duration,
     ) -> Self {
-        let desk = Desk::new(store.clone(), InstallationSecret::new([7; 32]), Stop::new(SHUTDOWN_TIME));
+        let desk = Desk::new(store.clone(), rules(model), InstallationSecret::new([7; 32]), Stop::new(SHUTDOWN_TIME));
         let (stop, key_use) = (desk.stop.clone(), desk.key_use.clone());
         let runner = Runner::new(store.clone(), vec![engine], terms(lease), desk.metrics.clone(), stop.clone());
-        let app = App::new(desk, settings(model));
+        let app = App::new(desk, Limits { request_time: Duration::from_secs(30), connections: 1024 });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let served = tokio::spawn(serve(app.clone(), api::router(app.clone()), listener));
@@ -56,13 +57,9 @@ impl Product {
 /// How long what runs has to end.
 pub(crate) const SHUTDOWN_TIME: Duration = Duration::from_secs(4);
 
-/// A server's settings with everything at its default but the model.
-fn settings(model: &str) -> Settings {
-    Settings {
-        models: vec![model.to_owned()],
-        default_model: model.to_owned(),
-        limits: Limits { jobs_per_hour: 100, request_time: Duration::from_secs(30), connections: 1024 },
-    }
+/// What holds for jobs, with everything at its default but the model.
+fn rules(model: &str) -> JobRules {
+    JobRules { models: vec![model.to_owned()], default_model: model.to_owned(), jobs_per_hour: 100 }
 }
 
 /// The rules of the queue: no limit of running jobs, and so many tries that no job is given up for being killed often.

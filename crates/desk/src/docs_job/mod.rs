@@ -23,8 +23,9 @@ use futures_util::future::BoxFuture;
 use crate::credentials::Credentials;
 use crate::runner::{Engine, Failure, Task};
 
-pub use publish::{Published, publish};
-pub use refresh::{Refreshes, refresh_soon, refreshed};
+pub use publish::{NotPublished, publish};
+pub use refresh::Refreshes;
+pub(crate) use refresh::{refresh_soon, refreshed};
 pub use review::ChangeLimits;
 
 /// What documentation jobs need beside the store. Shared by all of them.

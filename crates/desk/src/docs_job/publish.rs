@@ -18,15 +18,12 @@ const TIME: Duration = Duration::from_secs(120);
 /// After this long it is given up, well before that.
 const GIVE_UP: Duration = Duration::from_secs(90);
 
-/// What became of the wish to open a pull request.
-pub enum Published {
-    /// It is open.
-    Open(Box<Job>),
-    /// There is no such job.
+/// Why the pull request of a job that has ended was not opened.
+#[derive(Debug)]
+pub enum NotPublished {
     NotFound,
     /// The job stands so; only a completed one can be opened.
     NotCompleted(Status),
-    /// The job has changed nothing.
     NothingChanged,
     /// Somebody else is about to open it.
     Busy,
@@ -36,6 +33,36 @@ pub enum Published {
     NotNow(String),
     /// It will not work until somebody changes something; why, as one sentence.
     Failed(String),
+    /// This process opens no pull requests.
+    NotHere,
+    Store(StoreError),
+    /// The work on it came to an unplanned end.
+    Broken(String),
+}
+
+impl From<StoreError> for NotPublished {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<LeaseError> for NotPublished {
+    fn from(error: LeaseError) -> Self {
+        match error {
+            LeaseError::Lost(_) => Self::Overtaken,
+            LeaseError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+impl From<Failure> for NotPublished {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Retry(why) => Self::NotNow(as_sentence(&why)),
+            Failure::Fatal(why) => Self::Failed(as_sentence(&why)),
+            Failure::Lost(_) => Self::Overtaken,
+        }
+    }
 }
 
 impl Bench<'_> {
@@ -67,29 +94,21 @@ pub async fn publish(
     store: &Store,
     project: &Project,
     job_id: &JobId,
-) -> Result<Published, StoreError> {
-    let (permit, job) = match store.begin_publishing(&project.id, job_id, TIME).await? {
-        Some(Publishing::Begun(permit, job)) => (permit, job),
-        Some(Publishing::Done(job)) => return Ok(Published::Open(job)),
-        Some(Publishing::NotCompleted(status)) => return Ok(Published::NotCompleted(status)),
-        Some(Publishing::NothingChanged) => return Ok(Published::NothingChanged),
-        Some(Publishing::Busy) => return Ok(Published::Busy),
-        None => return Ok(Published::NotFound),
+) -> Result<Job, NotPublished> {
+    let begun = store.begin_publishing(&project.id, job_id, TIME).await?;
+    let (permit, job) = match begun.ok_or(NotPublished::NotFound)? {
+        Publishing::Begun(permit, job) => (permit, job),
+        Publishing::Done(job) => return Ok(*job),
+        Publishing::NotCompleted(status) => return Err(NotPublished::NotCompleted(status)),
+        Publishing::NothingChanged => return Err(NotPublished::NothingChanged),
+        Publishing::Busy => return Err(NotPublished::Busy),
     };
     let opened = tokio::time::timeout(GIVE_UP, open_ended(workshop, store, project, &job, &permit)).await;
     let opened = opened.unwrap_or_else(|_| Err(Failure::Retry("the code host took too long".to_owned())));
     let pull = opened.as_ref().ok().cloned();
-    let job = match store.end_publishing(&permit, pull).await {
-        Ok(job) => job,
-        Err(LeaseError::Lost(_)) => return Ok(Published::Overtaken),
-        Err(LeaseError::Store(error)) => return Err(error),
-    };
-    Ok(match opened {
-        Ok(_) => Published::Open(Box::new(job)),
-        Err(Failure::Retry(why)) => Published::NotNow(as_sentence(&why)),
-        Err(Failure::Fatal(why)) => Published::Failed(as_sentence(&why)),
-        Err(Failure::Lost(_)) => Published::Overtaken,
-    })
+    let job = store.end_publishing(&permit, pull).await?;
+    opened?;
+    Ok(job)
 }
 
 async fn open_ended(

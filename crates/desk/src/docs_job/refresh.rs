@@ -94,7 +94,7 @@ impl Refreshes {
 
 /// Asks the code host in the background, because it has told of something. If too much is going on already, the next
 /// reader of the job asks.
-pub fn refresh_soon(workshop: Arc<Workshop>, store: Store, project: Project, job: Job) {
+pub(crate) fn refresh_soon(workshop: Arc<Workshop>, store: Store, project: Project, job: Job) {
     if known(&project, &job).is_none() || !workshop.refreshes.begin(&job.id) {
         return;
     }
@@ -109,7 +109,7 @@ pub fn refresh_soon(workshop: Arc<Workshop>, store: Store, project: Project, job
 }
 
 /// The job with its pull request as it stands now, if it is time to ask for that.
-pub async fn refreshed(workshop: &Arc<Workshop>, store: &Store, project: &Project, job: Job) -> Job {
+pub(crate) async fn refreshed(workshop: &Arc<Workshop>, store: &Store, project: &Project, job: Job) -> Job {
     if !may_change(project, &job) || !is_due(store, &job).await {
         return job;
     }

@@ -4,11 +4,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::response::{IntoResponse, Response};
-use copydesk_desk::docs_job::{Published, publish};
+use copydesk_desk::docs_job::NotPublished;
 use copydesk_desk::job_view::{JobView, render};
 
 use super::jobs::json;
-use super::parts::workshop;
 use crate::app::App;
 use crate::auth::{Reader, Writer};
 use crate::problem::{ErrorBody, Problem};
@@ -20,9 +19,7 @@ use crate::problem::{ErrorBody, Problem};
     params(("projectId" = String, Path, description = "The project"), ("id" = String, Path, description = "The job")),
     responses((status = 200, description = "The diff", body = String, content_type = "text/x-diff")))]
 pub(crate) async fn job_diff(State(app): State<App>, Reader(caller): Reader) -> Result<Response, Problem> {
-    let job_id = caller.job_id()?.clone();
-    app.store().job(&caller.project.id, &job_id).await?.ok_or_else(Problem::job_not_found)?;
-    let diff = app.store().diff(&job_id).await?.unwrap_or_default();
+    let diff = app.desk().jobs.diff(&caller.project.id, caller.job_id()?).await?;
     let kind = HeaderValue::from_static("text/x-diff; charset=utf-8");
     Ok((StatusCode::OK, [(CONTENT_TYPE, kind)], diff).into_response())
 }
@@ -38,29 +35,31 @@ pub(crate) async fn job_diff(State(app): State<App>, Reader(caller): Reader) -> 
             body = ErrorBody)))]
 pub(crate) async fn open_pull_request(State(app): State<App>, Writer(caller): Writer) -> Result<Response, Problem> {
     let job_id = caller.job_id()?.clone();
-    let (workshop, store, project) = (workshop(&app)?.clone(), app.store().clone(), caller.project);
-    // On its own, so that a client who goes away does not leave it half done.
-    let work = tokio::spawn(async move { publish(&workshop, &store, &project, &job_id).await });
-    let published = work.await.map_err(|error| Problem::internal("", error.to_string()))?;
-    match published? {
-        Published::Open(job) => Ok(json(StatusCode::OK, render(&job))),
-        Published::NotFound => Err(Problem::job_not_found()),
-        Published::NotCompleted(status) => Err(conflict(
-            "job_not_completed",
-            format!("The job is {}; only a completed job can be opened.", status.as_str()),
-        )),
-        Published::NothingChanged => {
-            Err(conflict("nothing_changed", "The job has changed nothing, so there is nothing to open."))
-        }
-        Published::Overtaken => {
-            Err(conflict("job_changed", "The job was archived or sent a message meanwhile; look at it again."))
-        }
-        Published::Busy => Err(conflict("being_opened", "The pull request is being opened; try again in a moment.")),
-        Published::NotNow(why) => Err(Problem::unavailable(why)),
-        Published::Failed(why) => Err(conflict("cannot_be_opened", why)),
-    }
+    let job = app.desk().jobs.open(caller.project, job_id).await?;
+    Ok(json(StatusCode::OK, render(&job)))
 }
 
-fn conflict(code: &'static str, error: impl Into<String>) -> Problem {
-    Problem::new(StatusCode::CONFLICT, code, error)
+impl From<NotPublished> for Problem {
+    fn from(why: NotPublished) -> Self {
+        let conflict = |code, error: &str| Self::new(StatusCode::CONFLICT, code, error);
+        match why {
+            NotPublished::NotFound => Self::job_not_found(),
+            NotPublished::NotCompleted(status) => {
+                let error = format!("The job is {}; only a completed job can be opened.", status.as_str());
+                conflict("job_not_completed", &error)
+            }
+            NotPublished::NothingChanged => {
+                conflict("nothing_changed", "The job has changed nothing, so there is nothing to open.")
+            }
+            NotPublished::Overtaken => {
+                conflict("job_changed", "The job was archived or sent a message meanwhile; look at it again.")
+            }
+            NotPublished::Busy => conflict("being_opened", "The pull request is being opened; try again in a moment."),
+            NotPublished::Failed(why) => conflict("cannot_be_opened", &why),
+            NotPublished::NotNow(why) => Self::unavailable(why),
+            NotPublished::NotHere => Self::unavailable("This server cannot open pull requests."),
+            NotPublished::Store(error) => error.into(),
+            NotPublished::Broken(why) => Self::internal("", why),
+        }
+    }
 }

@@ -13,7 +13,7 @@ use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
 use super::job_requests::PATTERNS;
-use crate::app::{App, Settings};
+use crate::app::App;
 use crate::problem::{ErrorBody, Problem};
 
 #[derive(OpenApi)]
@@ -49,8 +49,8 @@ pub(super) fn preamble() -> utoipa::openapi::OpenApi {
     api
 }
 
-/// The OpenAPI 3.1 description of a server with these settings.
-pub fn document(settings: &Settings) -> Value {
+/// The OpenAPI 3.1 description of a server that runs these models.
+pub fn document(models: &[String]) -> Value {
     static STATIC: LazyLock<Value> = LazyLock::new(|| {
         let (_, api) = super::described().split_for_parts();
         let mut document = serde_json::to_value(api).unwrap_or_default();
@@ -63,7 +63,7 @@ pub fn document(settings: &Settings) -> Value {
     let mut document = STATIC.clone();
     // The models differ from server to server, and a client should not have to guess.
     document["components"]["schemas"]["CreateJob"]["properties"]["model"]["enum"] =
-        settings.models.iter().map(|model| json!(model)).chain([Value::Null]).collect();
+        models.iter().map(|model| json!(model)).chain([Value::Null]).collect();
     document
 }
 
@@ -129,7 +129,7 @@ fn forbid_null_parameters(document: &mut Value) {
 }
 
 pub(super) async fn openapi(State(app): State<App>) -> Json<Value> {
-    Json(document(app.settings()))
+    Json(document(&app.desk().jobs.rules().models))
 }
 
 pub(super) async fn index() -> Response {

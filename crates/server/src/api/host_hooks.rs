@@ -11,7 +11,6 @@ use serde::Deserialize;
 use crate::app::App;
 use crate::body;
 use crate::problem::{ErrorBody, Problem};
-use copydesk_desk::docs_job::refresh_soon;
 
 /// The most that a host may send: a text of a pull request many times as long as any.
 const MOST: usize = 4 * 1024 * 1024;
@@ -97,11 +96,8 @@ pub(crate) async fn hear(
     let delivery: Delivery = serde_json::from_slice(&bytes).map_err(|_| {
         Problem::new(StatusCode::BAD_REQUEST, "invalid_json", "The request body is not the JSON of a webhook.")
     })?;
-    if let (Some(workshop), Some(number)) = (app.desk().workshop.clone(), delivery.number())
-        && let Some(job) = app.store().job_of_pull(&project.id, number).await?
-    {
-        // The host is not kept waiting for its own answer.
-        refresh_soon(workshop, app.store().clone(), project, job);
+    if let Some(number) = delivery.number() {
+        app.desk().jobs.pull_changed(project, number).await?;
     }
     Ok(StatusCode::ACCEPTED)
 }

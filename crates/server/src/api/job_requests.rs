@@ -1,13 +1,13 @@
 //! What clients send about jobs, parsed into domain types.
 
 use axum::http::HeaderMap;
-use copydesk_domain::{Project, Prompt, Status, git_ref, hex};
-use copydesk_store::{Idempotency, JobFilter, NewJob};
+use copydesk_desk::jobs::Draft;
+use copydesk_domain::{Status, hex};
+use copydesk_store::{Idempotency, JobFilter};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::app::Settings;
 use crate::problem::{Detail, Problem};
 
 /// At least one character that is not white space, as Rust's `trim` and so the contract understands it.
@@ -40,7 +40,7 @@ pub(crate) struct CreateJob {
 pub(crate) struct SendMessage {
     /// What the agent is to do next. 1 to 65,536 bytes after trimming.
     #[schema(min_length = 1, max_length = 65536, pattern = "", example = "Use the shorter title")]
-    prompt: String,
+    pub(super) prompt: String,
 }
 
 /// The patterns that `#[schema(pattern = …)]` cannot take from a constant, by schema and property.
@@ -55,55 +55,15 @@ pub(crate) const PATTERNS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-impl CreateJob {
-    pub(crate) fn into_job(self, project: &Project, settings: &Settings) -> Result<NewJob, Problem> {
-        let mut wrong = Vec::new();
-        let prompt = check_prompt(&self.prompt, &mut wrong);
-        let base_ref = match self.base_ref.as_deref().map(|text| git_ref("baseRef", text)) {
-            Some(Err(invalid)) => {
-                wrong.push(invalid.into());
-                None
-            }
-            Some(Ok(text)) => Some(text),
-            None => None,
-        };
-        if let Some(model) = self.model.as_ref().filter(|model| !settings.models.contains(model)) {
-            let allowed = settings.models.join(", ");
-            let given: String = model.chars().take(100).collect();
-            wrong.push(Detail::new("model", format!("{given:?} is not one that this server runs; it runs {allowed}")));
-        }
-        if let Some(reference) = &self.client_reference
-            && (!(1..=255).contains(&reference.chars().count()) || reference.chars().any(char::is_control))
-        {
-            wrong.push(Detail::new("clientReference", "must have 1 to 255 characters and no control characters"));
-        }
-        let (Some(prompt), true) = (prompt, wrong.is_empty()) else { return Err(Problem::invalid_all(wrong)) };
-        Ok(NewJob {
-            project_id: project.id.clone(),
-            repository: project.repository.public_address().to_owned(),
-            base_ref: base_ref.unwrap_or_else(|| project.base_ref.clone()),
-            model: self.model.unwrap_or_else(|| settings.default_model.clone()),
-            draft: self.draft.unwrap_or(false),
-            open_pull_request: self.open_pull_request.unwrap_or(true),
-            client_reference: self.client_reference,
-            prompt,
-        })
-    }
-}
-
-impl SendMessage {
-    pub(crate) fn into_prompt(self) -> Result<Prompt, Problem> {
-        let mut wrong = Vec::new();
-        check_prompt(&self.prompt, &mut wrong).ok_or_else(|| Problem::invalid_all(wrong))
-    }
-}
-
-fn check_prompt(text: &str, wrong: &mut Vec<Detail>) -> Option<Prompt> {
-    match Prompt::parse(text) {
-        Ok(prompt) => Some(prompt),
-        Err(error) => {
-            wrong.push(Detail::new("prompt", error.to_string()));
-            None
+impl From<CreateJob> for Draft {
+    fn from(asked: CreateJob) -> Self {
+        Self {
+            prompt: asked.prompt,
+            base_ref: asked.base_ref,
+            model: asked.model,
+            draft: asked.draft.unwrap_or(false),
+            open_pull_request: asked.open_pull_request.unwrap_or(true),
+            client_reference: asked.client_reference,
         }
     }
 }

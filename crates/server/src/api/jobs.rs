@@ -3,10 +3,9 @@ use axum::extract::{RawQuery, State};
 use axum::http::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use copydesk_desk::docs_job::refreshed;
 use copydesk_desk::job_view::{JobView, render};
+use copydesk_desk::jobs::{Admitted, JobError};
 use copydesk_domain::Job;
-use copydesk_store::{Admission, CancelError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -14,7 +13,7 @@ use super::job_requests::{CreateJob, ListJobs, SendMessage, idempotency, list_fi
 use crate::app::App;
 use crate::auth::{Reader, Writer};
 use crate::body;
-use crate::problem::{ErrorBody, Problem, standing_headers};
+use crate::problem::{Detail, ErrorBody, Problem, standing_headers};
 
 /// Create an agent job
 ///
@@ -41,10 +40,14 @@ pub(crate) async fn create_job(
 ) -> Result<Response, Problem> {
     let bytes = body::read(&headers, body).await?;
     let idempotency = idempotency(&headers, "create", &bytes)?;
-    let new = body::parse::<CreateJob>(&bytes)?.into_job(&caller.project, app.settings())?;
-    let window = app.job_window(&caller.project);
-    let admission = app.store().create_job(new, window, idempotency, render).await?;
-    answer(admission, &caller.project.id, StatusCode::CREATED)
+    let draft = body::parse::<CreateJob>(&bytes)?.into();
+    let admitted = app.desk().jobs.create(&caller.project, draft, idempotency).await?;
+    let location = HeaderValue::from_str(&format!("/v2/agent/{}/job/{}", caller.project.id, admitted.job_id));
+    let mut response = answer(StatusCode::CREATED, admitted);
+    if let Ok(location) = location {
+        response.headers_mut().insert(LOCATION, location);
+    }
+    Ok(response)
 }
 
 /// Send a follow-up to a job
@@ -73,44 +76,40 @@ pub(crate) async fn message_job(
     let job_id = caller.job_id()?;
     let bytes = body::read(&headers, body).await?;
     let idempotency = idempotency(&headers, &format!("message {job_id}"), &bytes)?;
-    let prompt = body::parse::<SendMessage>(&bytes)?.into_prompt()?;
-    let window = app.job_window(&caller.project);
-    let admission = app.store().message_job(&caller.project.id, job_id, prompt, window, idempotency, render).await?;
-    answer(admission, &caller.project.id, StatusCode::OK)
+    let SendMessage { prompt } = body::parse(&bytes)?;
+    let admitted = app.desk().jobs.message(&caller.project, job_id, &prompt, idempotency).await?;
+    Ok(answer(StatusCode::OK, admitted))
 }
 
 /// What the client is told about a creation or a message.
-fn answer(admission: Admission, project_id: &str, success: StatusCode) -> Result<Response, Problem> {
-    let (job_id, body, standing) = match admission {
-        Admission::Done { job_id, answer, standing, .. } => (job_id, answer, standing),
-        Admission::NotFound if success == StatusCode::CREATED => return Err(Problem::project_not_found()),
-        Admission::NotFound => return Err(Problem::job_not_found()),
-        Admission::Limited(standing) => return Err(Problem::limited(standing)),
-        Admission::KeyReused => {
-            return Err(Problem::new(
-                StatusCode::CONFLICT,
-                "idempotency_key_reused",
-                "This Idempotency-Key was used with another request; use a new one.",
-            ));
+fn answer(status: StatusCode, admitted: Admitted) -> Response {
+    let mut response = json(status, admitted.answer);
+    response.headers_mut().extend(admitted.standing.map(standing_headers).unwrap_or_default());
+    response
+}
+
+impl From<JobError> for Problem {
+    fn from(why: JobError) -> Self {
+        match why {
+            JobError::Invalid(wrong) => Self::invalid_all(wrong.into_iter().map(Detail::from).collect()),
+            JobError::NoProject => Self::project_not_found(),
+            JobError::NotFound => Self::job_not_found(),
+            JobError::Limited(standing) => Self::limited(standing),
+            JobError::KeyReused => {
+                let error = "This Idempotency-Key was used with another request; use a new one.";
+                Self::new(StatusCode::CONFLICT, "idempotency_key_reused", error)
+            }
+            JobError::Archived => {
+                let error = "The job is archived and takes no more messages; create a new one.";
+                Self::new(StatusCode::BAD_REQUEST, "job_archived", error)
+            }
+            JobError::NotActive(status) => {
+                let error = format!("The job is {}; only an active job can be cancelled.", status.as_str());
+                Self::new(StatusCode::CONFLICT, "job_not_active", error)
+            }
+            JobError::Store(error) => error.into(),
         }
-        Admission::Refused(_) => {
-            return Err(Problem::new(
-                StatusCode::BAD_REQUEST,
-                "job_archived",
-                "The job is archived and takes no more messages; create a new one.",
-            ));
-        }
-    };
-    let mut response = json(success, body);
-    if success == StatusCode::CREATED
-        && let Ok(location) = HeaderValue::from_str(&format!("/v2/agent/{project_id}/job/{job_id}"))
-    {
-        response.headers_mut().insert(LOCATION, location);
     }
-    if let Some(standing) = standing {
-        response.headers_mut().extend(standing_headers(standing));
-    }
-    Ok(response)
 }
 
 /// Get an agent job
@@ -118,11 +117,7 @@ fn answer(admission: Admission, project_id: &str, success: StatusCode) -> Result
     params(("projectId" = String, Path, description = "The project"), ("id" = String, Path, description = "The job")),
     responses((status = 200, description = "The job", body = JobView)))]
 pub(crate) async fn get_job(State(app): State<App>, Reader(caller): Reader) -> Result<Response, Problem> {
-    let job = app.store().job(&caller.project.id, caller.job_id()?).await?.ok_or_else(Problem::job_not_found)?;
-    let job = match &app.desk().workshop {
-        Some(workshop) => refreshed(workshop, app.store(), &caller.project, job).await,
-        None => job,
-    };
+    let job = app.desk().jobs.get(&caller.project, caller.job_id()?).await?;
     Ok(json(StatusCode::OK, render(&job)))
 }
 
@@ -153,13 +148,8 @@ pub(crate) async fn list_jobs(
     Reader(caller): Reader,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    let mut filter = list_filter(query.as_deref().unwrap_or_default())?;
-    let wanted = filter.limit as usize;
-    // One more than asked for tells whether there is a next page.
-    filter.limit += 1;
-    let mut jobs = app.store().jobs(&caller.project.id, filter).await?;
-    let more = jobs.len() > wanted;
-    jobs.truncate(wanted);
+    let filter = list_filter(query.as_deref().unwrap_or_default())?;
+    let (jobs, more) = app.desk().jobs.list(&caller.project.id, filter).await?;
     Ok(axum::Json(JobList::new(&jobs, more)).into_response())
 }
 
@@ -171,14 +161,8 @@ pub(crate) async fn list_jobs(
     responses((status = 200, description = "The job, which is ended or about to end", body = JobView),
         (status = 409, description = "The job is not active", body = ErrorBody)))]
 pub(crate) async fn cancel_job(State(app): State<App>, Writer(caller): Writer) -> Result<Response, Problem> {
-    match app.store().cancel_job(&caller.project.id, caller.job_id()?).await {
-        Ok(job) => Ok(json(StatusCode::OK, render(&job.ok_or_else(Problem::job_not_found)?))),
-        Err(CancelError::Store(error)) => Err(error.into()),
-        Err(CancelError::Refused(refusal)) => {
-            let error = format!("The job is {}; only an active job can be cancelled.", refusal.0.as_str());
-            Err(Problem::new(StatusCode::CONFLICT, "job_not_active", error))
-        }
-    }
+    let job = app.desk().jobs.cancel(&caller.project.id, caller.job_id()?).await?;
+    Ok(json(StatusCode::OK, render(&job)))
 }
 
 /// Archive a job for good
@@ -188,8 +172,8 @@ pub(crate) async fn cancel_job(State(app): State<App>, Writer(caller): Writer) -
     params(("projectId" = String, Path, description = "The project"), ("id" = String, Path, description = "The job")),
     responses((status = 200, description = "The archived job", body = JobView)))]
 pub(crate) async fn archive_job(State(app): State<App>, Writer(caller): Writer) -> Result<Response, Problem> {
-    let job = app.store().archive_job(&caller.project.id, caller.job_id()?).await?;
-    Ok(json(StatusCode::OK, render(&job.ok_or_else(Problem::job_not_found)?)))
+    let job = app.desk().jobs.archive(&caller.project.id, caller.job_id()?).await?;
+    Ok(json(StatusCode::OK, render(&job)))
 }
 
 pub(super) fn json(status: StatusCode, body: String) -> Response {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use copydesk_desk::docs_job::Workshop;
 use copydesk_desk::views::Views;
 use copydesk_desk::webhooks::Webhooks;
 
@@ -15,8 +14,4 @@ pub(super) fn views(app: &App) -> Result<&Arc<Views>, Problem> {
 
 pub(super) fn webhooks(app: &App) -> Result<&Arc<Webhooks>, Problem> {
     app.desk().webhooks.as_ref().ok_or_else(|| Problem::unavailable("This server delivers no webhooks."))
-}
-
-pub(super) fn workshop(app: &App) -> Result<&Arc<Workshop>, Problem> {
-    app.desk().workshop.as_ref().ok_or_else(|| Problem::unavailable("This server cannot open pull requests."))
 }

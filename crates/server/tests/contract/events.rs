@@ -160,7 +160,7 @@ async fn a_stream_ends_when_its_key_is_revoked(stage: &Stage) {
 }
 
 async fn streams_leave_connections_for_others(stage: &Stage) {
-    let app = stage.app_with(|setup| setup.settings(|settings| settings.limits.connections = 4)).await;
+    let app = stage.app_with(|setup| setup.http(|limits| limits.connections = 4)).await;
     let project = app.project("Docs").await;
     let id = project.job().await;
     let streams = [events(&project, &id).stream().await, events(&project, &id).stream().await];

@@ -14,7 +14,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// A server with this limit for every project, and one project.
 async fn limited(stage: &Stage, jobs_per_hour: u32) -> ProjectClient {
-    let app = stage.app_with(|setup| setup.settings(|settings| settings.limits.jobs_per_hour = jobs_per_hour)).await;
+    let app = stage.app_with(|setup| setup.rules(|rules| rules.jobs_per_hour = jobs_per_hour)).await;
     app.project("Docs").await
 }
 
@@ -79,7 +79,7 @@ async fn an_hour_is_any_hour(stage: &Stage) {
 }
 
 async fn a_project_can_have_a_limit_of_its_own(stage: &Stage) {
-    let app = stage.app_with(|setup| setup.settings(|settings| settings.limits.jobs_per_hour = 1)).await;
+    let app = stage.app_with(|setup| setup.rules(|rules| rules.jobs_per_hour = 1)).await;
     let usual = app.project("Usual").await;
     let wide = app.project_with("Wide", |new| new.jobs_per_hour = Some(3)).await;
     let free = app.project_with("Free", |new| new.jobs_per_hour = Some(0)).await;
@@ -124,7 +124,7 @@ async fn zero_is_off(stage: &Stage) {
 }
 
 async fn projects_do_not_share_an_hour(stage: &Stage) {
-    let app = stage.app_with(|setup| setup.settings(|settings| settings.limits.jobs_per_hour = 1)).await;
+    let app = stage.app_with(|setup| setup.rules(|rules| rules.jobs_per_hour = 1)).await;
     let (one, other) = (app.project("One").await, app.project("Other").await);
     try_create(&one).await.expect(201);
     try_create(&one).await.refused(429, "rate_limited");

@@ -50,9 +50,9 @@ async fn figures_count_by_route_and_never_by_client(stage: &Stage) {
 }
 
 async fn the_description_is_served_and_fits_the_settings(stage: &Stage) {
-    let app = stage.app_with(|setup| setup.settings(|it| it.models = vec!["builtin".into(), "claude-x".into()])).await;
+    let app = stage.app_with(|setup| setup.rules(|it| it.models = vec!["builtin".into(), "claude-x".into()])).await;
     let served = app.client().get("/openapi.json").send().await.expect(200);
-    assert_eq!(served.json(), &document(app.app().settings()));
+    assert_eq!(served.json(), &document(&app.app().desk().jobs.rules().models));
     assert!(served["openapi"].as_str().unwrap().starts_with("3.1."));
     let models = &served["components"]["schemas"]["CreateJob"]["properties"]["model"]["enum"];
     assert_eq!(models, &json!(["builtin", "claude-x", null]));
@@ -67,7 +67,7 @@ async fn the_description_is_served_and_fits_the_settings(stage: &Stage) {
 fn the_description_is_what_it_was() {
     run(Backend::Sqlite, 2, async |stage: &Stage| {
         let app = stage.app().await;
-        let mut description = document(app.app().settings());
+        let mut description = document(&app.app().desk().jobs.rules().models);
         assert_eq!(description["info"]["version"], env!("CARGO_PKG_VERSION"));
         description["info"]["version"] = json!("[version]");
         insta::with_settings!({ sort_maps => true }, { insta::assert_json_snapshot!("openapi", description) });

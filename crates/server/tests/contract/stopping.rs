@@ -89,7 +89,7 @@ async fn streams_of_events_come_to_their_end(stage: &Stage) {
 
 /// Clients that only hold a connection open do not hold the server up, not even when they hold all there are.
 async fn idle_connections_are_closed(stage: &Stage) {
-    let app = stage.app_with(|setup| setup.settings(|settings| settings.limits.connections = 2)).await;
+    let app = stage.app_with(|setup| setup.http(|limits| limits.connections = 2)).await;
     let mut wires = Vec::new();
     for _ in 0..2 {
         let mut wire = Wire::connect(app.client()).await;
@@ -106,7 +106,7 @@ async fn idle_connections_are_closed(stage: &Stage) {
 }
 
 async fn more_connections_than_allowed_wait_for_their_turn(stage: &Stage) {
-    let app = stage.app_with(|setup| setup.settings(|settings| settings.limits.connections = 1)).await;
+    let app = stage.app_with(|setup| setup.http(|limits| limits.connections = 1)).await;
     let ask = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
     let mut first = Wire::connect(app.client()).await;
     first.send(ask).await;

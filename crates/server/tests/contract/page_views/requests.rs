@@ -80,7 +80,7 @@ async fn a_key_has_so_many_requests_a_minute(stage: &Stage) {
 /// A 503 says that nothing was kept, so a request that is being kept must not be given up.
 async fn what_is_being_kept_is_waited_for(stage: &Stage) {
     const LIMIT: Duration = Duration::from_millis(100);
-    let app = stage.app_with(|setup| setup.settings(|settings| settings.limits.request_time = LIMIT)).await;
+    let app = stage.app_with(|setup| setup.http(|limits| limits.request_time = LIMIT)).await;
     let project = app.project("Docs").await;
     let path = format!("/v1/analytics/{}/events", project.id);
     let slow = app.views().slow_down().await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use copydesk_agent::{BuiltinEditor, Editor, KeySource, ModelEditor, ModelSettings, Provider, SecretString};
 use copydesk_desk::credentials::Credentials;
-use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Published, Refreshes, Workshop, publish};
+use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop, publish};
 use copydesk_desk::runner::{Engine, Runner};
 use copydesk_desk::{Metrics, Stop};
 use copydesk_domain::{Prompt, Status, Window};
@@ -158,14 +158,6 @@ async fn see_through(store: &Store, workshop: &Workshop, errand: &Errand) -> Res
 pub(super) async fn open_later(store: &Store, workshop: &Workshop, errand: &Errand) -> Result<(), String> {
     let project = store.project(&errand.project).await.map_err(|error| error.to_string())?;
     let project = project.ok_or("the project is gone")?;
-    match publish(workshop, store, &project, &errand.job.as_str().into()).await {
-        Ok(Published::Open(_)) => Ok(()),
-        Ok(Published::NotFound) => Err("there is no such job to open".to_owned()),
-        Ok(Published::NotCompleted(status)) => Err(format!("the job to open is {}", status.as_str())),
-        Ok(Published::NothingChanged) => Err("the job to open has changed nothing".to_owned()),
-        Ok(Published::Busy) => Err("somebody else is opening the job".to_owned()),
-        Ok(Published::Overtaken) => Err("the job was taken away while it was opened".to_owned()),
-        Ok(Published::NotNow(why) | Published::Failed(why)) => Err(format!("the job cannot be opened: {why}")),
-        Err(failure) => Err(format!("the job cannot be opened: {failure:?}")),
-    }
+    let published = publish(workshop, store, &project, &errand.job.as_str().into()).await;
+    published.map(drop).map_err(|why| format!("the job cannot be opened: {why:?}"))
 }

@@ -1,0 +1,169 @@
+//! Jobs, for whoever asks for them: created, followed, looked at, opened. Who may do that is decided by the caller.
+
+mod draft;
+mod error;
+mod watch;
+
+use std::sync::Arc;
+
+use copydesk_domain::{Invalid, Job, JobId, Project, Prompt, Standing, Window};
+use copydesk_store::{Admission, Event, Idempotency, JobFilter, Store, StoreError};
+
+use crate::docs_job::{NotPublished, Workshop, publish, refresh_soon, refreshed};
+use crate::job_view::render;
+use crate::stop::Stop;
+
+pub use draft::{Draft, JobRules};
+pub use error::JobError;
+pub use watch::{StillAllowed, Watch};
+
+/// How many events are read at a time, and the most that a list holds.
+const EVENTS: u32 = 1000;
+
+/// Jobs in a store. Cheap to clone.
+#[derive(Clone)]
+pub struct Jobs {
+    store: Store,
+    rules: Arc<JobRules>,
+    /// With which pull requests can be opened and asked about.
+    workshop: Option<Arc<Workshop>>,
+    stop: Stop,
+}
+
+/// What became of a creation or a message.
+pub struct Admitted {
+    pub job_id: JobId,
+    /// The job as it was shown the first time: the same request again gives the same answer.
+    pub answer: String,
+    /// Where the project stands, if it has a limit.
+    pub standing: Option<Standing>,
+}
+
+impl Jobs {
+    pub fn new(store: Store, rules: JobRules, workshop: Option<Arc<Workshop>>, stop: Stop) -> Self {
+        Self { store, rules: Arc::new(rules), workshop, stop }
+    }
+
+    pub fn rules(&self) -> &JobRules {
+        &self.rules
+    }
+
+    pub async fn create(
+        &self,
+        project: &Project,
+        draft: Draft,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Admitted, JobError> {
+        let new = draft.check(project, &self.rules).map_err(JobError::Invalid)?;
+        let admission = self.store.create_job(new, self.window(project), idempotency, render).await?;
+        admitted(admission, JobError::NoProject)
+    }
+
+    /// Sends a follow-up to a job.
+    pub async fn message(
+        &self,
+        project: &Project,
+        job_id: &JobId,
+        prompt: &str,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Admitted, JobError> {
+        let wrong = |error: copydesk_domain::PromptError| vec![Invalid::new("prompt", error.to_string())];
+        let prompt = Prompt::parse(prompt).map_err(|error| JobError::Invalid(wrong(error)))?;
+        let window = self.window(project);
+        let admission = self.store.message_job(&project.id, job_id, prompt, window, idempotency, render).await?;
+        admitted(admission, JobError::NotFound)
+    }
+
+    /// The job, with its pull request as it stands now if it is time to ask for that.
+    pub async fn get(&self, project: &Project, job_id: &JobId) -> Result<Job, JobError> {
+        let job = self.find(&project.id, job_id).await?;
+        Ok(match &self.workshop {
+            Some(workshop) => refreshed(workshop, &self.store, project, job).await,
+            None => job,
+        })
+    }
+
+    /// Jobs, newest first, and whether there are more behind them.
+    pub async fn list(&self, project_id: &str, mut filter: JobFilter) -> Result<(Vec<Job>, bool), StoreError> {
+        let wanted = filter.limit as usize;
+        // One more than asked for tells whether there is a next page.
+        filter.limit += 1;
+        let mut jobs = self.store.jobs(project_id, filter).await?;
+        let more = jobs.len() > wanted;
+        jobs.truncate(wanted);
+        Ok((jobs, more))
+    }
+
+    pub async fn cancel(&self, project_id: &str, job_id: &JobId) -> Result<Job, JobError> {
+        self.store.cancel_job(project_id, job_id).await?.ok_or(JobError::NotFound)
+    }
+
+    /// Archives a job for good; an active one is cancelled first.
+    pub async fn archive(&self, project_id: &str, job_id: &JobId) -> Result<Job, JobError> {
+        self.store.archive_job(project_id, job_id).await?.ok_or(JobError::NotFound)
+    }
+
+    /// What the job has changed so far, as a unified diff.
+    pub async fn diff(&self, project_id: &str, job_id: &JobId) -> Result<Vec<u8>, JobError> {
+        self.find(project_id, job_id).await?;
+        Ok(self.store.diff(job_id).await?.unwrap_or_default())
+    }
+
+    /// The first events after that number.
+    pub async fn events(&self, project_id: &str, job_id: &JobId, after: u32) -> Result<Vec<Event>, JobError> {
+        self.find(project_id, job_id).await?;
+        Ok(self.store.events(job_id, after, EVENTS).await?)
+    }
+
+    /// The events after that number as they appear, for as long as the watcher is allowed to see them.
+    pub async fn watch<A: StillAllowed>(
+        &self,
+        project_id: &str,
+        job_id: &JobId,
+        after: u32,
+        allowed: A,
+    ) -> Result<Watch<A>, JobError> {
+        // Before the first look, so that nothing can happen unseen between the two.
+        let changes = self.store.changes();
+        self.find(project_id, job_id).await?;
+        Ok(Watch::new(self.store.clone(), self.stop.clone(), project_id, job_id, after, changes, allowed))
+    }
+
+    /// Opens the pull request of a job that has ended without one. Again gives the same.
+    pub async fn open(&self, project: Project, job_id: JobId) -> Result<Job, NotPublished> {
+        let (workshop, store) = (self.workshop.clone().ok_or(NotPublished::NotHere)?, self.store.clone());
+        // On its own, so that a client who goes away does not leave it half done.
+        let work = tokio::spawn(async move { publish(&workshop, &store, &project, &job_id).await });
+        work.await.unwrap_or_else(|error| Err(NotPublished::Broken(error.to_string())))
+    }
+
+    /// The code host has told that something happened to a pull request: asks it in the background, so that it is not
+    /// kept waiting for its own answer.
+    pub async fn pull_changed(&self, project: Project, number: u64) -> Result<(), StoreError> {
+        if let Some(workshop) = &self.workshop
+            && let Some(job) = self.store.job_of_pull(&project.id, number).await?
+        {
+            refresh_soon(workshop.clone(), self.store.clone(), project, job);
+        }
+        Ok(())
+    }
+
+    async fn find(&self, project_id: &str, job_id: &JobId) -> Result<Job, JobError> {
+        self.store.job(project_id, job_id).await?.ok_or(JobError::NotFound)
+    }
+
+    /// The rate limit of a project's creations and messages.
+    fn window(&self, project: &Project) -> Window {
+        Window::hourly(project.jobs_per_hour.unwrap_or(self.rules.jobs_per_hour))
+    }
+}
+
+fn admitted(admission: Admission, not_found: JobError) -> Result<Admitted, JobError> {
+    match admission {
+        Admission::Done { job_id, answer, standing, .. } => Ok(Admitted { job_id, answer, standing }),
+        Admission::NotFound => Err(not_found),
+        Admission::Limited(standing) => Err(JobError::Limited(standing)),
+        Admission::KeyReused => Err(JobError::KeyReused),
+        Admission::Refused(_) => Err(JobError::Archived),
+    }
+}

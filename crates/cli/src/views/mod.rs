@@ -6,8 +6,8 @@ mod show;
 
 use std::sync::Arc;
 
-use copydesk_desk::Metrics;
 use copydesk_desk::views::{Proxies, Views, ViewsSettings};
+use copydesk_desk::{Metrics, parse_network};
 use copydesk_domain::{Invalid, SystemClock};
 use copydesk_views::classify::Classifier;
 use copydesk_views::store::ViewsError;
@@ -54,7 +54,7 @@ fn proxies(text: &str) -> Result<Proxies, Failure> {
         "private" => Ok(Proxies::default()),
         "none" => Ok(Proxies::new(Vec::new())),
         ranges => {
-            let ranges = ranges.split(',').map(|range| range.trim().parse());
+            let ranges = ranges.split(',').map(parse_network);
             ranges.collect::<Result<_, _>>().map(Proxies::new).map_err(wrong)
         }
     }

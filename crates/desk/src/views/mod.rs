@@ -21,17 +21,16 @@ use crate::metrics::Metrics;
 use crate::readers::Readers;
 
 pub use doubles::Doubles;
-pub use proxies::{Network, Proxies};
+pub use proxies::Proxies;
 pub use sites::Site;
 pub(crate) use upkeep::{Chores, forget_old};
 
 /// Judges that wait for the next request at most; each remembers what it saw.
 const JUDGES: usize = 4;
 
-/// Hits that are judged before others have their turn.
+/// Hits that are judged before others are let in between.
 const AT_A_STRETCH: usize = 250;
 
-/// Page views.
 pub struct Views {
     store: Arc<dyn ViewStore>,
     clock: Arc<dyn Clock>,
@@ -93,7 +92,6 @@ impl Views {
         }
     }
 
-    /// Where they are kept.
     pub fn store(&self) -> &Arc<dyn ViewStore> {
         &self.store
     }
@@ -103,7 +101,6 @@ impl Views {
         &self.readers
     }
 
-    /// How they are treated.
     pub fn settings(&self) -> &ViewsSettings {
         &self.settings
     }

@@ -10,11 +10,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 
 use copydesk_domain::Invalid;
+use ipnet::IpNet;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tokio::sync::Semaphore;
 use url::{Host, Url};
 
-use crate::views::Network;
+use crate::network::parse_network;
 
 /// The longest address of a webhook.
 const LONGEST_URL: usize = 2048;
@@ -24,13 +25,11 @@ const LOOKUPS: usize = 8;
 /// What else deliveries may go to than addresses of the internet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum AllowPrivate {
-    /// Nothing.
     #[default]
     No,
     /// This machine and private networks, but not the metadata services of hosts.
     Yes,
-    /// These ranges.
-    Only(Vec<Network>),
+    Only(Vec<IpNet>),
 }
 
 impl AllowPrivate {
@@ -43,7 +42,7 @@ impl AllowPrivate {
             "false" => Ok(Self::No),
             "true" => Ok(Self::Yes),
             ranges => {
-                let read = |range: &str| range.trim().parse::<Network>().map_err(|_| wrong(range));
+                let read = |range: &str| parse_network(range).map_err(|_| wrong(range));
                 ranges.split(',').map(read).collect::<Result<_, _>>().map(Self::Only)
             }
         }
@@ -53,12 +52,11 @@ impl AllowPrivate {
         match self {
             Self::No => false,
             Self::Yes => !is_public(address) && !is_metadata(address),
-            Self::Only(ranges) => ranges.iter().any(|range| range.holds(address.to_canonical())),
+            Self::Only(ranges) => ranges.iter().any(|range| range.contains(&address.to_canonical())),
         }
     }
 }
 
-/// Looks names up.
 pub(crate) type Lookup = Arc<dyn Fn(&str) -> std::io::Result<Vec<IpAddr>> + Send + Sync>;
 
 /// Decides where deliveries may go.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use copydesk_desk::webhooks::{
-    AllowPrivate, DeliveryView, InstallationSeal, NotMade, Secret, WebhookSettings, WebhookView, Webhooks, Wish,
+    AllowPrivate, DeliveryView, InstallationSeal, NotMade, WebhookSecret, WebhookSettings, WebhookView, Webhooks, Wish,
 };
 use copydesk_domain::{EventKind, Timestamp};
 use copydesk_store::{DeliveryFilter, Store, WebhookDelivery, WebhookEndpoint};
@@ -100,7 +100,7 @@ async fn add(store: &Store, webhooks: &Webhooks, wish: Wish, json: bool) -> Resu
     Ok(ExitCode::SUCCESS)
 }
 
-fn reveal(endpoint: &WebhookEndpoint, secret: &Secret, json: bool) -> std::io::Result<()> {
+fn reveal(endpoint: &WebhookEndpoint, secret: &WebhookSecret, json: bool) -> std::io::Result<()> {
     if json {
         return output::try_line(&output::pretty(&value(&WebhookView::from(endpoint).with_secret(secret))));
     }

@@ -16,7 +16,7 @@ const SMALL: u64 = 256 * 1024;
 pub(crate) struct LargeBodies(Arc<Semaphore>);
 
 /// A place for one large body, until it is dropped.
-pub(crate) struct Place(#[allow(dead_code, reason = "held")] OwnedSemaphorePermit);
+pub(crate) struct LargeBodyPlace(#[allow(dead_code, reason = "held")] OwnedSemaphorePermit);
 
 impl Default for LargeBodies {
     fn default() -> Self {
@@ -26,16 +26,16 @@ impl Default for LargeBodies {
 
 impl LargeBodies {
     /// A place for the body that comes with these headers, once there is one; none if it needs none.
-    pub(crate) async fn place_for(&self, headers: &HeaderMap) -> Option<Place> {
+    pub(crate) async fn place_for(&self, headers: &HeaderMap) -> Option<LargeBodyPlace> {
         let announced = headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
         let is_small = announced.is_some_and(|bytes| bytes <= SMALL) && !headers.contains_key(CONTENT_ENCODING);
         if is_small { None } else { self.place().await }
     }
 
     /// A place, once there is one.
-    pub(crate) async fn place(&self) -> Option<Place> {
+    pub(crate) async fn place(&self) -> Option<LargeBodyPlace> {
         // Never closed, so there always is one in the end.
-        self.0.clone().acquire_owned().await.ok().map(Place)
+        self.0.clone().acquire_owned().await.ok().map(LargeBodyPlace)
     }
 }
 

@@ -86,7 +86,6 @@ impl Problem {
         self
     }
 
-    /// One field is wrong.
     pub(crate) fn invalid(field: &str, message: impl Into<String>) -> Self {
         Self::invalid_all(vec![Detail::new(field, message)])
     }

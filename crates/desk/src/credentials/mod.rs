@@ -31,14 +31,12 @@ pub struct Credentials {
 pub struct Credential {
     /// What is shown to the host.
     pub secret: HostSecret,
-    /// Where it was found.
     pub source: CredentialSource,
 }
 
 /// Where a credential was found.
 #[derive(Debug)]
 pub enum CredentialSource {
-    /// In the store.
     Stored(SecretRecord),
     /// In this variable of the environment.
     Environment(String),
@@ -47,7 +45,6 @@ pub enum CredentialSource {
 /// Why the credential of a project cannot be used, as a sentence that holds nothing of it.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
-    /// It cannot be opened.
     #[error(transparent)]
     Vault(#[from] VaultError),
     /// It opens, and is not what this program writes.
@@ -56,7 +53,6 @@ pub enum CredentialError {
     /// The variable holds no token.
     #[error("the token in the variable {name} {problem}")]
     Variable {
-        /// The variable.
         name: String,
         /// What is wrong, as the end of a sentence.
         problem: &'static str,

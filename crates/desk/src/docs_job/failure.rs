@@ -1,5 +1,5 @@
 use copydesk_agent::seated;
-use copydesk_forge::{ForgeError, ForgeErrorKind};
+use copydesk_forge::{CommitId, ForgeError, ForgeErrorKind};
 
 use crate::runner::Failure;
 
@@ -9,6 +9,10 @@ pub(super) async fn aside<T: Send + 'static>(
 ) -> Result<T, Failure> {
     let done = seated(work).await;
     done.unwrap_or_else(|_| Err(Failure::Retry("the work on the repository broke down".to_owned())))
+}
+
+pub(super) fn commit_id(text: &str) -> Result<CommitId, Failure> {
+    text.parse().map_err(|_| Failure::Fatal(format!("{text:?} is not the id of a commit.")))
 }
 
 impl From<ForgeError> for Failure {

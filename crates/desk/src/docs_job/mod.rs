@@ -30,7 +30,6 @@ pub use review::ChangeLimits;
 
 /// What documentation jobs need beside the store. Shared by all of them.
 pub struct Workshop {
-    /// The repositories.
     pub forge: Forge,
     /// Where their pull requests live.
     pub hosts: Hosts,

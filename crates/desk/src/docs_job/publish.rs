@@ -6,10 +6,10 @@ use copydesk_domain::{Job, JobId, Project, PullRequest, PullRequestState, Status
 use copydesk_forge::{CodeHost, CommitId, ForgeErrorKind, Mirror, NewPullRequest, text};
 use copydesk_store::{Edit, LeaseError, Permit, Publishing, Round, Step, Store, StoreError, Verdict};
 
-use super::failure::aside;
+use super::failure::{aside, commit_id};
 use super::local_host::LocalHost;
 use super::refresh::still_open;
-use super::round::{commit_id, is_own, restore};
+use super::round::{is_own, restore};
 use super::{Bench, Workshop, review};
 use crate::runner::{Failure, as_sentence};
 
@@ -129,7 +129,7 @@ async fn open_ended(
     publication.open(&rounds, commit, &prompts).await
 }
 
-/// A commit on its way out, with leave to go.
+/// A commit on its way out, with a permit.
 struct Publication<'a> {
     workshop: &'a Workshop,
     store: &'a Store,
@@ -159,7 +159,7 @@ impl Publication<'_> {
         let expect = (!is_first).then(|| commit_id(parent)).transpose()?;
         // What is merged or closed gets no more commits, which nobody would look at.
         still_open(self.host, self.store, self.project, self.job).await?;
-        self.leave().await?;
+        self.check_permit().await?;
         match self.mirror.push(&commit, branch, expect.as_ref()).await {
             Ok(()) => {}
             Err(error) if error.kind == ForgeErrorKind::Moved => self.push_over(rounds, &commit, branch).await?,
@@ -179,7 +179,7 @@ impl Publication<'_> {
         };
         let tip = self.mirror.find_branch(branch).await?;
         // That took a while.
-        self.leave().await?;
+        self.check_permit().await?;
         let Some(tip) = tip else {
             return Ok(self.mirror.push(commit, branch, None).await?);
         };
@@ -209,7 +209,7 @@ impl Publication<'_> {
             body: self.body(round, edit, commit, prompts).await?,
             draft: self.job.draft || edit.verdict == Verdict::Draft,
         };
-        self.leave().await?;
+        self.check_permit().await?;
         let local = LocalHost {
             store: self.store,
             project_id: &self.project.id,
@@ -223,7 +223,7 @@ impl Publication<'_> {
         };
         let Some(there) = there else {
             // That may have taken a while.
-            self.leave().await?;
+            self.check_permit().await?;
             return Ok(host.open(&new).await?);
         };
         // Opened by a process that was killed before it could say so, and looked at by somebody since.
@@ -263,7 +263,7 @@ impl Publication<'_> {
     }
 
     /// Asks once more whether the job is to go on, before an act outside.
-    async fn leave(&self) -> Result<(), Failure> {
+    async fn check_permit(&self) -> Result<(), Failure> {
         match self.permit {
             Permit::Lease(lease) => self.store.pulse(lease).await.map(drop)?,
             Permit::Publisher { .. } => self.store.check_permit(self.permit).await?,

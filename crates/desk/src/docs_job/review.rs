@@ -9,14 +9,13 @@ use copydesk_domain::{CheckSummary, FindingSummary, OnFindings};
 use copydesk_forge::Workspace;
 use copydesk_store::{Edit, Round, Verdict};
 
-use super::round::commit_id;
+use super::failure::commit_id;
 use super::{Bench, changes};
 use crate::runner::Failure;
 
 /// How much a job may change.
 #[derive(Debug, Clone)]
 pub struct ChangeLimits {
-    /// Files.
     pub files: u32,
     /// Lines, added and removed.
     pub lines: u32,

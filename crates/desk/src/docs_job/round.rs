@@ -9,7 +9,7 @@ use copydesk_domain::Job;
 use copydesk_forge::{CommitId, FileChange, Mirror, Workspace, branch_name, commit_message};
 use copydesk_store::{Edit, Merged, Permit, Round, Step, Verdict};
 
-use super::failure::aside;
+use super::failure::{aside, commit_id};
 use super::notebook::JobNotebook;
 use super::refresh::still_open;
 use super::update::marks;
@@ -250,7 +250,6 @@ impl Bench<'_> {
 
 /// Where a round goes on from.
 struct Start {
-    /// The commit.
     parent: String,
     /// Whether that brings the base branch in.
     merged: Option<Merged>,
@@ -273,10 +272,6 @@ pub(super) fn is_own(rounds: &[Round], tip: &CommitId) -> bool {
 fn guard(scope: &Arc<Scope>) -> copydesk_forge::Guard {
     let scope = scope.clone();
     Arc::new(move |path: &str| scope.may_write(path))
-}
-
-pub(super) fn commit_id(text: &str) -> Result<CommitId, Failure> {
-    text.parse().map_err(|_| Failure::Fatal(format!("{text:?} is not the id of a commit.")))
 }
 
 fn write_commit(

@@ -12,7 +12,6 @@ use super::{Range, Readers};
 const MOST: usize = 2000;
 const QUARTER: Duration = Duration::from_secs(900);
 
-/// Views over time.
 pub struct Series {
     pub interval: Interval,
     /// All points together.

@@ -13,7 +13,6 @@ pub trait Engine: Send + Sync {
 
 /// A job in the hands of an engine.
 pub struct Task<'a> {
-    /// The job.
     pub job: &'a Job,
     /// All prompts, oldest first.
     pub messages: &'a [Message],
@@ -32,12 +31,10 @@ impl Task<'_> {
         Ok(self.store.advance(self.lease, Some(step), told).await?)
     }
 
-    /// Writes events down.
     pub(crate) async fn tell(&self, told: Vec<NewEvent>) -> Result<(), Failure> {
         Ok(self.store.advance(self.lease, None, told).await?)
     }
 
-    /// The job's project.
     pub(crate) async fn project(&self) -> Result<Project, Failure> {
         let project = self.store.project(&self.job.project_id).await?;
         // A project goes with its jobs.

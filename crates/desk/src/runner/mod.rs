@@ -52,9 +52,9 @@ impl Runner {
             self.claim_forever(workers, &mut running).await;
         }
         while let Some(ended) = running.join_next().await {
-            mind(ended);
+            report_end(ended);
         }
-        mind(reaper.await);
+        report_end(reaper.await);
     }
 
     /// One asks for jobs on behalf of all workers: hundreds that all ask would only stand in each other's way.
@@ -64,11 +64,11 @@ impl Runner {
         let mut claims: u64 = 0;
         while !self.stop.is_asked() {
             while let Some(ended) = running.try_join_next() {
-                mind(ended);
+                report_end(ended);
             }
             if running.len() >= workers {
                 tokio::select! {
-                    Some(ended) = running.join_next() => mind(ended),
+                    Some(ended) = running.join_next() => report_end(ended),
                     () = self.stop.asked() => return,
                 }
                 continue;
@@ -136,7 +136,7 @@ impl Runner {
     }
 }
 
-fn mind(ended: Result<(), JoinError>) {
+fn report_end(ended: Result<(), JoinError>) {
     if let Err(error) = ended {
         tracing::error!(%error, "a worker came to an unplanned end");
     }

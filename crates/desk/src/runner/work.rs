@@ -10,14 +10,10 @@ use futures_util::FutureExt;
 use super::{Engine, Failure, Runner, STORE_PAUSE, Task, as_sentence, hold};
 
 /// Why the work on a job stopped.
-enum Stop {
-    /// The engine is done.
+enum WorkEnd {
     Done(Finish),
-    /// The engine gave up.
     Failed(Failure),
-    /// The time limit.
     OutOfTime,
-    /// The process stops.
     Stopping,
 }
 
@@ -28,8 +24,8 @@ pub(super) async fn run(runner: &Runner, engine: &dyn Engine, claimed: Claimed) 
     loop {
         let task = Task { job: &job, messages: &messages, lease: &lease, store: &runner.store };
         let last = task.last_message();
-        let stop = attend(runner, engine, task, &lease, deadline).await;
-        let settled = settle(runner, &lease, stop, last).await;
+        let end = attend(runner, engine, task, &lease, deadline).await;
+        let settled = settle(runner, &lease, end, last).await;
         match settled {
             Settled::Over => return,
             Settled::NewMessages => match look_again(runner, &job).await {
@@ -47,19 +43,19 @@ async fn attend(
     task: Task<'_>,
     lease: &Lease,
     deadline: tokio::time::Instant,
-) -> Stop {
+) -> WorkEnd {
     let changes = runner.store.changes();
     // Inside of a block, so that an engine which breaks down before its first await is caught as well.
     let work = AssertUnwindSafe(async { engine.run(task).await }).catch_unwind();
     tokio::select! {
         result = work => match result {
-            Ok(Ok(finish)) => Stop::Done(finish),
-            Ok(Err(failure)) => Stop::Failed(failure),
-            Err(_) => Stop::Failed(Failure::Retry("the engine broke down".to_owned())),
+            Ok(Ok(finish)) => WorkEnd::Done(finish),
+            Ok(Err(failure)) => WorkEnd::Failed(failure),
+            Err(_) => WorkEnd::Failed(Failure::Retry("the engine broke down".to_owned())),
         },
-        lost = hold::hold(&runner.store, lease, runner.terms.lease, changes) => Stop::Failed(Failure::Lost(lost)),
-        () = tokio::time::sleep_until(deadline) => Stop::OutOfTime,
-        () = grace(runner) => Stop::Stopping,
+        lost = hold::hold(&runner.store, lease, runner.terms.lease, changes) => WorkEnd::Failed(Failure::Lost(lost)),
+        () = tokio::time::sleep_until(deadline) => WorkEnd::OutOfTime,
+        () = grace(runner) => WorkEnd::Stopping,
     }
 }
 
@@ -77,34 +73,36 @@ enum Settled {
 }
 
 /// Writes down what became of the job.
-async fn settle(runner: &Runner, lease: &Lease, stop: Stop, last_message: u32) -> Settled {
-    let finish = match stop {
-        Stop::Done(finish) => finish,
-        Stop::Failed(Failure::Fatal(message)) => Finish::new(Outcome::Error, as_sentence(&message), last_message),
-        Stop::OutOfTime => Finish::new(Outcome::TimedOut, "The job took longer than the project allows.", last_message),
+async fn settle(runner: &Runner, lease: &Lease, end: WorkEnd, last_message: u32) -> Settled {
+    let finish = match end {
+        WorkEnd::Done(finish) => finish,
+        WorkEnd::Failed(Failure::Fatal(message)) => Finish::new(Outcome::Error, as_sentence(&message), last_message),
+        WorkEnd::OutOfTime => {
+            Finish::new(Outcome::TimedOut, "The job took longer than the project allows.", last_message)
+        }
         // The store turns this into the end of a cancelled job.
-        Stop::Failed(Failure::Lost(LeaseLost::Cancelled)) => {
+        WorkEnd::Failed(Failure::Lost(LeaseLost::Cancelled)) => {
             Finish::new(Outcome::Cancelled, "The job was cancelled.", last_message)
         }
-        Stop::Failed(Failure::Lost(LeaseLost::Lost)) => {
+        WorkEnd::Failed(Failure::Lost(LeaseLost::Lost)) => {
             tracing::warn!(job = lease.job_id.as_str(), attempt = lease.attempt, "lost the lease; letting go");
             runner.metrics.lease_lost();
             return Settled::Over;
         }
-        Stop::Failed(Failure::Retry(reason)) => {
+        WorkEnd::Failed(Failure::Retry(reason)) => {
             let attempts = runner.terms.attempts;
             tracing::warn!(job = lease.job_id.as_str(), attempt = lease.attempt, reason, "a try failed");
-            insist(runner, || runner.store.retry_later(lease, &reason, attempts, random_fraction())).await;
+            retry_while_away(runner, || runner.store.retry_later(lease, &reason, attempts, random_fraction())).await;
             return Settled::Over;
         }
-        Stop::Stopping => {
+        WorkEnd::Stopping => {
             tracing::info!(job = lease.job_id.as_str(), "handing the job back");
-            insist(runner, || runner.store.release(lease)).await;
+            retry_while_away(runner, || runner.store.release(lease)).await;
             return Settled::Over;
         }
     };
     let outcome = finish.outcome;
-    match insist(runner, || runner.store.finish(lease, finish.clone())).await {
+    match retry_while_away(runner, || runner.store.finish(lease, finish.clone())).await {
         Some(Ok(Finished::NewMessages)) => Settled::NewMessages,
         Some(Ok(Finished::Ended)) => {
             tracing::info!(
@@ -140,13 +138,13 @@ async fn look_again(runner: &Runner, job: &Job) -> Option<(Job, Vec<Message>)> {
         let now = runner.store.job(&job.project_id, &job.id).await?;
         Ok((now, runner.store.messages(&job.id).await?))
     };
-    let (now, messages) = insist(runner, look).await?.ok()?;
+    let (now, messages) = retry_while_away(runner, look).await?.ok()?;
     Some((now?, messages))
 }
 
 /// Tries a write again while the database cannot be reached, but not past the end of the lease: by then the job
 /// is another worker's. None if it could not be done.
-async fn insist<T, F>(runner: &Runner, mut attempt: impl FnMut() -> F) -> Option<Result<T, LeaseLost>>
+async fn retry_while_away<T, F>(runner: &Runner, mut attempt: impl FnMut() -> F) -> Option<Result<T, LeaseLost>>
 where
     F: Future<Output = Result<T, LeaseError>>,
 {

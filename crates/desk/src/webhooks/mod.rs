@@ -20,7 +20,7 @@ use copydesk_store::{Added, NewEndpoint, Store, StoreError, WebhookDelivery, Web
 
 pub use guard::AllowPrivate;
 pub use seal::{InstallationSeal, Seal};
-pub use sign::Secret;
+pub use sign::WebhookSecret;
 pub use view::{DeliveryView, WebhookView};
 pub use worker::deliver_forever;
 
@@ -31,7 +31,6 @@ const HOUR: u64 = 60 * MINUTE;
 
 /// How long the secret before the present one signs beside it.
 const OLD_SECRET_KEPT: Duration = Duration::from_secs(24 * HOUR);
-/// The longest description.
 const LONGEST_DESCRIPTION: usize = 200;
 
 /// How deliveries are made.
@@ -79,9 +78,7 @@ pub struct Webhooks {
 /// A webhook to make, as somebody asks for it.
 #[derive(Debug, Clone)]
 pub struct Wish {
-    /// The project.
     pub project_id: String,
-    /// Where to deliver to.
     pub url: String,
     /// What; all there is if empty.
     pub events: Vec<EventKind>,
@@ -98,7 +95,6 @@ pub enum NotMade {
     NoProject,
     /// The project has as many as it can have, which is so many.
     TooMany(i64),
-    /// The database.
     Store(StoreError),
 }
 
@@ -122,7 +118,7 @@ impl Webhooks {
     }
 
     /// Makes a webhook and its secret, which is shown only now.
-    pub async fn add(&self, store: &Store, wish: Wish) -> Result<(WebhookEndpoint, Secret), NotMade> {
+    pub async fn add(&self, store: &Store, wish: Wish) -> Result<(WebhookEndpoint, WebhookSecret), NotMade> {
         let url = self.guard.check(wish.url.trim())?.to_string();
         let description = wish.description.trim().to_owned();
         if description.chars().count() > LONGEST_DESCRIPTION || description.chars().any(char::is_control) {
@@ -132,7 +128,7 @@ impl Webhooks {
         let mut events = wish.events;
         events.sort();
         events.dedup();
-        let (id, secret) = (new_id(store.now()), Secret::generate());
+        let (id, secret) = (new_id(store.now()), WebhookSecret::generate());
         let sealed = self.seal.seal(&id, secret.as_bytes())?;
         let new = NewEndpoint { id, project_id: wish.project_id, url, events, description, sealed };
         match store.add_webhook(new).await? {
@@ -144,8 +140,12 @@ impl Webhooks {
 
     /// Makes a new secret, which is shown only now; the present one signs beside it for a day. None if there is no
     /// such webhook.
-    pub async fn rotate(&self, store: &Store, id: &str) -> Result<Option<(WebhookEndpoint, Secret)>, StoreError> {
-        let secret = Secret::generate();
+    pub async fn rotate(
+        &self,
+        store: &Store,
+        id: &str,
+    ) -> Result<Option<(WebhookEndpoint, WebhookSecret)>, StoreError> {
+        let secret = WebhookSecret::generate();
         let sealed = self.seal.seal(id, secret.as_bytes())?;
         let rotated = store.rotate_webhook(id, sealed, store.now().plus(OLD_SECRET_KEPT)).await?;
         Ok(rotated.map(|endpoint| (endpoint, secret)))
@@ -165,9 +165,9 @@ impl Webhooks {
     }
 
     /// The secrets of a webhook, opened.
-    fn open(&self, endpoint_id: &str, sealed: &[Vec<u8>]) -> Result<Vec<Secret>, StoreError> {
+    fn open(&self, endpoint_id: &str, sealed: &[Vec<u8>]) -> Result<Vec<WebhookSecret>, StoreError> {
         let unfit = || StoreError::Unreadable("a webhook's secret has the wrong length".to_owned());
-        let open = |sealed: &Vec<u8>| Secret::from_bytes(self.seal.open(endpoint_id, sealed)?).ok_or_else(unfit);
+        let open = |sealed: &Vec<u8>| WebhookSecret::from_bytes(self.seal.open(endpoint_id, sealed)?).ok_or_else(unfit);
         sealed.iter().map(open).collect()
     }
 }

@@ -21,7 +21,6 @@ pub trait Seal: Send + Sync {
 pub struct InstallationSeal(LessSafeKey);
 
 impl InstallationSeal {
-    /// With that secret.
     pub fn new(secret: &InstallationSecret) -> Result<Self, StoreError> {
         // A key of its own, so that nothing else that is made from the secret has to do with it.
         let key = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), b"copydesk webhook secrets");

@@ -14,10 +14,9 @@ const LENGTH: std::ops::RangeInclusive<usize> = 24..=64;
 
 /// What the deliveries of a webhook are signed with. It is never printed by accident: `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Vec<u8>);
+pub struct WebhookSecret(Vec<u8>);
 
-impl Secret {
-    /// A new one.
+impl WebhookSecret {
     pub fn generate() -> Self {
         Self(random_secret().to_vec())
     }
@@ -27,7 +26,6 @@ impl Secret {
         LENGTH.contains(&bytes.len()).then_some(Self(bytes))
     }
 
-    /// Its bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -38,16 +36,16 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for WebhookSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
+        f.write_str("WebhookSecret(…)")
     }
 }
 
 /// The value of `webhook-signature`: one signature for each secret, so that a receiver may have either.
-pub(crate) fn signatures(secrets: &[Secret], id: &str, seconds: i64, body: &str) -> String {
+pub(crate) fn signatures(secrets: &[WebhookSecret], id: &str, seconds: i64, body: &str) -> String {
     let content = format!("{id}.{seconds}.{body}");
-    let sign = |secret: &Secret| {
+    let sign = |secret: &WebhookSecret| {
         let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
         format!("v1,{}", STANDARD.encode(hmac::sign(&key, content.as_bytes())))
     };
@@ -61,7 +59,7 @@ mod tests {
     /// The example that the libraries of the specification test themselves with.
     #[test]
     fn the_example_of_the_specification_comes_out() {
-        let secret = Secret::from_bytes(STANDARD.decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap()).unwrap();
+        let secret = WebhookSecret::from_bytes(STANDARD.decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap()).unwrap();
         assert_eq!(secret.reveal(), "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
         let given = signatures(
             std::slice::from_ref(&secret),
@@ -74,7 +72,7 @@ mod tests {
 
     #[test]
     fn two_secrets_give_two_signatures() {
-        let (new, old) = (Secret::generate(), Secret::generate());
+        let (new, old) = (WebhookSecret::generate(), WebhookSecret::generate());
         let both = signatures(&[new.clone(), old.clone()], "id", 7, "{}");
         let each = [signatures(&[new], "id", 7, "{}"), signatures(&[old], "id", 7, "{}")];
         assert_eq!(both, each.join(" "));
@@ -84,10 +82,10 @@ mod tests {
     #[test]
     fn secrets_have_the_length_of_the_specification_and_hide() {
         for (length, fits) in [(23, false), (24, true), (64, true), (65, false)] {
-            assert_eq!(Secret::from_bytes(vec![7; length]).is_some(), fits, "{length}");
+            assert_eq!(WebhookSecret::from_bytes(vec![7; length]).is_some(), fits, "{length}");
         }
-        let secret = Secret::generate();
+        let secret = WebhookSecret::generate();
         assert!(secret.reveal().starts_with("whsec_") && secret.reveal().len() > 40);
-        assert_eq!(format!("{secret:?}"), "Secret(…)");
+        assert_eq!(format!("{secret:?}"), "WebhookSecret(…)");
     }
 }

@@ -46,7 +46,7 @@ pub struct WebhookView<'a> {
 impl<'a> WebhookView<'a> {
     /// The same with its secret.
     #[must_use]
-    pub fn with_secret(mut self, secret: &super::Secret) -> Self {
+    pub fn with_secret(mut self, secret: &super::WebhookSecret) -> Self {
         self.secret = Some(secret.reveal());
         self
     }

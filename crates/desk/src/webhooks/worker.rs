@@ -25,14 +25,14 @@ pub async fn deliver_forever(store: Store, webhooks: Arc<Webhooks>, metrics: Met
         }
         tokio::select! {
             () = changes.wait_for(|change| *change == Change::Outbox) => {}
-            Some(ended) = worker.running.join_next() => mind(ended),
+            Some(ended) = worker.running.join_next() => report_end(ended),
             () = tokio::time::sleep(LOOK_EVERY) => {}
             () = stop.asked() => {}
         }
     }
     let all = async {
         while let Some(ended) = worker.running.join_next().await {
-            mind(ended)
+            report_end(ended)
         }
     };
     let _ = tokio::time::timeout(stop.time_for_work(), all).await;
@@ -49,7 +49,7 @@ struct Worker {
 impl Worker {
     async fn look(&mut self) -> Result<(), StoreError> {
         while let Some(ended) = self.running.try_join_next() {
-            mind(ended);
+            report_end(ended);
         }
         fan_out::fan_out(&self.store).await?;
         if self.running.len() >= self.webhooks.settings.at_once {
@@ -91,7 +91,7 @@ impl Worker {
     }
 }
 
-fn mind(ended: Result<(), tokio::task::JoinError>) {
+fn report_end(ended: Result<(), tokio::task::JoinError>) {
     if let Err(error) = ended {
         tracing::error!(%error, "a delivery came to an unplanned end");
     }

@@ -13,8 +13,8 @@ use crate::app::App;
 use crate::edge::TimeLimit;
 use crate::problem::{Detail, Problem};
 
-/// After so many items others get their turn: reading ten thousand takes longer than anybody should have to wait.
-const TURN: usize = 256;
+/// After so many items others are let in between: reading ten thousand takes longer than anybody should have to wait.
+const AT_A_STRETCH: usize = 256;
 /// Refused events that an error names at most.
 const NAMED: usize = 100;
 
@@ -45,7 +45,6 @@ pub(crate) struct RejectedEvent {
     error: String,
 }
 
-/// Items that were read.
 #[derive(Default)]
 pub(super) struct Batch<'a> {
     items: usize,
@@ -71,7 +70,7 @@ impl<'a> Batch<'a> {
                     batch.rejected.push(RejectedEvent { index, code: wrong.code, error: wrong.error });
                 }
             }
-            if index % TURN == TURN - 1 {
+            if index % AT_A_STRETCH == AT_A_STRETCH - 1 {
                 tokio::task::yield_now().await;
             }
         }

@@ -19,7 +19,7 @@ use super::packed::{self, Bound};
 use crate::app::App;
 use crate::body;
 use crate::edge::TimeLimit;
-use crate::large_bodies::Place;
+use crate::large_bodies::LargeBodyPlace;
 use crate::problem::{ErrorBody, Problem};
 
 const BOUND: Bound = Bound(16 * 1024 * 1024, "16 MiB");
@@ -177,7 +177,7 @@ async fn with_secret(
 /// The body of a drain, and its place among the large ones for as long as it is in memory.
 struct Drained {
     bytes: Bytes,
-    place: Option<Place>,
+    place: Option<LargeBodyPlace>,
 }
 
 impl Drained {

@@ -15,7 +15,6 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 
-/// All of them.
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(events::send_events))

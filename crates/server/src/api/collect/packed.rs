@@ -42,7 +42,6 @@ fn packing(headers: &HeaderMap, bytes: &[u8]) -> Result<Option<Packing>, Problem
     }
 }
 
-/// Unpacks it.
 pub(super) fn plain(headers: &HeaderMap, bytes: Bytes, bound: Bound) -> Result<Bytes, Problem> {
     let Some(packing) = packing(headers, &bytes)? else { return Ok(bytes) };
     match unpack(packing, &bytes, bound.0) {

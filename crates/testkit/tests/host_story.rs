@@ -352,10 +352,10 @@ async fn the_main_branch_is_had_from_git_where_the_interface_does_not_tell() {
         let git = GitRepo::new([("index.md", "# Docs\n")]);
         git.git(&["branch", "-m", "main", "trunk"]);
         host.add("acme/docs", git);
-        let secret = || Some(token(&host, Rights::ALL));
-        assert_eq!(connect(&host, kind, secret()).default_branch().await.unwrap(), "trunk", "{kind:?}");
+        let secret = Some(token(&host, Rights::ALL));
+        assert_eq!(connect(&host, kind, secret).default_branch().await.unwrap(), "trunk", "{kind:?}");
         assert!(host.seen().iter().all(|seen| !seen.path.contains("info/refs")), "{kind:?}: the interface says it");
-        let by_git = connect(&host, HostKind::Git, secret()).default_branch().await;
+        let by_git = connect(&host, HostKind::Git, None).default_branch().await;
         assert_eq!(by_git.unwrap(), "trunk", "{kind:?}");
         assert!(host.seen().iter().any(|seen| seen.path.contains("info/refs")), "{kind:?}");
         host.make_private("acme/docs");

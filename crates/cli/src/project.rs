@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use copydesk_desk::projects::{self, Checked, HostDraft, NotDeleted, NotSaved, ProjectDraft, Trial, ViewsDraft};
-use copydesk_domain::{HostKind, OnFindings, Project, format_duration};
+use copydesk_domain::{HostKind, OnFindings, Project, ProjectId, format_duration};
 use copydesk_forge::Ability;
 use serde_json::{Value, json};
 
@@ -55,8 +55,10 @@ pub(crate) async fn run(
 }
 
 async fn create(checked: Checked, id: Option<String>, config: &Config, json: bool) -> Result<ExitCode, Failure> {
+    // Before anything is made.
+    let id = id.map(|id| ProjectId::parse(&id)).transpose().map_err(|invalid| Failure::flag(&invalid))?;
     let store = store::open_or_make(config).await?;
-    let (project, notes) = projects::create(&store, id.as_deref(), checked).await?;
+    let (project, notes) = projects::create(&store, id, checked).await?;
     note(&notes);
     show(&project, json)
 }

@@ -26,10 +26,9 @@ pub enum NotSaved {
 /// id it gets one made from its name; without a base branch, the main branch of its repository.
 pub async fn create(
     store: &Store,
-    id: Option<&str>,
+    id: Option<ProjectId>,
     Checked { change, mut notes }: Checked,
 ) -> Result<(Project, Vec<String>), NotSaved> {
-    let id = id.map(ProjectId::parse).transpose()?;
     let repository = change.repository.ok_or_else(|| Invalid::new("repository", "is missing"))?;
     let host = change.host.unwrap_or_default();
     let base_ref = match change.base_ref {

@@ -1,13 +1,17 @@
 //! The OpenAPI description and a page to read it with, both from inside the program.
 
+use std::io::Read;
 use std::sync::LazyLock;
 
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::HeaderValue;
-use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::http::HeaderMap;
+use axum::http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, VARY,
+};
 use axum::response::{IntoResponse, Redirect, Response};
+use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
@@ -137,17 +141,31 @@ pub(super) async fn index() -> Response {
     Redirect::temporary("/docs/index.html").into_response()
 }
 
-pub(super) async fn file(path: Result<Path<String>, PathRejection>) -> Result<Response, Problem> {
+pub(super) async fn file(path: Result<Path<String>, PathRejection>, headers: HeaderMap) -> Result<Response, Problem> {
     let Path(path) = path.map_err(|_| Problem::route_not_found())?;
     let file = FILES.iter().find(|file| file.name == path).ok_or_else(Problem::route_not_found)?;
     // The page runs only what came with it and talks only to this server.
     let policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
-    let headers = [(CONTENT_TYPE, file.media), (CONTENT_SECURITY_POLICY, policy), (CACHE_CONTROL, "max-age=3600")];
-    let mut response = (headers, file.bytes).into_response();
-    if file.gzipped {
-        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    let about = [(CONTENT_TYPE, file.media), (CONTENT_SECURITY_POLICY, policy), (CACHE_CONTROL, "max-age=3600")];
+    if !file.gzipped {
+        return Ok((about, file.bytes).into_response());
     }
-    Ok(response)
+    let vary = [(VARY, "accept-encoding")];
+    if takes_gzip(&headers) {
+        return Ok((about, vary, [(CONTENT_ENCODING, "gzip")], file.bytes).into_response());
+    }
+    let mut plain = Vec::new();
+    GzDecoder::new(file.bytes).read_to_end(&mut plain).expect("it is part of the program, packed by gzip");
+    Ok((about, vary, plain).into_response())
+}
+
+/// Every browser does; some programs do not.
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let words = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    words.flat_map(|value| value.split(',')).any(|word| {
+        let (name, weight) = word.split_once(';').unwrap_or((word, ""));
+        name.trim().eq_ignore_ascii_case("gzip") && !matches!(weight.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000")
+    })
 }
 
 struct File {

@@ -211,9 +211,9 @@ pub struct Job {
     /// Whether a client has asked to cancel it and the worker has not yet obeyed.
     pub cancel_requested: bool,
     /// 1 for the first prompt, one more for each follow-up to a finished job.
-    pub turn: u32,
-    /// The number of the prompt that began this turn.
-    pub turn_message: u32,
+    pub run: u32,
+    /// The number of the prompt that began this run.
+    pub run_message: u32,
     /// When it was created.
     pub created_at: Timestamp,
     /// When anything of it last changed.

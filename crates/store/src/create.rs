@@ -86,8 +86,8 @@ async fn create(
         usage: Usage::default(),
         checks: Vec::new(),
         cancel_requested: false,
-        turn: 1,
-        turn_message: 1,
+        run: 1,
+        run_message: 1,
         created_at: now,
         updated_at: now,
         archived_at: None,
@@ -168,7 +168,7 @@ async fn message(
     admission::done(c, &job, render(&job), standing, idempotency, now).await
 }
 
-/// A finished job starts a new turn: same branch, same pull request, a fresh place in the queue.
+/// A finished job starts a new run: same branch, same pull request, a fresh place in the queue.
 async fn reopen(c: &mut dyn Conn, job: &Job, message: u32, now: Timestamp) -> Result<()> {
     c.run(
         "UPDATE jobs SET status = 'active', outcome = NULL, message = NULL, turn = turn + 1, queued_at = $1, \

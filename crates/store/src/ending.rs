@@ -36,8 +36,8 @@ pub(crate) async fn end(c: &mut dyn Conn, job: &Job, ending: Ending, now: Timest
     )
     .await?;
     if ending.outcome == Outcome::Cancelled {
-        // Nothing of a cancelled turn goes out later.
-        rounds::drop_unpushed(c, &job.id, Some(job.turn), now).await?;
+        // Nothing of a cancelled run goes out later.
+        rounds::drop_unpushed(c, &job.id, Some(job.run), now).await?;
     }
     let data = json!({ "outcome": ending.outcome, "message": message });
     events::append(c, &job.id, status.as_str(), data, now).await?;

@@ -8,6 +8,7 @@ use crate::conn::{Conn, FromRow, Result, Row, Value, values};
 use crate::database::Store;
 use crate::error::StoreError;
 
+/// What the code calls a job's run is `turn` in the tables.
 pub(crate) const COLUMNS: &str = "id, project_id, status, repository, base_ref, branch, model, draft, open_pull_request, \
      client_reference, pr_link, outcome, message, title, usage, checks, cancel_requested_at, turn, turn_message, \
      created_at, updated_at, archived_at, pr_number, pr_state, pr_draft, pr_merged_at, pr_checked_at";
@@ -114,8 +115,8 @@ impl FromRow for Job {
             usage: row.next_json()?,
             checks: row.next_json()?,
             cancel_requested: row.next::<Option<Timestamp>>()?.is_some(),
-            turn: row.next()?,
-            turn_message: row.next()?,
+            run: row.next()?,
+            run_message: row.next()?,
             created_at: row.next()?,
             updated_at: row.next()?,
             archived_at: row.next()?,

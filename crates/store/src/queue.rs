@@ -35,7 +35,7 @@ pub struct Claimed {
     pub job: Job,
     /// All its prompts, oldest first.
     pub messages: Vec<Message>,
-    /// How often this turn of it has been tried, this time included.
+    /// How often this run of it has been tried, this time included.
     pub tries: u32,
     /// When its time is up.
     pub deadline_at: Timestamp,

@@ -15,8 +15,8 @@ use crate::pull_state;
 pub struct Round {
     /// 1, and one more for each.
     pub number: u32,
-    /// The job's turn in which it began.
-    pub turn: u32,
+    /// The run of the job in which it began.
+    pub run: u32,
     /// The number of the first prompt that is new in it.
     pub first_message: u32,
     /// The commit of the base branch that the job started from.
@@ -188,7 +188,7 @@ impl FromRow for Round {
     fn from_row(row: &mut Row) -> Result<Self> {
         Ok(Self {
             number: row.next()?,
-            turn: row.next()?,
+            run: row.next()?,
             first_message: row.next()?,
             base_commit: row.next()?,
             parent_commit: row.next()?,
@@ -278,7 +278,7 @@ async fn insert_round(c: &mut dyn Conn, job_id: &JobId, round: &Round) -> Result
         values![
             job_id,
             round.number,
-            round.turn,
+            round.run,
             round.first_message,
             &round.base_commit,
             &round.parent_commit,
@@ -318,12 +318,12 @@ pub(crate) async fn pushed(c: &mut dyn Conn, job_id: &JobId, round: u32, now: Ti
     Ok(vec![NewEvent::new("pushed", json!({ "round": round, "branch": branch }))])
 }
 
-/// What was committed and has not gone out is not to go out any more; of one turn of the job, or of all.
-pub(crate) async fn drop_unpushed(c: &mut dyn Conn, job_id: &JobId, turn: Option<u32>, now: Timestamp) -> Result<()> {
+/// What was committed and has not gone out is not to go out any more; of one run of the job, or of all.
+pub(crate) async fn drop_unpushed(c: &mut dyn Conn, job_id: &JobId, run: Option<u32>, now: Timestamp) -> Result<()> {
     c.run(
         "UPDATE rounds SET dropped_at = $1 WHERE job_id = $2 AND pushed_at IS NULL AND commit_id IS NOT NULL \
          AND turn = COALESCE($3, turn)",
-        values![now, job_id, turn],
+        values![now, job_id, run],
     )
     .await
     .map(drop)

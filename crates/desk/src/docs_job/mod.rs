@@ -115,9 +115,9 @@ impl Bench<'_> {
         // Something that was committed before and has not gone out, perhaps because the push failed then.
         let kept = rounds.iter().rev().find(|round| round.is_kept());
         let waits = kept.is_some_and(|round| !round.pushed || self.task.job.pr_link.is_none());
-        // A prompt that changed nothing more does not take away what this turn has done.
-        let of_this_turn = kept.is_some_and(|round| round.turn == self.task.job.turn);
-        let goes_on = edit.verdict == Verdict::Unchanged && (waits || of_this_turn);
+        // A prompt that changed nothing more does not take away what this run has done.
+        let of_this_run = kept.is_some_and(|round| round.run == self.task.job.run);
+        let goes_on = edit.verdict == Verdict::Unchanged && (waits || of_this_run);
         let shown = kept.filter(|_| goes_on).and_then(|round| round.edit.as_ref()).unwrap_or(edit);
         let finish = |outcome, message: String| Finish {
             title: (!shown.title.is_empty()).then(|| shown.title.clone()),

@@ -35,14 +35,14 @@ impl Bench<'_> {
     /// Whether there is nothing left to do in a round, or nobody wants it any more.
     fn is_over(&self, round: &Round) -> bool {
         let job = self.task.job;
-        let Some(edit) = &round.edit else { return round.turn < job.turn };
+        let Some(edit) = &round.edit else { return round.run < job.run };
         let news = self.task.last_message() > edit.taken_through;
         let done = match edit.verdict {
             Verdict::Unchanged | Verdict::Refused => true,
             Verdict::Good | Verdict::Draft => !job.open_pull_request || (round.pushed && job.pr_link.is_some()),
         };
         // A job that has failed since then has another prompt: what was committed goes out with what is made of that.
-        news && (done || round.turn < job.turn)
+        news && (done || round.run < job.run)
     }
 
     /// Begins a round after those `before`.
@@ -58,11 +58,11 @@ impl Bench<'_> {
         };
         let taken = before.iter().filter_map(|round| Some(round.edit.as_ref()?.taken_through));
         let seen = task.store().answers(&task.job.id).await?.into_iter().map(|answer| answer.seen_through);
-        let next = (taken.chain(seen).max().unwrap_or(0) + 1).max(task.job.turn_message);
+        let next = (taken.chain(seen).max().unwrap_or(0) + 1).max(task.job.run_message);
         let first_message = start.again.unwrap_or(next).min(task.last_message().max(1));
         let round = Round {
             number: before.last().map_or(0, |round| round.number) + 1,
-            turn: task.job.turn,
+            run: task.job.run,
             first_message,
             base_commit: base,
             parent_commit: start.parent.clone(),
@@ -83,7 +83,7 @@ impl Bench<'_> {
     /// to a job that had ended, the work branch is brought up to date first.
     async fn go_on(&self, before: &[Round], last: &Round) -> Result<(String, Start), Failure> {
         let (job, task_store) = (self.task.job, self.task.store());
-        if last.turn == job.turn {
+        if last.run == job.run {
             return Ok((last.base_commit.clone(), self.tip(before, last).await?));
         }
         still_open(self.host, task_store, self.project, job).await?;

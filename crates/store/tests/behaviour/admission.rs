@@ -195,7 +195,7 @@ async fn messages_at_the_same_instant_with_one_key_add_one(desk: Desk) {
     });
     one_was_done_and_all_say_so(admissions.await);
     assert_eq!(desk.store.messages(&job).await.unwrap().len(), 2);
-    assert_eq!(desk.job(&project, &job).await.turn, 2);
+    assert_eq!(desk.job(&project, &job).await.run, 2);
 }
 
 async fn bodies_at_the_same_instant_with_one_key_give_one_job_and_refusals(desk: Desk) {

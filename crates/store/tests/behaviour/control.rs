@@ -30,11 +30,11 @@ async fn a_message_to_a_finished_job_starts_another_turn(desk: Desk) {
         desk.advance(SECOND);
         assert_eq!(*admitted(&desk.message(&project, &id).await), id);
         let again = desk.job(&project, &id).await;
-        assert_eq!((again.status, again.outcome, again.message, again.turn), (Status::Active, None, None, 2));
+        assert_eq!((again.status, again.outcome, again.message, again.run), (Status::Active, None, None, 2));
         assert_eq!((again.created_at, again.updated_at), (ended.created_at, desk.now()));
         let claimed = desk.claim("worker").await;
         assert_eq!((claimed.job.id.as_str(), claimed.messages.len(), claimed.tries), (id.as_str(), 2, 1));
-        assert_eq!(claimed.deadline_at, desk.now().plus(terms().job_time), "a turn has its own time");
+        assert_eq!(claimed.deadline_at, desk.now().plus(terms().job_time), "a run has its own time");
         desk.finish(&claimed).await;
     }
 }
@@ -74,10 +74,10 @@ async fn a_message_to_a_waiting_job_is_there_when_it_is_claimed(desk: Desk) {
     let project = desk.project("Docs").await;
     let id = desk.create(&project).await;
     desk.message(&project, &id).await;
-    assert_eq!(desk.job(&project, &id).await.turn, 1);
+    assert_eq!(desk.job(&project, &id).await.run, 1);
     let claimed = desk.claim("worker").await;
     let numbers: Vec<_> = claimed.messages.iter().map(|message| message.number).collect();
-    assert_eq!((numbers, claimed.job.turn), (vec![1, 2], 1));
+    assert_eq!((numbers, claimed.job.run), (vec![1, 2], 1));
     assert!(claim(&desk.store, "other").await.is_none(), "it is still one job");
 }
 
@@ -89,7 +89,7 @@ async fn a_message_to_a_held_job_is_seen_by_its_worker(desk: Desk) {
     desk.message(&project, &id).await;
     assert_eq!(desk.store.pulse(&claimed.lease).await.unwrap().newest_message, 2);
     assert_eq!(desk.store.heartbeat(&claimed.lease, LEASE).await.unwrap().newest_message, 2);
-    assert_eq!(desk.job(&project, &id).await.turn, 1);
+    assert_eq!(desk.job(&project, &id).await.run, 1);
 }
 
 async fn a_message_to_an_archived_job_is_refused_and_adds_nothing(desk: Desk) {

@@ -164,7 +164,7 @@ async fn a_job_with_a_prompt_not_taken_in_goes_on(desk: Desk) {
     assert_eq!(desk.store.heartbeat(&claimed.lease, LEASE).await, Ok(Pulse { newest_message: 2 }));
     let finish = Finish::new(Outcome::NoChanges, "Done.", 2);
     assert_eq!(desk.store.finish(&claimed.lease, finish).await, Ok(Finished::Ended));
-    assert_eq!(desk.job(&project, &id).await.turn, 1);
+    assert_eq!(desk.job(&project, &id).await.run, 1);
 }
 
 async fn a_job_out_of_time_ends_even_with_a_prompt_not_taken_in(desk: Desk) {

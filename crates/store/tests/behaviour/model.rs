@@ -14,7 +14,7 @@ pub struct ModelJob {
     pub project: String,
     pub status: Status,
     pub outcome: Option<Outcome>,
-    pub turn: u32,
+    pub run: u32,
     pub messages: u32,
     pub cancelling: bool,
     pub attempt: i64,
@@ -39,7 +39,7 @@ impl Model {
             project: project.to_owned(),
             status: Status::Active,
             outcome: None,
-            turn: 1,
+            run: 1,
             messages: 1,
             cancelling: false,
             attempt: 0,
@@ -59,7 +59,7 @@ impl Model {
             Status::Archived => return false,
             Status::Active => {}
             Status::Completed | Status::Failed => {
-                (job.status, job.outcome, job.turn) = (Status::Active, None, job.turn + 1);
+                (job.status, job.outcome, job.run) = (Status::Active, None, job.run + 1);
                 (job.tries, job.not_before, job.queued_at, job.deadline) = (0, now, now, None);
             }
         }

@@ -42,7 +42,7 @@ async fn ready(desk: &Desk, project: &str) -> JobId {
     let (claimed, _) = begun(desk, project).await;
     let round = Round {
         number: 1,
-        turn: 1,
+        run: 1,
         first_message: 1,
         base_commit: "b".to_owned(),
         parent_commit: "b".to_owned(),

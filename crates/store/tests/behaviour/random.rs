@@ -213,8 +213,8 @@ impl Story {
 
     fn check(&mut self, job: &Job) {
         let model = &self.model.jobs[&job.id];
-        let found = (job.status, job.outcome, job.turn, job.cancel_requested);
-        assert_eq!(found, (model.status, model.outcome, model.turn, model.cancelling), "{}", job.id);
+        let found = (job.status, job.outcome, job.run, job.cancel_requested);
+        assert_eq!(found, (model.status, model.outcome, model.run, model.cancelling), "{}", job.id);
         let status = self.seen.insert(job.id.clone(), job.status).unwrap_or(Status::Active);
         assert!(job.status == status || ALLOWED.contains(&(status, job.status)), "{status:?} to {:?}", job.status);
     }

@@ -26,7 +26,7 @@ behaviours! {
 fn round(number: u32) -> Round {
     Round {
         number,
-        turn: 1,
+        run: 1,
         first_message: 1,
         base_commit: "b".repeat(40),
         parent_commit: "p".repeat(40),

@@ -51,8 +51,8 @@ fn job() -> Job {
         usage: Usage { model_calls: 6, ..Usage::default() },
         checks: Vec::new(),
         cancel_requested: false,
-        turn: 2,
-        turn_message: 2,
+        run: 2,
+        run_message: 2,
         created_at: at(0),
         updated_at: at(0),
         archived_at: None,
@@ -72,7 +72,7 @@ fn round(number: u32, commit: &str) -> Round {
     };
     Round {
         number,
-        turn: number,
+        run: number,
         first_message: number,
         base_commit: "base".to_owned(),
         parent_commit: "base".to_owned(),

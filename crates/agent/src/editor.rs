@@ -83,7 +83,6 @@ pub struct RecordedAnswer {
     pub seen_through: u32,
     /// What the model said, in the editor's own words.
     pub said: serde_json::Value,
-    /// What it cost.
     pub usage: Usage,
 }
 

@@ -11,11 +11,9 @@ use serde_json::{Map, Value};
 pub(crate) struct Said {
     /// The model, as it was configured.
     pub(crate) model: String,
-    /// What it wrote.
     pub(crate) text: String,
     /// The tools it wants to be run.
     pub(crate) calls: Vec<Call>,
-    /// Why it stopped.
     pub(crate) stop: Stop,
     /// What it thought, as far as its provider wants to have that back.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -45,7 +43,6 @@ pub(crate) struct TokenCounts {
 pub(crate) struct Call {
     /// What its result is to be named after.
     pub(crate) id: String,
-    /// The tool.
     pub(crate) name: String,
     /// An object if the model did it right; the raw text if that is not JSON.
     pub(crate) arguments: Value,
@@ -71,7 +68,6 @@ pub(crate) struct Finish {
 pub(crate) struct Ran {
     /// What the model is told.
     pub(crate) text: String,
-    /// Whether it worked.
     pub(crate) ok: bool,
     /// Whether there is such a tool and the arguments fit.
     pub(crate) valid: bool,
@@ -98,7 +94,6 @@ pub(crate) enum Stop {
 pub(crate) enum Thought {
     /// The signature of the text that follows it. Is not recorded any more.
     Signature(String),
-    /// The text.
     Text(String),
     /// A part of the answer in the provider's own form, all of them in order.
     Opaque(Value),

@@ -22,7 +22,6 @@ pub(crate) struct PageFacts {
 
 pub(crate) struct PlacedLink {
     pub(crate) link: Link,
-    /// Line and column.
     pub(crate) place: (u32, u32),
 }
 

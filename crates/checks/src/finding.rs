@@ -15,7 +15,6 @@ pub enum Check {
     Links,
     /// Anchors lead to headings that exist.
     Anchors,
-    /// Images exist.
     Images,
     /// Snippets and imports exist.
     Snippets,
@@ -25,9 +24,7 @@ pub enum Check {
     CodeFences,
     /// Only documentation is touched, and not too much of it.
     Scope,
-    /// No secrets.
     Secrets,
-    /// No invisible characters.
     InvisibleCharacters,
 }
 

@@ -46,7 +46,6 @@ pub(crate) enum Verdict {
     Unknown,
     /// To these files, of which any may be meant; none if something other than a file answers.
     Found(Vec<String>),
-    /// Nowhere, for certain.
     Missing,
 }
 

@@ -51,7 +51,6 @@ fn show(folder: &Path, as_json: bool) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Something to fetch.
 struct Wanted {
     /// The folder within that of the lists, none for the list of agents.
     kind: &'static str,

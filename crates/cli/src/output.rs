@@ -54,7 +54,6 @@ pub(crate) fn asked(question: &str) -> std::io::Result<String> {
     Ok(answer)
 }
 
-/// JSON for people.
 pub(crate) fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string())
 }

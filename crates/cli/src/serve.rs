@@ -181,7 +181,6 @@ pub(crate) fn stop_signal() -> impl Future<Output = ()> {
     }
 }
 
-/// Ctrl-C and SIGTERM.
 struct Signals([Option<Signal>; 2]);
 
 impl Signals {

@@ -64,11 +64,9 @@ impl<'de> Deserialize<'de> for Timestamp {
 
 /// Where the time comes from. A parameter everywhere, so that a test can hold it still.
 pub trait Clock: Send + Sync + fmt::Debug {
-    /// The present instant.
     fn now(&self) -> Timestamp;
 }
 
-/// The machine's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

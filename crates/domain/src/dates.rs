@@ -79,7 +79,6 @@ impl Interval {
     /// All of them, the shortest first.
     pub const ALL: [Self; 4] = [Self::Hour, Self::Day, Self::Week, Self::Month];
 
-    /// Its word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Hour => "hour",

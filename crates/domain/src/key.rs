@@ -71,9 +71,7 @@ fn checksum(signed: &str) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// GET and HEAD.
     Read,
-    /// Everything.
     Write,
 }
 

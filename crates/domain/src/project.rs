@@ -7,7 +7,6 @@ use crate::{HostSettings, Invalid, Repository, Timestamp, ViewSettings};
 pub struct ProjectId(String);
 
 impl ProjectId {
-    /// Reads an id.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
         let fits = (1..=64).contains(&text.len()) && text.bytes().all(plain);
@@ -38,13 +37,11 @@ impl ProjectId {
         Self(format!("{}-{suffix}", self.0))
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A documentation project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     /// The id in every address.
@@ -89,7 +86,6 @@ pub enum OnFindings {
 }
 
 impl OnFindings {
-    /// Its word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Draft => "draft",

@@ -27,7 +27,6 @@ impl Prompt {
         }
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -20,9 +20,7 @@ pub struct ViewSettings {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sources {
-    /// For people.
     pub people: Source,
-    /// For machines.
     pub machines: Source,
 }
 
@@ -38,12 +36,10 @@ pub enum Source {
     Script,
     /// The server side alone.
     Server,
-    /// Both, added.
     Both,
 }
 
 impl Source {
-    /// Its word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",

@@ -5,16 +5,13 @@ use crate::Timestamp;
 /// A rate limit: at most `limit` in any stretch of `period`. A limit of 0 is off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// How many.
     pub limit: u32,
-    /// In how long.
     pub period: Duration,
 }
 
 /// Where a caller stands against a limit; what the `RateLimit-…` headers say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
-    /// The limit.
     pub limit: u32,
     /// How many more are let through now.
     pub remaining: u32,

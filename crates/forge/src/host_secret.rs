@@ -19,7 +19,6 @@ pub enum HostSecret {
         /// Where it is installed; none: asked for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         installation_id: Option<u64>,
-        /// In PEM.
         #[serde(serialize_with = "exposed")]
         private_key: SecretText,
     },

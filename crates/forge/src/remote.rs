@@ -33,7 +33,6 @@ impl Remote {
 pub struct Trust {
     /// A file with the certificates of more authorities, in PEM.
     pub ca_file: Option<String>,
-    /// Take any certificate.
     pub accept_any_certificate: bool,
 }
 

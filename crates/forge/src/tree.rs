@@ -34,7 +34,6 @@ pub enum Kind {
     Executable,
     Folder,
     Symlink,
-    /// Another repository.
     Submodule,
 }
 

@@ -16,7 +16,6 @@ pub struct Answer {
     pub seen_through: u32,
     /// What it said, in the words of whoever asked.
     pub said: Vec<u8>,
-    /// What it cost.
     pub usage: Usage,
 }
 

@@ -14,7 +14,6 @@ use crate::sqlite::{self, Sqlite};
 /// Where the database is.
 #[derive(Clone)]
 pub enum DatabaseAddress {
-    /// A file.
     Sqlite(PathBuf),
     /// A `postgres://` address, which may hold a password.
     Postgres {

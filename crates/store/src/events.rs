@@ -10,7 +10,6 @@ use crate::hub::Change;
 pub struct Event {
     /// Counts up from 1 in each job.
     pub number: u32,
-    /// What happened.
     pub kind: String,
     /// More about it: an object.
     pub data: Json,
@@ -20,7 +19,6 @@ pub struct Event {
 /// An event to append.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEvent {
-    /// What happened.
     pub kind: &'static str,
     /// More about it: an object.
     pub data: Json,

@@ -23,9 +23,7 @@ pub struct OutboxEntry {
     pub project_id: String,
     /// The job it concerns.
     pub job_id: JobId,
-    /// What happened.
     pub kind: EventKind,
-    /// When it happened.
     pub created_at: Timestamp,
 }
 

@@ -14,7 +14,6 @@ use crate::{events, jobs, pull_state, rounds};
 /// A pull request that Copydesk keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalPull {
-    /// The project.
     pub project_id: String,
     /// Counts up from 1 in each project.
     pub number: u32,
@@ -24,7 +23,6 @@ pub struct LocalPull {
     pub head: String,
     /// The branch to merge into.
     pub base: String,
-    /// The title.
     pub title: String,
     /// The text, in Markdown.
     pub body: String,
@@ -55,12 +53,7 @@ pub enum Permit {
     /// The worker that runs the job.
     Lease(Lease),
     /// Somebody who was allowed to by [`Store::begin_publishing`].
-    Publisher {
-        /// The job.
-        job_id: JobId,
-        /// What was given.
-        token: String,
-    },
+    Publisher { job_id: JobId, token: String },
 }
 
 impl Permit {

@@ -30,7 +30,6 @@ pub struct Round {
     pub edit: Option<Edit>,
     /// The branch, once there is a commit.
     pub branch: Option<String>,
-    /// The commit.
     pub commit: Option<String>,
     /// Whether the branch is on the code host.
     pub pushed: bool,
@@ -77,7 +76,6 @@ pub struct Edit {
 /// What is to become of an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing was changed.
     Unchanged,
     /// It may be opened.
     Good,
@@ -107,7 +105,6 @@ impl Column for Verdict {
     }
 }
 
-/// A step forward.
 #[derive(Debug, Clone)]
 pub enum Step {
     /// A round begins, on these commits.
@@ -116,7 +113,6 @@ pub enum Step {
     PreparedAgain(Round),
     /// The editor is done, and the change, if there is one, is committed.
     Edited {
-        /// The round.
         round: u32,
         /// What came out of it.
         edit: Box<Edit>,
@@ -124,10 +120,7 @@ pub enum Step {
         commit: Option<(String, String)>,
     },
     /// The branch is on the code host.
-    Pushed {
-        /// The round.
-        round: u32,
-    },
+    Pushed { round: u32 },
     /// The pull request is open.
     Opened {
         /// As the code host tells of it.

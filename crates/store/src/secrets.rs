@@ -16,7 +16,6 @@ pub enum SecretName {
 }
 
 impl SecretName {
-    /// Its word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Git => "git",
@@ -33,7 +32,6 @@ impl SecretName {
 /// What is known of a secret without opening it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretRecord {
-    /// Whose it is.
     pub project_id: String,
     /// What it is for.
     pub name: SecretName,

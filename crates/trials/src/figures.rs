@@ -37,7 +37,6 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Requests a second.
     pub fn rate(&self) -> f64 {
         self.latencies.count() as f64 / self.time.as_secs_f64().max(f64::MIN_POSITIVE)
     }

@@ -156,7 +156,6 @@ impl Drop for Server {
     }
 }
 
-/// Bytes in words.
 pub(crate) fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }

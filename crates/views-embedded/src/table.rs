@@ -21,7 +21,6 @@ pub(super) struct Table {
     cell_places: HashMap<(u32, u32, u32), u32, BuildHasherDefault<Mixed>>,
     /// By quarter hour: its cells, and what they add up to.
     buckets: BTreeMap<u32, Quarter>,
-    /// By path.
     totals: Vec<Sums>,
     /// When ids arrived.
     pub(super) ids: Ids,

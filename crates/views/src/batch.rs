@@ -31,7 +31,6 @@ pub struct Batch {
 pub struct Mark {
     /// Which log it is: made from how it begins. Several logs may begin alike.
     pub log: String,
-    /// Bytes read, uncompressed.
     pub bytes: u64,
     pub lines: u64,
     /// Digest of all those bytes.

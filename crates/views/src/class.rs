@@ -23,7 +23,6 @@ pub enum Class {
     FeedReader,
     /// An HTTP library or a command-line tool.
     Library,
-    /// Any other machine.
     OtherBot,
 }
 

@@ -33,11 +33,9 @@ pub enum Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Left {
-    /// Not a page.
     Asset,
     /// The answer was neither 200 nor 304.
     Status,
-    /// Not a GET.
     Method,
     /// Fetched ahead, perhaps never seen.
     Prefetch,

@@ -2,15 +2,12 @@ use super::{MOST_CALLS, ToolResult};
 use crate::said::{Call, Finish, Ran, Said, Stop};
 use crate::tools;
 
-/// What has happened.
 pub(crate) enum Event {
-    /// The work begins.
     Start,
     /// The user has written more. Only before a call.
     Prompted(Vec<String>),
     /// The model has answered.
     Answered {
-        /// What it said.
         said: Said,
         /// Tokens in and out.
         tokens: u64,
@@ -33,11 +30,8 @@ pub(crate) enum Event {
 /// What is to be done next. There is always exactly one thing, so nothing can hang.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Effect {
-    /// Ask the model.
     Call,
-    /// Run these.
     Run(Vec<Call>),
-    /// Check the change.
     Check,
     /// The work is done.
     Finish(Finish),
@@ -77,9 +71,7 @@ pub(super) struct Repair {
 
 /// The calls of one answer.
 pub(super) struct Running {
-    /// All of them.
     pub(super) all: Vec<Call>,
-    /// Those to run.
     pub(super) calls: Vec<Call>,
     /// The one that wants to end the work: its place, and what it says or what is wrong with it.
     pub(super) finish: Option<(usize, Result<Finish, String>)>,

@@ -21,7 +21,6 @@ pub(crate) struct Talk {
 pub(crate) enum Item {
     /// From the user, or from Copydesk in the user's place.
     User(String),
-    /// From the model.
     Model(Said),
     /// The results of the model's calls, in the order of the calls.
     Results(Vec<ToolResult>),
@@ -30,11 +29,8 @@ pub(crate) enum Item {
 /// What a tool answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolResult {
-    /// The call's.
     pub(crate) id: String,
-    /// The tool.
     pub(crate) name: String,
-    /// What it answered.
     pub(crate) text: String,
 }
 

@@ -79,7 +79,6 @@ impl ModelSettings {
 /// Whose interface a model has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provider {
-    /// Anthropic's Messages.
     Anthropic,
     /// OpenAI's Chat Completions, which many others have as well.
     OpenAi,

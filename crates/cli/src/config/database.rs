@@ -13,7 +13,6 @@ pub(super) const MASK: &str = "****";
 /// `Debug` and [`masked`](Self::masked) leave the password out.
 #[derive(Clone, PartialEq, Eq)]
 pub enum DatabaseUrl {
-    /// A SQLite file.
     Sqlite(PathBuf),
     /// The address of a PostgreSQL database, with its password.
     Postgres(String),

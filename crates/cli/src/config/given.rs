@@ -14,7 +14,6 @@ const SHOWN_CHARACTERS: usize = 100;
 pub(super) enum Given<'a> {
     /// From the environment, a flag or the defaults, where all is text and the setting decides what it means.
     Plain(&'a str),
-    /// From the file.
     Toml(&'a DeValue<'a>),
 }
 

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// Nothing set it.
     Default,
     /// A line, from 1, of the configuration file, whose path is as it was given.
-    File { path: PathBuf, line: usize },
+    File {
+        path: PathBuf,
+        line: usize,
+    },
     /// The environment variable of this name.
     Environment(String),
     /// The flag of this name, with its dashes.

@@ -60,7 +60,6 @@ pub(crate) async fn run(flags: DemoFlags) -> Result<ExitCode, Failure> {
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Where everything goes.
 enum DemoFolder {
     Temporary(tempfile::TempDir),
     Given(PathBuf),

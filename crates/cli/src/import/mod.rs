@@ -23,7 +23,6 @@ use crate::views::{lists, open_views};
 /// How often a file that is followed is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Runs the command.
 pub(crate) async fn run(flags: ImportFlags, config: &Config) -> Result<ExitCode, Failure> {
     let options = options(&flags)?;
     check_files(&flags)?;

@@ -8,7 +8,6 @@ use copydesk_views::store::Question;
 pub struct Range {
     /// None: from the beginning.
     pub(super) from: Option<Timestamp>,
-    /// None: without end.
     pub(super) to: Option<Timestamp>,
 }
 

@@ -14,7 +14,6 @@ const QUARTER: Duration = Duration::from_secs(900);
 
 pub struct Series {
     pub interval: Interval,
-    /// All points together.
     pub totals: Counts,
     /// One after the other. The first and the last are cut off where the range begins and ends.
     pub points: Vec<SeriesPoint>,

@@ -14,7 +14,6 @@ pub struct HostsSettings {
     pub first_pause: Duration,
     /// The longest wait that a host may ask for; what wants more time fails and says until when.
     pub longest_wait: Duration,
-    /// Who is asking.
     pub user_agent: String,
     /// Where the time comes from.
     pub clock: Arc<dyn Clock>,

@@ -26,7 +26,6 @@ pub(crate) struct Place<'a> {
     pub(crate) name: &'a str,
 }
 
-/// A sealed secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sealed {
     pub(crate) key_id: String,

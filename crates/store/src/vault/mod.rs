@@ -32,38 +32,26 @@ pub enum VaultError {
     /// The key file holds something else than keys.
     #[error("the key file {} is damaged: {problem}; put it back from a backup", .path.display())]
     Damaged {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it, without anything that it holds.
         problem: String,
     },
     /// The key file cannot be read or written.
     #[error("the key file {} cannot be used: {problem}", .path.display())]
-    Unusable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        problem: String,
-    },
+    Unusable { path: PathBuf, problem: String },
     /// The secret was sealed with a key that is not in the key file.
     #[error(
         "the credential was sealed with the key {key_id}, which is not in the key file {}; put back the key file that \
          has it, or set the credential again",
         .path.display()
     )]
-    OtherKey {
-        /// The key's id.
-        key_id: String,
-        /// The file.
-        path: PathBuf,
-    },
+    OtherKey { key_id: String, path: PathBuf },
     /// The sealed bytes are not what was stored for that project under that name.
     #[error("the stored credential is damaged or was moved here from elsewhere; set it again")]
     Altered,
     /// A secret that is too large to keep.
     #[error("the credential is longer than {MAX_SECRET_BYTES} bytes")]
     TooLong,
-    /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -40,7 +40,6 @@ pub enum Blame {
     None,
     /// It fails. One that has failed for so long, without a success between, is paused.
     Failing {
-        /// So long.
         patience: Duration,
         /// What to say then.
         why: String,

@@ -20,15 +20,12 @@ const COLUMNS: &str = "d.id, d.endpoint_id, d.event_id, d.kind, d.payload, d.cre
 /// An event on its way to a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookDelivery {
-    /// Its id.
     pub id: String,
-    /// The webhook.
     pub endpoint_id: String,
     /// The event, by which a receiver knows it again.
     pub event_id: String,
     /// What the event is called.
     pub kind: String,
-    /// The body.
     pub payload: String,
     /// When it was made.
     pub created_at: Timestamp,

@@ -14,11 +14,8 @@ const COLUMNS: &str = "e.id, e.project_id, e.url, e.events, e.description, e.cre
 /// An address that is told of what happens to a project's jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookEndpoint {
-    /// Its id.
     pub id: String,
-    /// The project.
     pub project_id: String,
-    /// Where it is.
     pub url: String,
     /// What it wants to be told; all there is if empty.
     pub events: Vec<EventKind>,
@@ -28,11 +25,9 @@ pub struct WebhookEndpoint {
     pub created_at: Timestamp,
     /// Since when nothing is delivered.
     pub paused_at: Option<Timestamp>,
-    /// Why not.
     pub paused_why: Option<String>,
     /// The first failure since the last success.
     pub failing_since: Option<Timestamp>,
-    /// The last success.
     pub last_success_at: Option<Timestamp>,
     /// How long the secret before the present one still signs beside it.
     pub old_secret_until: Option<Timestamp>,
@@ -43,22 +38,18 @@ pub struct WebhookEndpoint {
 pub struct NewEndpoint {
     /// Its id, which whoever seals the secret has to know beforehand.
     pub id: String,
-    /// The project.
     pub project_id: String,
-    /// Where it is.
     pub url: String,
     /// What it wants to be told; all there is if empty.
     pub events: Vec<EventKind>,
     /// What people say of it.
     pub description: String,
-    /// The sealed secret.
     pub sealed: Vec<u8>,
 }
 
 /// What became of the wish for a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Added {
-    /// Here it is.
     Done(Box<WebhookEndpoint>),
     /// There is no such project.
     NoProject,
@@ -67,7 +58,6 @@ pub enum Added {
 }
 
 impl Store {
-    /// Makes a webhook.
     pub async fn add_webhook(&self, new: NewEndpoint) -> Result<Added> {
         let now = self.now();
         self.write(move |c| Box::pin(add(c, new, now))).await

@@ -14,7 +14,6 @@ const MOST_ENDPOINTS: u32 = 1000;
 /// A webhook for which something is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueEndpoint {
-    /// Its id.
     pub id: String,
     /// Whether its last delivery failed.
     pub failing: bool,
@@ -23,9 +22,7 @@ pub struct DueEndpoint {
 /// A delivery to make now.
 #[derive(Clone)]
 pub struct DueDelivery {
-    /// The delivery.
     pub delivery: WebhookDelivery,
-    /// Where it goes.
     pub url: String,
     /// What to sign it with, sealed, the newest first.
     pub sealed: Vec<Vec<u8>>,

@@ -15,7 +15,6 @@ use super::state::{Holder, Hook, Opening, Pull, Refused, Repo, Rights, State, To
 const REST: &str = "/2.0";
 const LONGEST_TITLE: usize = 255;
 
-/// Bitbucket Cloud.
 pub(super) struct Bitbucket;
 
 impl Dialect for Bitbucket {

@@ -15,7 +15,6 @@ const REST: &str = "/api/v1";
 const DOCS: &str = "https://forgejo.example/api/swagger";
 const LONGEST_TITLE: usize = 255;
 
-/// Forgejo and Gitea.
 pub(super) struct Forgejo;
 
 impl Dialect for Forgejo {

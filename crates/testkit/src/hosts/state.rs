@@ -69,7 +69,6 @@ pub(super) struct Hook {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rights {
-    /// See private repositories.
     pub read: bool,
     pub push: bool,
     /// Open, change and comment on pull requests.
@@ -78,7 +77,6 @@ pub struct Rights {
 
 impl Rights {
     pub const ALL: Self = Self { read: true, push: true, open: true };
-    /// Looking only.
     pub const READ: Self = Self { read: true, push: false, open: false };
     /// Pushing, but no pull requests.
     pub const PUSH: Self = Self { read: true, push: true, open: false };
@@ -146,7 +144,6 @@ impl Visit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     pub method: String,
-    /// Path and query.
     pub path: String,
     /// What was answered; none if nothing was.
     pub status: Option<u16>,

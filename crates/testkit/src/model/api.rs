@@ -3,7 +3,6 @@
 pub enum Api {
     /// Chat completions, as OpenAI has them and many servers offer.
     OpenAi,
-    /// Anthropic's messages.
     Anthropic,
     /// OpenAI's Responses, for other agents that are measured.
     Responses,
@@ -28,12 +27,10 @@ pub(super) struct Expected<'a> {
 }
 
 impl Rejection {
-    /// A bad request.
     pub fn bad(param: impl Into<String>, message: impl Into<String>) -> Self {
         Self { status: 400, message: message.into(), param: Some(param.into()), code: None }
     }
 
-    /// Another status.
     pub fn status(status: u16, message: impl Into<String>) -> Self {
         Self { status, message: message.into(), param: None, code: None }
     }

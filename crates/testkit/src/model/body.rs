@@ -21,7 +21,6 @@ pub(super) struct Speech {
 /// What comes after the last packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tail {
-    /// A proper end.
     End,
     /// The connection is cut.
     Cut,

@@ -12,7 +12,6 @@ use super::script::{Arguments, FaultKind, Reply, Script};
 pub struct CallRecord {
     /// The conversation: the script's name, `#` and a key.
     pub conversation: String,
-    /// The wire format.
     pub api: Api,
     /// The number of the reply that was asked for.
     pub position: usize,
@@ -29,16 +28,13 @@ pub struct CallRecord {
     pub forgot_reply: bool,
     /// When it came in.
     pub received_at: Timestamp,
-    /// How it ended.
     pub ending: Ending,
 }
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// It has not.
     Waiting,
-    /// All was sent.
     Sent,
     /// The client went away before.
     ClientGone,
@@ -51,7 +47,6 @@ pub enum Ending {
 pub struct Violation {
     /// The conversation, if it was known.
     pub conversation: Option<String>,
-    /// What is wrong.
     pub message: String,
 }
 

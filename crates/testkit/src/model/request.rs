@@ -44,9 +44,7 @@ pub enum Item {
     Assistant(String),
     /// Called by the model.
     Call {
-        /// The call's id.
         id: String,
-        /// The tool.
         name: String,
         /// The arguments; a text if they are no JSON.
         arguments: Value,
@@ -55,7 +53,6 @@ pub enum Item {
     Result {
         /// The id of the call.
         id: String,
-        /// The answer.
         text: String,
     },
 }
@@ -103,7 +100,6 @@ fn marker(text: &str) -> Option<&str> {
 /// An answer of the model that a conversation holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PastReply {
-    /// What was said.
     pub text: String,
     /// What the ids of its calls say about it.
     pub mark: Option<Mark>,

@@ -14,7 +14,6 @@ pub(super) const CALL_PREFIX: &str = "call_";
 /// 2026-03-15, so that every run says the same.
 const CREATED: u64 = 1_773_576_000;
 
-/// Reads a request.
 pub(super) fn check(body: &Value, expected: &Expected<'_>) -> Result<Request, Rejection> {
     let fields = Fields::of(body, "")?;
     let model = fields.need_text("model")?;

@@ -24,7 +24,6 @@ pub(super) struct ScriptPlace {
 pub struct Reply {
     /// What it thinks first, if the format has a place for that.
     pub thought: String,
-    /// What it says.
     pub text: String,
     /// The tools it calls.
     pub calls: Vec<Call>,
@@ -41,9 +40,7 @@ pub struct Reply {
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// The tool's name.
     pub name: String,
-    /// Its arguments.
     pub arguments: Arguments,
 }
 
@@ -66,7 +63,6 @@ pub struct Tokens {
     pub cached: u64,
     /// Read and put into a cache; a provider that does not tell counts them as read.
     pub cache_write: u64,
-    /// Written.
     pub output: u64,
 }
 
@@ -93,18 +89,14 @@ pub enum Stop {
 /// Something that goes wrong instead of a reply. It uses up requests and leaves the conversation where it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
-    /// What goes wrong.
     pub kind: FaultKind,
-    /// How often.
     pub times: Times,
 }
 
 /// How often a fault strikes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Times {
-    /// So many requests.
     Count(usize),
-    /// Every request.
     Forever,
 }
 
@@ -148,7 +140,6 @@ impl Script {
         Self::default()
     }
 
-    /// Adds a reply.
     #[must_use]
     pub fn reply(mut self, reply: Reply) -> Self {
         match self.places.last_mut() {
@@ -258,7 +249,6 @@ impl Reply {
         self
     }
 
-    /// Costs this.
     #[must_use]
     pub fn usage(mut self, usage: Tokens) -> Self {
         self.usage = usage;
@@ -286,7 +276,6 @@ impl Reply {
         self
     }
 
-    /// Why it stops.
     pub(super) fn stops_for(&self) -> Stop {
         self.stop.unwrap_or(if self.calls.is_empty() { Stop::End } else { Stop::ToolUse })
     }
@@ -301,7 +290,6 @@ impl Reply {
 }
 
 impl Fault {
-    /// Strikes one request.
     pub fn once(kind: FaultKind) -> Self {
         Self { kind, times: Times::Count(1) }
     }
@@ -311,7 +299,6 @@ impl Fault {
         Self { kind, times: Times::Count(count) }
     }
 
-    /// Strikes every request.
     pub fn forever(kind: FaultKind) -> Self {
         Self { kind, times: Times::Forever }
     }

@@ -122,7 +122,6 @@ impl ModelServer {
         &self.url
     }
 
-    /// Learns another script.
     pub fn add_script(&self, name: &str, script: Script) {
         self.shared.ledger().scripts.insert(name.to_owned(), script);
     }

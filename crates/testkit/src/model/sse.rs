@@ -15,7 +15,6 @@ pub(super) fn pieces(text: &str) -> Vec<String> {
     characters.chunks(PIECE).map(|piece| piece.iter().collect()).collect()
 }
 
-/// Events in packets.
 pub(super) fn packets(bytes: Vec<u8>) -> Vec<Bytes> {
     let bytes = Bytes::from(bytes);
     (0..bytes.len()).step_by(PACKET).map(|at| bytes.slice(at..bytes.len().min(at + PACKET))).collect()

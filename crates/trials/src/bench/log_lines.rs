@@ -11,7 +11,6 @@ use crate::seeded::Seeded;
 /// 2026-03-01, in seconds since 1970, and how many seconds the log is long.
 const FIRST: u64 = 1_772_323_200;
 const LENGTH: u64 = 30 * 86_400;
-/// Addresses that asked.
 const READERS: usize = 300_000;
 const SEED: u64 = 20_260_301;
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

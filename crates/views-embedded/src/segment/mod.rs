@@ -82,7 +82,6 @@ fn is_machine(client: &Client) -> bool {
 pub struct Info {
     /// The first quarter hour with a view.
     pub first: Bucket,
-    /// The last one.
     pub last: Bucket,
     pub cells: u64,
     /// How many views, of whatever kind.

@@ -78,7 +78,6 @@ impl Segment {
         )
     }
 
-    /// Its clients, sorted.
     pub(crate) fn clients(&self) -> Result<Arc<Vec<Arc<Client>>>, SegmentError> {
         self.part(
             |loaded| &mut loaded.clients,

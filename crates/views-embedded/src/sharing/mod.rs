@@ -23,7 +23,6 @@ use crate::embedded::{Embedded, OpenError, Options};
 const HAND_OVER: Duration = Duration::from_secs(30);
 /// How long a question waits for a new holder.
 const TAKE_OVER: Duration = Duration::from_secs(5);
-/// Between two looks.
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// The store in a folder, whoever holds it.

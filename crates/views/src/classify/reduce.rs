@@ -78,15 +78,12 @@ enum SegmentPlace {
     Open,
     /// In a comment on a platform or a device.
     Platform,
-    /// In another comment.
     Comment,
     /// In a comment, after `compatible`: there bots name themselves.
     Named,
 }
 
-/// Ends a segment.
 const END: u8 = 1;
-/// Ends a word.
 const GAP: u8 = 2;
 const LETTER: u8 = 4;
 /// May stand between a name and its version.

@@ -15,7 +15,6 @@ pub(super) struct Tokens {
 
 #[derive(Debug)]
 struct Token {
-    /// In small letters.
     text: Box<[u8]>,
     rank: Rank,
     agent: usize,

@@ -40,7 +40,6 @@ pub struct Follow<'a> {
 /// What a look found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Polled {
-    /// New lines.
     pub lines: u64,
     /// The file was moved away or emptied.
     pub rotated: bool,

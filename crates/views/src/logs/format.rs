@@ -19,9 +19,7 @@ pub enum Format {
     VhostCombined,
     /// The common log format with the host in front.
     VhostCommon,
-    /// Caddy's JSON.
     Caddy,
-    /// CloudFront's standard logs.
     CloudFront,
     /// Fastly: the common or combined format or JSON, with or without the head of a syslog message.
     Fastly,

@@ -25,7 +25,6 @@ pub(super) struct Opened {
     source: Source,
     /// How it begins.
     pub(super) head: Vec<u8>,
-    /// All of it.
     bytes: Bytes,
     read: Arc<AtomicU64>,
 }

@@ -19,7 +19,6 @@ pub struct Tally {
     /// Answers other than 200 and 304.
     pub errors: u64,
     pub methods: u64,
-    /// Fetched ahead.
     pub prefetch: u64,
     /// For a host that was not asked about.
     pub other_hosts: u64,

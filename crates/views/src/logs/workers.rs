@@ -40,7 +40,6 @@ pub(super) enum Message {
 pub(super) enum End {
     /// The log has no more.
     OfLog,
-    /// Somebody said so.
     Cancelled,
 }
 

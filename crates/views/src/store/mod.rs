@@ -112,7 +112,6 @@ where
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Question {
     pub from: Bucket,
-    /// Before this.
     pub to: Bucket,
     /// Which channels count.
     pub sources: Sources,
@@ -151,7 +150,6 @@ pub struct AgentViews {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    /// Of whatever kind.
     pub views: u64,
     /// On disk.
     pub bytes: u64,

@@ -21,7 +21,6 @@ pub(super) struct Details {
 /// Which details a chore takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
-    /// Only where.
     Places,
     /// Also whether code, case and parts of words count.
     Manner,

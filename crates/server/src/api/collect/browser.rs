@@ -32,7 +32,6 @@ pub(super) struct Browser {
 pub(super) enum Told {
     /// It is counted and on disk.
     Counted,
-    /// It is none.
     Dropped,
     /// It cannot be right.
     Refused(Refusal),

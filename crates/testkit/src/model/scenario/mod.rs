@@ -16,7 +16,6 @@ pub use files::{Entry, Files, check_out};
 
 use super::{Api, KEY, Script};
 
-/// One scenario.
 #[derive(Debug, Clone)]
 pub struct Scenario {
     /// The name of its folder.
@@ -111,11 +110,8 @@ impl Default for ModelLimits {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
-    /// The job's status.
     pub status: String,
-    /// The job's outcome.
     pub outcome: String,
-    /// The job's title.
     pub title: Option<String>,
     /// What its message holds.
     #[serde(default)]

@@ -14,7 +14,6 @@ pub(super) struct Ours {
     /// How the views were written, and how long it took.
     pub(super) way: &'static str,
     pub(super) writing: Duration,
-    /// For each range.
     pub(super) figures: Vec<Figures>,
     pub(super) times: [Times; RANGES.len()],
     /// From the start of the process to the first answer.

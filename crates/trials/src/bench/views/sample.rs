@@ -60,9 +60,7 @@ const TOPICS: [&str; 15] = [
 
 /// Views: how many, of which pages, by whom.
 pub(in crate::bench) struct Sample {
-    /// All pages, sorted.
     pub(in crate::bench) paths: Vec<Arc<str>>,
-    /// All readers, sorted.
     pub(in crate::bench) clients: Vec<Arc<Client>>,
     pub(in crate::bench) views: u64,
     /// Weighs every pair of a page and a reader.

@@ -113,7 +113,6 @@ impl World {
         wrong
     }
 
-    /// Leaves nothing behind.
     pub(super) async fn end(self) {
         let Self { database, store, .. } = self;
         drop(store);

@@ -75,7 +75,6 @@ impl SubAssign for Counts {
 pub(super) struct Request {
     pub(super) number: u32,
     pub(super) kind: Kind,
-    /// By its place.
     pub(super) project: usize,
     pub(super) events: u32,
     /// When its first event was.

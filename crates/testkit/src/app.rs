@@ -33,7 +33,7 @@ pub struct TestApp {
 struct Tasks {
     served: JoinHandle<Served>,
     upkeep: JoinHandle<()>,
-    deliveries: JoinHandle<()>,
+    deliveries: Option<JoinHandle<()>>,
     runner: Option<JoinHandle<()>>,
 }
 
@@ -52,6 +52,7 @@ pub struct Setup {
     limits: ChangeLimits,
     hosts: HostsSettings,
     workers: usize,
+    delivers: bool,
 }
 
 impl Setup {
@@ -128,6 +129,12 @@ impl Setup {
         self
     }
 
+    /// Delivers no webhooks, so that nothing but requests looks at the clock.
+    pub fn without_deliveries(mut self) -> Self {
+        self.delivers = false;
+        self
+    }
+
     /// Changes how much a job may change.
     pub fn limits(mut self, change: impl FnOnce(&mut ChangeLimits)) -> Self {
         change(&mut self.limits);
@@ -174,7 +181,7 @@ impl Setup {
         let tasks = Tasks {
             served: tokio::spawn(serve(app.clone(), api::router(app.clone()), listener)),
             upkeep: tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), stop.clone())),
-            deliveries: tokio::spawn(deliver_forever(store, webhooks, metrics, stop)),
+            deliveries: self.delivers.then(|| tokio::spawn(deliver_forever(store, webhooks, metrics, stop))),
             runner,
         };
         TestApp { app, client, views, tasks: Mutex::new(Some(tasks)), mirrors }
@@ -198,6 +205,7 @@ impl TestApp {
             limits: ChangeLimits { files: 100, lines: 10_000 },
             hosts: HostsSettings { first_pause: Duration::from_millis(1), ..HostsSettings::default() },
             workers: 0,
+            delivers: true,
         }
     }
 
@@ -283,7 +291,9 @@ impl TestApp {
         let served = tokio::time::timeout(patience, tasks.served).await.expect("the server stops").unwrap();
         assert_eq!(served, Served::Finished, "a connection was cut off");
         tokio::time::timeout(patience, tasks.upkeep).await.expect("the upkeep stops").unwrap();
-        tokio::time::timeout(patience, tasks.deliveries).await.expect("the deliveries stop").unwrap();
+        if let Some(deliveries) = tasks.deliveries {
+            tokio::time::timeout(patience, deliveries).await.expect("the deliveries stop").unwrap();
+        }
         let Some(runner) = tasks.runner else { return };
         tokio::time::timeout(patience, runner).await.expect("the runner stops").unwrap();
         let depth = self.store().queue_depth().await.unwrap();

@@ -148,6 +148,9 @@ async fn redelivery_sends_the_same_event_again(stage: &Stage) {
     assert_eq!(both[0].body, both[1].body);
     assert_ne!(both[0].header("webhook-timestamp"), both[1].header("webhook-timestamp"), "signed anew");
     assert_ne!(both[0].header("webhook-signature"), both[1].header("webhook-signature"));
+    // What has arrived is not written down yet, and what is waited for below must not be this one.
+    let recorded = |it: &Value| it["id"] == again["id"] && !it["deliveredAt"].is_null();
+    hook.newest("it is delivered again", recorded).await;
 
     stage.advance(SECOND);
     receiver.reply(Reply::Status(500, String::new()));

@@ -201,7 +201,6 @@ fn trial_view(trial: &Trial) -> Value {
     json!({ "trial": trial.name, "what": trial.what, "result": result, "why": why })
 }
 
-/// There is no such project.
 fn view(project: &Project) -> Value {
     json!({
         "id": project.id,

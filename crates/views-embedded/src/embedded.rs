@@ -112,7 +112,7 @@ impl Embedded {
         Ok(())
     }
 
-    /// Writes all views to segments and lets go of the folder. What is queue for from now on is refused.
+    /// Writes all views to segments and lets go of the folder. What is asked for from now on is refused.
     pub fn close(&self) {
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         if threads.is_empty() {

@@ -38,7 +38,7 @@ pub(super) struct Append {
 }
 
 impl Append {
-    /// A batch as the writer wants it; most of the work is done here, on the thread of who tasks.
+    /// A batch as the writer wants it; most of the work is done here, on the thread of whoever asks.
     pub(super) fn new(
         entry: Entry,
         payload: Vec<u8>,

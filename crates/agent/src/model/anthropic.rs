@@ -131,7 +131,8 @@ impl WireAnswer for MessageAnswer {
             }
             "content_block_start" => self.blocks.push(Block {
                 index: event.get("index").and_then(Value::as_u64),
-                block: event.get("content_block").cloned().unwrap_or_default(),
+                // Pieces are added to its fields, which only an object has.
+                block: event.get("content_block").filter(|block| block.is_object()).cloned().unwrap_or_default(),
                 arguments: String::new(),
             }),
             "content_block_delta" => self.add(event),
@@ -245,6 +246,16 @@ mod tests {
         events.extend(deltas.iter().map(delta));
         events.push(json!({"type": "content_block_stop", "index": index}));
         events
+    }
+
+    #[test]
+    fn a_part_that_is_no_object_is_none() {
+        for odd in [json!("x"), json!(7), json!([1]), json!(true), Value::Null] {
+            let pieces =
+                [json!({"type": "text_delta", "text": "a"}), json!({"type": "signature_delta", "signature": "b"})];
+            let said = read(&[block(0, odd, &pieces), ended("end_turn").to_vec()].concat()).unwrap();
+            assert!(said.text.is_empty() && said.calls.is_empty());
+        }
     }
 
     fn ended(reason: &str) -> [Value; 2] {

@@ -123,7 +123,7 @@ impl ModelClient {
         }
         let headers = response.headers().clone();
         let body = self.error_body(response).await;
-        let other_limit = !is_anthropic && status == 400 && openai::does_not_know(&body, limit);
+        let other_limit = !is_anthropic && matches!(status.as_u16(), 400 | 422) && openai::does_not_know(&body, limit);
         Err(Refused { failure: failure::of_status(status.as_u16(), &body, Some(&headers), key), other_limit })
     }
 

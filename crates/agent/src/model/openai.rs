@@ -199,7 +199,8 @@ impl ChatAnswer {
 
 impl CallPieces {
     fn is_whole(&self) -> bool {
-        serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok()
+        // Most pieces end in the middle, and need not be read from the beginning each time.
+        self.arguments.trim_end().ends_with('}') && serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok()
     }
 
     fn whole(self, stop: Stop) -> Call {

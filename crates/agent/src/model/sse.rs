@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use reqwest::Response;
 use secrecy::SecretString;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::failure::{self, CallFailure};
@@ -117,9 +118,17 @@ impl Lines {
         Ok(None)
     }
 
-    /// What came without the empty line that should end it. A line that is not whole is nothing.
+    /// What came without the empty line that should end it. A line that is not whole is nothing, unless it is JSON by
+    /// itself: the answer, or the error, of a server that does not stream.
     fn last_event(&mut self) -> Option<Vec<u8>> {
-        Some(std::mem::take(&mut self.data)).filter(|data| !data.is_empty())
+        if !self.data.is_empty() {
+            return Some(std::mem::take(&mut self.data));
+        }
+        let rest = self.buffer.split_off(self.start);
+        self.searched = self.start;
+        let line = rest.trim_ascii();
+        let is_whole = line.starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(line).is_ok();
+        is_whole.then(|| line.to_vec())
     }
 }
 
@@ -160,6 +169,8 @@ mod tests {
         let read = ["one", "two\nthree", "{\"bare\": 1}", "[DONE]"];
         assert_eq!(events(&[STREAM.as_bytes()]).unwrap(), read);
         assert_eq!(events(&[b"data: whole\n\ndata: not who"]).unwrap(), ["whole"]);
+        assert_eq!(events(&[b"{\"not\": ", b"\"streamed\"}"]).unwrap(), ["{\"not\": \"streamed\"}"]);
+        assert!(events(&[b"{\"not\": \"who"]).unwrap().is_empty());
     }
 
     #[test]

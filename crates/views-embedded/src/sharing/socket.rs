@@ -9,7 +9,8 @@ pub(super) struct SocketPath {
     _folder: Option<File>,
 }
 
-const NAME: &str = "views.sock";
+/// The number is that of what is said through it: processes that say it differently must not find each other.
+const NAME: &str = "views-2.sock";
 const MAX_ADDRESS: usize = 100;
 
 impl SocketPath {

@@ -43,7 +43,7 @@ pub(super) struct Run<'a> {
     pub(super) only_known: bool,
 }
 
-/// LogError a log could not be read to its end.
+/// Why a log could not be read to its end.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LogError {
     #[error("{0}")]

@@ -4,7 +4,8 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 1
 
-say() { printf '\n== %s\n' "$*"; }
+# What comes next, and how long the script has been at it.
+say() { printf '\n== %d:%02d %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"; }
 die() { printf '%s\n' "$*" >&2; exit 1; }
 
 # Everything that a run leaves lying about goes here, and goes away with the run.

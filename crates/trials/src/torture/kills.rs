@@ -8,6 +8,7 @@ use copydesk_store::{Admission, JobFilter, NewJob, Store};
 use copydesk_testkit::{Backend, TestDatabase};
 
 use super::fleet::{Fleet, Start};
+use super::stalls::StallWatch;
 use super::verify::{Evidence, Findings, verify};
 use super::worker::DATABASE;
 use super::{MODEL, journal};
@@ -60,17 +61,24 @@ pub async fn run_kills(options: KillOptions) -> bool {
     let journal_file = folder.path().join("journal");
     let start = start(&options, &database, &journal_file, workers);
     let mut fleet = Fleet::new(start, processes);
-    let (more, ()) = tokio::join!(feed(&store, &project, &options), kill(&mut fleet, &journal_file, &options));
-    created.extend(more);
-    let drained = drain(&store, &mut fleet, &options).await;
-    let ended = fleet.finish(PATIENCE).await;
+    let mut watch = StallWatch::new(&store, options.lease);
+    let torture = async {
+        let (more, ()) = tokio::join!(feed(&store, &project, &options), kill(&mut fleet, &journal_file, &options));
+        created.extend(more);
+        let drained = drain(&store, &mut fleet, &options).await;
+        (drained, fleet.finish(PATIENCE).await)
+    };
+    let (drained, ended) = tokio::select! {
+        ended = torture => ended,
+        () = watch.run() => unreachable!("it looks until it is dropped"),
+    };
 
     let (journal, broken) = match journal::read(&journal_file) {
         Ok(lines) => (lines, None),
         Err(error) => (Vec::new(), Some(error)),
     };
     let jobs = read_jobs(&store, &project).await;
-    let evidence = Evidence { created, jobs, journal, lives: ended.lives, kills: ended.kills };
+    let evidence = Evidence { created, jobs, journal, lives: ended.lives, stalls: watch.stalls, kills: ended.kills };
     let mut found = verify(&evidence);
     found.violations.extend(ended.complaints);
     found.violations.extend(broken);
@@ -183,13 +191,15 @@ fn report(options: &KillOptions, evidence: &Evidence, found: &Findings, took: Du
     for violation in found.violations.iter().take(50) {
         eprintln!("VIOLATION {violation}");
     }
-    let Findings { attempts, most, cut_short, stops, fenced, starved, violations } = found;
+    let Findings { attempts, most, cut_short, stops, fenced, stalled, starved, violations } = found;
     println!(
         "kills on {}: {} jobs, {attempts} attempts (at most {most} a job), {} kills, {cut_short} attempts cut short, \
-         {stops} workers held still, {fenced} attempts fenced off, {starved} leases lost alive, {} violations, {:.1} s",
+         {stops} workers held still, {fenced} attempts fenced off, {starved} leases lost alive, the machine stood still \
+         {} times and cost {stalled} leases, {} violations, {:.1} s",
         options.backend,
         evidence.created.len(),
         evidence.kills,
+        evidence.stalls.len(),
         violations.len(),
         took.as_secs_f64(),
     );

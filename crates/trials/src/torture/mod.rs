@@ -7,6 +7,7 @@ mod fleet;
 mod history;
 mod journal;
 mod kills;
+mod stalls;
 mod verify;
 mod views;
 mod worker;

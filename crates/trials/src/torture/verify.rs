@@ -17,6 +17,8 @@ pub(super) struct Evidence {
     pub(super) jobs: Vec<(Job, Vec<Event>)>,
     pub(super) journal: Vec<JournalLine>,
     pub(super) lives: Vec<Life>,
+    /// When the machine itself stood still.
+    pub(super) stalls: Vec<(u64, u64)>,
     pub(super) kills: usize,
 }
 
@@ -32,7 +34,9 @@ pub(super) struct Findings {
     pub(super) stops: usize,
     /// Attempts that went on after their job had been given to another, and got nowhere.
     pub(super) fenced: usize,
-    /// Attempts that lost their lease though their process was alive and running.
+    /// Attempts that lost their lease while the machine stood still.
+    pub(super) stalled: usize,
+    /// Attempts that lost their lease though their process and the machine were running.
     pub(super) starved: usize,
     pub(super) violations: Vec<String>,
 }
@@ -48,6 +52,8 @@ struct Attempt<'a> {
     cut_short: bool,
     /// Whether its process was held still in the middle of it, so that it could not know that its lease had run out.
     stopped: bool,
+    /// Whether the machine stood still in the middle of it.
+    stalled: bool,
     let_go: bool,
 }
 
@@ -60,9 +66,11 @@ pub(super) fn verify(evidence: &Evidence) -> Findings {
     let attempts = attempts(evidence, &mut violations);
     found.cut_short = attempts.iter().filter(|attempt| attempt.cut_short).count();
     found.fenced = attempts.iter().filter(|attempt| attempt.stopped && attempt.let_go).count();
-    found.starved = attempts.iter().filter(|attempt| !attempt.stopped && attempt.let_go).count();
+    let lost = |stalled| move |it: &&Attempt<'_>| !it.stopped && it.let_go && it.stalled == stalled;
+    found.stalled = attempts.iter().filter(lost(true)).count();
+    found.starved = attempts.iter().filter(lost(false)).count();
     check_overlaps(&attempts, &mut violations);
-    // On a busy machine a worker may be starved past its lease once in a while; more means that leases are not kept.
+    // A busy machine may starve one worker alone once in a while; more means that leases are not kept.
     if found.starved * 100 > found.attempts {
         violations.push(format!("{} attempts lost their lease though nothing was done to them", found.starved));
     }
@@ -119,13 +127,15 @@ fn attempts<'a>(evidence: &'a Evidence, violations: &mut Vec<String>) -> Vec<Att
         };
         let ended = ends.get(&(line.job.as_str(), line.attempt, line.pid));
         let end = ended.map_or(life.died.unwrap_or(u64::MAX), |end| end.at);
+        let within = |(from, until): &(u64, u64)| *from <= end && line.claimed <= *until;
         attempts.push(Attempt {
             job: &line.job,
             number: line.attempt,
             begin: line.at,
             end,
             cut_short: ended.is_none(),
-            stopped: life.stops.iter().any(|(from, until)| *from <= end && line.claimed <= *until),
+            stopped: life.stops.iter().any(within),
+            stalled: evidence.stalls.iter().any(within),
             let_go: ended.is_some_and(|end| end.mark == Mark::LetGo),
         });
     }

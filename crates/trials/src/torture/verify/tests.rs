@@ -74,6 +74,7 @@ fn good() -> Evidence {
         jobs: vec![(job("a", Status::Completed), events(&history))],
         journal: vec![line(Mark::Begin, 1, 10, 50), line(Mark::Begin, 2, 11, 2000), line(Mark::End, 2, 11, 2100)],
         lives: vec![life(10, 10, 150), life(11, 160, 3000)],
+        stalls: Vec::new(),
         kills: 1,
     }
 }
@@ -117,6 +118,12 @@ fn leases_that_are_not_kept_are_seen() {
     let mut evidence = good();
     evidence.journal[2].mark = Mark::LetGo;
     assert!(said(&evidence).contains("1 attempts lost their lease though nothing was done to them"));
+    // A machine that stood still before the claim is no excuse, one that did so after it is.
+    evidence.stalls.push((1000 * MS, 1900 * MS));
+    assert_eq!((verify(&evidence).starved, verify(&evidence).stalled), (1, 0));
+    evidence.stalls.push((1900 * MS, 2050 * MS));
+    assert_eq!((verify(&evidence).starved, verify(&evidence).stalled), (0, 1));
+    assert_eq!(said(&evidence), "");
 }
 
 #[test]

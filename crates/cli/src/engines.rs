@@ -9,10 +9,11 @@ use copydesk_desk::credentials::Credentials;
 use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
 use copydesk_desk::runner::{Engine, Noop};
 use copydesk_forge::{Forge, ForgeSettings, Hosts, HostsSettings, Signature};
-use copydesk_store::{Store, Vault};
+use copydesk_store::Store;
 
 use crate::config::{Config, Provider};
 use crate::failure::Failure;
+use crate::secrets;
 
 /// What documentation jobs share.
 pub(crate) fn workshop(
@@ -28,7 +29,7 @@ pub(crate) fn workshop(
         ForgeSettings { folder, time_limit: config.git.time, author: signature.clone(), committer: signature };
     let limits = ChangeLimits { files: config.limits.changed_files, lines: config.limits.changed_lines };
     let hosts = Hosts::new(HostsSettings::default());
-    let vault = Vault::new(config.credentials_key_path());
+    let vault = secrets::vault(config);
     let credentials = Credentials::new(store.clone(), vault, environment);
     Ok(Arc::new(Workshop {
         forge: Forge::new(settings),

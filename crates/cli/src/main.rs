@@ -16,7 +16,7 @@ mod lists;
 mod logging;
 mod output;
 mod project;
-mod secret;
+mod secrets;
 mod serve;
 mod store;
 mod views;

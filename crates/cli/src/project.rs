@@ -3,6 +3,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
+use copydesk_desk::Sender;
 use copydesk_desk::projects::{self, Checked, HostDraft, NotDeleted, NotSaved, ProjectDraft, Trial, ViewsDraft};
 use copydesk_domain::{HostKind, OnFindings, Project, ProjectId, format_duration};
 use copydesk_forge::Ability;
@@ -12,7 +13,7 @@ use crate::args::{HostArg, ProjectCommand, ProjectSettings};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::views::open_views;
-use crate::{credential, engines, output, secret, store};
+use crate::{credential, engines, output, secrets, store};
 
 pub(crate) async fn run(
     command: ProjectCommand,
@@ -45,9 +46,11 @@ pub(crate) async fn run(
             let workshop = engines::workshop(config, &store, environment, config.public_url())?;
             test(&projects::trials(&workshop, &project).await, &project, json)
         }
-        ProjectCommand::Hook { id, json } => {
-            let project = store::project(&store::open_ready(config).await?, &id).await?;
-            hook(&project, config, json)
+        ProjectCommand::Hook { id, rotate, json } => {
+            let store = store::open_ready(config).await?;
+            let project = store::project(&store, &id).await?;
+            let secret = secrets::of_sender(config, store, &project.id, Sender::Hook, &rotate).await?;
+            hook(&project, &secret, config, json)
         }
         ProjectCommand::Delete { id, yes, json } => delete(&id, yes, config, json).await,
         ProjectCommand::Credential(command) => credential::run(command, config, environment).await,
@@ -116,13 +119,12 @@ async fn delete(id: &str, yes: bool, config: &Config, json: bool) -> Result<Exit
 }
 
 /// Where a code host tells of pull requests, and what it signs with.
-fn hook(project: &Project, config: &Config, as_json: bool) -> Result<ExitCode, Failure> {
-    let secret = secret::read_or_make(config)?.hook_secret(&project.id);
+fn hook(project: &Project, secret: &str, config: &Config, as_json: bool) -> Result<ExitCode, Failure> {
     let address = format!("{}/hooks/{}", config.public_url(), project.id);
     if as_json {
         return output::json(&json!({ "address": address, "secret": secret, "contentType": "application/json" }));
     }
-    for (label, value) in [("address", address.as_str()), ("secret", &secret), ("content type", "application/json")] {
+    for (label, value) in [("address", address.as_str()), ("secret", secret), ("content type", "application/json")] {
         output::line(&format!("{label:<13} {value}"));
     }
     Ok(ExitCode::SUCCESS)

@@ -8,7 +8,7 @@ use copydesk_desk::docs_job::Workshop;
 use copydesk_desk::jobs::{JobRules, Jobs};
 use copydesk_desk::runner::Runner;
 use copydesk_desk::webhooks::deliver_forever;
-use copydesk_desk::{Desk, KeyUse, Metrics, Stop, keep_up};
+use copydesk_desk::{Desk, KeyUse, Metrics, SenderSecrets, Stop, keep_up};
 use copydesk_server::{App, Limits, Served, api, serve as serve_http};
 use copydesk_store::{QueueTerms, Store};
 use copydesk_views_embedded::SharedStore;
@@ -17,7 +17,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{engines, logging, secret, store, views, webhook};
+use crate::{engines, logging, secrets, store, views, webhook};
 
 /// The variables that this process was started with.
 pub(crate) type Environment = [(OsString, OsString)];
@@ -66,6 +66,11 @@ async fn migrated(config: &Config) -> Result<Store, Failure> {
     for version in store.migrate().await? {
         tracing::info!(version, "database migrated");
     }
+    match secrets::adopt(config, &store).await {
+        Ok(None) => {}
+        Ok(Some(news)) => tracing::info!("{news}"),
+        Err(failure) => tracing::error!("{failure}"),
+    }
     Ok(store)
 }
 
@@ -96,7 +101,7 @@ impl Server {
                 metrics: metrics.clone(),
                 stop: stop.clone(),
                 key_use: key_use.clone(),
-                secret: secret::read_or_make(config)?,
+                senders: SenderSecrets::new(store.clone(), secrets::vault(config)),
                 jobs: Jobs::new(store.clone(), job_rules(config), Some(workshop), stop.clone()),
                 views: Some(page_views.clone()),
                 webhooks: Some(webhooks.clone()),

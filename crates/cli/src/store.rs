@@ -7,7 +7,7 @@ use copydesk_store::{DatabaseAddress, Store, StoreError};
 
 use crate::config::{Config, DatabaseUrl};
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, secrets};
 
 /// Connects to the database of the configuration, making the data folder if need be.
 pub(crate) async fn open(config: &Config) -> Result<Store, Failure> {
@@ -45,6 +45,12 @@ pub(crate) async fn open_or_make(config: &Config) -> Result<Store, Failure> {
         Err(StoreError::Older { found: 0, .. }) => store.migrate().await.map(drop)?,
         checked => checked?,
     }
+    match secrets::adopt(config, &store).await {
+        Ok(None) => {}
+        Ok(Some(news)) => eprintln!("copydesk: note: {news}"),
+        // It need not concern this command; what it does concern says so itself.
+        Err(failure) => eprint!("{failure}"),
+    }
     Ok(store)
 }
 
@@ -53,7 +59,20 @@ pub(crate) async fn project(store: &Store, id: &str) -> Result<Project, Failure>
 }
 
 pub(crate) async fn migrate(config: &Config) -> Result<ExitCode, Failure> {
-    let added = open(config).await?.migrate().await?;
+    let store = open(config).await?;
+    let added = store.migrate().await?;
+    if let Some(news) = secrets::adopt(config, &store).await? {
+        output::line(&format!("{news}."));
+    }
+    let left = store.unadopted_secrets().await?;
+    if left > 0 {
+        let file = config.secret_path();
+        eprintln!(
+            "copydesk: note: {left} secrets of an earlier version wait for its secret file {}; those of webhooks, log \
+             drains and hooks can also be made anew",
+            file.display()
+        );
+    }
     match added.as_slice() {
         [] => output::line("The database is up to date."),
         [.., last] => output::line(&format!("The database is now at schema version {last}.")),

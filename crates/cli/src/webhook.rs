@@ -1,10 +1,9 @@
 //! `copydesk webhook`: who is told of what happens to a project's jobs.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use copydesk_desk::webhooks::{
-    AllowPrivate, DeliveryView, InstallationSeal, NotMade, WebhookSecret, WebhookSettings, WebhookView, Webhooks, Wish,
+    AllowPrivate, DeliveryView, NotMade, WebhookSecret, WebhookSettings, WebhookView, Webhooks, Wish,
 };
 use copydesk_domain::{EventKind, Timestamp};
 use copydesk_store::{DeliveryFilter, Store, WebhookDelivery, WebhookEndpoint};
@@ -14,13 +13,12 @@ use crate::args::WebhookCommand;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{self, printable};
-use crate::{secret, store};
+use crate::{secrets, store};
 
 /// What webhooks are delivered with.
 pub(crate) fn webhooks(config: &Config) -> Result<Webhooks, Failure> {
     let allow_private = AllowPrivate::parse(&config.webhooks.allow_private)?;
-    let seal = InstallationSeal::new(&secret::read_or_make(config)?)?;
-    Ok(Webhooks::new(WebhookSettings { allow_private, ..WebhookSettings::default() }, Arc::new(seal)))
+    Ok(Webhooks::new(WebhookSettings { allow_private, ..WebhookSettings::default() }, secrets::vault(config)))
 }
 
 pub(crate) async fn run(command: WebhookCommand, config: &Config) -> Result<ExitCode, Failure> {
@@ -86,7 +84,7 @@ async fn add(store: &Store, webhooks: &Webhooks, wish: Wish, json: bool) -> Resu
         NotMade::Invalid(invalid) => Failure::from(invalid),
         NotMade::NoProject => Failure::unknown_project(&project),
         NotMade::TooMany(most) => Failure::error(format!("the project has {most} webhooks, and cannot have more")),
-        NotMade::Store(error) => error.into(),
+        NotMade::Vault(error) => error.into(),
     })?;
     if let Err(error) = reveal(&endpoint, &secret, json) {
         // A webhook whose secret nobody has seen is of no use.

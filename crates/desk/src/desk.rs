@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
-use copydesk_store::Store;
+use copydesk_store::{Store, Vault};
 
 use crate::jobs::{JobRules, Jobs};
 use crate::views::Views;
 use crate::webhooks::Webhooks;
-use crate::{InstallationSecret, KeyUse, Metrics, Stop};
+use crate::{KeyUse, Metrics, SenderSecrets, Stop};
 
 /// What a process works with, for every face it shows to the outside. Cheap to clone.
 #[derive(Clone)]
@@ -14,7 +14,7 @@ pub struct Desk {
     pub metrics: Metrics,
     pub stop: Stop,
     pub key_use: KeyUse,
-    pub secret: InstallationSecret,
+    pub senders: SenderSecrets,
     pub jobs: Jobs,
     pub views: Option<Arc<Views>>,
     pub webhooks: Option<Arc<Webhooks>>,
@@ -22,9 +22,10 @@ pub struct Desk {
 
 impl Desk {
     /// A desk with a store and nothing that is optional.
-    pub fn new(store: Store, rules: JobRules, secret: InstallationSecret, stop: Stop) -> Self {
+    pub fn new(store: Store, rules: JobRules, vault: Vault, stop: Stop) -> Self {
         let jobs = Jobs::new(store.clone(), rules, None, stop.clone());
         let (metrics, key_use) = (Metrics::new(), KeyUse::default());
-        Self { store, metrics, stop, key_use, secret, jobs, views: None, webhooks: None }
+        let senders = SenderSecrets::new(store.clone(), vault);
+        Self { store, metrics, stop, key_use, senders, jobs, views: None, webhooks: None }
     }
 }

@@ -3,7 +3,6 @@
 pub mod credentials;
 mod desk;
 pub mod docs_job;
-mod installation;
 pub mod job_view;
 pub mod jobs;
 mod key_use;
@@ -13,15 +12,16 @@ mod network;
 pub mod projects;
 pub mod readers;
 pub mod runner;
+mod senders;
 mod stop;
 mod upkeep;
 pub mod views;
 pub mod webhooks;
 
 pub use desk::Desk;
-pub use installation::InstallationSecret;
 pub use key_use::KeyUse;
 pub use metrics::Metrics;
 pub use network::parse_network;
+pub use senders::{OLD_SECRET_TAKEN, Sender, SenderSecrets};
 pub use stop::Stop;
 pub use upkeep::keep_up;

@@ -2,7 +2,7 @@ use axum::http::StatusCode;
 use axum::http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::response::{IntoResponse, Response};
 use copydesk_domain::{Invalid, Standing};
-use copydesk_store::StoreError;
+use copydesk_store::{StoreError, VaultError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -171,6 +171,19 @@ impl From<StoreError> for Problem {
         };
         problem.0.cause = Some(error.to_string());
         problem
+    }
+}
+
+impl From<VaultError> for Problem {
+    fn from(error: VaultError) -> Self {
+        match error {
+            VaultError::Store(error) => error.into(),
+            error => {
+                let mut problem = Self::internal("", "");
+                problem.0.cause = Some(error.to_string());
+                problem
+            }
+        }
     }
 }
 

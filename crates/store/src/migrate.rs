@@ -11,6 +11,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (4, "code hosts", include_str!("../migrations/0004_code_hosts.sql")),
     (5, "pull requests", include_str!("../migrations/0005_pull_requests.sql")),
     (6, "webhooks", include_str!("../migrations/0006_webhooks.sql")),
+    (7, "secrets", include_str!("../migrations/0007_secrets.sql")),
 ];
 
 /// The newest schema version this program knows.

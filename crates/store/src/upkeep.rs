@@ -112,6 +112,6 @@ async fn purge(c: &mut dyn Conn, now: Timestamp) -> Result<u64> {
     let entries =
         format!("DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE tries > 0 AND created_at <= $1 {skip})");
     let entries = c.run(entries, values![now.minus(OUTBOX_KEPT)]).await?;
-    let secrets = c.run("DELETE FROM webhook_secrets WHERE expires_at <= $1", values![now]).await?;
+    let secrets = c.run("DELETE FROM secrets WHERE expires_at <= $1", values![now]).await?;
     Ok(keys + entries + secrets)
 }

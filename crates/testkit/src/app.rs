@@ -1,5 +1,5 @@
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use copydesk_agent::Editor;
@@ -8,8 +8,8 @@ use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
 use copydesk_desk::jobs::{JobRules, Jobs};
 use copydesk_desk::runner::{Engine, Runner};
 use copydesk_desk::views::{Proxies, Views, ViewsSettings};
-use copydesk_desk::webhooks::{AllowPrivate, InstallationSeal, WebhookSettings, Webhooks, deliver_forever};
-use copydesk_desk::{Desk, InstallationSecret, KeyUse, Metrics, Stop, keep_up};
+use copydesk_desk::webhooks::{AllowPrivate, WebhookSettings, Webhooks, deliver_forever};
+use copydesk_desk::{Desk, KeyUse, Metrics, Sender, SenderSecrets, Stop, keep_up};
 use copydesk_domain::{Clock, HostSettings, OnFindings, Repository, Scope, Timestamp, ViewSettings};
 use copydesk_forge::{Forge, ForgeSettings, HostSecret, Hosts, HostsSettings, Signature};
 use copydesk_server::{App, Limits, Served, api, serve};
@@ -28,6 +28,7 @@ pub struct TestApp {
     views: Arc<TestViews>,
     tasks: Mutex<Option<Tasks>>,
     mirrors: TempDir,
+    keys: Arc<TempDir>,
 }
 
 struct Tasks {
@@ -41,6 +42,7 @@ struct Tasks {
 pub struct Setup {
     database: Arc<TestDatabase>,
     clock: Arc<dyn Clock>,
+    keys: Arc<TempDir>,
     rules: JobRules,
     http: Limits,
     shutdown_time: Duration,
@@ -89,6 +91,12 @@ impl Setup {
     /// Changes the rules of the queue.
     pub fn terms(mut self, change: impl FnOnce(&mut QueueTerms)) -> Self {
         change(&mut self.terms);
+        self
+    }
+
+    /// Seals with the keys in that folder, as all servers of one database have to.
+    pub fn keys(mut self, folder: Arc<TempDir>) -> Self {
+        self.keys = folder;
         self
     }
 
@@ -151,22 +159,21 @@ impl Setup {
         let workshop = Arc::new(Workshop {
             forge: forge(mirrors.path()),
             hosts: Hosts::new(self.hosts),
-            credentials: credentials(&store, mirrors.path()),
+            credentials: credentials(&store, self.keys.path()),
             refreshes: Refreshes::default(),
             public_url: client.base().to_owned(),
             limits: self.limits,
         });
-        let (lists, metrics) = (Arc::new(Classifier::builtin()), Metrics::new());
+        let (lists, metrics) = (LISTS.clone(), Metrics::new());
         let page_views = Arc::new(Views::new(views.clone(), self.clock, lists, self.views, metrics.clone()));
-        let secret = InstallationSecret::new([7; 32]);
-        let webhooks = Arc::new(Webhooks::new(self.webhooks, Arc::new(InstallationSeal::new(&secret).unwrap())));
+        let webhooks = Arc::new(Webhooks::new(self.webhooks, vault(self.keys.path())));
         let (stop, key_use) = (Stop::new(self.shutdown_time), KeyUse::default());
         let desk = Desk {
             store: store.clone(),
             metrics: metrics.clone(),
             stop: stop.clone(),
             key_use: key_use.clone(),
-            secret,
+            senders: SenderSecrets::new(store.clone(), vault(self.keys.path())),
             jobs: Jobs::new(store.clone(), self.rules, Some(workshop.clone()), stop.clone()),
             views: Some(page_views.clone()),
             webhooks: Some(webhooks.clone()),
@@ -184,7 +191,7 @@ impl Setup {
             deliveries: self.delivers.then(|| tokio::spawn(deliver_forever(store, webhooks, metrics, stop))),
             runner,
         };
-        TestApp { app, client, views, tasks: Mutex::new(Some(tasks)), mirrors }
+        TestApp { app, client, views, tasks: Mutex::new(Some(tasks)), mirrors, keys: self.keys }
     }
 }
 
@@ -194,6 +201,7 @@ impl TestApp {
         Setup {
             database,
             clock: Arc::new(ManualClock::new()),
+            keys: Arc::new(tempfile::tempdir().unwrap()),
             rules: rules(),
             http: Limits { request_time: Duration::from_secs(30), connections: 256 },
             shutdown_time: Duration::from_secs(5),
@@ -223,19 +231,24 @@ impl TestApp {
     }
 
     /// The secret of a project's log drains.
-    pub fn drain_secret(&self, project: &str) -> String {
-        self.app.desk().secret.drain_secret(project)
+    pub async fn drain_secret(&self, project: &str) -> String {
+        self.app.desk().senders.show(project, Sender::Drain).await.unwrap().unwrap()
     }
 
     /// The secret of the webhooks that a project's code host sends.
-    pub fn hook_secret(&self, project: &str) -> String {
-        self.app.desk().secret.hook_secret(project)
+    pub async fn hook_secret(&self, project: &str) -> String {
+        self.app.desk().senders.show(project, Sender::Hook).await.unwrap().unwrap()
+    }
+
+    /// What seals the secrets of the server.
+    pub fn vault(&self) -> Vault {
+        vault(self.keys.path())
     }
 
     /// Keeps what a project shows to its code host.
     pub async fn set_secret(&self, project: &str, secret: &HostSecret) {
-        let (vault, bytes) = (vault(self.mirrors.path()), secret.to_bytes());
-        let stored = self.store().set_secret(&vault, project, SecretName::Git, secret.title(), &bytes).await;
+        let (vault, bytes) = (self.vault(), secret.to_bytes());
+        let stored = self.store().set_secret(&vault, project, &SecretName::Git, secret.title(), &bytes).await;
         stored.unwrap().unwrap();
     }
 
@@ -300,6 +313,9 @@ impl TestApp {
         assert_eq!(depth.running, 0, "a job is still in the hands of a worker");
     }
 }
+
+/// Read once: every server has the same, and reading them takes longer than most tests.
+static LISTS: LazyLock<Arc<Classifier>> = LazyLock::new(|| Arc::new(Classifier::builtin()));
 
 /// Credentials that are sealed with keys in `folder`.
 pub(crate) fn credentials(store: &Store, folder: &Path) -> Credentials {

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use copydesk_desk::jobs::JobRules;
 use copydesk_desk::runner::{Engine, Runner};
-use copydesk_desk::{Desk, InstallationSecret, Stop, keep_up};
+use copydesk_desk::{Desk, Stop, keep_up};
 use copydesk_domain::{HostSettings, OnFindings, Repository, Scope, SystemClock, ViewSettings};
 use copydesk_server::{App, Limits, Served, api, serve};
-use copydesk_store::{DatabaseAddress, NewKey, NewProject, QueueTerms, Store};
+use copydesk_store::{DatabaseAddress, NewKey, NewProject, QueueTerms, Store, Vault};
 use copydesk_testkit::TestDatabase;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -31,7 +31,9 @@ impl Product {
         workers: usize,
         lease: Duration,
     ) -> Self {
-        let desk = Desk::new(store.clone(), rules(model), InstallationSecret::new([7; 32]), Stop::new(SHUTDOWN_TIME));
+        // Nothing is ever sealed here.
+        let vault = Vault::new(std::env::temp_dir().join("copydesk-trial.key"));
+        let desk = Desk::new(store.clone(), rules(model), vault, Stop::new(SHUTDOWN_TIME));
         let (stop, key_use) = (desk.stop.clone(), desk.key_use.clone());
         let runner = Runner::new(store.clone(), vec![engine], terms(lease), desk.metrics.clone(), stop.clone());
         let app = App::new(desk, Limits { request_time: Duration::from_secs(30), connections: 1024 });

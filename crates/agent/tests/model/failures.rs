@@ -121,12 +121,15 @@ async fn silence_is_ended() {
         Reply::Silence,
         Reply::Stall("data: {\"choices\":[{\"delta\":{\"content\":\"I\"}}]}\n\n".to_owned()),
         openai("No change.", &[]),
+        openai("No change.", &[]),
+        openai("No change.", &[]),
     ])
     .await;
     let mut settings = settings(&stub, Provider::OpenAi);
-    settings.silence = Duration::from_millis(100);
+    settings.silence = Duration::from_millis(300);
     edit(&ModelEditor::new(settings).unwrap(), &Pages::with_prompt("Go.")).await.unwrap();
-    assert_eq!(stub.left(), 0);
+    // A busy machine may take an answer for silence too, and ask again.
+    assert!(stub.left() <= 2, "both silences were ended");
 }
 
 #[tokio::test]
@@ -135,9 +138,16 @@ async fn dropping_the_work_hangs_up() {
         let stub = Stub::new([reply]).await;
         let editor = editor(&stub, Provider::OpenAi);
         let pages = Pages::with_prompt("Go.");
-        let work = tokio::time::timeout(Duration::from_millis(200), edit(&editor, &pages));
-        assert!(work.await.is_err());
-        tokio::time::timeout(Duration::from_secs(2), stub.hung_up.notified()).await.unwrap();
+        let asked = async {
+            while stub.asked().is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            _ = edit(&editor, &pages) => panic!("nobody answered"),
+            () = asked => {}
+        }
+        tokio::time::timeout(Duration::from_secs(30), stub.hung_up.notified()).await.unwrap();
     }
 }
 

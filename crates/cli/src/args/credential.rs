@@ -67,9 +67,20 @@ pub(crate) struct TokenFlags {
     pub(crate) token_env: Option<String>,
 }
 
+/// For the secret of somebody who sends to a project.
+#[derive(clap::Args)]
+pub(crate) struct RotateFlags {
+    /// Make a new secret; the old one is taken beside it for 24 hours
+    #[arg(long)]
+    pub(crate) rotate: bool,
+    /// Refuse the old secret from now on, as after a leak
+    #[arg(long, requires = "rotate")]
+    pub(crate) at_once: bool,
+}
+
 #[derive(Subcommand)]
 pub(crate) enum CredentialsCommand {
-    /// Seal every credential with a new key and forget the old ones, also while a server runs; safe to repeat
+    /// Seal every secret with a new key and forget the old ones, also while a server runs; safe to repeat
     Rotate {
         /// Print JSON
         #[arg(long)]

@@ -11,7 +11,7 @@ use clap::{Parser, Subcommand};
 
 use crate::config::FlagValue;
 
-pub(crate) use credential::{CredentialCommand, CredentialFlags, CredentialsCommand, TokenFlags};
+pub(crate) use credential::{CredentialCommand, CredentialFlags, CredentialsCommand, RotateFlags, TokenFlags};
 pub(crate) use job::{JobCommand, ServerFlags};
 pub(crate) use key::{KeyCommand, ScopeArg};
 pub(crate) use project::{HostArg, ProjectCommand, ProjectSettings};

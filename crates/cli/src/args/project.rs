@@ -1,6 +1,6 @@
 use clap::{Subcommand, ValueEnum};
 
-use super::{CredentialCommand, ViewFlags};
+use super::{CredentialCommand, RotateFlags, ViewFlags};
 
 #[derive(Subcommand)]
 pub(crate) enum ProjectCommand {
@@ -63,6 +63,8 @@ pub(crate) enum ProjectCommand {
     Hook {
         /// The project
         id: String,
+        #[command(flatten)]
+        rotate: RotateFlags,
         /// Print JSON
         #[arg(long)]
         json: bool,

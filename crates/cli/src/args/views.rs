@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum};
 use url::Url;
 
+use super::RotateFlags;
+
 #[derive(clap::Args)]
 pub(crate) struct Range {
     /// From this date or instant on, in the project's time zone [default: the beginning]
@@ -46,6 +48,8 @@ pub(crate) enum ViewsCommand {
     Drain {
         /// The project
         project: String,
+        #[command(flatten)]
+        rotate: RotateFlags,
         /// Print JSON
         #[arg(long)]
         json: bool,

@@ -45,12 +45,12 @@ impl Config {
         self.views.lists.clone().unwrap_or_else(|| self.data_dir.join("lists"))
     }
 
-    /// The file with the secret of this installation.
+    /// The file with the secret that earlier versions made; see `secrets::adopt`.
     pub fn secret_path(&self) -> PathBuf {
         self.secret_file.clone().unwrap_or_else(|| self.data_dir.join("secret.key"))
     }
 
-    /// The file with the keys that credentials are sealed with.
+    /// The file with the keys that secrets are sealed with.
     pub fn credentials_key_path(&self) -> PathBuf {
         self.credentials.key_file.clone().unwrap_or_else(|| self.data_dir.join("credentials.key"))
     }
@@ -97,7 +97,7 @@ settings! {
         /// PostgreSQL connections this process holds at most
         // One is taken by the wake-ups.
         pub database_connections: u32 = whole(2, 500), default "10";
-        /// File with the secret of this installation, made if it is missing; secret.key in data_dir by default
+        /// File with the secret of an earlier version, whose secrets are then sealed with credentials.key_file; secret.key in data_dir by default
         pub secret_file: Option<PathBuf> = optional(path());
         /// Least severe level that is logged
         pub log: LogLevel = choice(), default "info";

@@ -13,14 +13,10 @@ use serde_json::{Value, json};
 use crate::args::{CredentialCommand, CredentialFlags, CredentialsCommand};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::secrets::vault;
 use crate::{output, store};
 
 type Environment = [(OsString, OsString)];
-
-/// What seals the credentials of this installation.
-pub(crate) fn vault(config: &Config) -> Vault {
-    Vault::new(config.credentials_key_path())
-}
 
 pub(crate) async fn run(
     command: CredentialCommand,
@@ -57,7 +53,7 @@ async fn set(
     for misfit in misfits(&secret, project) {
         eprintln!("copydesk: note: {misfit}{}", flags_against(&misfit));
     }
-    let stored = store.set_secret(vault, &project.id, SecretName::Git, secret.title(), &secret.to_bytes()).await?;
+    let stored = store.set_secret(vault, &project.id, &SecretName::Git, secret.title(), &secret.to_bytes()).await?;
     let record = stored.ok_or_else(|| Failure::unknown_project(&project.id))?;
     if json {
         return output::json(&view(&project.id, &State::Stored(record), None));
@@ -165,7 +161,7 @@ fn view(project_id: &str, state: &State, problem: Option<String>) -> Value {
 }
 
 async fn remove(store: &Store, project: &Project, environment: &Environment, json: bool) -> Result<ExitCode, Failure> {
-    if !store.remove_secret(&project.id, SecretName::Git).await? {
+    if !store.remove_secret(&project.id, &SecretName::Git).await? {
         return Err(Failure::error(format!("no credential is stored for {}", project.id)));
     }
     let variable = variable(&project.id);
@@ -185,7 +181,7 @@ pub(crate) async fn manage(command: CredentialsCommand, config: &Config) -> Resu
     let (store, vault) = (store::open_ready(config).await?, vault(config));
     let rotated = store
         .rotate_keys(&vault, |done, of| {
-            // The first, the last and each hundredth: a line a credential would be too many.
+            // The first, the last and each hundredth: a line a secret would be too many.
             if !json && (done == 1 || done == of || done % 100 == 0) {
                 eprintln!("copydesk: sealed {done} of {of}");
             }
@@ -193,7 +189,7 @@ pub(crate) async fn manage(command: CredentialsCommand, config: &Config) -> Resu
         .await?;
     if json {
         let left = rotated.left.iter().map(
-            |(secret, error)| json!({ "project": secret.project_id, "name": secret.name.as_str(), "problem": error.to_string() }),
+            |(secret, error)| json!({ "project": secret.project_id, "name": secret.name.text(), "problem": error.to_string() }),
         );
         output::json(&json!({
             "keyId": rotated.key_id,
@@ -203,11 +199,11 @@ pub(crate) async fn manage(command: CredentialsCommand, config: &Config) -> Resu
         }))?;
     } else {
         output::line(&format!(
-            "The key {} seals now. Credentials sealed anew: {}. Old keys forgotten: {}.",
+            "The key {} seals now. Secrets sealed anew: {}. Old keys forgotten: {}.",
             rotated.key_id, rotated.resealed, rotated.dropped
         ));
         for (secret, error) in &rotated.left {
-            output::line(&format!("Left as it was, {} of {}: {error}.", secret.name.as_str(), secret.project_id));
+            output::line(&format!("Left as it was, {} of {}: {error}.", secret.name.text(), secret.project_id));
         }
     }
     Ok(if rotated.left.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

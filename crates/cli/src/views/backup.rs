@@ -8,7 +8,7 @@ use serde_json::json;
 use super::open_views;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{credential, output, secret, store};
+use crate::{output, secrets, store};
 
 /// `copydesk backup FOLDER`: a copy that can be used as a data folder.
 pub(crate) async fn backup(folder: PathBuf, as_json: bool, config: &Config) -> Result<ExitCode, Failure> {
@@ -39,8 +39,8 @@ async fn fill(folder: &Path, config: &Config) -> Result<bool, Failure> {
     let copied = views.backup(&folder.join("views")).await;
     views.close().await;
     copied?;
-    // The keys of the moment at which the sealed credentials are copied, and not those before or after a rotation.
-    let (store, vault) = (store::open_ready(config).await?, credential::vault(config));
+    // The keys of the moment at which the sealed secrets are copied, and not those before or after a rotation.
+    let (store, vault) = (store::open_ready(config).await?, secrets::vault(config));
     let held = vault.hold().await?;
     let database = store.backup(&folder.join("copydesk.db")).await?;
     // Whoever keeps the keys elsewhere does not want them here.
@@ -49,8 +49,10 @@ async fn fill(folder: &Path, config: &Config) -> Result<bool, Failure> {
     }
     drop(held);
     let told = |error: io::Error| Failure::error(format!("cannot copy to {}: {error}", folder.display()));
-    secret::read_or_make(config)?;
-    copy_file(&config.secret_path(), &folder.join("secret.key")).map_err(told)?;
+    // Only where an earlier version left one.
+    if config.secret_file.is_none() && config.secret_path().is_file() {
+        copy_file(&config.secret_path(), &folder.join("secret.key")).map_err(told)?;
+    }
     let lists = config.lists_folder();
     if lists.is_dir() {
         copy_folder(&lists, &folder.join("lists")).map_err(told)?;
@@ -65,11 +67,11 @@ fn report(folder: &Path, database: bool, config: &Config, as_json: bool) -> Resu
     if database {
         output::line(&format!("Everything is in {}. It can be used as --data-dir.", folder.display()));
     } else {
-        output::line(&format!("Page views, lists and the secret are in {}.", folder.display()));
+        output::line(&format!("Page views, lists and keys are in {}.", folder.display()));
         output::line("Projects, keys and jobs are in PostgreSQL: back that up with its own tools (pg_dump).");
     }
     if let Some(file) = &config.credentials.key_file {
-        output::line(&format!("The keys of the credentials are not in it: keep {} with it.", file.display()));
+        output::line(&format!("The keys of the secrets are not in it: keep {} with it.", file.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,6 @@
 use std::process::ExitCode;
 
+use copydesk_desk::Sender;
 use copydesk_domain::{Project, dates};
 use copydesk_views::Bucket;
 use copydesk_views::store::{AgentViews, Question, Status, ViewStore};
@@ -11,7 +12,7 @@ use crate::args::{Range, ViewsCommand};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{self, printable};
-use crate::{secret, store};
+use crate::{secrets, store};
 
 /// `copydesk views …`
 pub(crate) async fn run(command: ViewsCommand, config: &Config) -> Result<ExitCode, Failure> {
@@ -25,7 +26,11 @@ pub(crate) async fn run(command: ViewsCommand, config: &Config) -> Result<ExitCo
             let project = store::project(&projects, &id).await?;
             with_views(config, async |views| agents(views, &project, &range, path.as_deref(), json).await).await
         }
-        ViewsCommand::Drain { project: id, json } => drain(&store::project(&projects, &id).await?, config, json),
+        ViewsCommand::Drain { project: id, rotate, json } => {
+            let project = store::project(&projects, &id).await?;
+            let secret = secrets::of_sender(config, projects, &project.id, Sender::Drain, &rotate).await?;
+            drain(&project, &secret, config, json)
+        }
         ViewsCommand::Status { project: Some(id), json } => {
             let project = store::project(&projects, &id).await?;
             with_views(config, async |views| status(views, &[project], json).await).await
@@ -37,8 +42,7 @@ pub(crate) async fn run(command: ViewsCommand, config: &Config) -> Result<ExitCo
     }
 }
 
-fn drain(project: &Project, config: &Config, as_json: bool) -> Result<ExitCode, Failure> {
-    let secret = secret::read_or_make(config)?.drain_secret(&project.id);
+fn drain(project: &Project, secret: &str, config: &Config, as_json: bool) -> Result<ExitCode, Failure> {
     let address = |host: &str| format!("{}/drains/{}/{host}", config.public_url(), project.id);
     let hosts = ["vercel", "netlify", "cloudflare"];
     if as_json {

@@ -78,7 +78,7 @@ fn a_rotation_says_what_it_did_and_finishes_one_that_was_cut_short() {
     let before = keys();
     let rotated = desk.run(&["credentials", "rotate"]).ok();
     assert!(rotated.err.contains("sealed 2 of 2"), "{}", rotated.err);
-    assert!(rotated.out.contains("Credentials sealed anew: 2. Old keys forgotten: 1."), "{}", rotated.out);
+    assert!(rotated.out.contains("Secrets sealed anew: 2. Old keys forgotten: 1."), "{}", rotated.out);
     assert!(keys() != before && keys().lines().count() == 1);
 
     // As a crash leaves it: another key is there and seals already, and a file was on its way.
@@ -129,7 +129,7 @@ async fn a_rotation_that_is_killed_loses_nothing() {
             host: model.host.clone(),
         };
         store.create_project(new).await.unwrap().unwrap();
-        store.set_secret(&vault, id, SecretName::Git, "token", id.as_bytes()).await.unwrap().unwrap();
+        store.set_secret(&vault, id, &SecretName::Git, "token", id.as_bytes()).await.unwrap().unwrap();
     }
     // Killed before anything, when it has begun, and in the middle.
     for seen in ["", "sealed 1 of ", "sealed 100 of "] {
@@ -140,7 +140,7 @@ async fn a_rotation_that_is_killed_loses_nothing() {
         rotating.kill().unwrap();
         rotating.wait().unwrap();
         for id in &ids {
-            let (_, content) = store.secret(&vault, id, SecretName::Git).await.unwrap().unwrap();
+            let (_, content) = store.secret(&vault, id, &SecretName::Git).await.unwrap().unwrap();
             assert_eq!(content, id.as_bytes());
         }
     }
@@ -148,7 +148,7 @@ async fn a_rotation_that_is_killed_loses_nothing() {
     assert_eq!((&rotated["resealed"], &rotated["left"]), (&json!(COUNT), &json!([])));
     assert_eq!(std::fs::read_to_string(vault.path()).unwrap().lines().count(), 1);
     for id in &ids {
-        let (secret, content) = store.secret(&vault, id, SecretName::Git).await.unwrap().unwrap();
+        let (secret, content) = store.secret(&vault, id, &SecretName::Git).await.unwrap().unwrap();
         assert_eq!((content, json!(secret.key_id)), (id.as_bytes().to_vec(), rotated["keyId"].clone()));
     }
 }

@@ -61,14 +61,16 @@ fn a_backup_of_a_running_server_can_be_served() {
     let (project, key) = desk.project_and_key("Docs");
     let server = desk.serve(&[]);
     read(&server, &project, &key, "/a", FIREFOX);
+    let secret =
+        |folder: &str| desk.run(&["views", "drain", &project, "--json", "--data-dir", folder]).json()["secret"].clone();
+    let before = secret("copydesk-data");
     let done = desk.run(&["backup", "copy", "--json"]).json();
     assert_eq!(done["database"], true);
     read(&server, &project, &key, "/a", FIREFOX);
     let copied = desk.serve(&[("COPYDESK_DATA_DIR", "copy")]);
     assert_eq!(totals(&copied, &project, &key), [1, 0], "the key opens it, and the views are of that moment");
     assert_eq!(totals(&server, &project, &key), [2, 0]);
-    let secret = |folder: &str| std::fs::read(desk.path().join(folder).join("secret.key")).unwrap();
-    assert_eq!(secret("copy"), secret("copydesk-data"));
+    assert_eq!(secret("copy"), before, "its keys open what is sealed");
     let again = desk.run(&["backup", "copy"]);
     assert!(again.code == 2 && again.err.contains("already"), "{}", again.err);
 }
@@ -140,4 +142,27 @@ fn history_is_judged_again_when_the_list_improves() {
     std::fs::write(lists.join("agents.toml"), "nonsense").unwrap();
     let broken = desk.run(&["reclassify"]);
     assert!(broken.code == 1 && broken.err.contains("agents.toml"), "{}", broken.err);
+}
+
+#[test]
+fn a_sender_gets_a_new_secret_when_somebody_asks_for_it() {
+    let desk = Desk::new();
+    let (project, _) = desk.project_and_key("Docs");
+    for command in [["views", "drain"], ["project", "hook"]] {
+        let ask =
+            |flags: &[&str]| desk.run(&[&command[..], &[&project, "--json"], flags].concat()).json()["secret"].clone();
+        let first = ask(&[]);
+        assert_eq!(first.as_str().unwrap().len(), 64);
+        assert_eq!(ask(&[]), first);
+        let second = ask(&["--rotate"]);
+        assert_ne!(second, first);
+        let third = ask(&["--rotate", "--at-once"]);
+        assert_ne!(third, second);
+        assert_eq!(ask(&[]), third);
+        assert_eq!(desk.run(&[&command[..], &[&project, "--at-once"]].concat()).code, 2);
+        assert_eq!(desk.run(&[&command[..], &["nobody", "--rotate"]].concat()).code, 1);
+    }
+    assert!(!desk.path().join("copydesk-data/secret.key").exists(), "there is one key file");
+    let rotated = desk.run(&["credentials", "rotate", "--json"]).json();
+    assert_eq!(rotated["resealed"], 4, "{rotated}");
 }

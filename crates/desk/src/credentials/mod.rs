@@ -88,7 +88,7 @@ impl Credentials {
 
     /// The same, with where it was found.
     pub async fn find(&self, project_id: &str) -> Result<Option<Credential>, CredentialError> {
-        if let Some((record, content)) = self.store.secret(&self.vault, project_id, SecretName::Git).await? {
+        if let Some((record, content)) = self.store.secret(&self.vault, project_id, &SecretName::Git).await? {
             let secret = HostSecret::from_bytes(&content)?;
             return Ok(Some(Credential { secret, source: CredentialSource::Stored(record) }));
         }

@@ -32,7 +32,7 @@ pub(super) async fn deliver(
     due: &DueDelivery,
 ) -> Result<Option<WebhookDelivery>, StoreError> {
     let started = Instant::now();
-    let mut tried = attempt(webhooks, due, store.now()).await;
+    let mut tried = attempt(webhooks, store, due).await;
     tried.attempt.took = started.elapsed();
     let (after, blame) = verdict(webhooks, &due.delivery, &tried, store.now());
     store.record_attempt(&due.delivery, tried.attempt, after, blame).await
@@ -69,11 +69,16 @@ fn verdict(webhooks: &Webhooks, delivery: &WebhookDelivery, tried: &Tried, now: 
     (after, blame)
 }
 
-async fn attempt(webhooks: &Webhooks, due: &DueDelivery, now: Timestamp) -> Tried {
-    let secrets = match webhooks.open(&due.delivery.endpoint_id, &due.sealed) {
+async fn attempt(webhooks: &Webhooks, store: &Store, due: &DueDelivery) -> Tried {
+    let now = store.now();
+    let secrets = match webhooks.secrets(store, due).await {
         Ok(secrets) if !secrets.is_empty() => secrets,
         Ok(_) => return failed("there is no secret to sign with", true),
-        Err(error) => return failed(error.to_string(), true),
+        Err(error) => {
+            // Whoever reads of the delivery has no business with the files of this machine.
+            tracing::error!(%error, webhook = due.delivery.endpoint_id, "a delivery cannot be signed");
+            return failed("the secret to sign with cannot be opened; the log of the server says why", true);
+        }
     };
     let seconds = now.as_millis().div_euclid(1000);
     let signature = sign::signatures(&secrets, &due.delivery.event_id, seconds, &due.delivery.payload);

@@ -7,19 +7,19 @@
 mod deliver;
 mod fan_out;
 mod guard;
-mod seal;
 mod sign;
 mod view;
 mod worker;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use copydesk_domain::{EventKind, Invalid, new_id};
-use copydesk_store::{Added, NewEndpoint, Store, StoreError, WebhookDelivery, WebhookEndpoint};
+use copydesk_domain::{EventKind, Invalid};
+use copydesk_store::{
+    Added, DueDelivery, NewEndpoint, SecretName, Store, StoreError, Vault, VaultError, WebhookDelivery, WebhookEndpoint,
+};
 
 pub use guard::AllowPrivate;
-pub use seal::{InstallationSeal, Seal};
 pub use sign::WebhookSecret;
 pub use view::{DeliveryView, WebhookView};
 pub use worker::deliver_forever;
@@ -71,7 +71,7 @@ impl Default for WebhookSettings {
 pub struct Webhooks {
     settings: WebhookSettings,
     guard: Guard,
-    seal: Arc<dyn Seal>,
+    vault: Vault,
     clients: [OnceLock<reqwest::Client>; 2],
 }
 
@@ -95,7 +95,7 @@ pub enum NotMade {
     NoProject,
     /// The project has as many as it can have, which is so many.
     TooMany(i64),
-    Store(StoreError),
+    Vault(VaultError),
 }
 
 impl From<Invalid> for NotMade {
@@ -104,17 +104,17 @@ impl From<Invalid> for NotMade {
     }
 }
 
-impl From<StoreError> for NotMade {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
+impl From<VaultError> for NotMade {
+    fn from(error: VaultError) -> Self {
+        Self::Vault(error)
     }
 }
 
 impl Webhooks {
-    /// With these settings, and secrets sealed so.
-    pub fn new(settings: WebhookSettings, seal: Arc<dyn Seal>) -> Self {
+    /// With these settings, and secrets sealed by that vault.
+    pub fn new(settings: WebhookSettings, vault: Vault) -> Self {
         let guard = Guard::new(settings.allow_private.clone());
-        Self { settings, guard, seal, clients: [OnceLock::new(), OnceLock::new()] }
+        Self { settings, guard, vault, clients: [OnceLock::new(), OnceLock::new()] }
     }
 
     /// Makes a webhook and its secret, which is shown only now.
@@ -128,10 +128,10 @@ impl Webhooks {
         let mut events = wish.events;
         events.sort();
         events.dedup();
-        let (id, secret) = (new_id(store.now()), WebhookSecret::generate());
-        let sealed = self.seal.seal(&id, secret.as_bytes())?;
-        let new = NewEndpoint { id, project_id: wish.project_id, url, events, description, sealed };
-        match store.add_webhook(new).await? {
+        let secret = WebhookSecret::generate();
+        let bytes = secret.as_bytes().to_vec();
+        let new = NewEndpoint { project_id: wish.project_id, url, events, description, secret: bytes };
+        match store.add_webhook(&self.vault, new).await? {
             Added::Done(endpoint) => Ok((*endpoint, secret)),
             Added::NoProject => Err(NotMade::NoProject),
             Added::TooMany(most) => Err(NotMade::TooMany(most)),
@@ -144,10 +144,10 @@ impl Webhooks {
         &self,
         store: &Store,
         id: &str,
-    ) -> Result<Option<(WebhookEndpoint, WebhookSecret)>, StoreError> {
+    ) -> Result<Option<(WebhookEndpoint, WebhookSecret)>, VaultError> {
         let secret = WebhookSecret::generate();
-        let sealed = self.seal.seal(id, secret.as_bytes())?;
-        let rotated = store.rotate_webhook(id, sealed, store.now().plus(OLD_SECRET_KEPT)).await?;
+        let until = store.now().plus(OLD_SECRET_KEPT);
+        let rotated = store.rotate_webhook(&self.vault, id, secret.as_bytes(), until).await?;
         Ok(rotated.map(|endpoint| (endpoint, secret)))
     }
 
@@ -164,10 +164,10 @@ impl Webhooks {
         self.settings.time_limit * 2 + Duration::from_secs(30)
     }
 
-    /// The secrets of a webhook, opened.
-    fn open(&self, endpoint_id: &str, sealed: &[Vec<u8>]) -> Result<Vec<WebhookSecret>, StoreError> {
-        let unfit = || StoreError::Unreadable("a webhook's secret has the wrong length".to_owned());
-        let open = |sealed: &Vec<u8>| WebhookSecret::from_bytes(self.seal.open(endpoint_id, sealed)?).ok_or_else(unfit);
-        sealed.iter().map(open).collect()
+    /// What a delivery is signed with now.
+    async fn secrets(&self, store: &Store, due: &DueDelivery) -> Result<Vec<WebhookSecret>, VaultError> {
+        let name = SecretName::Webhook(due.delivery.endpoint_id.clone());
+        let valid = store.valid_secrets(&self.vault, &due.project_id, &name).await?;
+        valid.into_iter().map(|(_, bytes)| WebhookSecret::from_bytes(bytes).ok_or(VaultError::Altered)).collect()
     }
 }

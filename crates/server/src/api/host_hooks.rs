@@ -5,6 +5,7 @@ use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
+use copydesk_desk::Sender;
 use copydesk_domain::{ProjectId, unhex};
 use serde::Deserialize;
 
@@ -82,14 +83,14 @@ pub(crate) async fn hear(
     let Path(id) = project.map_err(|_| Problem::project_not_found())?;
     let id = ProjectId::parse(&id).map_err(|_| Problem::project_not_found())?;
     let Some(proof) = Proof::of(&headers) else { return Err(forbidden()) };
-    let secret = app.desk().secret.hook_secret(id.as_str());
+    let secrets = app.desk().senders.taken(id.as_str(), Sender::Hook).await?;
     // Somebody who names a wrong secret is not even listened to.
-    if matches!(&proof, Proof::Named(named) if !is_same(named, secret.as_bytes())) {
+    if matches!(&proof, Proof::Named(_)) && !proof.holds(b"", &secrets) {
         return Err(forbidden());
     }
     let _place = app.large_bodies().place_for(&headers).await;
     let bytes = body::bounded(&headers, body, MOST, "4 MiB").await?;
-    if !proof.holds(&bytes, &secret) {
+    if !proof.holds(&bytes, &secrets) {
         return Err(forbidden());
     }
     let project = app.store().project(id.as_str()).await?.ok_or_else(Problem::project_not_found)?;
@@ -120,19 +121,16 @@ impl Proof {
         tag.filter(|tag| tag.len() == TAG).map(Self::Signed)
     }
 
-    fn holds(&self, body: &[u8], secret: &str) -> bool {
-        match self {
-            Self::Named(named) => is_same(named, secret.as_bytes()),
+    /// Whether it is one of these secrets, or made with one of them.
+    fn holds(&self, body: &[u8], secrets: &[String]) -> bool {
+        secrets.iter().any(|secret| match self {
+            Self::Named(named) => constant_time::verify_slices_are_equal(named, secret.as_bytes()).is_ok(),
             Self::Signed(tag) => {
                 let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
                 hmac::verify(&key, body, tag).is_ok()
             }
-        }
+        })
     }
-}
-
-fn is_same(one: &[u8], other: &[u8]) -> bool {
-    constant_time::verify_slices_are_equal(one, other).is_ok()
 }
 
 fn forbidden() -> Problem {
@@ -174,7 +172,11 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(name, value.parse().unwrap());
-            assert_eq!(Proof::of(&headers).unwrap().holds(b"{}", "secret"), right, "{name}: {value}");
+            assert_eq!(
+                Proof::of(&headers).unwrap().holds(b"{}", &["old".to_owned(), "secret".to_owned()]),
+                right,
+                "{name}: {value}"
+            );
         }
         for (name, value) in
             [("x-hub-signature-256", "sha256=zz"), ("x-hub-signature", "sha1=00"), ("x-other", "secret")]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{ApiKey, Clock, Scope, new_id};
+use copydesk_domain::{ApiKey, Clock, Scope};
 use copydesk_store::{Added, NewEndpoint};
 use copydesk_testkit::{Answer, Client, ProjectClient, TestApp};
 use reqwest::Method;
@@ -43,17 +43,16 @@ async fn ask_everything(app: &TestApp, client: &Client, project: &str, job: &str
 /// A webhook of the project with a delivery, or the names of none if there is no such project.
 async fn webhook(app: &TestApp, project: &str) -> (String, String) {
     let new = NewEndpoint {
-        id: new_id(app.store().now()),
         project_id: project.to_owned(),
         url: "https://10.0.0.1/".to_owned(),
         events: Vec::new(),
         description: String::new(),
-        sealed: Vec::new(),
+        secret: Vec::new(),
     };
-    let id = new.id.clone();
-    if app.store().add_webhook(new).await.unwrap() == Added::NoProject {
+    let Added::Done(made) = app.store().add_webhook(&app.vault(), new).await.unwrap() else {
         return (UNKNOWN.to_owned(), UNKNOWN.to_owned());
-    }
+    };
+    let id = made.id;
     let due = app.store().take_test(&id, |_| "{}".to_owned(), Duration::from_secs(60)).await.unwrap().unwrap();
     (id, due.delivery.id)
 }

@@ -31,14 +31,14 @@ async fn what_is_stored_wins_over_the_environment(stage: &Stage) {
     let stored = token("stored");
     let set = |bytes: Vec<u8>| {
         let (store, vault, id) = (app.store().clone(), vault.clone(), project.id.clone());
-        async move { store.set_secret(&vault, &id, SecretName::Git, "token", &bytes).await.unwrap().unwrap() }
+        async move { store.set_secret(&vault, &id, &SecretName::Git, "token", &bytes).await.unwrap().unwrap() }
     };
     set(stored.to_bytes()).await;
     assert_eq!(credentials.of(&project.id).await.unwrap(), Some(stored.clone()));
     // While the server runs.
     app.store().rotate_keys(&vault, |_, _| ()).await.unwrap();
     assert_eq!(credentials.of(&project.id).await.unwrap(), Some(stored));
-    app.store().remove_secret(&project.id, SecretName::Git).await.unwrap();
+    app.store().remove_secret(&project.id, &SecretName::Git).await.unwrap();
     assert_eq!(credentials.of(&project.id).await.unwrap(), Some(token("of the environment")));
 }
 
@@ -54,7 +54,7 @@ async fn what_cannot_be_used_is_a_sentence_without_it(stage: &Stage) {
     assert!(error.to_string().contains("COPYDESK_CREDENTIAL_DOCS"), "{error}");
     assert!(!format!("{error} {error:?}").contains("planted"), "{error:?}");
 
-    app.store().set_secret(&vault, &project.id, SecretName::Git, "token", b"planted").await.unwrap().unwrap();
+    app.store().set_secret(&vault, &project.id, &SecretName::Git, "token", b"planted").await.unwrap().unwrap();
     let error = refused().await;
     assert!(matches!(error, CredentialError::Unreadable(_)) && !format!("{error:?}").contains("planted"), "{error:?}");
     std::fs::remove_file(vault.path()).unwrap();

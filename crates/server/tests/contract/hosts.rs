@@ -148,9 +148,9 @@ async fn a_host_tells_by_itself(stage: &Stage) {
         let job = place.ended("docs/a.md = # A\\n\\nTwo.\\n", "completed").await;
         let id = job["id"].as_str().unwrap();
         let address = format!("{}/hooks/{}", place.app.client().base(), place.project.id);
-        place.host.hook(REPOSITORY, &address, &place.app.hook_secret(&place.project.id));
+        place.host.hook(REPOSITORY, &address, &place.app.hook_secret(&place.project.id).await);
         place.host.hook(REPOSITORY, &address, "another secret");
-        place.host.hook(REPOSITORY, &format!("{address}-other"), &place.app.hook_secret(&place.project.id));
+        place.host.hook(REPOSITORY, &format!("{address}-other"), &place.app.hook_secret(&place.project.id).await);
         assert_eq!(place.host.close(REPOSITORY, 1).await, [Some(202), Some(403), Some(403)], "{kind:?}");
         eventually("the job shows that it is closed", async || {
             let job = place.project.get(id).await.expect(200);

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use copydesk_testkit::{Backend, ManualClock, ProjectClient, Setup, TestApp, TestDatabase};
+use tempfile::TempDir;
 
 /// Databases of behaviours that are over. They are dropped by the next one: by then nobody is connected to them any
 /// more, and PostgreSQL need not wait for that.
@@ -13,6 +14,7 @@ pub struct Stage {
     pub backend: Backend,
     pub db: Arc<TestDatabase>,
     pub clock: Arc<ManualClock>,
+    keys: Arc<TempDir>,
     apps: Mutex<Vec<Arc<TestApp>>>,
 }
 
@@ -44,7 +46,13 @@ impl Stage {
             db.destroy().await;
         }
         let db = Arc::new(TestDatabase::new(backend).await);
-        Self { backend, db, clock: Arc::new(ManualClock::new()), apps: Mutex::default() }
+        Self {
+            backend,
+            db,
+            clock: Arc::new(ManualClock::new()),
+            keys: Arc::new(tempfile::tempdir().unwrap()),
+            apps: Mutex::default(),
+        }
     }
 
     /// Starts a server.
@@ -54,7 +62,7 @@ impl Stage {
 
     /// Starts a server that differs from the usual one. All of a stage go by the same clock and database.
     pub async fn app_with(&self, change: impl FnOnce(Setup) -> Setup) -> Arc<TestApp> {
-        let setup = TestApp::over(self.db.clone()).clock(self.clock.clone());
+        let setup = TestApp::over(self.db.clone()).clock(self.clock.clone()).keys(self.keys.clone());
         let app = Arc::new(change(setup).start().await);
         self.apps.lock().unwrap().push(app.clone());
         app

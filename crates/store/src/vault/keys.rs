@@ -1,7 +1,8 @@
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
+use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use copydesk_domain::{random_secret, random_suffix};
+use copydesk_domain::{hex, random_secret, random_suffix};
 
 /// Begins every line of a key file.
 const KEY_MARK: &str = "copydesk-key-v1";
@@ -85,7 +86,12 @@ impl Keys {
 
     /// None only if there is no key, or the system has no randomness.
     pub(crate) fn seal(&self, place: Place<'_>, content: &[u8]) -> Option<Sealed> {
-        let key = self.0.first()?;
+        self.seal_with(self.first_id(), place, content)
+    }
+
+    /// Seals with another key than the first.
+    pub(crate) fn seal_with(&self, id: &str, place: Place<'_>, content: &[u8]) -> Option<Sealed> {
+        let key = self.key(id)?;
         let mut sealed = content.to_vec();
         let nonce = key.cipher()?.seal_in_place_append_tag(bound(place, &key.id), &mut sealed).ok()?;
         let mut bytes = vec![SEAL_VERSION];
@@ -108,6 +114,20 @@ impl Keys {
         opened().ok_or(Shut::Altered)
     }
 
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.key(id).is_some()
+    }
+
+    /// The id of the key that is made from the secret of an installation; see `secrets::adopt`.
+    pub(crate) fn adopted_id(installation: &[u8; 32]) -> String {
+        format!("adopted-{}", hex(&derive(installation, "copydesk key id")[..4]))
+    }
+
+    pub(super) fn with_adopted(mut self, installation: &[u8; 32]) -> Self {
+        self.0.push(Key { id: Self::adopted_id(installation), bytes: derive(installation, "copydesk key") });
+        self
+    }
+
     fn key(&self, id: &str) -> Option<&Key> {
         self.0.iter().find(|key| key.id == id)
     }
@@ -125,6 +145,13 @@ impl Key {
     fn cipher(&self) -> Option<RandomizedNonceKey> {
         RandomizedNonceKey::new(&AES_256_GCM, &self.bytes).ok()
     }
+}
+
+fn derive(installation: &[u8; 32], purpose: &str) -> [u8; 32] {
+    let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, installation), purpose.as_bytes());
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(tag.as_ref());
+    bytes
 }
 
 /// Neither ids nor names hold a NUL, so no two places look the same.

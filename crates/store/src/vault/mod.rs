@@ -21,7 +21,7 @@ pub const MAX_SECRET_BYTES: usize = 256 * 1024;
 pub enum VaultError {
     /// There is no key file.
     #[error(
-        "the key file {file} is missing, and without it stored credentials cannot be opened; put it back from a backup, \
+        "the key file {file} is missing, and without it stored secrets cannot be opened; put it back from a backup, \
          copy it from the machine that has it, or say where it is with credentials.key_file",
         file = .0.display()
     )]
@@ -41,16 +41,22 @@ pub enum VaultError {
     Unusable { path: PathBuf, problem: String },
     /// The secret was sealed with a key that is not in the key file.
     #[error(
-        "the credential was sealed with the key {key_id}, which is not in the key file {}; put back the key file that \
-         has it, or set the credential again",
+        "the secret was sealed with the key {key_id}, which is not in the key file {}; put back the key file that has it, \
+         or set the secret again",
         .path.display()
     )]
     OtherKey { key_id: String, path: PathBuf },
     /// The sealed bytes are not what was stored for that project under that name.
-    #[error("the stored credential is damaged or was moved here from elsewhere; set it again")]
+    #[error("the stored secret is damaged or was moved here from elsewhere; set it again")]
     Altered,
+    /// It opens only with the secret file of an earlier version.
+    #[error(
+        "the secret is one of an earlier version and opens only with the secret file (secret_file, or secret.key in the \
+         data folder); put that back and run `copydesk migrate`, or make a new secret"
+    )]
+    Unadopted,
     /// A secret that is too large to keep.
-    #[error("the credential is longer than {MAX_SECRET_BYTES} bytes")]
+    #[error("the secret is longer than {MAX_SECRET_BYTES} bytes")]
     TooLong,
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -109,6 +115,17 @@ impl Vault {
             key_file::write(self, &Keys::default().with_new_first())?;
         }
         self.keys()
+    }
+
+    /// The keys with the one that is made from the secret of the installation, which is put behind the others.
+    pub(crate) fn with_adopted(&self, _held: &Held, installation: &[u8; 32]) -> Result<Keys, VaultError> {
+        let keys = if self.is_there()? { self.keys()? } else { Keys::default() };
+        if keys.has(&Keys::adopted_id(installation)) {
+            return Ok(keys);
+        }
+        let keys = keys.with_adopted(installation);
+        key_file::write(self, &keys)?;
+        Ok(keys)
     }
 
     /// Puts a new key before the others, which go on opening what they sealed. Gives its id.

@@ -4,12 +4,15 @@ use crate::conn::{Conn, FromRow, Result, Row, to_json, values};
 use crate::database::Store;
 use crate::error::StoreError;
 use crate::hub::Change;
+use crate::secrets::{SecretName, take_over};
+use crate::vault::{Sealed, Vault, VaultError};
 
 /// Webhooks that a project can have.
 const MOST: i64 = 20;
 
 const COLUMNS: &str = "e.id, e.project_id, e.url, e.events, e.description, e.created_at, e.paused_at, e.paused_why, \
-     e.failing_since, e.last_success_at, (SELECT MAX(s.expires_at) FROM webhook_secrets s WHERE s.endpoint_id = e.id)";
+     e.failing_since, e.last_success_at, (SELECT MAX(s.expires_at) FROM secrets s \
+     WHERE s.project_id = e.project_id AND s.name = 'webhook/' || e.id)";
 
 /// An address that is told of what happens to a project's jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,15 +39,14 @@ pub struct WebhookEndpoint {
 /// A webhook to make.
 #[derive(Clone)]
 pub struct NewEndpoint {
-    /// Its id, which whoever seals the secret has to know beforehand.
-    pub id: String,
     pub project_id: String,
     pub url: String,
     /// What it wants to be told; all there is if empty.
     pub events: Vec<EventKind>,
     /// What people say of it.
     pub description: String,
-    pub sealed: Vec<u8>,
+    /// What its deliveries are signed with.
+    pub secret: Vec<u8>,
 }
 
 /// What became of the wish for a webhook.
@@ -58,9 +60,14 @@ pub enum Added {
 }
 
 impl Store {
-    pub async fn add_webhook(&self, new: NewEndpoint) -> Result<Added> {
+    pub async fn add_webhook(&self, vault: &Vault, new: NewEndpoint) -> Result<Added, VaultError> {
         let now = self.now();
-        self.write(move |c| Box::pin(add(c, new, now))).await
+        let (id, held) = (new_id(now), vault.hold().await?);
+        let name = SecretName::Webhook(id.clone());
+        let sealed = self.seal_new(vault, &held, &new.project_id, &name, &new.secret).await?;
+        let added = self.write(move |c| Box::pin(add(c, id, new, sealed, now))).await?;
+        drop(held);
+        Ok(added)
     }
 
     /// Webhooks, oldest first: all, or those of a project.
@@ -78,8 +85,7 @@ impl Store {
     /// Removes a webhook with its deliveries. Says whether there was one.
     pub async fn remove_webhook(&self, id: &str) -> Result<bool> {
         let id = id.to_owned();
-        let sql = "DELETE FROM webhook_endpoints WHERE id = $1";
-        self.write(move |c| Box::pin(async move { Ok(c.run(sql, values![id]).await? > 0) })).await
+        self.write(move |c| Box::pin(remove(c, id))).await
     }
 
     /// Delivers nothing to it from now on. One that is paused already stays so for the reason it was. None if there is
@@ -112,13 +118,21 @@ impl Store {
 
     /// Signs with another secret from now on, and with the present one beside it until `until`. None if there is no
     /// such webhook.
-    pub async fn rotate_webhook(&self, id: &str, sealed: Vec<u8>, until: Timestamp) -> Result<Option<WebhookEndpoint>> {
-        let (id, now) = (id.to_owned(), self.now());
-        self.write(move |c| Box::pin(rotate(c, id, sealed, until, now))).await
+    pub async fn rotate_webhook(
+        &self,
+        vault: &Vault,
+        id: &str,
+        secret: &[u8],
+        until: Timestamp,
+    ) -> Result<Option<WebhookEndpoint>, VaultError> {
+        let Some(endpoint) = self.webhook(id).await? else { return Ok(None) };
+        let name = SecretName::Webhook(id.to_owned());
+        let replaced = self.replace_secret(vault, &endpoint.project_id, &name, secret, until).await?;
+        Ok(if replaced { self.webhook(id).await? } else { None })
     }
 }
 
-async fn add(c: &mut dyn Conn, new: NewEndpoint, now: Timestamp) -> Result<Added> {
+async fn add(c: &mut dyn Conn, id: String, new: NewEndpoint, sealed: Sealed, now: Timestamp) -> Result<Added> {
     // Whoever adds holds the project, so that the limit is exact.
     if !c.hold("projects", &new.project_id).await? {
         return Ok(Added::NoProject);
@@ -130,34 +144,19 @@ async fn add(c: &mut dyn Conn, new: NewEndpoint, now: Timestamp) -> Result<Added
     c.run(
         "INSERT INTO webhook_endpoints (id, project_id, url, events, description, created_at) \
          VALUES ($1, $2, $3, $4, $5, $6)",
-        values![&new.id, new.project_id, new.url, to_json(&new.events), new.description, now],
+        values![&id, &new.project_id, new.url, to_json(&new.events), new.description, now],
     )
     .await?;
-    insert_secret(c, &new.id, new.sealed, now).await?;
-    let made = get(c, new.id).await?;
+    take_over(c, &new.project_id, &SecretName::Webhook(id.clone()), sealed, now).await?;
+    let made = get(c, id).await?;
     Ok(made.map_or(Added::NoProject, |made| Added::Done(Box::new(made))))
 }
 
-async fn insert_secret(c: &mut dyn Conn, endpoint_id: &str, sealed: Vec<u8>, now: Timestamp) -> Result<()> {
-    let sql = "INSERT INTO webhook_secrets (id, endpoint_id, sealed) VALUES ($1, $2, $3)";
-    c.run(sql, values![new_id(now), endpoint_id, sealed]).await.map(drop)
-}
-
-async fn rotate(
-    c: &mut dyn Conn,
-    id: String,
-    sealed: Vec<u8>,
-    until: Timestamp,
-    now: Timestamp,
-) -> Result<Option<WebhookEndpoint>> {
-    if !c.hold("webhook_endpoints", &id).await? {
-        return Ok(None);
-    }
-    // Two at a time: of an earlier change nothing is left.
-    c.run("DELETE FROM webhook_secrets WHERE endpoint_id = $1 AND expires_at IS NOT NULL", values![&id]).await?;
-    c.run("UPDATE webhook_secrets SET expires_at = $1 WHERE endpoint_id = $2", values![until, &id]).await?;
-    insert_secret(c, &id, sealed, now).await?;
-    get(c, id).await
+async fn remove(c: &mut dyn Conn, id: String) -> Result<bool> {
+    let sql = "DELETE FROM secrets WHERE name = $1 AND project_id = \
+         (SELECT project_id FROM webhook_endpoints WHERE id = $2)";
+    c.run(sql, values![&*SecretName::Webhook(id.clone()).text(), &id]).await?;
+    Ok(c.run("DELETE FROM webhook_endpoints WHERE id = $1", values![id]).await? > 0)
 }
 
 pub(super) async fn pause(c: &mut dyn Conn, id: &str, why: &str, now: Timestamp) -> Result<()> {

@@ -23,9 +23,9 @@ pub struct DueEndpoint {
 #[derive(Clone)]
 pub struct DueDelivery {
     pub delivery: WebhookDelivery,
+    /// Whose webhook it is.
+    pub project_id: String,
     pub url: String,
-    /// What to sign it with, sealed, the newest first.
-    pub sealed: Vec<Vec<u8>>,
 }
 
 impl Store {
@@ -71,19 +71,19 @@ async fn take(
     now: Timestamp,
     until: Timestamp,
 ) -> Result<Vec<DueDelivery>> {
-    let sql = "SELECT url FROM webhook_endpoints WHERE id = $1 AND paused_at IS NULL";
-    let Some(url): Option<String> = c.row(sql, values![&endpoint_id]).await? else { return Ok(Vec::new()) };
+    let sql = "SELECT project_id, url FROM webhook_endpoints WHERE id = $1 AND paused_at IS NULL";
+    let endpoint: Option<(String, String)> = c.row(sql, values![&endpoint_id]).await?;
+    let Some((project_id, url)) = endpoint else { return Ok(Vec::new()) };
     let sql = format!(
         "SELECT d.id FROM webhook_deliveries d WHERE d.endpoint_id = $1 AND d.not_before <= $2 \
          ORDER BY d.not_before, d.id LIMIT $3 {}",
         c.skip_locked()
     );
     let ids: Vec<String> = c.rows(sql, values![&endpoint_id, now, limit]).await?;
-    let sealed = secrets(c, &endpoint_id, now).await?;
     let mut taken = Vec::with_capacity(ids.len());
     for id in ids {
         let Some(delivery) = in_hand(c, id, until).await? else { continue };
-        taken.push(DueDelivery { delivery, url: url.clone(), sealed: sealed.clone() });
+        taken.push(DueDelivery { delivery, project_id: project_id.clone(), url: url.clone() });
     }
     Ok(taken)
 }
@@ -95,23 +95,15 @@ async fn take_test(
     now: Timestamp,
     until: Timestamp,
 ) -> Result<Option<DueDelivery>> {
-    let sql = "SELECT url FROM webhook_endpoints WHERE id = $1";
-    let Some(url) = c.row_held(sql, values![&endpoint_id]).await? else { return Ok(None) };
+    let sql = "SELECT project_id, url FROM webhook_endpoints WHERE id = $1";
+    let Some((project_id, url)) = c.row_held(sql, values![&endpoint_id]).await? else { return Ok(None) };
     let id = insert(c, &endpoint_id, &new_id(now), EventKind::TEST, &payload, now).await?;
     let Some(delivery) = in_hand(c, id, until).await? else { return Ok(None) };
-    let sealed = secrets(c, &endpoint_id, now).await?;
-    Ok(Some(DueDelivery { delivery, url, sealed }))
+    Ok(Some(DueDelivery { delivery, project_id, url }))
 }
 
 async fn in_hand(c: &mut dyn Conn, id: String, until: Timestamp) -> Result<Option<WebhookDelivery>> {
     let sql = "UPDATE webhook_deliveries SET not_before = $1, tries = tries + 1 WHERE id = $2";
     c.run(sql, values![until, &id]).await?;
     deliveries::get(c, id).await
-}
-
-/// What a webhook's deliveries are signed with now, the newest first.
-async fn secrets(c: &mut dyn Conn, endpoint_id: &str, now: Timestamp) -> Result<Vec<Vec<u8>>> {
-    let sql = "SELECT sealed FROM webhook_secrets WHERE endpoint_id = $1 AND (expires_at IS NULL OR expires_at > $2) \
-         ORDER BY id DESC";
-    c.rows(sql, values![endpoint_id, now]).await
 }

@@ -85,7 +85,7 @@ async fn the_sweeper_forgets_old_deliveries_and_secrets(desk: Desk) {
     let (project, hook) = one_delivery(&desk).await;
     let tried = take_one(&desk, &hook).await;
     record(&desk, &tried, 200, After::Delivered).await;
-    desk.store.rotate_webhook(&hook, b"second".to_vec(), desk.now().plus(DAY)).await.unwrap();
+    desk.store.rotate_webhook(&desk.vault, &hook, b"second", desk.now().plus(DAY)).await.unwrap();
     desk.advance(SECOND);
     desk.create(&project).await;
     fan_out(&desk.store).await;
@@ -96,7 +96,7 @@ async fn the_sweeper_forgets_old_deliveries_and_secrets(desk: Desk) {
     desk.advance(MILLISECOND);
     assert_eq!(desk.store.purge().await.unwrap(), 1);
     assert_eq!(deliveries(&desk, &hook).await.len(), 1);
-    assert_eq!(raw::number(desk.db.address(), "SELECT count(*) FROM webhook_secrets").await, 1);
+    assert_eq!(raw::number(desk.db.address(), "SELECT count(*) FROM secrets").await, 1);
 }
 
 async fn the_sweeper_keeps_so_many_of_one_webhook(desk: Desk) {

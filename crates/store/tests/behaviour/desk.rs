@@ -10,7 +10,7 @@ use copydesk_domain::{
 };
 use copydesk_store::{
     Admission, Claimed, Finish, Finished, Idempotency, JobFilter, Lease, LeaseError, LeaseLost, NewJob, NewProject,
-    QueueTerms, Store, StoreError,
+    QueueTerms, Store, StoreError, Vault,
 };
 use copydesk_testbase::{Backend, ManualClock, TestDatabase};
 
@@ -42,6 +42,8 @@ pub struct Desk {
     pub db: Arc<TestDatabase>,
     pub clock: Arc<ManualClock>,
     pub store: Store,
+    /// Where secrets are sealed; nothing is there until something is.
+    pub vault: Vault,
 }
 
 /// Runs one behaviour on a database of its own. A behaviour that hangs fails.
@@ -55,7 +57,9 @@ pub fn run<F: Future<Output = ()>>(backend: Backend, threads: usize, behaviour: 
         let db = Arc::new(TestDatabase::new(backend).await);
         let clock = Arc::new(ManualClock::new());
         let store = db.store(clock.clone()).await;
-        behaviour(Desk { db: db.clone(), clock, store }).await;
+        let folder = tempfile::tempdir().unwrap();
+        let vault = Vault::new(folder.path().join("credentials.key"));
+        behaviour(Desk { db: db.clone(), clock, store, vault }).await;
         db.destroy().await;
     };
     let bounded = async { tokio::time::timeout(Duration::from_secs(180), whole).await };

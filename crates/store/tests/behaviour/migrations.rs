@@ -1,7 +1,7 @@
 //! The schema: made once, by whoever comes first, and never touched when it is newer than the program.
 
 use copydesk_domain::HostSettings;
-use copydesk_store::{SecretName, Store, StoreError, Vault};
+use copydesk_store::{SecretName, SecretRecord, Store, StoreError, Vault};
 use copydesk_testbase::{Backend, TestDatabase};
 use futures_util::future::join_all;
 
@@ -16,6 +16,7 @@ behaviours! {
     processes_that_start_at_once_migrate_once,
     a_newer_database_is_refused_and_left_alone,
     a_database_from_before_code_hosts_keeps_its_projects_and_jobs,
+    a_database_from_before_one_place_for_secrets_loses_none,
 }
 
 fn backend(desk: &Desk) -> Backend {
@@ -97,15 +98,19 @@ async fn a_newer_database_is_refused_and_left_alone(desk: Desk) {
 }
 
 /// The schema as it was up to version 3.
-const UP_TO_3: [&str; 3] = [
+const UP_TO_6: [&str; 6] = [
     include_str!("../../migrations/0001_foundation.sql"),
     include_str!("../../migrations/0002_agent_jobs.sql"),
     include_str!("../../migrations/0003_page_views.sql"),
+    include_str!("../../migrations/0004_code_hosts.sql"),
+    include_str!("../../migrations/0005_pull_requests.sql"),
+    include_str!("../../migrations/0006_webhooks.sql"),
 ];
 
-async fn a_database_from_before_code_hosts_keeps_its_projects_and_jobs(desk: Desk) {
-    let (db, store) = empty(&desk).await;
-    let words = match backend(&desk) {
+/// A database as it was at that version, with one project.
+async fn at_version(desk: &Desk, version: usize) -> (TestDatabase, Store) {
+    let (db, store) = empty(desk).await;
+    let words = match backend(desk) {
         Backend::Sqlite => [("{int}", "INTEGER"), ("{id}", "TEXT"), ("{bytes}", "BLOB"), ("{strict}", "STRICT")],
         Backend::Postgres => {
             [("{int}", "BIGINT"), ("{id}", "TEXT COLLATE \"C\""), ("{bytes}", "BYTEA"), ("{strict}", "")]
@@ -113,8 +118,8 @@ async fn a_database_from_before_code_hosts_keeps_its_projects_and_jobs(desk: Des
     };
     db.execute("CREATE TABLE schema_versions (version BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT)")
         .await;
-    for (version, sql) in (1..).zip(UP_TO_3) {
-        db.execute(&words.iter().fold(sql.to_owned(), |sql, (from, to)| sql.replace(from, to))).await;
+    for (version, sql) in (1..).zip(&UP_TO_6[..version]) {
+        db.execute(&words.iter().fold((*sql).to_owned(), |sql, (from, to)| sql.replace(from, to))).await;
         db.execute(&format!("INSERT INTO schema_versions VALUES ({version}, 'then', 0)")).await;
     }
     db.execute(
@@ -122,6 +127,11 @@ async fn a_database_from_before_code_hosts_keeps_its_projects_and_jobs(desk: Des
          VALUES ('docs', 'Docs', 'https://example.com/docs', 'main', '[\"docs\"]', 'UTC', 1, 2)",
     )
     .await;
+    (db, store)
+}
+
+async fn a_database_from_before_code_hosts_keeps_its_projects_and_jobs(desk: Desk) {
+    let (db, store) = at_version(&desk, 3).await;
     db.execute(
         "INSERT INTO jobs (id, project_id, status, repository, base_ref, model, draft, open_pull_request, usage, \
          checks, turn, created_at, updated_at, queued_at, not_before, tries, attempt, pr_link) \
@@ -141,8 +151,50 @@ async fn a_database_from_before_code_hosts_keeps_its_projects_and_jobs(desk: Des
     assert_eq!(raw::number(db.address(), unknown).await, 1);
     let folder = tempfile::tempdir().unwrap();
     let vault = Vault::new(folder.path().join("credentials.key"));
-    store.set_secret(&vault, "docs", SecretName::Git, "token", b"planted").await.unwrap().unwrap();
-    assert_eq!(store.secret(&vault, "docs", SecretName::Git).await.unwrap().unwrap().1, b"planted");
+    store.set_secret(&vault, "docs", &SecretName::Git, "token", b"planted").await.unwrap().unwrap();
+    assert_eq!(store.secret(&vault, "docs", &SecretName::Git).await.unwrap().unwrap().1, b"planted");
+    db.destroy().await;
+}
+
+async fn a_database_from_before_one_place_for_secrets_loses_none(desk: Desk) {
+    let (db, store) = at_version(&desk, 6).await;
+    let bytes = |hex: &str| if desk.is_postgres() { format!("'\\x{hex}'::bytea") } else { format!("x'{hex}'") };
+    db.execute(
+        "INSERT INTO webhook_endpoints (id, project_id, url, events, description, created_at) \
+         VALUES ('one', 'docs', 'https://example.com', '[]', '', 1)",
+    )
+    .await;
+    let now = store.now().as_millis();
+    for (id, sealed, expires) in [("1", "aa", format!("{}", now + 1000)), ("2", "bb", "NULL".to_owned())] {
+        db.execute(&format!("INSERT INTO webhook_secrets VALUES ('{id}', 'one', {}, {expires})", bytes(sealed))).await;
+    }
+    db.execute(&format!(
+        "INSERT INTO project_secrets (project_id, name, key_id, sealed, title, created_at, updated_at) \
+         VALUES ('docs', 'git', 'k', {}, 'token', 3, 4)",
+        bytes("cc")
+    ))
+    .await;
+    assert_eq!(store.migrate().await.unwrap().first(), Some(&7));
+    let kept = store.secrets(None).await.unwrap();
+    let said =
+        |it: &SecretRecord| format!("{} {} {} {}", it.name.text(), it.generation, it.key_id, it.expires_at.is_some());
+    let kept: Vec<_> = kept.iter().map(said).collect();
+    let wanted = [
+        "drain 1 installation false",
+        "git 1 k false",
+        "hook 1 installation false",
+        "webhook/one 1 installation true",
+        "webhook/one 2 installation false",
+    ];
+    assert_eq!(kept, wanted);
+    for (name, generation, sealed) in [("git", 1, "cc"), ("webhook/one", 1, "aa"), ("webhook/one", 2, "bb")] {
+        let found = format!(
+            "SELECT count(*) FROM secrets WHERE name = '{name}' AND generation = {generation} AND sealed = {}",
+            bytes(sealed)
+        );
+        assert_eq!(raw::number(db.address(), &found).await, 1, "{name} {generation}");
+    }
+    assert_eq!(store.webhook("one").await.unwrap().unwrap().old_secret_until.unwrap().as_millis(), now + 1000);
     db.destroy().await;
 }
 

@@ -232,7 +232,7 @@ const OF_PROJECTS: [&str; 10] = [
     "idempotency",
     "outbox",
     "webhook_endpoints",
-    "webhook_secrets",
+    "secrets",
     "webhook_deliveries",
 ];
 

@@ -4,7 +4,7 @@ use copydesk_store::{SecretName, StoreError, Vault, VaultError};
 use futures_util::future::join_all;
 use tempfile::TempDir;
 
-use crate::desk::{Desk, SECOND};
+use crate::desk::{Desk, HOUR, SECOND};
 use crate::raw;
 
 behaviours! {
@@ -19,9 +19,15 @@ behaviours! {
     a_rotation_that_was_cut_short_anywhere_is_done_by_the_next,
     a_rotation_leaves_what_does_not_open_and_its_key,
     secrets_are_read_and_set_while_keys_are_rotated,
+    a_new_secret_takes_over_and_the_old_one_holds_for_a_while,
+    a_secret_that_is_first_asked_for_is_made_once,
+    a_key_that_is_gone_hides_nothing_but_what_it_sealed,
+    what_earlier_versions_sealed_and_made_is_adopted,
+    machines_that_share_the_secret_file_adopt_with_the_same_key,
 }
 
-const GIT: SecretName = SecretName::Git;
+const GIT: &SecretName = &SecretName::Git;
+const HOOK: &SecretName = &SecretName::Hook;
 
 /// A key file in a folder of its own, which goes with the value.
 struct Safe {
@@ -67,18 +73,18 @@ async fn a_secret_is_set_anew_and_removed(desk: Desk) {
     let (safe, project) = (safe(), desk.project("Docs").await);
     let made = desk.now();
     set(&desk, &safe.vault, &project, "first").await;
-    desk.store.set_secret(&safe.vault, &project, SecretName::Webhook, "secret", b"hook").await.unwrap().unwrap();
+    desk.store.set_secret(&safe.vault, &project, HOOK, "secret", b"hook").await.unwrap().unwrap();
     desk.advance(SECOND);
     let again = desk.store.set_secret(&safe.vault, &project, GIT, "SSH key", b"second").await.unwrap().unwrap();
     assert_eq!((again.created_at, again.updated_at, &*again.title), (made, desk.now(), "SSH key"));
     assert_eq!(opened(&desk, &safe.vault, &project).await.unwrap(), "second");
     let names: Vec<_> = desk.store.secrets(None).await.unwrap().into_iter().map(|secret| secret.name).collect();
-    assert_eq!(names, [GIT, SecretName::Webhook]);
+    assert_eq!(names, [SecretName::Git, SecretName::Hook]);
 
     assert!(desk.store.remove_secret(&project, GIT).await.unwrap());
     assert!(!desk.store.remove_secret(&project, GIT).await.unwrap());
     assert!(desk.store.secret(&safe.vault, &project, GIT).await.unwrap().is_none());
-    let hook = desk.store.secret(&safe.vault, &project, SecretName::Webhook).await.unwrap().unwrap();
+    let hook = desk.store.secret(&safe.vault, &project, HOOK).await.unwrap().unwrap();
     assert_eq!(hook.1, b"hook");
 }
 
@@ -97,17 +103,17 @@ async fn a_secret_that_was_moved_or_altered_does_not_open(desk: Desk) {
     let (safe, mine) = (safe(), desk.project("Mine").await);
     let theirs = desk.project("Theirs").await;
     set(&desk, &safe.vault, &theirs, "planted").await;
-    desk.db.execute(&format!("UPDATE project_secrets SET project_id = '{mine}'")).await;
+    desk.db.execute(&format!("UPDATE secrets SET project_id = '{mine}'")).await;
     let error = opened(&desk, &safe.vault, &mine).await.unwrap_err();
     assert!(matches!(error, VaultError::Altered) && error.to_string().contains("set it again"), "{error}");
 
-    desk.db.execute(&format!("UPDATE project_secrets SET project_id = '{theirs}', name = 'webhook'")).await;
-    let moved = desk.store.secret(&safe.vault, &theirs, SecretName::Webhook).await;
+    desk.db.execute(&format!("UPDATE secrets SET project_id = '{theirs}', name = 'hook'")).await;
+    let moved = desk.store.secret(&safe.vault, &theirs, HOOK).await;
     assert!(matches!(moved, Err(VaultError::Altered)), "{moved:?}");
     let empty = if desk.is_postgres() { "''::bytea" } else { "x''" };
-    desk.db.execute(&format!("UPDATE project_secrets SET name = 'git', sealed = {empty}")).await;
+    desk.db.execute(&format!("UPDATE secrets SET name = 'git', sealed = {empty}")).await;
     assert!(matches!(opened(&desk, &safe.vault, &theirs).await, Err(VaultError::Altered)));
-    desk.db.execute("UPDATE project_secrets SET name = 'other'").await;
+    desk.db.execute("UPDATE secrets SET name = 'other'").await;
     let unreadable = desk.store.secrets(None).await;
     assert!(matches!(unreadable, Err(StoreError::Unreadable(_))), "{unreadable:?}");
 }
@@ -229,8 +235,8 @@ async fn a_rotation_leaves_what_does_not_open_and_its_key(desk: Desk) {
     let safe = safe();
     let projects = three(&desk, &safe.vault).await;
     let empty = if desk.is_postgres() { "''::bytea" } else { "x''" };
-    desk.db.execute(&format!("UPDATE project_secrets SET sealed = {empty} WHERE project_id = 'one'")).await;
-    desk.db.execute("UPDATE project_secrets SET key_id = 'gone' WHERE project_id = 'two'").await;
+    desk.db.execute(&format!("UPDATE secrets SET sealed = {empty} WHERE project_id = 'one'")).await;
+    desk.db.execute("UPDATE secrets SET key_id = 'gone' WHERE project_id = 'two'").await;
     let rotated = desk.store.rotate_keys(&safe.vault, |_, _| ()).await.unwrap();
     assert_eq!((rotated.resealed, rotated.dropped), (1, 0));
     let left: Vec<_> = rotated.left.iter().map(|(secret, error)| (&*secret.project_id, error)).collect();
@@ -276,4 +282,131 @@ async fn secrets_are_read_and_set_while_keys_are_rotated(desk: Desk) {
     }
     assert_eq!(safe.lines().len(), 1);
     assert_all_open(&desk, &safe.vault, &projects).await;
+}
+
+async fn valid(desk: &Desk, vault: &Vault, project: &str, name: &SecretName) -> Vec<String> {
+    let valid = desk.store.valid_secrets(vault, project, name).await.unwrap();
+    valid.into_iter().map(|(_, content)| String::from_utf8(content).unwrap()).collect()
+}
+
+async fn a_new_secret_takes_over_and_the_old_one_holds_for_a_while(desk: Desk) {
+    let (vault, project) = (&desk.vault, desk.project("Docs").await);
+    let replace = async |content: &str, until| {
+        desk.store.replace_secret(vault, &project, HOOK, content.as_bytes(), until).await.unwrap()
+    };
+    assert_eq!(valid(&desk, vault, &project, HOOK).await, [""; 0]);
+    assert!(replace("first", desk.now()).await);
+    assert!(replace("second", desk.now().plus(HOUR)).await);
+    assert_eq!(valid(&desk, vault, &project, HOOK).await, ["second", "first"]);
+    assert!(replace("third", desk.now().plus(HOUR)).await);
+    assert_eq!(valid(&desk, vault, &project, HOOK).await, ["third", "second"], "two at a time");
+    let generations: Vec<_> = desk.store.secrets(None).await.unwrap().iter().map(|it| it.generation).collect();
+    assert_eq!(generations, [2, 3]);
+    desk.store.rotate_keys(vault, |_, _| ()).await.unwrap();
+    assert_eq!(valid(&desk, vault, &project, HOOK).await, ["third", "second"], "both are sealed anew");
+    desk.advance(HOUR);
+    assert_eq!(valid(&desk, vault, &project, HOOK).await, ["third"]);
+    assert!(replace("fourth", desk.now()).await);
+    assert_eq!(valid(&desk, vault, &project, HOOK).await, ["fourth"], "at once, if so wished");
+    assert!(!desk.store.replace_secret(vault, "nobody", HOOK, b"x", desk.now()).await.unwrap());
+    let nowhere = SecretName::Webhook("nowhere".to_owned());
+    assert!(!desk.store.replace_secret(vault, &project, &nowhere, b"x", desk.now()).await.unwrap());
+
+    // Whoever makes a project of the same name gets nothing of the old one.
+    desk.store.delete_project(&project).await.unwrap();
+    assert_eq!(desk.project("Docs").await, project);
+    assert_eq!(valid(&desk, vault, &project, HOOK).await, [""; 0]);
+}
+
+async fn a_secret_that_is_first_asked_for_is_made_once(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let stores = desk.several_beside(4).await;
+    let asked = (0..12).map(|at| {
+        let (store, vault, project) = (stores[at % 4].clone(), desk.vault.clone(), project.clone());
+        tokio::spawn(async move {
+            let content = format!("of {at}");
+            store.secret_or(&vault, &project, &SecretName::Drain, content.as_bytes()).await.unwrap().unwrap()
+        })
+    });
+    let asked: Vec<_> = join_all(asked).await.into_iter().map(|it| it.unwrap()).collect();
+    assert!(asked.iter().all(|content| *content == asked[0]), "{asked:?}");
+    assert_eq!(desk.store.secrets(None).await.unwrap().len(), 1);
+    assert_eq!(desk.store.secret_or(&desk.vault, "nobody", &SecretName::Drain, b"x").await.unwrap(), None);
+}
+
+async fn a_key_that_is_gone_hides_nothing_but_what_it_sealed(desk: Desk) {
+    let (vault, project) = (&desk.vault, desk.project("Docs").await);
+    let until = desk.now().plus(HOUR);
+    desk.store.replace_secret(vault, &project, HOOK, b"old", until).await.unwrap();
+    desk.db.execute("UPDATE secrets SET key_id = 'gone'").await;
+    assert!(matches!(desk.store.valid_secrets(vault, &project, HOOK).await, Err(VaultError::OtherKey { .. })));
+    desk.store.replace_secret(vault, &project, HOOK, b"new", until).await.unwrap();
+    assert_eq!(valid(&desk, vault, &project, HOOK).await, ["new"]);
+}
+
+/// As the versions before made and sealed them, from a secret of 32 sevens; computed with Python's `cryptography`.
+const INSTALLATION: [u8; 32] = [7; 32];
+const DRAIN: &str = "28159950a4efd9a2c838463c6250a7844f33d66b431daec30ac68e1d00cc8d02";
+const HOST_HOOK: &str = "98571c6e4c2491b79997b2ff0602181f4786a90d4a3cc93cad334625770aa6e4";
+const SEALED: &str =
+    "000102030405060708090a0b71a3fc572f0eee8c9c638b71d4daec5b6febcad2b18faa39f78e116e488f25a4700595a243";
+
+/// A project with a webhook whose secret is `a secret of a webhook`, all as the migration leaves it.
+async fn of_an_earlier_version(desk: &Desk) -> (String, SecretName) {
+    let project = desk.project("Docs").await;
+    let cast = |hex: &str| if desk.is_postgres() { format!("'\\x{hex}'::bytea") } else { format!("x'{hex}'") };
+    desk.db
+        .execute(&format!(
+            "INSERT INTO webhook_endpoints (id, project_id, url, events, description, created_at) \
+             VALUES ('one', '{project}', 'https://example.com', '[]', '', 1)"
+        ))
+        .await;
+    for (name, sealed) in [("drain", ""), ("hook", ""), ("webhook/one", SEALED)] {
+        desk.db
+            .execute(&format!(
+                "INSERT INTO secrets VALUES ('{project}', '{name}', 1, 'secret', 'installation', {}, 1, 1, NULL)",
+                cast(sealed)
+            ))
+            .await;
+    }
+    (project, SecretName::Webhook("one".to_owned()))
+}
+
+async fn what_earlier_versions_sealed_and_made_is_adopted(desk: Desk) {
+    let (project, webhook) = of_an_earlier_version(&desk).await;
+    let vault = &desk.vault;
+    let waiting = desk.store.valid_secrets(vault, &project, HOOK).await;
+    assert!(matches!(waiting, Err(VaultError::Unadopted)), "{waiting:?}");
+    // It is no reason to keep others from being sealed.
+    set(&desk, vault, &project, "token").await;
+    assert_eq!(desk.store.rotate_keys(vault, |_, _| ()).await.unwrap().left.len(), 3);
+    assert!(desk.store.adopt_secrets(vault, &[8; 32]).await.is_err(), "another file is not the one");
+    assert_eq!(desk.store.unadopted_secrets().await.unwrap(), 3);
+
+    assert_eq!(desk.store.adopt_secrets(vault, &INSTALLATION).await.unwrap(), 3);
+    assert_eq!(desk.store.adopt_secrets(vault, &INSTALLATION).await.unwrap(), 0);
+    assert_eq!(desk.store.unadopted_secrets().await.unwrap(), 0);
+    for _ in 0..2 {
+        assert_eq!(valid(&desk, vault, &project, &SecretName::Drain).await, [DRAIN]);
+        assert_eq!(valid(&desk, vault, &project, HOOK).await, [HOST_HOOK]);
+        assert_eq!(valid(&desk, vault, &project, &webhook).await, ["a secret of a webhook"]);
+        assert_eq!(opened(&desk, vault, &project).await.unwrap(), "token");
+        // And again when no key of theirs is left.
+        let rotated = desk.store.rotate_keys(vault, |_, _| ()).await.unwrap();
+        assert!(rotated.left.is_empty(), "{rotated:?}");
+    }
+}
+
+async fn machines_that_share_the_secret_file_adopt_with_the_same_key(desk: Desk) {
+    let (project, webhook) = of_an_earlier_version(&desk).await;
+    let (first, second) = (safe(), safe());
+    // The first has a key file already, the second has none yet.
+    set(&desk, &first.vault, &project, "token").await;
+    assert_eq!(desk.store.adopt_secrets(&first.vault, &INSTALLATION).await.unwrap(), 3);
+    assert_eq!(desk.store.adopt_secrets(&second.vault, &INSTALLATION).await.unwrap(), 0);
+    for vault in [&first.vault, &second.vault] {
+        assert_eq!(valid(&desk, vault, &project, &webhook).await, ["a secret of a webhook"]);
+    }
+    let other = opened(&desk, &second.vault, &project).await;
+    assert!(matches!(other, Err(VaultError::OtherKey { .. })), "{other:?}");
 }

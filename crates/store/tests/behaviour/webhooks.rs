@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use copydesk_domain::{EventKind, new_id};
+use copydesk_domain::EventKind;
 use copydesk_store::{
-    Added, After, Attempt, Blame, DeliveryFilter, DueDelivery, DueEndpoint, NewEndpoint, WebhookDelivery,
+    Added, After, Attempt, Blame, DeliveryFilter, DueDelivery, DueEndpoint, NewEndpoint, SecretName, WebhookDelivery,
     WebhookEndpoint,
 };
 use futures_util::future::join_all;
@@ -35,20 +35,19 @@ behaviours! {
 pub const HOLD: Duration = Duration::from_secs(60);
 pub const DAY: Duration = Duration::from_secs(24 * 3600);
 
-fn new(desk: &Desk, project: &str, events: &[EventKind]) -> NewEndpoint {
+fn new(project: &str, events: &[EventKind]) -> NewEndpoint {
     NewEndpoint {
-        id: new_id(desk.now()),
         project_id: project.to_owned(),
         url: "https://example.com/hook".to_owned(),
         events: events.to_vec(),
         description: "A test's".to_owned(),
-        sealed: b"sealed".to_vec(),
+        secret: b"first".to_vec(),
     }
 }
 
 /// A webhook for some events.
 pub async fn hook_for(desk: &Desk, project: &str, events: &[EventKind]) -> String {
-    match desk.store.add_webhook(new(desk, project, events)).await.unwrap() {
+    match desk.store.add_webhook(&desk.vault, new(project, events)).await.unwrap() {
         Added::Done(made) => made.id,
         other => panic!("not made: {other:?}"),
     }
@@ -101,9 +100,10 @@ pub async fn record(desk: &Desk, tried: &WebhookDelivery, status: u16, after: Af
 async fn a_webhook_reads_back_as_it_was_made(desk: Desk) {
     let project = desk.project("Docs").await;
     let events = [EventKind::JobFailed, EventKind::JobArchived];
-    let new = new(&desk, &project, &events);
+    let new = new(&project, &events);
+    let Added::Done(made) = desk.store.add_webhook(&desk.vault, new).await.unwrap() else { panic!("not made") };
     let wanted = WebhookEndpoint {
-        id: new.id.clone(),
+        id: made.id.clone(),
         project_id: project.clone(),
         url: "https://example.com/hook".to_owned(),
         events: events.to_vec(),
@@ -115,7 +115,7 @@ async fn a_webhook_reads_back_as_it_was_made(desk: Desk) {
         last_success_at: None,
         old_secret_until: None,
     };
-    assert_eq!(desk.store.add_webhook(new).await.unwrap(), Added::Done(Box::new(wanted.clone())));
+    assert_eq!(*made, wanted);
     assert_eq!(endpoint(&desk, &wanted.id).await, wanted);
     let other = desk.project("Other").await;
     let second = hook(&desk, &other).await;
@@ -123,16 +123,16 @@ async fn a_webhook_reads_back_as_it_was_made(desk: Desk) {
     let all: Vec<_> = desk.store.webhooks(None).await.unwrap().into_iter().map(|it| it.id).collect();
     assert_eq!(all, [wanted.id, second], "oldest first");
     assert_eq!(desk.store.webhook("nobody").await.unwrap(), None);
-    let nowhere = self::new(&desk, "nowhere", &[]);
-    assert_eq!(desk.store.add_webhook(nowhere).await.unwrap(), Added::NoProject);
+    let nowhere = self::new("nowhere", &[]);
+    assert_eq!(desk.store.add_webhook(&desk.vault, nowhere).await.unwrap(), Added::NoProject);
 }
 
 async fn a_project_has_so_many_webhooks_and_no_more(desk: Desk) {
     let (project, other) = (desk.project("Docs").await, desk.project("Other").await);
     let stores = desk.several_beside(4).await;
     let added = (0..28).map(|at| {
-        let (store, new) = (stores[at % 4].clone(), new(&desk, &project, &[]));
-        tokio::spawn(async move { store.add_webhook(new).await.unwrap() })
+        let (store, vault, new) = (stores[at % 4].clone(), desk.vault.clone(), new(&project, &[]));
+        tokio::spawn(async move { store.add_webhook(&vault, new).await.unwrap() })
     });
     let added: Vec<_> = join_all(added).await.into_iter().map(|added| added.unwrap()).collect();
     assert_eq!(added.iter().filter(|it| matches!(it, Added::Done(_))).count(), 20);
@@ -145,14 +145,14 @@ async fn removing_a_webhook_takes_its_deliveries_and_secrets(desk: Desk) {
     let taken = take_one(&desk, &hook).await;
     assert!(desk.store.remove_webhook(&hook).await.unwrap());
     assert!(!desk.store.remove_webhook(&hook).await.unwrap());
-    for table in ["webhook_endpoints", "webhook_secrets", "webhook_deliveries"] {
+    for table in ["webhook_endpoints", "secrets", "webhook_deliveries"] {
         assert_eq!(raw::number(desk.db.address(), &format!("SELECT count(*) FROM {table}")).await, 0, "{table}");
     }
     let late = desk.store.record_attempt(&taken, answer(200), After::Delivered, Blame::None).await.unwrap();
     assert_eq!(late, None, "whoever had one in hand learns it");
     assert_eq!(desk.store.pause_webhook(&hook, "x").await.unwrap(), None);
     assert_eq!(desk.store.resume_webhook(&hook).await.unwrap(), None);
-    assert_eq!(desk.store.rotate_webhook(&hook, vec![1], desk.now()).await.unwrap(), None);
+    assert_eq!(desk.store.rotate_webhook(&desk.vault, &hook, &[1], desk.now()).await.unwrap(), None);
     assert!(desk.store.take_test(&hook, |_| String::new(), HOLD).await.unwrap().is_none());
 }
 
@@ -172,20 +172,22 @@ async fn pausing_again_keeps_the_first_reason_and_resuming_forgets_it(desk: Desk
 }
 
 async fn a_new_secret_goes_first_and_the_old_one_goes_after_its_time(desk: Desk) {
-    let (_, hook) = one_delivery(&desk).await;
-    let sealed = async || {
-        desk.advance(HOLD);
-        take(&desk, &hook).await.remove(0).sealed
+    let (project, hook) = one_delivery(&desk).await;
+    let name = SecretName::Webhook(hook.clone());
+    let signs = async || {
+        let valid = desk.store.valid_secrets(&desk.vault, &project, &name).await.unwrap();
+        valid.into_iter().map(|(_, secret)| String::from_utf8(secret).unwrap()).collect::<Vec<_>>()
     };
-    assert_eq!(sealed().await, [b"sealed".to_vec()]);
+    assert_eq!(signs().await, ["first"]);
     let until = desk.now().plus(HOUR);
-    let rotated = desk.store.rotate_webhook(&hook, b"second".to_vec(), until).await.unwrap().unwrap();
+    let rotate = async |secret: &str| desk.store.rotate_webhook(&desk.vault, &hook, secret.as_bytes(), until).await;
+    let rotated = rotate("second").await.unwrap().unwrap();
     assert_eq!(rotated.old_secret_until, Some(until));
-    assert_eq!(sealed().await, [b"second".to_vec(), b"sealed".to_vec()]);
-    desk.store.rotate_webhook(&hook, b"third".to_vec(), until).await.unwrap().unwrap();
-    assert_eq!(sealed().await, [b"third".to_vec(), b"second".to_vec()], "two at a time");
+    assert_eq!(signs().await, ["second", "first"]);
+    rotate("third").await.unwrap().unwrap();
+    assert_eq!(signs().await, ["third", "second"], "two at a time");
     desk.advance(HOUR);
-    assert_eq!(sealed().await, [b"third".to_vec()]);
+    assert_eq!(signs().await, ["third"]);
 }
 
 async fn a_delivery_in_hand_is_hidden_and_comes_back_if_its_holder_dies(desk: Desk) {
@@ -332,7 +334,7 @@ async fn a_test_is_in_hand_and_counts_against_nobody(desk: Desk) {
     let hook = hook(&desk, &project).await;
     desk.store.pause_webhook(&hook, "Not now.").await.unwrap();
     let due = desk.store.take_test(&hook, |now| format!("at {now}"), HOLD).await.unwrap().unwrap();
-    assert_eq!((due.url.as_str(), due.sealed.len(), due.delivery.tries), ("https://example.com/hook", 1, 1));
+    assert_eq!((due.url.as_str(), &due.project_id, due.delivery.tries), ("https://example.com/hook", &project, 1));
     assert_eq!((due.delivery.kind.as_str(), due.delivery.payload), ("webhook.test", format!("at {}", desk.now())));
     let tried = deliveries(&desk, &hook).await.remove(0);
     desk.store.resume_webhook(&hook).await.unwrap();

@@ -137,9 +137,9 @@ impl List {
         let mut known: HashMap<String, usize> =
             self.agents.iter().enumerate().map(|(at, agent)| (agent.name.clone(), at)).collect();
         for entry in read.agent {
-            let at = line(entry.span());
+            let at = entry.span();
             let agent = agent(entry.into_inner(), &read.date)
-                .map_err(|(span, message)| ListError::wrong(file, span.map_or(at, line), message))?;
+                .map_err(|(span, message)| ListError::wrong(file, line(span.unwrap_or(at)), message))?;
             match known.get(&agent.name).and_then(|&place| self.agents.get_mut(place)) {
                 Some(place) => *place = agent,
                 None => {
@@ -150,8 +150,8 @@ impl List {
         }
         for (mine, theirs) in [(&mut self.ranges, read.ranges), (&mut self.keys, read.keys)] {
             for published in theirs {
-                let at = line(published.span());
-                publish(mine, published.into_inner()).map_err(|message| ListError::wrong(file, at, message))?;
+                let at = published.span();
+                publish(mine, published.into_inner()).map_err(|message| ListError::wrong(file, line(at), message))?;
             }
         }
         self.date = self.date.clone().max(read.date);

@@ -24,25 +24,39 @@ impl VercelSignature {
         unhex(headers.get(VERCEL_HEADER)?.as_bytes()).filter(|tag| tag.len() == TAG).map(Self)
     }
 
-    /// Whether it is that of this body with this secret.
-    pub(super) fn is_of(&self, body: &[u8], secret: &str) -> bool {
-        let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, secret.as_bytes());
-        hmac::verify(&key, body, &self.0).is_ok()
+    /// Whether it is that of this body with one of these secrets.
+    pub(super) fn is_of(&self, body: &[u8], secrets: &[String]) -> bool {
+        let key = |secret: &String| hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, secret.as_bytes());
+        secrets.iter().any(|secret| hmac::verify(&key(secret), body, &self.0).is_ok())
     }
 }
 
-/// Whether the request names the secret: in a header of ours, as a bearer token, or, for senders that know nothing but an
+/// What a request names as the secret: in a header of ours, as a bearer token, or, for senders that know nothing but an
 /// address, in the query. The log of requests has no queries.
-pub(super) fn names_secret(headers: &HeaderMap, query: Option<&str>, secret: &str) -> bool {
-    let own = headers.get(SECRET_HEADER).map(|value| value.as_bytes().to_vec());
-    let bearer = headers.get(AUTHORIZATION).and_then(|value| {
-        let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().as_bytes().to_vec())
-    });
-    let asked = form_urlencoded::parse(query.unwrap_or_default().as_bytes())
-        .find_map(|(name, value)| (name == "secret").then(|| value.into_owned().into_bytes()));
-    let same = |given: &Vec<u8>| constant_time::verify_slices_are_equal(given, secret.as_bytes()).is_ok();
-    [own, bearer, asked].iter().flatten().any(same)
+pub(super) struct NamedSecrets(Vec<Vec<u8>>);
+
+impl NamedSecrets {
+    pub(super) fn of(headers: &HeaderMap, query: Option<&str>) -> Self {
+        let own = headers.get(SECRET_HEADER).map(|value| value.as_bytes().to_vec());
+        let bearer = headers.get(AUTHORIZATION).and_then(|value| {
+            let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().as_bytes().to_vec())
+        });
+        let asked = form_urlencoded::parse(query.unwrap_or_default().as_bytes())
+            .find_map(|(name, value)| (name == "secret").then(|| value.into_owned().into_bytes()));
+        Self([own, bearer, asked].into_iter().flatten().collect())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether one of them is one of these.
+    pub(super) fn have(&self, secrets: &[String]) -> bool {
+        let is =
+            |given: &[u8], secret: &String| constant_time::verify_slices_are_equal(given, secret.as_bytes()).is_ok();
+        self.0.iter().any(|given| secrets.iter().any(|secret| is(given, secret)))
+    }
 }
 
 /// The answer to everybody else, whatever was wrong.
@@ -64,7 +78,7 @@ mod tests {
         let signed = |signature: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(VERCEL_HEADER, signature.parse().unwrap());
-            VercelSignature::of(&headers).map(|it| it.is_of(b"[]", "secret"))
+            VercelSignature::of(&headers).map(|it| it.is_of(b"[]", &["old".to_owned(), "secret".to_owned()]))
         };
         assert_eq!(signed("4d97c147a717c250c293a992fc31296b98e56060"), Some(true));
         assert_eq!(signed("0000000000000000000000000000000000000000"), Some(false));

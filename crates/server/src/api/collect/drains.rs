@@ -8,13 +8,14 @@ use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use copydesk_desk::Sender;
 use copydesk_desk::views::Site;
 use copydesk_domain::ProjectId;
 use copydesk_views::collect::cloudflare::{cloudflare_line, is_trial};
 use copydesk_views::collect::{BodyError, Item, items, netlify_line, vercel_line};
 
 use super::batch::{Batch, EventsTaken, no_items};
-use super::drain_key::{VERCEL_HEADER, VercelSignature, forbidden, names_secret};
+use super::drain_key::{NamedSecrets, VERCEL_HEADER, VercelSignature, forbidden};
 use super::packed::{self, Bound};
 use crate::app::App;
 use crate::body;
@@ -62,8 +63,9 @@ pub(crate) async fn vercel(
         return Ok(verified(verify, Json(EventsTaken::default()).into_response()));
     };
     let site = site(&app, project).await?;
+    let secrets = app.desk().senders.taken(&site.project, Sender::Drain).await?;
     let body = Drained::read(&app, &headers, body).await?;
-    if !signature.is_of(&body.bytes, &app.desk().secret.drain_secret(&site.project)) {
+    if !signature.is_of(&body.bytes, &secrets) {
         return Err(forbidden());
     }
     let body = body.plain(&app, &headers).await?;
@@ -165,11 +167,14 @@ async fn with_secret(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<(Site, Drained), Problem> {
-    let named = project.as_ref().map_or("", |Path(id)| id);
-    if !names_secret(headers, query, &app.desk().secret.drain_secret(named)) {
+    let named = NamedSecrets::of(headers, query);
+    if named.is_empty() {
         return Err(forbidden());
     }
     let site = site(app, project).await?;
+    if !named.have(&app.desk().senders.taken(&site.project, Sender::Drain).await?) {
+        return Err(forbidden());
+    }
     let body = Drained::read(app, headers, body).await?.plain(app, headers).await?;
     Ok((site, body))
 }

@@ -132,7 +132,7 @@ impl From<NotMade> for Problem {
                 let error = format!("The project has {most} webhooks, and cannot have more; remove one first.");
                 Self::new(StatusCode::CONFLICT, "too_many_webhooks", error)
             }
-            NotMade::Store(error) => error.into(),
+            NotMade::Vault(error) => error.into(),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Log drains of those who host sites.
 
+use std::time::Duration;
+
 use aws_lc_rs::hmac;
+use copydesk_desk::{OLD_SECRET_TAKEN, Sender};
 use copydesk_testkit::{Answer, Call, TestApp, Wire};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -15,6 +18,7 @@ behaviours! {
     a_netlify_log_is_taken,
     a_cloudflare_log_is_taken,
     a_secret_is_for_one_project,
+    a_new_secret_is_taken_beside_the_old_one_for_a_day,
     bodies_are_bounded,
     a_store_that_is_down_keeps_nothing,
     nothing_is_read_of_whom_it_may_not_be_from,
@@ -35,7 +39,7 @@ fn vercel_line(request: &str, path: &str) -> Value {
 }
 
 async fn vercel(app: &TestApp, project: &str, body: String) -> Answer {
-    let signature = sign(&app.drain_secret(project), &body);
+    let signature = sign(&app.drain_secret(project).await, &body);
     let call = app.client().post(&format!("/drains/{project}/vercel")).json_text(body);
     call.header("x-vercel-signature", signature).send().await
 }
@@ -72,16 +76,15 @@ async fn a_vercel_log_with_a_wrong_signature_is_not(stage: &Stage) {
     let post = || app.client().post(&path).json_text(body.clone());
     post().send().await.refused(403, "invalid_signature");
     for wrong in
-        [sign("another secret", &body), sign(&app.drain_secret(&project.id), "[]"), "x".to_owned(), String::new()]
+        [sign("another secret", &body), sign(&app.drain_secret(&project.id).await, "[]"), "x".to_owned(), String::new()]
     {
         post().header("x-vercel-signature", wrong).send().await.refused(403, "invalid_signature");
     }
-    let right = sign(&app.drain_secret(&project.id), &body);
+    let right = sign(&app.drain_secret(&project.id).await, &body);
     let nobody =
         app.client().post("/drains/nobody/vercel").json_text(body.clone()).header("x-vercel-signature", &right);
     nobody.send().await.refused(404, "project_not_found");
     assert_eq!(app.views().all(&project.id).await, 0);
-    vercel(&app, "nobody", body).await.refused(404, "project_not_found");
 }
 
 async fn vercel_may_try_the_address(stage: &Stage) {
@@ -97,7 +100,7 @@ async fn vercel_may_try_the_address(stage: &Stage) {
     let body = json!([vercel_line("1", "/x")]).to_string();
     assert_eq!(verified(app.client().post(&named).json_text(body.clone()).send().await).as_deref(), Some("0123abcd"));
     assert_eq!(app.views().all(&project.id).await, 0);
-    let signature = sign(&app.drain_secret(&project.id), &body);
+    let signature = sign(&app.drain_secret(&project.id).await, &body);
     let signed = app.client().post(&named).json_text(body.clone()).header("x-vercel-signature", signature);
     assert_eq!(verified(signed.send().await).as_deref(), Some("0123abcd"));
     assert_eq!(app.views().all(&project.id).await, 1);
@@ -117,7 +120,7 @@ fn netlify_line(request: &str, url: &str) -> Value {
 
 async fn a_netlify_log_is_taken(stage: &Stage) {
     let (app, project) = site(stage).await;
-    let secret = app.drain_secret(&project.id);
+    let secret = app.drain_secret(&project.id).await;
     let path = format!("/drains/{}/netlify", project.id);
     let lines = [
         netlify_line("1", "https://docs.example.com/x"),
@@ -146,7 +149,7 @@ async fn a_netlify_log_is_taken(stage: &Stage) {
 
 async fn a_cloudflare_log_is_taken(stage: &Stage) {
     let (app, project) = site(stage).await;
-    let secret = app.drain_secret(&project.id);
+    let secret = app.drain_secret(&project.id).await;
     let path = format!("/drains/{}/cloudflare", project.id);
     let post = |body: Vec<u8>| app.client().post(&path).header("x-copydesk-secret", &secret).body(body);
     let trial = gzip(br#"{"content":"tests"}"#);
@@ -176,8 +179,8 @@ async fn a_cloudflare_log_is_taken(stage: &Stage) {
 async fn a_secret_is_for_one_project(stage: &Stage) {
     let (app, project) = site(stage).await;
     let other = app.project("Other").await;
-    assert_ne!(app.drain_secret(&project.id), app.drain_secret(&other.id));
-    let secret = app.drain_secret(&other.id);
+    assert_ne!(app.drain_secret(&project.id).await, app.drain_secret(&other.id).await);
+    let secret = app.drain_secret(&other.id).await;
     let path = format!("/drains/{}/netlify", project.id);
     let body = json!([netlify_line("1", "https://docs.example.com/x")]);
     app.client()
@@ -188,12 +191,32 @@ async fn a_secret_is_for_one_project(stage: &Stage) {
         .await
         .refused(403, "invalid_signature");
     let nobody = app.client().post("/drains/nobody/netlify").json(&body);
-    nobody.header("x-copydesk-secret", app.drain_secret("nobody")).send().await.refused(404, "project_not_found");
+    nobody.header("x-copydesk-secret", "nobodys-secret").send().await.refused(404, "project_not_found");
+}
+
+async fn a_new_secret_is_taken_beside_the_old_one_for_a_day(stage: &Stage) {
+    let (app, project) = site(stage).await;
+    let senders = &app.app().desk().senders;
+    let status = async |secret: &str| {
+        let post = app.client().post(&format!("/drains/{}/netlify", project.id)).json(&json!([]));
+        post.header("x-copydesk-secret", secret).send().await.status
+    };
+    let rotate = async |old_taken| senders.rotate(&project.id, Sender::Drain, old_taken).await.unwrap().unwrap();
+    assert_eq!(status("guessed before there is one").await, 403);
+    let first = app.drain_secret(&project.id).await;
+    let second = rotate(OLD_SECRET_TAKEN).await;
+    assert_eq!(app.drain_secret(&project.id).await, second, "the new one is shown");
+    assert_eq!((status(&first).await, status(&second).await), (200, 200));
+    stage.clock.advance(OLD_SECRET_TAKEN);
+    assert_eq!((status(&first).await, status(&second).await), (403, 200));
+    let third = rotate(Duration::ZERO).await;
+    assert_eq!((status(&second).await, status(&third).await), (403, 200), "at once, if so wished");
+    assert_eq!(senders.rotate("nobody", Sender::Drain, Duration::ZERO).await.unwrap(), None);
 }
 
 async fn bodies_are_bounded(stage: &Stage) {
     let (app, project) = site(stage).await;
-    let secret = app.drain_secret(&project.id);
+    let secret = app.drain_secret(&project.id).await;
     let post = |body: Vec<u8>| {
         app.client().post(&format!("/drains/{}/cloudflare", project.id)).header("x-copydesk-secret", &secret).body(body)
     };
@@ -218,7 +241,7 @@ async fn a_store_that_is_down_keeps_nothing(stage: &Stage) {
 
 async fn nothing_is_read_of_whom_it_may_not_be_from(stage: &Stage) {
     let (app, project) = site(stage).await;
-    let (id, nobodys) = (&project.id, app.drain_secret("nobody"));
+    let (id, nobodys) = (&project.id, "nobodys-secret");
     let tag = "0".repeat(40);
     for (path, header, status) in [
         (format!("/drains/{id}/vercel"), String::new(), 403),
@@ -245,7 +268,7 @@ async fn nothing_is_read_of_whom_it_may_not_be_from(stage: &Stage) {
 
 async fn a_body_is_unpacked_once(stage: &Stage) {
     let (app, project) = site(stage).await;
-    let secret = app.drain_secret(&project.id);
+    let secret = app.drain_secret(&project.id).await;
     let body = netlify_line("1", "https://docs.example.com/x").to_string();
     let cloudflare = json!({ "ClientRequestURI": "/x", "EdgeResponseStatus": 200, "EdgeStartTimestamp": NOW });
     for (drain, body) in [("netlify", body), ("cloudflare", cloudflare.to_string())] {
@@ -266,7 +289,7 @@ async fn a_body_is_unpacked_once(stage: &Stage) {
 
 async fn a_bad_line_costs_no_other(stage: &Stage) {
     let (app, project) = site(stage).await;
-    let secret = app.drain_secret(&project.id);
+    let secret = app.drain_secret(&project.id).await;
     let path = format!("/drains/{}/netlify", project.id);
     let post = |kind: &str, body: Vec<u8>| {
         let call = app.client().post(&path).header("x-copydesk-secret", &secret);

@@ -1,0 +1,68 @@
+//! What seals the secrets of this installation, those of senders, and those that earlier versions left.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use copydesk_desk::{OLD_SECRET_TAKEN, Sender, SenderSecrets};
+use copydesk_domain::unhex;
+use copydesk_store::{Store, Vault};
+
+use crate::args::RotateFlags;
+use crate::config::Config;
+use crate::failure::Failure;
+
+pub(crate) fn vault(config: &Config) -> Vault {
+    Vault::new(config.credentials_key_path())
+}
+
+/// The secret of a sender, a new one if that is wished.
+pub(crate) async fn of_sender(
+    config: &Config,
+    store: Store,
+    project_id: &str,
+    sender: Sender,
+    flags: &RotateFlags,
+) -> Result<String, Failure> {
+    let secrets = SenderSecrets::new(store, vault(config));
+    let secret = match flags {
+        RotateFlags { rotate: false, .. } => secrets.show(project_id, sender).await?,
+        RotateFlags { at_once: true, .. } => secrets.rotate(project_id, sender, Duration::ZERO).await?,
+        _ => secrets.rotate(project_id, sender, OLD_SECRET_TAKEN).await?,
+    };
+    secret.ok_or_else(|| Failure::unknown_project(project_id))
+}
+
+/// Until this version the secrets of log drains and hooks were made from a secret file, and those of webhooks sealed with
+/// it. What is left of that in the database is sealed with the key file. Gives what there is to say about it.
+pub(crate) async fn adopt(config: &Config, store: &Store) -> Result<Option<String>, Failure> {
+    let (path, vault) = (config.secret_path(), vault(config));
+    let Some(secret) = read(&path)? else { return Ok(None) };
+    let adopted = store.adopt_secrets(&vault, &secret).await.map_err(|error| {
+        Failure::error(format!(
+            "the secrets of an earlier version cannot be taken over from {}: {error}",
+            path.display()
+        ))
+    })?;
+    Ok((adopted > 0).then(|| {
+        format!(
+            "{adopted} secrets of an earlier version are sealed with {} now; {} is no longer needed once this version \
+             has run on every machine",
+            vault.path().display(),
+            path.display()
+        )
+    }))
+}
+
+fn read(path: &Path) -> Result<Option<[u8; 32]>, Failure> {
+    let told = |problem: String| Failure::error(format!("the secret file {}: {problem}", path.display()));
+    match std::fs::read_to_string(path) {
+        Ok(text) => {
+            let secret = unhex(text.trim().as_bytes()).and_then(|bytes| bytes.try_into().ok());
+            let wrong = || told("must hold 64 hexadecimal digits".to_owned()).hint("put it back from a backup");
+            secret.map(Some).ok_or_else(wrong)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(told(error.to_string())),
+    }
+}

@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_store::Store;
+use futures_util::future::BoxFuture;
 
 use crate::key_use::KeyUse;
 use crate::stop::Stop;
@@ -13,27 +14,30 @@ const KEY_USE_EVERY: Duration = Duration::from_secs(10);
 const PURGE_EVERY: u32 = 360;
 
 /// The chores of a server, until it stops.
-pub async fn keep_up(store: Store, key_use: KeyUse, views: Option<Arc<Views>>, stop: Stop) {
-    let mut round = 0;
-    let mut chores = Chores::default();
-    loop {
-        let stopping = tokio::time::timeout(KEY_USE_EVERY, stop.asked()).await.is_ok();
-        note_key_use(&store, &key_use).await;
-        if stopping {
-            return;
-        }
-        let throw_away = round % PURGE_EVERY == 0;
-        if throw_away && let Err(error) = store.purge().await {
-            tracing::warn!(%error, "cannot throw away what has expired");
-        }
-        if let Some(views) = &views {
-            chores.lists(views).await;
-            if throw_away {
-                forget_old(views, &store).await;
+/// Boxed, so that this crate compiles it once, and not every program and test that starts it.
+pub fn keep_up(store: Store, key_use: KeyUse, views: Option<Arc<Views>>, stop: Stop) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        let mut round = 0;
+        let mut chores = Chores::default();
+        loop {
+            let stopping = tokio::time::timeout(KEY_USE_EVERY, stop.asked()).await.is_ok();
+            note_key_use(&store, &key_use).await;
+            if stopping {
+                return;
             }
+            let throw_away = round % PURGE_EVERY == 0;
+            if throw_away && let Err(error) = store.purge().await {
+                tracing::warn!(%error, "cannot throw away what has expired");
+            }
+            if let Some(views) = &views {
+                chores.lists(views).await;
+                if throw_away {
+                    forget_old(views, &store).await;
+                }
+            }
+            round += 1;
         }
-        round += 1;
-    }
+    })
 }
 
 async fn note_key_use(store: &Store, key_use: &KeyUse) {

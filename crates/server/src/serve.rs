@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
+use futures_util::future::BoxFuture;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -32,33 +33,36 @@ pub enum Served {
 }
 
 /// Answers on `listener` until the stop; then finishes what runs, within the time for it.
-pub async fn serve(app: App, router: Router, listener: TcpListener) -> Served {
-    let graceful = GracefulShutdown::new();
-    let slots = Arc::new(Semaphore::new(app.limits().connections));
-    loop {
-        let accepted = tokio::select! {
-            accepted = accept(&slots, &listener) => accepted,
-            () = app.desk().stop.asked() => break,
-        };
-        match accepted {
-            Ok((stream, peer, slot)) => {
-                let connection = connection(stream, peer, router.clone());
-                let watched = graceful.watch(connection);
-                tokio::spawn(async move {
-                    let _slot = slot;
-                    if let Err(error) = watched.await {
-                        tracing::debug!(%error, "a connection broke");
-                    }
-                });
+/// Boxed, so that this crate compiles it once, and not every program and test that starts it.
+pub fn serve(app: App, router: Router, listener: TcpListener) -> BoxFuture<'static, Served> {
+    Box::pin(async move {
+        let graceful = GracefulShutdown::new();
+        let slots = Arc::new(Semaphore::new(app.limits().connections));
+        loop {
+            let accepted = tokio::select! {
+                accepted = accept(&slots, &listener) => accepted,
+                () = app.desk().stop.asked() => break,
+            };
+            match accepted {
+                Ok((stream, peer, slot)) => {
+                    let connection = connection(stream, peer, router.clone());
+                    let watched = graceful.watch(connection);
+                    tokio::spawn(async move {
+                        let _slot = slot;
+                        if let Err(error) = watched.await {
+                            tracing::debug!(%error, "a connection broke");
+                        }
+                    });
+                }
+                Err(error) => pause_after(&error).await,
             }
-            Err(error) => pause_after(&error).await,
         }
-    }
-    drop(listener);
-    match tokio::time::timeout(app.desk().stop.time(), graceful.shutdown()).await {
-        Ok(()) => Served::Finished,
-        Err(_) => Served::CutOff,
-    }
+        drop(listener);
+        match tokio::time::timeout(app.desk().stop.time(), graceful.shutdown()).await {
+            Ok(()) => Served::Finished,
+            Err(_) => Served::CutOff,
+        }
+    })
 }
 
 /// The next client. No slot, no accept: more clients than that wait in the listen queue.

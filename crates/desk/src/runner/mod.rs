@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use copydesk_domain::{new_id, random_fraction};
 use copydesk_store::{Change, Changes, Claimed, QueueTerms, Store};
+use futures_util::future::BoxFuture;
 use tokio::task::{JoinError, JoinSet};
 
 use crate::metrics::Metrics;
@@ -44,17 +45,20 @@ impl Runner {
 
     /// Runs `workers` jobs at a time, and looks after those of dead workers everywhere. After the stop, jobs have half
     /// of the shutdown time to end; those that have not are handed back.
-    pub async fn run(self, workers: usize) {
-        // Also where nothing is run: a job that no worker ever takes must come to its end all the same.
-        let reaper = tokio::spawn(self.clone().reap_forever());
-        let mut running = JoinSet::new();
-        if workers > 0 {
-            self.claim_forever(workers, &mut running).await;
-        }
-        while let Some(ended) = running.join_next().await {
-            report_end(ended);
-        }
-        report_end(reaper.await);
+    /// Boxed, so that this crate compiles it once, and not every program and test that starts it.
+    pub fn run(self, workers: usize) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            // Also where nothing is run: a job that no worker ever takes must come to its end all the same.
+            let reaper = tokio::spawn(self.clone().reap_forever());
+            let mut running = JoinSet::new();
+            if workers > 0 {
+                self.claim_forever(workers, &mut running).await;
+            }
+            while let Some(ended) = running.join_next().await {
+                report_end(ended);
+            }
+            report_end(reaper.await);
+        })
     }
 
     /// One asks for jobs on behalf of all workers: hundreds that all ask would only stand in each other's way.

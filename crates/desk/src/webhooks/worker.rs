@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use copydesk_store::{Change, DueEndpoint, Store, StoreError};
+use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
 use super::{Webhooks, deliver, fan_out};
@@ -16,26 +17,29 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Delivers until the stop. Tries that are under way then have half of the shutdown time; what has not ended is tried
 /// again by whoever comes next.
-pub async fn deliver_forever(store: Store, webhooks: Arc<Webhooks>, metrics: Metrics, stop: Stop) {
-    let mut changes = store.changes();
-    let mut worker = Worker { store, webhooks, metrics, hands: Hands::default(), running: JoinSet::new() };
-    while !stop.is_asked() {
-        if let Err(error) = worker.look().await {
-            tracing::warn!(%error, "cannot look for deliveries; trying again");
+/// Boxed, so that this crate compiles it once, and not every program and test that starts it.
+pub fn deliver_forever(store: Store, webhooks: Arc<Webhooks>, metrics: Metrics, stop: Stop) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        let mut changes = store.changes();
+        let mut worker = Worker { store, webhooks, metrics, hands: Hands::default(), running: JoinSet::new() };
+        while !stop.is_asked() {
+            if let Err(error) = worker.look().await {
+                tracing::warn!(%error, "cannot look for deliveries; trying again");
+            }
+            tokio::select! {
+                () = changes.wait_for(|change| *change == Change::Outbox) => {}
+                Some(ended) = worker.running.join_next() => report_end(ended),
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = stop.asked() => {}
+            }
         }
-        tokio::select! {
-            () = changes.wait_for(|change| *change == Change::Outbox) => {}
-            Some(ended) = worker.running.join_next() => report_end(ended),
-            () = tokio::time::sleep(LOOK_EVERY) => {}
-            () = stop.asked() => {}
-        }
-    }
-    let all = async {
-        while let Some(ended) = worker.running.join_next().await {
-            report_end(ended)
-        }
-    };
-    let _ = tokio::time::timeout(stop.time_for_work(), all).await;
+        let all = async {
+            while let Some(ended) = worker.running.join_next().await {
+                report_end(ended)
+            }
+        };
+        let _ = tokio::time::timeout(stop.time_for_work(), all).await;
+    })
 }
 
 struct Worker {

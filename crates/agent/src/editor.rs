@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use copydesk_domain::{Message, Usage};
+use copydesk_domain::{Message, ProjectId, Usage};
 use copydesk_forge::{Tree, Workspace};
 use futures_util::future::BoxFuture;
 
@@ -17,7 +17,7 @@ pub trait Editor: Send + Sync {
 /// What an editor is given.
 pub struct Assignment<'a> {
     /// The project the job belongs to.
-    pub project_id: &'a str,
+    pub project_id: &'a ProjectId,
     /// The number of this round of the job: 1, and one more whenever there are new prompts after the work was done.
     pub round: u32,
     /// The number of the first prompt of this round. Those before are history: done, failed or cancelled, not to be

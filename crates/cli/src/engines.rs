@@ -90,7 +90,7 @@ fn keys(config: &Config) -> KeySource {
     };
     KeySource::by_project(move |project| {
         // Ids of projects are letters, digits and dashes, so this cannot leave the folder.
-        let own = std::fs::read_to_string(folder.join(project)).ok().filter(|key| !key.trim().is_empty());
+        let own = std::fs::read_to_string(folder.join(project.as_str())).ok().filter(|key| !key.trim().is_empty());
         own.map(|key| SecretString::from(key.trim())).or_else(|| everybody.clone())
     })
 }

@@ -18,16 +18,13 @@ pub(crate) async fn run(command: KeyCommand, config: &Config) -> Result<ExitCode
                 ScopeArg::Read => Scope::Read,
                 ScopeArg::Write => Scope::Write,
             };
-            create(&store, KeyDraft { project_id: project, name, scope, expires }, json).await
+            let project_id = project.as_deref().map(store::project_id).transpose()?;
+            create(&store, KeyDraft { project_id, name, scope, expires }, json).await
         }
         KeyCommand::List { project, json } => {
             let store = store::open_ready(config).await?;
-            if let Some(id) = &project
-                && store.project(id).await?.is_none()
-            {
-                return Err(Failure::unknown_project(id));
-            }
-            list(&store.keys(project.as_deref()).await?, json)
+            let project = store::named_project(&store, project.as_deref()).await?;
+            list(&store.keys(project.as_ref()).await?, json)
         }
         KeyCommand::Revoke { id, json } => {
             let revoked = store::open_ready(config).await?.revoke_key(&id).await?;
@@ -75,7 +72,7 @@ fn list(keys: &[KeyRecord], json: bool) -> Result<ExitCode, Failure> {
         vec![
             key.id.clone(),
             key.hint.clone(),
-            key.project_id.clone().unwrap_or_else(|| "all".to_owned()),
+            key.project_id.as_deref().unwrap_or("all").to_owned(),
             key.scope.as_str().to_owned(),
             key.name.clone(),
             time(key.expires_at, "never"),

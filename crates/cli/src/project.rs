@@ -37,7 +37,7 @@ pub(crate) async fn run(
             let checked = draft(name, repository, settings).check(Some(&old), working_dir);
             let Checked { change, notes } = checked.map_err(|invalid| Failure::flag(&invalid))?;
             note(&notes);
-            let project = store.update_project(&id, change).await?.ok_or_else(|| Failure::unknown_project(&id))?;
+            let project = store.update_project(&old.id, change).await?.ok_or_else(|| Failure::unknown_project(&id))?;
             show(&project, json)
         }
         ProjectCommand::Test { id, json } => {
@@ -92,7 +92,7 @@ async fn list(config: &Config, json: bool) -> Result<ExitCode, Failure> {
         return output::json(&projects.iter().map(view).collect());
     }
     let row = |project: &Project| {
-        vec![project.id.clone(), project.name.clone(), project.repository.public_address().to_owned()]
+        vec![project.id.to_string(), project.name.clone(), project.repository.public_address().to_owned()]
     };
     output::table(&["id", "name", "repository"], &projects.iter().map(row).collect::<Vec<_>>());
     Ok(ExitCode::SUCCESS)
@@ -106,7 +106,7 @@ async fn delete(id: &str, yes: bool, config: &Config, json: bool) -> Result<Exit
     }
     // Opened before anything is gone: what fails here fails with everything still there.
     let views = open_views(config).await?;
-    let deleted = projects::delete(&store, views.as_ref(), id).await;
+    let deleted = projects::delete(&store, views.as_ref(), &project.id).await;
     views.close().await;
     if !deleted? {
         return Err(Failure::unknown_project(id));
@@ -141,7 +141,7 @@ fn confirmed(project: &Project) -> Result<bool, Failure> {
         "Delete {:?} with all its keys, jobs and page views? Type its id, {}, to confirm: ",
         project.name, project.id
     );
-    Ok(output::asked(&question).is_ok_and(|answer| answer.trim() == project.id))
+    Ok(output::asked(&question).is_ok_and(|answer| answer.trim() == project.id.as_str()))
 }
 
 fn draft(name: Option<String>, repository: Option<String>, settings: ProjectSettings) -> ProjectDraft {
@@ -242,7 +242,7 @@ fn show(project: &Project, json: bool) -> Result<ExitCode, Failure> {
     };
     let time = project.time_limit_seconds.map(|it| format_duration(std::time::Duration::from_secs(it.into())));
     for (label, value) in [
-        ("id", project.id.clone()),
+        ("id", project.id.to_string()),
         ("name", project.name.clone()),
         ("repository", project.repository.public_address().to_owned()),
         ("base branch", project.base_ref.clone()),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use copydesk_desk::{OLD_SECRET_TAKEN, Sender, SenderSecrets};
-use copydesk_domain::unhex;
+use copydesk_domain::{ProjectId, unhex};
 use copydesk_store::{Store, Vault};
 
 use crate::args::RotateFlags;
@@ -20,7 +20,7 @@ pub(crate) fn vault(config: &Config) -> Vault {
 pub(crate) async fn of_sender(
     config: &Config,
     store: Store,
-    project_id: &str,
+    project_id: &ProjectId,
     sender: Sender,
     flags: &RotateFlags,
 ) -> Result<String, Failure> {

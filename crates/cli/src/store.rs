@@ -2,7 +2,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use copydesk_domain::{Project, SystemClock};
+use copydesk_domain::{Project, ProjectId, SystemClock};
 use copydesk_store::{DatabaseAddress, Store, StoreError};
 
 use crate::config::{Config, DatabaseUrl};
@@ -55,7 +55,18 @@ pub(crate) async fn open_or_make(config: &Config) -> Result<Store, Failure> {
 }
 
 pub(crate) async fn project(store: &Store, id: &str) -> Result<Project, Failure> {
-    store.project(id).await?.ok_or_else(|| Failure::unknown_project(id))
+    store.project(&project_id(id)?).await?.ok_or_else(|| Failure::unknown_project(id))
+}
+
+/// What cannot be the id of a project is that of none.
+pub(crate) fn project_id(text: &str) -> Result<ProjectId, Failure> {
+    ProjectId::parse(text).map_err(|_| Failure::unknown_project(text))
+}
+
+/// The id of that project, if one is named and there is one.
+pub(crate) async fn named_project(store: &Store, id: Option<&str>) -> Result<Option<ProjectId>, Failure> {
+    let Some(id) = id else { return Ok(None) };
+    Ok(Some(project(store, id).await?.id))
 }
 
 pub(crate) async fn migrate(config: &Config) -> Result<ExitCode, Failure> {

@@ -26,8 +26,9 @@ pub(crate) async fn run(command: WebhookCommand, config: &Config) -> Result<Exit
     match command {
         WebhookCommand::Add { project, url, event, description, json } => {
             let events = event.iter().map(|word| read_event(word)).collect::<Result<_, _>>()?;
-            let wish = Wish { project_id: project, url, events, description };
-            add(&store, &webhooks(config)?, wish, json).await
+            let webhooks = webhooks(config)?;
+            let wish = Wish { project_id: store::project_id(&project)?, url, events, description };
+            add(&store, &webhooks, wish, json).await
         }
         WebhookCommand::List { project, json } => list(&store, project, json).await,
         WebhookCommand::Remove { id, json } => {
@@ -106,19 +107,15 @@ fn reveal(endpoint: &WebhookEndpoint, secret: &WebhookSecret, json: bool) -> std
 }
 
 async fn list(store: &Store, project: Option<String>, json: bool) -> Result<ExitCode, Failure> {
-    if let Some(id) = &project
-        && store.project(id).await?.is_none()
-    {
-        return Err(Failure::unknown_project(id));
-    }
-    let endpoints = store.webhooks(project.as_deref()).await?;
+    let project = store::named_project(store, project.as_deref()).await?;
+    let endpoints = store.webhooks(project.as_ref()).await?;
     if json {
         return output::json(&endpoints.iter().map(|endpoint| value(&WebhookView::from(endpoint))).collect());
     }
     let row = |endpoint: &WebhookEndpoint| {
         vec![
             endpoint.id.clone(),
-            endpoint.project_id.clone(),
+            endpoint.project_id.to_string(),
             printable(&endpoint.url),
             words(&endpoint.events),
             state(endpoint).to_owned(),
@@ -149,7 +146,7 @@ fn show(endpoint: &WebhookEndpoint, json: bool) -> Result<ExitCode, Failure> {
     let paused = endpoint.paused_why.as_deref().map_or_else(|| "-".to_owned(), printable);
     for (label, value) in [
         ("id", endpoint.id.clone()),
-        ("project", endpoint.project_id.clone()),
+        ("project", endpoint.project_id.to_string()),
         ("url", printable(&endpoint.url)),
         ("events", words(&endpoint.events)),
         ("state", state(endpoint).to_owned()),

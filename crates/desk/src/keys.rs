@@ -1,13 +1,13 @@
 //! Making keys, whoever asks for it.
 
-use copydesk_domain::{ApiKey, Invalid, KeyRecord, Scope, parse_duration};
+use copydesk_domain::{ApiKey, Invalid, KeyRecord, ProjectId, Scope, parse_duration};
 use copydesk_store::{NewKey, Store, StoreError};
 
 /// A key as somebody wants it.
 #[derive(Debug)]
 pub struct KeyDraft {
     /// The project that it opens; none: all.
-    pub project_id: Option<String>,
+    pub project_id: Option<ProjectId>,
     pub name: String,
     pub scope: Scope,
     /// After how long it is refused, such as `90d`; none: never.
@@ -44,5 +44,5 @@ pub async fn create(store: &Store, draft: KeyDraft) -> Result<(KeyRecord, ApiKey
         }
     };
     let created = store.create_key(NewKey { project_id: project_id.clone(), name, scope, expires_at }).await?;
-    created.ok_or_else(|| NotMade::NoProject(project_id.unwrap_or_default()))
+    created.ok_or_else(|| NotMade::NoProject(project_id.as_deref().unwrap_or_default().to_owned()))
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{hex, random_secret};
+use copydesk_domain::{ProjectId, hex, random_secret};
 use copydesk_store::{SecretName, Store, Vault, VaultError};
 
 /// How long the secret before the present one is taken beside it, unless somebody says otherwise.
@@ -30,7 +30,7 @@ impl SenderSecrets {
     }
 
     /// The secret to give to a sender, made when it is first asked for. None if there is no such project.
-    pub async fn show(&self, project_id: &str, sender: Sender) -> Result<Option<String>, VaultError> {
+    pub async fn show(&self, project_id: &ProjectId, sender: Sender) -> Result<Option<String>, VaultError> {
         let shown = self.store.secret_or(&self.vault, project_id, &sender.name(), new_secret().as_bytes()).await?;
         shown.map(text).transpose()
     }
@@ -38,7 +38,7 @@ impl SenderSecrets {
     /// Makes a new secret; the present one is taken beside it for so long. None if there is no such project.
     pub async fn rotate(
         &self,
-        project_id: &str,
+        project_id: &ProjectId,
         sender: Sender,
         old_taken: Duration,
     ) -> Result<Option<String>, VaultError> {
@@ -49,7 +49,7 @@ impl SenderSecrets {
     }
 
     /// The secrets by which a sender proves itself now; none if nobody was ever given one.
-    pub async fn taken(&self, project_id: &str, sender: Sender) -> Result<Vec<String>, VaultError> {
+    pub async fn taken(&self, project_id: &ProjectId, sender: Sender) -> Result<Vec<String>, VaultError> {
         let valid = self.store.valid_secrets(&self.vault, project_id, &sender.name()).await?;
         valid.into_iter().map(|(_, content)| text(content)).collect()
     }

@@ -1,9 +1,6 @@
-use std::fmt;
-use std::ops::Deref;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use rand::RngExt;
-use serde::{Serialize, Serializer};
 use uuid::{ContextV7, Uuid};
 
 use crate::Timestamp;
@@ -18,50 +15,59 @@ pub fn new_id(now: Timestamp) -> String {
     Uuid::new_v7(uuid::Timestamp::from_unix(&*ORDER, millis / 1000, nanos)).to_string()
 }
 
-/// A job's id: a UUIDv7, so that it sorts by age. A type of its own, so that nothing else is taken for it. One that a
-/// client names may be nobody's, which a look tells.
+/// What an id that is text and a type of its own needs, so that nothing else is taken for it.
+macro_rules! text_id {
+    ($id:ident) => {
+        impl $id {
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<&str> for $id {
+            fn from(text: &str) -> Self {
+                Self(text.into())
+            }
+        }
+
+        impl std::ops::Deref for $id {
+            type Target = str;
+
+            fn deref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::fmt::Display for $id {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self)
+            }
+        }
+
+        impl std::fmt::Debug for $id {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Debug::fmt(&**self, f)
+            }
+        }
+
+        impl serde::Serialize for $id {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self)
+            }
+        }
+    };
+}
+pub(crate) use text_id;
+
+/// A job's id: a UUIDv7, so that it sorts by age. One that a client names may be nobody's, which a look tells.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(Arc<str>);
+
+text_id!(JobId);
 
 impl JobId {
     pub fn new(now: Timestamp) -> Self {
         Self(new_id(now).into())
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<&str> for JobId {
-    fn from(text: &str) -> Self {
-        Self(text.into())
-    }
-}
-
-impl Deref for JobId {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for JobId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self)
-    }
-}
-
-impl fmt::Debug for JobId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
-    }
-}
-
-impl Serialize for JobId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self)
     }
 }
 

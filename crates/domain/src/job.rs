@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{CheckSummary, JobId, PullRequest, Timestamp};
+use crate::{CheckSummary, JobId, ProjectId, PullRequest, Timestamp};
 
 /// Where a job stands. Poll until it is `completed`, `archived` or `failed`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -176,7 +176,7 @@ impl Usage {
 pub struct Job {
     pub id: JobId,
     /// The project it belongs to.
-    pub project_id: String,
+    pub project_id: ProjectId,
     /// Where it stands.
     pub status: Status,
     /// The repository's address as clients see it.

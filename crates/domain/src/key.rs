@@ -2,7 +2,7 @@ use rand::RngExt;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::{SecretText, Timestamp, hex};
+use crate::{ProjectId, SecretText, Timestamp, hex};
 
 const PREFIX: &str = "copydesk_";
 const RANDOM_CHARS: usize = 40;
@@ -102,7 +102,7 @@ pub struct KeyRecord {
     /// The key's id, not a secret.
     pub id: String,
     /// The project it opens; none: all of them.
-    pub project_id: Option<String>,
+    pub project_id: Option<ProjectId>,
     /// What the owner calls it.
     pub name: String,
     /// What it may do.

@@ -1,17 +1,23 @@
+use std::sync::Arc;
+
 use serde::Serialize;
 
+use crate::id::text_id;
 use crate::{HostSettings, Invalid, Repository, Timestamp, ViewSettings};
 
-/// A project's id: 1 to 64 lower-case letters, digits and dashes, so that it is safe in an address.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-pub struct ProjectId(String);
+/// A project's id: 1 to 64 lower-case letters, digits and dashes, so that it is safe in an address. What comes from
+/// outside is looked at by `parse`; `from` takes the word of the database.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProjectId(Arc<str>);
+
+text_id!(ProjectId);
 
 impl ProjectId {
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
         let fits = (1..=64).contains(&text.len()) && text.bytes().all(plain);
         if fits && !text.starts_with('-') && !text.ends_with('-') {
-            Ok(Self(text.to_owned()))
+            Ok(Self(text.into()))
         } else {
             Err(Invalid::new("id", "must be 1 to 64 lower-case letters, digits and dashes, no dash at either end"))
         }
@@ -29,23 +35,19 @@ impl ProjectId {
         }
         slug.truncate(48);
         let slug = slug.trim_matches('-');
-        Self(if slug.is_empty() { "project".to_owned() } else { slug.to_owned() })
+        Self(if slug.is_empty() { "project" } else { slug }.into())
     }
 
     /// The same id with a word behind it.
     pub fn with_suffix(&self, suffix: &str) -> Self {
-        Self(format!("{}-{suffix}", self.0))
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
+        Self(format!("{self}-{suffix}").into())
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     /// The id in every address.
-    pub id: String,
+    pub id: ProjectId,
     /// What people call it.
     pub name: String,
     /// Where its documentation lives.

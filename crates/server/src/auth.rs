@@ -5,7 +5,7 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use copydesk_desk::jobs::StillAllowed;
 use copydesk_desk::readers::CallerId;
-use copydesk_domain::{ApiKey, JobId, Project, Scope};
+use copydesk_domain::{ApiKey, JobId, Project, ProjectId, Scope};
 use copydesk_store::{Store, StoreError};
 
 use crate::app::App;
@@ -40,12 +40,12 @@ impl Caller {
 pub(crate) struct KeyStillValid {
     store: Store,
     digest: String,
-    project_id: String,
+    project_id: ProjectId,
 }
 
 impl StillAllowed for KeyStillValid {
     async fn still_allowed(&self) -> Result<bool, StoreError> {
-        let access = self.store.access(self.digest.clone(), self.project_id.clone()).await?;
+        let access = self.store.access(self.digest.clone(), Some(self.project_id.clone())).await?;
         Ok(access.is_some_and(|access| access.key.is_valid_at(self.store.now())))
     }
 }
@@ -91,7 +91,7 @@ async fn authenticate(parts: &mut Parts, app: &App, wanted: Scope) -> Result<Cal
     if !access.key.scope.covers(wanted) {
         return Err(Problem::forbidden());
     }
-    Ok(Caller { project, digest, job_id: job_id.map(|text| text.as_str().into()) })
+    Ok(Caller { project, digest, job_id })
 }
 
 /// The key of the one `Authorization: Bearer` header.
@@ -106,10 +106,10 @@ fn bearer(parts: &Parts) -> Option<ApiKey> {
 }
 
 /// The project and the job of the address. Text that is not UTF-8 names nothing that exists.
-async fn path(parts: &mut Parts) -> (String, Option<String>) {
-    let Ok(params) = RawPathParams::from_request_parts(parts, &()).await else { return (String::new(), None) };
-    let find = |wanted: &str| params.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.to_owned());
+async fn path(parts: &mut Parts) -> (Option<ProjectId>, Option<JobId>) {
+    let Ok(params) = RawPathParams::from_request_parts(parts, &()).await else { return (None, None) };
+    let find = |wanted: &str| params.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value);
+    let project_id = find("projectId").and_then(|text| ProjectId::parse(text).ok());
     // PostgreSQL cannot even be asked about a NUL.
-    let plain = |value: &String| !value.contains('\0');
-    (find("projectId").filter(plain).unwrap_or_default(), find("id").filter(plain))
+    (project_id, find("id").filter(|text| !text.contains('\0')).map(JobId::from))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Job, JobId, Refusal, Standing, Timestamp, Window};
+use copydesk_domain::{Job, JobId, ProjectId, Refusal, Standing, Timestamp, Window};
 
 use crate::conn::{Conn, Result, values};
 
@@ -53,7 +53,7 @@ pub(crate) enum Gate {
 /// so that two requests at the same instant come one after the other.
 pub(crate) async fn admit(
     c: &mut dyn Conn,
-    project_id: &str,
+    project_id: &ProjectId,
     window: Window,
     idempotency: Option<&Idempotency>,
     now: Timestamp,
@@ -76,21 +76,21 @@ pub(crate) async fn admit(
 
 /// How many creations and messages count now, and when the oldest of them was. Every one of them is a row of
 /// `messages`, so the limit needs no state of its own and is exact in every process.
-async fn count(c: &mut dyn Conn, project_id: &str, window: Window, now: Timestamp) -> Result<(u32, Option<Timestamp>)> {
+async fn count(c: &mut dyn Conn, id: &ProjectId, window: Window, now: Timestamp) -> Result<(u32, Option<Timestamp>)> {
     if window.is_off() {
         return Ok((0, None));
     }
     c.only_row(
         "SELECT count(*), MIN(created_at) FROM (SELECT created_at FROM messages WHERE project_id = $1 \
          AND created_at > $2 ORDER BY created_at DESC LIMIT $3) AS recent",
-        values![project_id, window.opens_at(now), window.limit],
+        values![id, window.opens_at(now), window.limit],
     )
     .await
 }
 
 async fn find(
     c: &mut dyn Conn,
-    project_id: &str,
+    project_id: &ProjectId,
     it: &Idempotency,
     standing: Option<Standing>,
     now: Timestamp,

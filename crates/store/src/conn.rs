@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use copydesk_domain::{EventKind, JobId, OnFindings, Outcome, PullRequestState, Scope, Status, Timestamp};
+use copydesk_domain::{EventKind, JobId, OnFindings, Outcome, ProjectId, PullRequestState, Scope, Status, Timestamp};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -48,6 +48,8 @@ value_from! {
     Vec<u8> => |it| Self::Bytes(it);
     JobId => |it| Self::from(it.as_str());
     &JobId => |it| Self::from(it.as_str());
+    ProjectId => |it| Self::from(it.as_str());
+    &ProjectId => |it| Self::from(it.as_str());
 }
 
 /// The parameters of a statement.
@@ -139,6 +141,7 @@ columns! {
     String: Value::Text(it) => it;
     Vec<u8>: Value::Bytes(it) => Some(it);
     JobId: Value::Text(Some(it)) => Some(it.as_str().into());
+    ProjectId: Value::Text(Some(it)) => Some(it.as_str().into());
     EventKind: Value::Text(Some(it)) => Self::parse(&it);
     OnFindings: Value::Text(Some(it)) => Self::parse(&it);
     Outcome: Value::Text(Some(it)) => Self::parse(&it);

@@ -1,6 +1,6 @@
 //! What clients do to a job in the middle of its work: cancel it, archive it.
 
-use copydesk_domain::{Command, EventKind, Job, JobId, Outcome, Refusal, Status, Timestamp};
+use copydesk_domain::{Command, EventKind, Job, JobId, Outcome, ProjectId, Refusal, Status, Timestamp};
 use serde_json::json;
 
 use crate::conn::{Conn, Result, values};
@@ -21,22 +21,22 @@ pub enum CancelError {
 impl Store {
     /// Cancels an active job. One that nobody runs ends at once; one that is running ends when its worker, which is
     /// woken for it, has let go. None if there is no such job in the project.
-    pub async fn cancel_job(&self, project_id: &str, job_id: &JobId) -> Result<Option<Job>, CancelError> {
-        let (project_id, job_id, now) = (project_id.to_owned(), job_id.clone(), self.now());
+    pub async fn cancel_job(&self, project_id: &ProjectId, job_id: &JobId) -> Result<Option<Job>, CancelError> {
+        let (project_id, job_id, now) = (project_id.clone(), job_id.clone(), self.now());
         self.write(move |c| Box::pin(cancel(c, project_id, job_id, now))).await
     }
 
     /// Archives a job for good. A running one is taken from its worker, whose writes are refused from then on.
     /// None if there is no such job in the project.
-    pub async fn archive_job(&self, project_id: &str, job_id: &JobId) -> Result<Option<Job>> {
-        let (project_id, job_id, now) = (project_id.to_owned(), job_id.clone(), self.now());
+    pub async fn archive_job(&self, project_id: &ProjectId, job_id: &JobId) -> Result<Option<Job>> {
+        let (project_id, job_id, now) = (project_id.clone(), job_id.clone(), self.now());
         self.write(move |c| Box::pin(archive(c, project_id, job_id, now))).await
     }
 }
 
 async fn cancel(
     c: &mut dyn Conn,
-    project_id: String,
+    project_id: ProjectId,
     job_id: JobId,
     now: Timestamp,
 ) -> Result<Option<Job>, CancelError> {
@@ -52,7 +52,7 @@ async fn cancel(
     Ok(jobs::get_held(c, &job.id).await?)
 }
 
-async fn archive(c: &mut dyn Conn, project_id: String, job_id: JobId, now: Timestamp) -> Result<Option<Job>> {
+async fn archive(c: &mut dyn Conn, project_id: ProjectId, job_id: JobId, now: Timestamp) -> Result<Option<Job>> {
     let Some(job) = jobs::get_held_of(c, &project_id, &job_id).await? else { return Ok(None) };
     if job.status == Status::Archived {
         return Ok(Some(job));

@@ -1,6 +1,6 @@
 //! What makes work: a new job, and a follow-up to one that is there.
 
-use copydesk_domain::{Command, EventKind, Job, JobId, Prompt, Status, Timestamp, Usage, Window};
+use copydesk_domain::{Command, EventKind, Job, JobId, ProjectId, Prompt, Status, Timestamp, Usage, Window};
 use serde_json::json;
 
 use crate::admission::{self, Admission, Gate, Idempotency};
@@ -12,7 +12,7 @@ use crate::{events, jobs, outbox};
 /// A job to create.
 #[derive(Debug, Clone)]
 pub struct NewJob {
-    pub project_id: String,
+    pub project_id: ProjectId,
     pub repository: String,
     pub base_ref: String,
     pub model: String,
@@ -42,14 +42,14 @@ impl Store {
     #[allow(clippy::too_many_arguments, reason = "each is a different thing, and there is one caller")]
     pub async fn message_job(
         &self,
-        project_id: &str,
+        project_id: &ProjectId,
         job_id: &JobId,
         prompt: Prompt,
         window: Window,
         idempotency: Option<Idempotency>,
         render: Render,
     ) -> Result<Admission> {
-        let (project_id, job_id, now) = (project_id.to_owned(), job_id.clone(), self.now());
+        let (project_id, job_id, now) = (project_id.clone(), job_id.clone(), self.now());
         self.write(move |c| Box::pin(message(c, project_id, job_id, prompt, window, idempotency, render, now))).await
     }
 }
@@ -133,7 +133,7 @@ async fn add_message(c: &mut dyn Conn, job: &Job, number: u32, prompt: &Prompt, 
 #[allow(clippy::too_many_arguments, reason = "see message_job")]
 async fn message(
     c: &mut dyn Conn,
-    project_id: String,
+    project_id: ProjectId,
     job_id: JobId,
     prompt: Prompt,
     window: Window,

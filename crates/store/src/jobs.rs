@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use copydesk_domain::{Job, JobId, Message, PullRequest, PullRequestState, Status, Timestamp};
+use copydesk_domain::{Job, JobId, Message, ProjectId, PullRequest, PullRequestState, Status, Timestamp};
 
 use crate::conn::{Conn, FromRow, Result, Row, Value, values};
 use crate::database::Store;
@@ -26,14 +26,14 @@ pub struct JobFilter {
 
 impl Store {
     /// The job of that id if it belongs to that project.
-    pub async fn job(&self, project_id: &str, id: &JobId) -> Result<Option<Job>> {
-        let (project_id, id) = (project_id.to_owned(), id.clone());
+    pub async fn job(&self, project_id: &ProjectId, id: &JobId) -> Result<Option<Job>> {
+        let (project_id, id) = (project_id.clone(), id.clone());
         self.read(move |c| Box::pin(get(c, project_id, id))).await
     }
 
     /// A project's jobs, newest first.
-    pub async fn jobs(&self, project_id: &str, filter: JobFilter) -> Result<Vec<Job>> {
-        let project_id = project_id.to_owned();
+    pub async fn jobs(&self, project_id: &ProjectId, filter: JobFilter) -> Result<Vec<Job>> {
+        let project_id = project_id.clone();
         self.read(move |c| Box::pin(list(c, project_id, filter))).await
     }
 
@@ -44,7 +44,7 @@ impl Store {
     }
 }
 
-pub(crate) async fn get(c: &mut dyn Conn, project_id: String, id: JobId) -> Result<Option<Job>> {
+pub(crate) async fn get(c: &mut dyn Conn, project_id: ProjectId, id: JobId) -> Result<Option<Job>> {
     static SQL: LazyLock<String> =
         LazyLock::new(|| format!("SELECT {COLUMNS} FROM jobs WHERE id = $1 AND project_id = $2"));
     c.row(SQL.as_str(), values![id, project_id]).await
@@ -59,11 +59,11 @@ pub(crate) async fn get_held(c: &mut dyn Conn, id: &JobId) -> Result<Option<Job>
 }
 
 /// The same if the job belongs to that project.
-pub(crate) async fn get_held_of(c: &mut dyn Conn, project_id: &str, id: &JobId) -> Result<Option<Job>> {
-    Ok(get_held(c, id).await?.filter(|job| job.project_id == project_id))
+pub(crate) async fn get_held_of(c: &mut dyn Conn, project_id: &ProjectId, id: &JobId) -> Result<Option<Job>> {
+    Ok(get_held(c, id).await?.filter(|job| job.project_id == *project_id))
 }
 
-async fn list(c: &mut dyn Conn, project_id: String, filter: JobFilter) -> Result<Vec<Job>> {
+async fn list(c: &mut dyn Conn, project_id: ProjectId, filter: JobFilter) -> Result<Vec<Job>> {
     let mut sql = format!("SELECT {COLUMNS} FROM jobs WHERE project_id = $1");
     let mut values = values![project_id];
     let mut and = |clause: &str, value: Value| {

@@ -1,6 +1,6 @@
 use std::sync::LazyLock;
 
-use copydesk_domain::{ApiKey, KeyRecord, Project, Scope, Timestamp, new_id};
+use copydesk_domain::{ApiKey, KeyRecord, Project, ProjectId, Scope, Timestamp, new_id};
 
 use crate::conn::{Conn, FromRow, Result, Row, values};
 use crate::database::Store;
@@ -13,7 +13,7 @@ const COLUMNS: &str =
 #[derive(Debug, Clone)]
 pub struct NewKey {
     /// The project it opens; none: all of them.
-    pub project_id: Option<String>,
+    pub project_id: Option<ProjectId>,
     /// What to call it.
     pub name: String,
     /// What it may do.
@@ -42,8 +42,8 @@ impl Store {
     }
 
     /// Keys, oldest first; with a project, those that open it.
-    pub async fn keys(&self, project_id: Option<&str>) -> Result<Vec<KeyRecord>> {
-        let project_id = project_id.map(str::to_owned);
+    pub async fn keys(&self, project_id: Option<&ProjectId>) -> Result<Vec<KeyRecord>> {
+        let project_id = project_id.cloned();
         self.read(move |c| Box::pin(list(c, project_id))).await
     }
 
@@ -53,8 +53,8 @@ impl Store {
         self.write(move |c| Box::pin(revoke(c, id, now))).await
     }
 
-    /// The key of that digest and the project of that id, in one look.
-    pub async fn access(&self, digest: String, project_id: String) -> Result<Option<Access>> {
+    /// The key of that digest and the project of that id, if it is one that a project can have, in one look.
+    pub async fn access(&self, digest: String, project_id: Option<ProjectId>) -> Result<Option<Access>> {
         self.read(move |c| Box::pin(access(c, digest, project_id))).await
     }
 
@@ -92,7 +92,7 @@ async fn create(
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         values![
             &record.id,
-            record.project_id.clone(),
+            record.project_id.as_deref(),
             &record.name,
             record.scope.as_str(),
             digest,
@@ -105,7 +105,7 @@ async fn create(
     Ok(Some(record))
 }
 
-async fn list(c: &mut dyn Conn, project_id: Option<String>) -> Result<Vec<KeyRecord>> {
+async fn list(c: &mut dyn Conn, project_id: Option<ProjectId>) -> Result<Vec<KeyRecord>> {
     let Some(id) = project_id else {
         return c.rows(format!("SELECT {COLUMNS} FROM admin_keys k ORDER BY k.id"), vec![]).await;
     };
@@ -118,12 +118,12 @@ async fn revoke(c: &mut dyn Conn, id: String, now: Timestamp) -> Result<Option<K
     c.row(format!("SELECT {COLUMNS} FROM admin_keys k WHERE k.id = $1"), values![id]).await
 }
 
-async fn access(c: &mut dyn Conn, digest: String, project_id: String) -> Result<Option<Access>> {
+async fn access(c: &mut dyn Conn, digest: String, project_id: Option<ProjectId>) -> Result<Option<Access>> {
     static SQL: LazyLock<String> = LazyLock::new(|| {
         let project = projects::COLUMNS;
         format!("SELECT {COLUMNS}, {project} FROM admin_keys k LEFT JOIN projects p ON p.id = $1 WHERE k.digest = $2")
     });
-    c.row(SQL.as_str(), values![project_id, digest]).await
+    c.row(SQL.as_str(), values![project_id.as_deref(), digest]).await
 }
 
 async fn touch(c: &mut dyn Conn, mut used: Vec<(String, Timestamp)>) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{EventKind, Job, JobId, Timestamp, new_id};
+use copydesk_domain::{EventKind, Job, JobId, ProjectId, Timestamp, new_id};
 
 use crate::conn::{Conn, FromRow, Result, Row, values};
 use crate::database::Store;
@@ -20,7 +20,7 @@ pub struct OutboxEntry {
     /// The event's id, the same at every delivery.
     pub id: String,
     /// The project it concerns.
-    pub project_id: String,
+    pub project_id: ProjectId,
     /// The job it concerns.
     pub job_id: JobId,
     pub kind: EventKind,

@@ -52,8 +52,8 @@ impl Store {
     }
 
     /// The project of that id.
-    pub async fn project(&self, id: &str) -> Result<Option<Project>> {
-        let id = id.to_owned();
+    pub async fn project(&self, id: &ProjectId) -> Result<Option<Project>> {
+        let id = id.clone();
         self.read(move |c| Box::pin(get(c, id))).await
     }
 
@@ -73,19 +73,19 @@ impl Store {
     }
 
     /// Changes a project. None if there is no such project.
-    pub async fn update_project(&self, id: &str, change: ProjectChange) -> Result<Option<Project>> {
-        let (id, now) = (id.to_owned(), self.now());
+    pub async fn update_project(&self, id: &ProjectId, change: ProjectChange) -> Result<Option<Project>> {
+        let (id, now) = (id.clone(), self.now());
         self.write(move |c| Box::pin(update(c, id, change, now))).await
     }
 
     /// Deletes a project with its keys, jobs and everything of theirs. Says whether there was one.
-    pub async fn delete_project(&self, id: &str) -> Result<bool> {
-        let id = id.to_owned();
+    pub async fn delete_project(&self, id: &ProjectId) -> Result<bool> {
+        let id = id.clone();
         self.write(move |c| Box::pin(delete(c, id))).await
     }
 }
 
-async fn get(c: &mut dyn Conn, id: String) -> Result<Option<Project>> {
+async fn get(c: &mut dyn Conn, id: ProjectId) -> Result<Option<Project>> {
     c.row(format!("SELECT {COLUMNS} FROM projects p WHERE p.id = $1"), values![id]).await
 }
 
@@ -93,7 +93,7 @@ async fn create(c: &mut dyn Conn, new: NewProject, now: Timestamp) -> Result<Opt
     let asked = new.id.is_some();
     let wanted = new.id.unwrap_or_else(|| ProjectId::from_name(&new.name));
     let mut project = Project {
-        id: wanted.as_str().to_owned(),
+        id: wanted.clone(),
         name: new.name,
         repository: new.repository,
         base_ref: new.base_ref,
@@ -112,7 +112,7 @@ async fn create(c: &mut dyn Conn, new: NewProject, now: Timestamp) -> Result<Opt
         if asked {
             return Ok(None);
         }
-        project.id = wanted.with_suffix(&random_suffix()).as_str().to_owned();
+        project.id = wanted.with_suffix(&random_suffix());
     }
     Ok(Some(project))
 }
@@ -161,7 +161,7 @@ async fn set_domains(c: &mut dyn Conn, project: &Project) -> Result<()> {
     Ok(())
 }
 
-async fn update(c: &mut dyn Conn, id: String, change: ProjectChange, now: Timestamp) -> Result<Option<Project>> {
+async fn update(c: &mut dyn Conn, id: ProjectId, change: ProjectChange, now: Timestamp) -> Result<Option<Project>> {
     if !c.hold("projects", &id).await? {
         return Ok(None);
     }
@@ -214,7 +214,7 @@ async fn update(c: &mut dyn Conn, id: String, change: ProjectChange, now: Timest
     Ok(Some(project))
 }
 
-async fn delete(c: &mut dyn Conn, id: String) -> Result<bool> {
+async fn delete(c: &mut dyn Conn, id: ProjectId) -> Result<bool> {
     if !c.hold("projects", &id).await? {
         return Ok(false);
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Job, JobId, PullRequest, PullRequestState, Timestamp};
+use copydesk_domain::{Job, JobId, ProjectId, PullRequest, PullRequestState, Timestamp};
 use serde_json::json;
 
 use crate::conn::{Conn, Result, values};
@@ -24,7 +24,7 @@ impl Store {
     }
 
     /// The job that a project's pull request came from.
-    pub async fn job_of_pull(&self, project_id: &str, number: u64) -> Result<Option<Job>> {
+    pub async fn job_of_pull(&self, project_id: &ProjectId, number: u64) -> Result<Option<Job>> {
         let values = values![project_id, number_value(number)];
         let sql = format!(
             "SELECT {} FROM jobs WHERE project_id = $1 AND pr_number = $2 ORDER BY id DESC LIMIT 1",

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Job, JobId, PullRequest, Status, Timestamp, random_token};
+use copydesk_domain::{Job, JobId, ProjectId, PullRequest, Status, Timestamp, random_token};
 use serde_json::json;
 
 use crate::conn::{Conn, FromRow, Result, Row, plain_text, values};
@@ -14,7 +14,7 @@ use crate::{events, jobs, pull_state, rounds};
 /// A pull request that Copydesk keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalPull {
-    pub project_id: String,
+    pub project_id: ProjectId,
     /// Counts up from 1 in each project.
     pub number: u32,
     /// The job that made it.
@@ -39,7 +39,7 @@ pub struct LocalPull {
 /// A pull request to keep.
 #[derive(Debug, Clone)]
 pub struct NewPull {
-    pub project_id: String,
+    pub project_id: ProjectId,
     pub head: String,
     pub base: String,
     pub title: String,
@@ -83,8 +83,8 @@ pub enum Publishing {
 
 impl Store {
     /// The pull request from a branch.
-    pub async fn local_pull(&self, project_id: &str, head: &str) -> Result<Option<LocalPull>> {
-        let (project_id, head) = (project_id.to_owned(), head.to_owned());
+    pub async fn local_pull(&self, project_id: &ProjectId, head: &str) -> Result<Option<LocalPull>> {
+        let (project_id, head) = (project_id.clone(), head.to_owned());
         self.read(move |c| Box::pin(async move { get(c, &project_id, &head).await })).await
     }
 
@@ -104,11 +104,11 @@ impl Store {
     /// is no such job in the project.
     pub async fn begin_publishing(
         &self,
-        project_id: &str,
+        project_id: &ProjectId,
         job_id: &JobId,
         time: Duration,
     ) -> Result<Option<Publishing>> {
-        let (project_id, job_id, now) = (project_id.to_owned(), job_id.clone(), self.now());
+        let (project_id, job_id, now) = (project_id.clone(), job_id.clone(), self.now());
         self.write(move |c| Box::pin(begin(c, project_id, job_id, time, now))).await
     }
 
@@ -157,7 +157,7 @@ impl FromRow for LocalPull {
     }
 }
 
-async fn get(c: &mut dyn Conn, project_id: &str, head: &str) -> Result<Option<LocalPull>> {
+async fn get(c: &mut dyn Conn, project_id: &ProjectId, head: &str) -> Result<Option<LocalPull>> {
     let sql = format!("SELECT {COLUMNS} FROM pull_requests WHERE project_id = $1 AND head = $2");
     c.row(sql, values![project_id, head]).await
 }
@@ -203,7 +203,7 @@ async fn hold(c: &mut dyn Conn, permit: &Permit) -> Result<Job, LeaseError> {
 
 async fn begin(
     c: &mut dyn Conn,
-    project_id: String,
+    project_id: ProjectId,
     job_id: JobId,
     time: Duration,
     now: Timestamp,

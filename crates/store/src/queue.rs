@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Job, JobId, Message, Timestamp};
+use copydesk_domain::{Job, JobId, Message, ProjectId, Timestamp};
 use serde_json::json;
 
 use crate::conn::{Conn, Result, Value, values};
@@ -119,7 +119,7 @@ async fn candidate(
     models: &[String],
     running_per_project: u32,
     now: Timestamp,
-) -> Result<Option<(JobId, String)>> {
+) -> Result<Option<(JobId, ProjectId)>> {
     let mut values = values![now, running_per_project];
     let mut places = Vec::new();
     for model in models {

@@ -10,7 +10,7 @@ use copydesk_desk::runner::{Engine, Runner};
 use copydesk_desk::views::{Proxies, Views, ViewsSettings};
 use copydesk_desk::webhooks::{AllowPrivate, WebhookSettings, Webhooks, deliver_forever};
 use copydesk_desk::{Desk, KeyUse, Metrics, Sender, SenderSecrets, Stop, keep_up};
-use copydesk_domain::{Clock, HostSettings, OnFindings, Repository, Scope, Timestamp, ViewSettings};
+use copydesk_domain::{Clock, HostSettings, OnFindings, ProjectId, Repository, Scope, Timestamp, ViewSettings};
 use copydesk_forge::{Forge, ForgeSettings, HostSecret, Hosts, HostsSettings, Signature};
 use copydesk_server::{App, Limits, Served, api, serve};
 use copydesk_store::{NewKey, NewProject, QueueTerms, SecretName, Store, Vault};
@@ -231,12 +231,12 @@ impl TestApp {
     }
 
     /// The secret of a project's log drains.
-    pub async fn drain_secret(&self, project: &str) -> String {
+    pub async fn drain_secret(&self, project: &ProjectId) -> String {
         self.app.desk().senders.show(project, Sender::Drain).await.unwrap().unwrap()
     }
 
     /// The secret of the webhooks that a project's code host sends.
-    pub async fn hook_secret(&self, project: &str) -> String {
+    pub async fn hook_secret(&self, project: &ProjectId) -> String {
         self.app.desk().senders.show(project, Sender::Hook).await.unwrap().unwrap()
     }
 
@@ -246,7 +246,7 @@ impl TestApp {
     }
 
     /// Keeps what a project shows to its code host.
-    pub async fn set_secret(&self, project: &str, secret: &HostSecret) {
+    pub async fn set_secret(&self, project: &ProjectId, secret: &HostSecret) {
         let (vault, bytes) = (self.vault(), secret.to_bytes());
         let stored = self.store().set_secret(&vault, project, &SecretName::Git, secret.title(), &bytes).await;
         stored.unwrap().unwrap();
@@ -288,8 +288,8 @@ impl TestApp {
     }
 
     /// Makes a key for a project, or for all of them.
-    pub async fn key(&self, project: Option<&str>, scope: Scope, expires_at: Option<Timestamp>) -> TestKey {
-        let new = NewKey { project_id: project.map(str::to_owned), name: "a test".to_owned(), scope, expires_at };
+    pub async fn key(&self, project: Option<&ProjectId>, scope: Scope, expires_at: Option<Timestamp>) -> TestKey {
+        let new = NewKey { project_id: project.cloned(), name: "a test".to_owned(), scope, expires_at };
         let (record, key) = self.store().create_key(new).await.unwrap().unwrap();
         TestKey { id: record.id, secret: key.reveal().to_owned() }
     }

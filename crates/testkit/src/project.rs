@@ -1,3 +1,4 @@
+use copydesk_domain::ProjectId;
 use serde_json::{Value, json};
 
 use crate::{Answer, Call, Client, eventually};
@@ -12,14 +13,14 @@ pub struct TestKey {
 /// A project through the eyes of somebody with a key for it.
 #[derive(Clone)]
 pub struct ProjectClient {
-    pub id: String,
+    pub id: ProjectId,
     pub key: TestKey,
     client: Client,
 }
 
 impl ProjectClient {
-    pub(crate) fn new(client: &Client, id: &str, key: TestKey) -> Self {
-        Self { id: id.to_owned(), client: client.with_key(&key.secret), key }
+    pub(crate) fn new(client: &Client, id: &ProjectId, key: TestKey) -> Self {
+        Self { id: id.clone(), client: client.with_key(&key.secret), key }
     }
 
     /// The same project with another key.

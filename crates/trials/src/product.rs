@@ -7,7 +7,7 @@ use std::time::Duration;
 use copydesk_desk::jobs::JobRules;
 use copydesk_desk::runner::{Engine, Runner};
 use copydesk_desk::{Desk, Stop, keep_up};
-use copydesk_domain::{HostSettings, OnFindings, Repository, Scope, SystemClock, ViewSettings};
+use copydesk_domain::{HostSettings, OnFindings, ProjectId, Repository, Scope, SystemClock, ViewSettings};
 use copydesk_server::{App, Limits, Served, api, serve};
 use copydesk_store::{DatabaseAddress, NewKey, NewProject, QueueTerms, Store, Vault};
 use copydesk_testkit::TestDatabase;
@@ -84,7 +84,7 @@ pub(crate) async fn open_store(database: &TestDatabase) -> Store {
 }
 
 /// Makes a project and gives its id.
-pub(crate) async fn create_project(store: &Store, jobs_per_hour: Option<u32>) -> String {
+pub(crate) async fn create_project(store: &Store, jobs_per_hour: Option<u32>) -> ProjectId {
     let new = NewProject {
         id: None,
         name: "Docs".to_owned(),

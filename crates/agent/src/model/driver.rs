@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use copydesk_checks::Scope;
-use copydesk_domain::Usage;
+use copydesk_domain::{ProjectId, Usage};
 use copydesk_forge::{FileChange, Workspace};
 use secrecy::SecretString;
 use serde_json::json;
@@ -207,8 +207,8 @@ impl<'a> Desk<'a> {
 }
 
 /// The key of a project, read once a round. It may come from a file, so not where it would keep others waiting.
-async fn read_key(editor: &ModelEditor, project_id: &str) -> Result<Option<SecretString>, EditFailure> {
-    let (keys, project_id) = (editor.settings.keys.clone(), project_id.to_owned());
+async fn read_key(editor: &ModelEditor, project_id: &ProjectId) -> Result<Option<SecretString>, EditFailure> {
+    let (keys, project_id) = (editor.settings.keys.clone(), project_id.clone());
     let read = tokio::task::spawn_blocking(move || keys.key(&project_id));
     read.await.map_err(|_| EditFailure::Retry("The API key of the model provider could not be read.".to_owned()))
 }

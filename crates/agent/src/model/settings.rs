@@ -2,6 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use copydesk_domain::ProjectId;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::said::TokenCounts;
@@ -103,7 +104,7 @@ impl Provider {
 #[derive(Clone)]
 pub struct KeySource(Arc<KeyOf>);
 
-type KeyOf = dyn Fn(&str) -> Option<SecretString> + Send + Sync;
+type KeyOf = dyn Fn(&ProjectId) -> Option<SecretString> + Send + Sync;
 
 impl KeySource {
     /// No key: for servers that want none.
@@ -117,12 +118,12 @@ impl KeySource {
     }
 
     /// A key a project, by the project's id. `key` is asked once a round of a job, on a thread where it may block.
-    pub fn by_project(key: impl Fn(&str) -> Option<SecretString> + Send + Sync + 'static) -> Self {
+    pub fn by_project(key: impl Fn(&ProjectId) -> Option<SecretString> + Send + Sync + 'static) -> Self {
         Self(Arc::new(key))
     }
 
     /// The key for a project, if there is one. One that is empty is none.
-    pub fn key(&self, project_id: &str) -> Option<SecretString> {
+    pub fn key(&self, project_id: &ProjectId) -> Option<SecretString> {
         let key = (self.0)(project_id)?;
         let key = key.expose_secret().trim();
         (!key.is_empty()).then(|| SecretString::from(key))
@@ -143,16 +144,16 @@ mod tests {
     fn keys_do_not_show() {
         let mut settings = ModelSettings::new(Provider::Anthropic, "m");
         settings.keys = KeySource::one(SecretString::from("sk-planted"));
-        let key = settings.keys.key("p").unwrap();
+        let key = settings.keys.key(&"p".into()).unwrap();
         assert_eq!(key.expose_secret(), "sk-planted");
         assert!(!format!("{settings:?} {key:?}").contains("planted"));
     }
 
     #[test]
     fn an_empty_key_is_none() {
-        assert!(KeySource::one(SecretString::from(" ")).key("p").is_none());
-        let by_project = KeySource::by_project(|id| (id == "a").then(|| SecretString::from("k")));
-        assert!(by_project.key("a").is_some() && by_project.key("b").is_none());
+        assert!(KeySource::one(SecretString::from(" ")).key(&"p".into()).is_none());
+        let by_project = KeySource::by_project(|id| (id.as_str() == "a").then(|| SecretString::from("k")));
+        assert!(by_project.key(&"a".into()).is_some() && by_project.key(&"b".into()).is_none());
     }
 
     #[test]

@@ -97,7 +97,7 @@ async fn edit(
     let docs_paths = ["docs".to_owned()];
     let round = first_message;
     let assignment = Assignment {
-        project_id: "project",
+        project_id: &"project".into(),
         round,
         first_message,
         messages,

@@ -120,7 +120,7 @@ pub async fn round_of_at_most(
 ) -> Result<Edited, EditFailure> {
     let messages = pages.messages.lock().unwrap().clone();
     let assignment = Assignment {
-        project_id: "p",
+        project_id: &"p".into(),
         round,
         first_message: first,
         messages: &messages,

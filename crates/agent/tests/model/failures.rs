@@ -206,7 +206,7 @@ async fn a_key_is_read_once_a_round_where_it_may_block() {
     let reads = reads.lock().unwrap().clone();
     let [(project, thread)] = reads.as_slice() else { panic!("{reads:?}") };
     // This test has one thread for everything that does not block.
-    assert!(project == "p" && *thread != std::thread::current().id());
+    assert!(project.as_str() == "p" && *thread != std::thread::current().id());
     assert!(stub.asked().iter().all(|asked| asked.headers.contains(KEY)));
 }
 

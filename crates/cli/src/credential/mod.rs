@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use copydesk_desk::credentials::{CredentialSource, Credentials, Misfit, misfits, variable};
-use copydesk_domain::Project;
+use copydesk_domain::{Project, ProjectId};
 use copydesk_store::{SecretName, SecretRecord, Store, Vault, VaultError};
 use serde_json::{Value, json};
 
@@ -119,8 +119,8 @@ async fn stored(store: &Store, project: &Project) -> Result<Option<SecretRecord>
     Ok(secrets.into_iter().find(|secret| secret.name == SecretName::Git))
 }
 
-fn rows(project_id: &str, state: &State, problem: Option<String>) -> Vec<(&'static str, String)> {
-    let mut rows = vec![("project", project_id.to_owned())];
+fn rows(project_id: &ProjectId, state: &State, problem: Option<String>) -> Vec<(&'static str, String)> {
+    let mut rows = vec![("project", project_id.to_string())];
     match state {
         State::Stored(record) => rows.extend([
             ("credential", record.title.clone()),
@@ -141,7 +141,7 @@ fn rows(project_id: &str, state: &State, problem: Option<String>) -> Vec<(&'stat
     rows
 }
 
-fn view(project_id: &str, state: &State, problem: Option<String>) -> Value {
+fn view(project_id: &ProjectId, state: &State, problem: Option<String>) -> Value {
     let (source, kind) = match state {
         State::Stored(record) => (Some("stored"), Some(record.title.as_str())),
         State::Variable(_) => (Some("environment"), Some("token")),

@@ -6,7 +6,7 @@ mod sample;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use copydesk_domain::{ApiKey, HostSettings, OnFindings, Repository, Scope, ViewSettings};
+use copydesk_domain::{ApiKey, HostSettings, OnFindings, ProjectId, Repository, Scope, ViewSettings};
 use copydesk_store::{NewKey, NewProject, Store};
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ pub(crate) async fn run(flags: DemoFlags) -> Result<ExitCode, Failure> {
     line("4. A job, created over HTTP as any client would");
     line(&format!("   POST /v2/agent/{project}/job"));
     line(&format!("   {}", json!({ "prompt": PROMPT })));
-    let client = Client::connect(&url, key.clone(), project.clone())?;
+    let client = Client::connect(&url, key.clone(), project.to_string())?;
     let created = client.post(&["job"], Some(&json!({ "prompt": PROMPT })), Some("demo")).await?;
     let ended = follow(&client, created).await?;
 
@@ -101,7 +101,7 @@ fn config(data_dir: PathBuf) -> Result<Config, Failure> {
     Config::load(sources).map_err(|errors| Failure::error(errors.to_string()))
 }
 
-async fn set_up(store: &Store, repository: &Path) -> Result<(String, ApiKey), Failure> {
+async fn set_up(store: &Store, repository: &Path) -> Result<(ProjectId, ApiKey), Failure> {
     let repository = Repository::parse(&repository.display().to_string(), repository)?;
     let new = NewProject {
         id: None,

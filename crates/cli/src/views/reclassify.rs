@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use copydesk_domain::ProjectId;
 use copydesk_views::classify::Classifier;
 use copydesk_views::store::ViewStore;
 use copydesk_views::{Class, Client, Verdict};
@@ -17,7 +18,7 @@ use crate::store;
 
 /// What the present list makes of a project's history.
 struct Difference {
-    project: String,
+    project: ProjectId,
     /// Views by class, as they are and as they would be.
     before: BTreeMap<Class, u64>,
     after: BTreeMap<Class, u64>,
@@ -42,7 +43,7 @@ pub(crate) async fn reclassify(flags: ReclassifyFlags, config: &Config) -> Resul
 async fn judge_again(
     views: &SharedStore,
     lists: &Classifier,
-    ids: &[String],
+    ids: &[ProjectId],
     flags: &ReclassifyFlags,
 ) -> Result<ExitCode, Failure> {
     let mut differences = Vec::new();
@@ -74,13 +75,9 @@ async fn judge_again(
     Ok(ExitCode::SUCCESS)
 }
 
-fn difference(project: &str, clients: Vec<(Arc<Client>, u64)>, lists: &Classifier) -> Difference {
-    let mut found = Difference {
-        project: project.to_owned(),
-        before: BTreeMap::new(),
-        after: BTreeMap::new(),
-        changes: Vec::new(),
-    };
+fn difference(project: &ProjectId, clients: Vec<(Arc<Client>, u64)>, lists: &Classifier) -> Difference {
+    let mut found =
+        Difference { project: project.clone(), before: BTreeMap::new(), after: BTreeMap::new(), changes: Vec::new() };
     for (client, views) in clients {
         let verdict = lists.verdict(&client.facts);
         *found.before.entry(client.verdict.class).or_default() += views;

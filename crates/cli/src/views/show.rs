@@ -166,7 +166,7 @@ async fn status(views: &SharedStore, projects: &[Project], as_json: bool) -> Res
     let row = |(project, status): &(&Project, Status)| {
         let bytes = output::bytes(status.bytes);
         vec![
-            project.id.clone(),
+            project.id.to_string(),
             status.views.to_string(),
             status.pages.to_string(),
             bytes,

@@ -111,12 +111,12 @@ async fn a_rotation_that_is_killed_loses_nothing() {
     let vault = Vault::new(desk.path().join(KEY_FILE));
     let database = DatabaseAddress::Sqlite(desk.path().join("copydesk-data/copydesk.db"));
     let store = Store::open(&database, Arc::new(SystemClock)).await.unwrap();
-    let model = store.project("docs").await.unwrap().unwrap();
-    let ids: Vec<String> = (0..COUNT).map(|number| format!("p{number}")).collect();
+    let model = store.project(&"docs".into()).await.unwrap().unwrap();
+    let ids: Vec<ProjectId> = (0..COUNT).map(|number| format!("p{number}").as_str().into()).collect();
     for id in &ids {
         let new = NewProject {
-            id: Some(ProjectId::parse(id).unwrap()),
-            name: id.clone(),
+            id: Some(id.clone()),
+            name: id.to_string(),
             repository: model.repository.clone(),
             base_ref: model.base_ref.clone(),
             docs_paths: model.docs_paths.clone(),

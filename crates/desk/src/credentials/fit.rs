@@ -54,7 +54,7 @@ mod tests {
     fn project(address: &str, kind: Option<HostKind>) -> Project {
         let at = Timestamp::from_millis(0);
         Project {
-            id: "docs".to_owned(),
+            id: "docs".into(),
             name: "Docs".to_owned(),
             repository: Repository::parse(address, Path::new("/srv")).unwrap(),
             base_ref: "main".to_owned(),

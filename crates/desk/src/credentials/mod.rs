@@ -6,6 +6,7 @@ pub mod private_key;
 use std::collections::HashMap;
 use std::ffi::OsString;
 
+use copydesk_domain::ProjectId;
 use copydesk_forge::{ForgeError, HostSecret, HostSecretError};
 use copydesk_store::{SecretName, SecretRecord, Store, Vault, VaultError};
 
@@ -82,12 +83,12 @@ impl Credentials {
     }
 
     /// What the project shows to its code host; none: it has nothing to show.
-    pub async fn of(&self, project_id: &str) -> Result<Option<HostSecret>, CredentialError> {
+    pub async fn of(&self, project_id: &ProjectId) -> Result<Option<HostSecret>, CredentialError> {
         Ok(self.find(project_id).await?.map(|credential| credential.secret))
     }
 
     /// The same, with where it was found.
-    pub async fn find(&self, project_id: &str) -> Result<Option<Credential>, CredentialError> {
+    pub async fn find(&self, project_id: &ProjectId) -> Result<Option<Credential>, CredentialError> {
         if let Some((record, content)) = self.store.secret(&self.vault, project_id, &SecretName::Git).await? {
             let secret = HostSecret::from_bytes(&content)?;
             return Ok(Some(Credential { secret, source: CredentialSource::Stored(record) }));
@@ -102,7 +103,7 @@ impl Credentials {
 }
 
 /// The variable that may hold the token of a project. Ids have no underscores, so no two projects share one.
-pub fn variable(project_id: &str) -> String {
+pub fn variable(project_id: &ProjectId) -> String {
     format!("{VARIABLE_PREFIX}{}", project_id.to_ascii_uppercase().replace('-', "_"))
 }
 
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_variable_is_named_like_the_project() {
-        assert_eq!(variable("acme-docs-2"), "COPYDESK_CREDENTIAL_ACME_DOCS_2");
+        assert_eq!(variable(&"acme-docs-2".into()), "COPYDESK_CREDENTIAL_ACME_DOCS_2");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use copydesk_domain::{PullRequest, PullRequestState};
+use copydesk_domain::{ProjectId, PullRequest, PullRequestState};
 use copydesk_forge::{CodeHost, ForgeError, NewPullRequest};
 use copydesk_store::{LeaseError, LocalPull, NewPull, Permit, Store, StoreError};
 use futures_util::FutureExt;
@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 /// The code host of repositories that have none: Copydesk keeps the pull request itself.
 pub(super) struct LocalHost<'a> {
     pub(super) store: &'a Store,
-    pub(super) project_id: &'a str,
+    pub(super) project_id: &'a ProjectId,
     pub(super) public_url: &'a str,
     pub(super) permit: &'a Permit,
 }
@@ -25,7 +25,7 @@ impl LocalHost<'_> {
 
     async fn put(&self, new: &NewPullRequest) -> Result<PullRequest, ForgeError> {
         let new = NewPull {
-            project_id: self.project_id.to_owned(),
+            project_id: self.project_id.clone(),
             head: new.head.clone(),
             base: new.base.clone(),
             title: new.title.clone(),

@@ -6,7 +6,7 @@ mod watch;
 
 use std::sync::Arc;
 
-use copydesk_domain::{Invalid, Job, JobId, Project, Prompt, Standing, Window};
+use copydesk_domain::{Invalid, Job, JobId, Project, ProjectId, Prompt, Standing, Window};
 use copydesk_store::{Admission, Event, Idempotency, JobFilter, Store, StoreError};
 
 use crate::docs_job::{NotPublished, Workshop, publish, refresh_soon, refreshed};
@@ -84,7 +84,7 @@ impl Jobs {
     }
 
     /// Jobs, newest first, and whether there are more behind them.
-    pub async fn list(&self, project_id: &str, mut filter: JobFilter) -> Result<(Vec<Job>, bool), StoreError> {
+    pub async fn list(&self, project_id: &ProjectId, mut filter: JobFilter) -> Result<(Vec<Job>, bool), StoreError> {
         let wanted = filter.limit as usize;
         // One more than asked for tells whether there is a next page.
         filter.limit += 1;
@@ -94,23 +94,23 @@ impl Jobs {
         Ok((jobs, more))
     }
 
-    pub async fn cancel(&self, project_id: &str, job_id: &JobId) -> Result<Job, JobError> {
+    pub async fn cancel(&self, project_id: &ProjectId, job_id: &JobId) -> Result<Job, JobError> {
         self.store.cancel_job(project_id, job_id).await?.ok_or(JobError::NotFound)
     }
 
     /// Archives a job for good; an active one is cancelled first.
-    pub async fn archive(&self, project_id: &str, job_id: &JobId) -> Result<Job, JobError> {
+    pub async fn archive(&self, project_id: &ProjectId, job_id: &JobId) -> Result<Job, JobError> {
         self.store.archive_job(project_id, job_id).await?.ok_or(JobError::NotFound)
     }
 
     /// What the job has changed so far, as a unified diff.
-    pub async fn diff(&self, project_id: &str, job_id: &JobId) -> Result<Vec<u8>, JobError> {
+    pub async fn diff(&self, project_id: &ProjectId, job_id: &JobId) -> Result<Vec<u8>, JobError> {
         self.find(project_id, job_id).await?;
         Ok(self.store.diff(job_id).await?.unwrap_or_default())
     }
 
     /// The first events after that number.
-    pub async fn events(&self, project_id: &str, job_id: &JobId, after: u32) -> Result<Vec<Event>, JobError> {
+    pub async fn events(&self, project_id: &ProjectId, job_id: &JobId, after: u32) -> Result<Vec<Event>, JobError> {
         self.find(project_id, job_id).await?;
         Ok(self.store.events(job_id, after, EVENTS).await?)
     }
@@ -118,7 +118,7 @@ impl Jobs {
     /// The events after that number as they appear, for as long as the watcher is allowed to see them.
     pub async fn watch<A: StillAllowed>(
         &self,
-        project_id: &str,
+        project_id: &ProjectId,
         job_id: &JobId,
         after: u32,
         allowed: A,
@@ -148,7 +148,7 @@ impl Jobs {
         Ok(())
     }
 
-    async fn find(&self, project_id: &str, job_id: &JobId) -> Result<Job, JobError> {
+    async fn find(&self, project_id: &ProjectId, job_id: &JobId) -> Result<Job, JobError> {
         self.store.job(project_id, job_id).await?.ok_or(JobError::NotFound)
     }
 

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use copydesk_domain::{JobId, Status};
+use copydesk_domain::{JobId, ProjectId, Status};
 use copydesk_store::{Change, Changes, Event, Store, StoreError};
 
 use super::EVENTS;
@@ -19,7 +19,7 @@ pub trait StillAllowed: Send + Sync {
 pub struct Watch<A> {
     store: Store,
     stop: Stop,
-    project_id: String,
+    project_id: ProjectId,
     job_id: JobId,
     after: u32,
     changes: Changes,
@@ -31,13 +31,13 @@ impl<A: StillAllowed> Watch<A> {
     pub(super) fn new(
         store: Store,
         stop: Stop,
-        project_id: &str,
+        project_id: &ProjectId,
         job_id: &JobId,
         after: u32,
         changes: Changes,
         allowed: A,
     ) -> Self {
-        let (project_id, job_id, ready) = (project_id.to_owned(), job_id.clone(), VecDeque::new());
+        let (project_id, job_id, ready) = (project_id.clone(), job_id.clone(), VecDeque::new());
         Self { store, stop, project_id, job_id, after, changes, allowed, ready }
     }
 

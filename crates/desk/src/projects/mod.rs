@@ -16,7 +16,7 @@ pub use trial::{Trial, trials};
 pub enum NotSaved {
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    #[error("the id {} is taken", .0.as_str())]
+    #[error("the id {0} is taken")]
     Taken(ProjectId),
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -66,7 +66,7 @@ pub enum NotDeleted {
 }
 
 /// Deletes a project with its keys, jobs and page views. False: there is no such project.
-pub async fn delete(store: &Store, views: &dyn ViewStore, id: &str) -> Result<bool, NotDeleted> {
+pub async fn delete(store: &Store, views: &dyn ViewStore, id: &ProjectId) -> Result<bool, NotDeleted> {
     let deleted = store.delete_project(id).await?;
     if deleted {
         views.remove(id).await?;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use copydesk_domain::ProjectId;
 use copydesk_views::store::{Question, Ranking};
 
 use super::CallerId;
@@ -20,7 +21,7 @@ pub(super) struct Frozen(Mutex<HashMap<FrozenKey, Kept>>);
 /// Whose order it is, and of what.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct FrozenKey {
-    pub(super) project: String,
+    pub(super) project: ProjectId,
     pub(super) caller: CallerId,
     pub(super) question: Question,
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use copydesk_domain::Clock;
+use copydesk_domain::{Clock, ProjectId};
 use copydesk_views::classify::Classifier;
 use copydesk_views::intake::{Judge, Left, Outcome, Refusal};
 use copydesk_views::store::{ViewStore, ViewsError};
@@ -116,7 +116,7 @@ impl Views {
     }
 
     /// Judges hits and keeps those that are views. When it answers, they are on disk.
-    pub async fn take(&self, project: &str, hits: &[Hit<'_>]) -> Result<Taken, ViewsError> {
+    pub async fn take(&self, project: &ProjectId, hits: &[Hit<'_>]) -> Result<Taken, ViewsError> {
         let mut taken = Taken::default();
         let (mut views, mut places) = (Vec::with_capacity(hits.len()), Vec::with_capacity(hits.len()));
         let now = self.clock.now();
@@ -137,7 +137,7 @@ impl Views {
         }
         self.hand_back(judge);
         if !views.is_empty() {
-            let appended = self.append(Batch { project: project.to_owned(), views, mark: None }).await?;
+            let appended = self.append(Batch { project: project.to_string(), views, mark: None }).await?;
             taken.counted = appended.counted;
             let place = |at: &u32| places.get(*at as usize).copied();
             taken.duplicates = appended.duplicates.iter().filter_map(place).collect();

@@ -6,12 +6,12 @@ use copydesk_store::{Store, StoreError};
 /// A project as far as its collectors need it.
 #[derive(Debug)]
 pub struct Site {
-    pub project: String,
+    pub project: ProjectId,
     domains: Vec<String>,
 }
 
 impl Site {
-    pub fn new(project: String, domains: Vec<String>) -> Self {
+    pub fn new(project: ProjectId, domains: Vec<String>) -> Self {
         Self { project, domains }
     }
 
@@ -19,7 +19,7 @@ impl Site {
     /// was deleted a moment ago would be counted for the next one of that name.
     pub async fn find(store: &Store, name: &str) -> Result<Option<Self>, StoreError> {
         let by_id = match ProjectId::parse(name) {
-            Ok(id) => store.project(id.as_str()).await?,
+            Ok(id) => store.project(&id).await?,
             Err(_) => None,
         };
         let project = match (by_id, domain(name)) {

@@ -74,7 +74,7 @@ pub(crate) async fn forget_old(views: &Views, store: &Store) {
         if let Some(floor) = floor(views, &project, store)
             && let Err(error) = views.store().retain(&project.id, floor).await
         {
-            tracing::warn!(%error, project = project.id, "cannot forget page views that are too old");
+            tracing::warn!(%error, project = project.id.as_str(), "cannot forget page views that are too old");
         }
     }
 }

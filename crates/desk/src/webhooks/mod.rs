@@ -14,7 +14,7 @@ mod worker;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use copydesk_domain::{EventKind, Invalid};
+use copydesk_domain::{EventKind, Invalid, ProjectId};
 use copydesk_store::{
     Added, DueDelivery, NewEndpoint, SecretName, Store, StoreError, Vault, VaultError, WebhookDelivery, WebhookEndpoint,
 };
@@ -78,7 +78,7 @@ pub struct Webhooks {
 /// A webhook to make, as somebody asks for it.
 #[derive(Debug, Clone)]
 pub struct Wish {
-    pub project_id: String,
+    pub project_id: ProjectId,
     pub url: String,
     /// What; all there is if empty.
     pub events: Vec<EventKind>,

@@ -80,7 +80,7 @@ pub(crate) async fn job_events(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let after = last_event_id(&headers)?;
-    let (jobs, project_id, job_id) = (&app.desk().jobs, caller.project.id.as_str(), caller.job_id()?);
+    let (jobs, project_id, job_id) = (&app.desk().jobs, &caller.project.id, caller.job_id()?);
     if wants_json(&headers) {
         let events = jobs.events(project_id, job_id, after).await?.into_iter().map(EventView::from).collect();
         return Ok(Json(EventList { events }).into_response());

@@ -83,7 +83,7 @@ pub(crate) async fn hear(
     let Path(id) = project.map_err(|_| Problem::project_not_found())?;
     let id = ProjectId::parse(&id).map_err(|_| Problem::project_not_found())?;
     let Some(proof) = Proof::of(&headers) else { return Err(forbidden()) };
-    let secrets = app.desk().senders.taken(id.as_str(), Sender::Hook).await?;
+    let secrets = app.desk().senders.taken(&id, Sender::Hook).await?;
     // Somebody who names a wrong secret is not even listened to.
     if matches!(&proof, Proof::Named(_)) && !proof.holds(b"", &secrets) {
         return Err(forbidden());
@@ -93,7 +93,7 @@ pub(crate) async fn hear(
     if !proof.holds(&bytes, &secrets) {
         return Err(forbidden());
     }
-    let project = app.store().project(id.as_str()).await?.ok_or_else(Problem::project_not_found)?;
+    let project = app.store().project(&id).await?.ok_or_else(Problem::project_not_found)?;
     let delivery: Delivery = serde_json::from_slice(&bytes).map_err(|_| {
         Problem::new(StatusCode::BAD_REQUEST, "invalid_json", "The request body is not the JSON of a webhook.")
     })?;

@@ -15,7 +15,7 @@ const UNKNOWN: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 /// Every address behind a key, asked as `client`.
 async fn ask_everything(app: &TestApp, client: &Client, project: &str, job: &str) -> Vec<(Method, String, Answer)> {
     let mut answers = Vec::new();
-    for old in app.store().webhooks(Some(project)).await.unwrap() {
+    for old in app.store().webhooks(Some(&project.into())).await.unwrap() {
         app.store().remove_webhook(&old.id).await.unwrap();
     }
     for (template, methods) in app.client().description().routes() {
@@ -43,7 +43,7 @@ async fn ask_everything(app: &TestApp, client: &Client, project: &str, job: &str
 /// A webhook of the project with a delivery, or the names of none if there is no such project.
 async fn webhook(app: &TestApp, project: &str) -> (String, String) {
     let new = NewEndpoint {
-        project_id: project.to_owned(),
+        project_id: project.into(),
         url: "https://10.0.0.1/".to_owned(),
         events: Vec::new(),
         description: String::new(),

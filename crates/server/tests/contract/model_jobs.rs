@@ -202,7 +202,7 @@ async fn read_all(project: &ProjectClient, id: &str) -> Vec<String> {
 
 async fn a_project_without_a_key_is_told_so(stage: &Stage) {
     let server = ModelServer::builder().start().await;
-    let only = KeySource::by_project(|project| (project == "rich").then(|| SecretString::from(KEY)));
+    let only = KeySource::by_project(|project| (project.as_str() == "rich").then(|| SecretString::from(KEY)));
     let settings = ModelSettings { keys: only, base_url: None, ..settings(&server) };
     let repo = site();
     let project = app(stage, settings).await.project_with("Poor", |new| new.repository = of(&repo)).await;

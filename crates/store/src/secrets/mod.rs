@@ -3,7 +3,7 @@
 mod adopt;
 mod name;
 
-use copydesk_domain::Timestamp;
+use copydesk_domain::{ProjectId, Timestamp};
 
 use crate::conn::{Conn, FromRow, Result, Row, values};
 use crate::database::Store;
@@ -16,7 +16,7 @@ const COLUMNS: &str = "project_id, name, generation, title, key_id, created_at, 
 /// What is known of a secret without opening it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretRecord {
-    pub project_id: String,
+    pub project_id: ProjectId,
     /// What it is for.
     pub name: SecretName,
     /// Counted up when a new one takes over.
@@ -51,7 +51,7 @@ impl Store {
     pub async fn set_secret(
         &self,
         vault: &Vault,
-        project_id: &str,
+        project_id: &ProjectId,
         name: &SecretName,
         title: &str,
         content: &[u8],
@@ -59,7 +59,7 @@ impl Store {
         // Until it is stored: a key must not be dropped between its use and the row that needs it.
         let held = vault.hold().await?;
         let sealed = self.seal_new(vault, &held, project_id, name, content).await?;
-        let (project_id, name, title, now) = (project_id.to_owned(), name.clone(), title.to_owned(), self.now());
+        let (project_id, name, title, now) = (project_id.clone(), name.clone(), title.to_owned(), self.now());
         let set = self.write(move |c| Box::pin(set(c, project_id, name, title, sealed, now))).await?;
         drop(held);
         Ok(set)
@@ -70,14 +70,14 @@ impl Store {
     pub async fn replace_secret(
         &self,
         vault: &Vault,
-        project_id: &str,
+        project_id: &ProjectId,
         name: &SecretName,
         content: &[u8],
         until: Timestamp,
     ) -> Result<bool, VaultError> {
         let held = vault.hold().await?;
         let sealed = self.seal_new(vault, &held, project_id, name, content).await?;
-        let (project_id, name, now) = (project_id.to_owned(), name.clone(), self.now());
+        let (project_id, name, now) = (project_id.clone(), name.clone(), self.now());
         let replaced = self.write(move |c| Box::pin(replace(c, project_id, name, sealed, until, now))).await?;
         drop(held);
         Ok(replaced)
@@ -87,7 +87,7 @@ impl Store {
     pub async fn secret_or(
         &self,
         vault: &Vault,
-        project_id: &str,
+        project_id: &ProjectId,
         name: &SecretName,
         content: &[u8],
     ) -> Result<Option<Vec<u8>>, VaultError> {
@@ -97,7 +97,7 @@ impl Store {
             }
             let held = vault.hold().await?;
             let sealed = self.seal_new(vault, &held, project_id, name, content).await?;
-            let (project_id, name, now) = (project_id.to_owned(), name.clone(), self.now());
+            let (project_id, name, now) = (project_id.clone(), name.clone(), self.now());
             // Two who ask at once get the same: the slower one finds what the faster one has made.
             let made = self.write(move |c| Box::pin(set_first(c, project_id, name, sealed, now))).await?;
             drop(held);
@@ -111,7 +111,7 @@ impl Store {
     pub async fn secret(
         &self,
         vault: &Vault,
-        project_id: &str,
+        project_id: &ProjectId,
         name: &SecretName,
     ) -> Result<Option<(SecretRecord, Vec<u8>)>, VaultError> {
         Ok(self.valid_secrets(vault, project_id, name).await?.into_iter().next())
@@ -121,7 +121,7 @@ impl Store {
     pub async fn valid_secrets(
         &self,
         vault: &Vault,
-        project_id: &str,
+        project_id: &ProjectId,
         name: &SecretName,
     ) -> Result<Vec<(SecretRecord, Vec<u8>)>, VaultError> {
         let mut all = self.sealed(project_id, name).await?;
@@ -148,13 +148,13 @@ impl Store {
     }
 
     /// What is known of the secrets there are, or of those of a project, without their contents.
-    pub async fn secrets(&self, project_id: Option<&str>) -> Result<Vec<SecretRecord>> {
-        let project_id = project_id.map(str::to_owned);
+    pub async fn secrets(&self, project_id: Option<&ProjectId>) -> Result<Vec<SecretRecord>> {
+        let project_id = project_id.cloned();
         self.read(move |c| Box::pin(list(c, project_id))).await
     }
 
     /// Forgets a secret. Says whether there was one.
-    pub async fn remove_secret(&self, project_id: &str, name: &SecretName) -> Result<bool> {
+    pub async fn remove_secret(&self, project_id: &ProjectId, name: &SecretName) -> Result<bool> {
         let place = values![project_id, &*name.text()];
         let sql = "DELETE FROM secrets WHERE project_id = $1 AND name = $2";
         self.write(move |c| Box::pin(async move { Ok(c.run(sql, place).await? > 0) })).await
@@ -198,7 +198,7 @@ impl Store {
         Ok((resealed, left))
     }
 
-    async fn sealed(&self, project_id: &str, name: &SecretName) -> Result<Vec<(SecretRecord, Sealed)>> {
+    async fn sealed(&self, project_id: &ProjectId, name: &SecretName) -> Result<Vec<(SecretRecord, Sealed)>> {
         let place = values![project_id, &*name.text(), self.now()];
         let sql = format!(
             "SELECT {COLUMNS}, sealed FROM secrets WHERE project_id = $1 AND name = $2 \
@@ -217,7 +217,7 @@ impl Store {
         &self,
         vault: &Vault,
         held: &Held,
-        project_id: &str,
+        project_id: &ProjectId,
         name: &SecretName,
         content: &[u8],
     ) -> Result<Sealed, VaultError> {
@@ -225,7 +225,7 @@ impl Store {
             return Err(VaultError::TooLong);
         }
         if !vault.is_there()? {
-            let this = |secret: &SecretRecord| secret.project_id == project_id && secret.name == *name;
+            let this = |secret: &SecretRecord| secret.project_id == *project_id && secret.name == *name;
             let others = self.secrets(None).await?;
             // A new key would hide that the right one has to be put back.
             if others.iter().any(|secret| !this(secret) && secret.key_id != adopt::UNADOPTED) {
@@ -267,7 +267,7 @@ fn open_all(vault: &Vault, all: &[(SecretRecord, Sealed)]) -> Result<Vec<Opened>
 
 async fn set(
     c: &mut dyn Conn,
-    project_id: String,
+    project_id: ProjectId,
     name: SecretName,
     title: String,
     sealed: Sealed,
@@ -290,7 +290,7 @@ async fn set(
 /// False if there is no such project.
 async fn set_first(
     c: &mut dyn Conn,
-    project_id: String,
+    project_id: ProjectId,
     name: SecretName,
     sealed: Sealed,
     now: Timestamp,
@@ -307,7 +307,7 @@ async fn set_first(
 
 async fn replace(
     c: &mut dyn Conn,
-    project_id: String,
+    project_id: ProjectId,
     name: SecretName,
     sealed: Sealed,
     until: Timestamp,
@@ -333,7 +333,7 @@ async fn replace(
 /// Keeps a secret as the newest of its name.
 pub(crate) async fn take_over(
     c: &mut dyn Conn,
-    project_id: &str,
+    project_id: &ProjectId,
     name: &SecretName,
     sealed: Sealed,
     now: Timestamp,
@@ -348,7 +348,7 @@ pub(crate) async fn take_over(
     .map(drop)
 }
 
-async fn list(c: &mut dyn Conn, project_id: Option<String>) -> Result<Vec<SecretRecord>> {
+async fn list(c: &mut dyn Conn, project_id: Option<ProjectId>) -> Result<Vec<SecretRecord>> {
     let Some(id) = project_id else {
         return c.rows(format!("SELECT {COLUMNS} FROM secrets ORDER BY project_id, name, generation"), vec![]).await;
     };

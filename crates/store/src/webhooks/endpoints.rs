@@ -1,4 +1,4 @@
-use copydesk_domain::{EventKind, Timestamp, new_id};
+use copydesk_domain::{EventKind, ProjectId, Timestamp, new_id};
 
 use crate::conn::{Conn, FromRow, Result, Row, to_json, values};
 use crate::database::Store;
@@ -18,7 +18,7 @@ const COLUMNS: &str = "e.id, e.project_id, e.url, e.events, e.description, e.cre
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookEndpoint {
     pub id: String,
-    pub project_id: String,
+    pub project_id: ProjectId,
     pub url: String,
     /// What it wants to be told; all there is if empty.
     pub events: Vec<EventKind>,
@@ -39,7 +39,7 @@ pub struct WebhookEndpoint {
 /// A webhook to make.
 #[derive(Clone)]
 pub struct NewEndpoint {
-    pub project_id: String,
+    pub project_id: ProjectId,
     pub url: String,
     /// What it wants to be told; all there is if empty.
     pub events: Vec<EventKind>,
@@ -71,8 +71,8 @@ impl Store {
     }
 
     /// Webhooks, oldest first: all, or those of a project.
-    pub async fn webhooks(&self, project_id: Option<&str>) -> Result<Vec<WebhookEndpoint>> {
-        let project_id = project_id.map(str::to_owned);
+    pub async fn webhooks(&self, project_id: Option<&ProjectId>) -> Result<Vec<WebhookEndpoint>> {
+        let project_id = project_id.cloned();
         self.read(move |c| Box::pin(list(c, project_id))).await
     }
 
@@ -165,7 +165,7 @@ pub(super) async fn pause(c: &mut dyn Conn, id: &str, why: &str, now: Timestamp)
 }
 
 /// The webhooks of a project that are to be told of an event.
-pub(crate) async fn wanting(c: &mut dyn Conn, project_id: &str, kind: EventKind) -> Result<Vec<WebhookEndpoint>> {
+pub(crate) async fn wanting(c: &mut dyn Conn, project_id: &ProjectId, kind: EventKind) -> Result<Vec<WebhookEndpoint>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM webhook_endpoints e WHERE e.project_id = $1 AND e.paused_at IS NULL ORDER BY e.id"
     );
@@ -179,7 +179,7 @@ async fn get(c: &mut dyn Conn, id: String) -> Result<Option<WebhookEndpoint>> {
     c.row(sql, values![id]).await
 }
 
-async fn list(c: &mut dyn Conn, project_id: Option<String>) -> Result<Vec<WebhookEndpoint>> {
+async fn list(c: &mut dyn Conn, project_id: Option<ProjectId>) -> Result<Vec<WebhookEndpoint>> {
     let Some(id) = project_id else {
         return c.rows(format!("SELECT {COLUMNS} FROM webhook_endpoints e ORDER BY e.id"), vec![]).await;
     };

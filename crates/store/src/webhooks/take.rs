@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{EventKind, Timestamp, new_id};
+use copydesk_domain::{EventKind, ProjectId, Timestamp, new_id};
 
 use super::deliveries::{self, WebhookDelivery, insert};
 use crate::conn::{Conn, Result, values};
@@ -24,7 +24,7 @@ pub struct DueEndpoint {
 pub struct DueDelivery {
     pub delivery: WebhookDelivery,
     /// Whose webhook it is.
-    pub project_id: String,
+    pub project_id: ProjectId,
     pub url: String,
 }
 
@@ -72,7 +72,7 @@ async fn take(
     until: Timestamp,
 ) -> Result<Vec<DueDelivery>> {
     let sql = "SELECT project_id, url FROM webhook_endpoints WHERE id = $1 AND paused_at IS NULL";
-    let endpoint: Option<(String, String)> = c.row(sql, values![&endpoint_id]).await?;
+    let endpoint: Option<(ProjectId, String)> = c.row(sql, values![&endpoint_id]).await?;
     let Some((project_id, url)) = endpoint else { return Ok(Vec::new()) };
     let sql = format!(
         "SELECT d.id FROM webhook_deliveries d WHERE d.endpoint_id = $1 AND d.not_before <= $2 \

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use copydesk_domain::{JobId, Outcome, Prompt, Refusal, Status, Window};
+use copydesk_domain::{JobId, Outcome, ProjectId, Prompt, Refusal, Status, Window};
 use copydesk_store::{Admission, Idempotency, Store};
 use futures_util::future::join_all;
 
@@ -28,11 +28,11 @@ behaviours! {
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-async fn create(store: &Store, project: &str, idempotency: Option<Idempotency>) -> Admission {
+async fn create(store: &Store, project: &ProjectId, idempotency: Option<Idempotency>) -> Admission {
     store.create_job(new_job(project), OFF, idempotency, render).await.unwrap()
 }
 
-async fn message(store: &Store, project: &str, job: &JobId, idempotency: Option<Idempotency>) -> Admission {
+async fn message(store: &Store, project: &ProjectId, job: &JobId, idempotency: Option<Idempotency>) -> Admission {
     let prompt = Prompt::parse("More.").unwrap();
     store.message_job(project, job, prompt, OFF, idempotency, render).await.unwrap()
 }

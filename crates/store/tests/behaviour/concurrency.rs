@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use copydesk_domain::{Prompt, Scope, Status};
+use copydesk_domain::{ProjectId, Prompt, Scope, Status};
 use copydesk_store::{
     After, Attempt, Blame, CancelError, DatabaseAddress, Finish, Finished, JobFilter, LeaseError, NewKey, QueueTerms,
     Store, StoreError,
@@ -26,7 +26,7 @@ behaviours! {
 }
 
 /// All that a busy server and the commands beside it do, over and over.
-async fn work(store: Store, project: String, rounds: usize) -> Result<usize, LeaseError> {
+async fn work(store: Store, project: ProjectId, rounds: usize) -> Result<usize, LeaseError> {
     let mut finished = 0;
     for round in 0..rounds {
         let id = create(&store, &project).await;
@@ -45,7 +45,7 @@ async fn work(store: Store, project: String, rounds: usize) -> Result<usize, Lea
         let new = NewKey { project_id: Some(project.clone()), name: "CI".into(), scope: Scope::Read, expires_at: None };
         let (record, key) = store.create_key(new).await?.unwrap();
         store.touch_keys(vec![(record.id.clone(), store.now())]).await?;
-        assert!(store.access(key.digest(), project.clone()).await?.is_some());
+        assert!(store.access(key.digest(), Some(project.clone())).await?.is_some());
         store.revoke_key(&record.id).await?;
         store.reap(&terms(), || 0.0).await?;
         store.purge().await?;

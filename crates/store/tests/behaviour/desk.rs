@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_domain::{
-    Clock, HostSettings, Job, JobId, OnFindings, Outcome, Prompt, PullRequest, PullRequestState, Repository, Timestamp,
-    ViewSettings, Window,
+    Clock, HostSettings, Job, JobId, OnFindings, Outcome, ProjectId, Prompt, PullRequest, PullRequestState, Repository,
+    Timestamp, ViewSettings, Window,
 };
 use copydesk_store::{
     Admission, Claimed, Finish, Finished, Idempotency, JobFilter, Lease, LeaseError, LeaseLost, NewJob, NewProject,
@@ -93,30 +93,30 @@ impl Desk {
     }
 
     /// Makes a project and gives its id.
-    pub async fn project(&self, name: &str) -> String {
+    pub async fn project(&self, name: &str) -> ProjectId {
         self.store.create_project(new_project(name)).await.unwrap().unwrap().id
     }
 
     /// Makes a project with a running limit of its own.
-    pub async fn project_running(&self, name: &str, max_running: u32) -> String {
+    pub async fn project_running(&self, name: &str, max_running: u32) -> ProjectId {
         let new = NewProject { max_running: Some(max_running), ..new_project(name) };
         self.store.create_project(new).await.unwrap().unwrap().id
     }
 
     /// Creates a job and gives its id.
-    pub async fn create(&self, project: &str) -> JobId {
+    pub async fn create(&self, project: &ProjectId) -> JobId {
         create(&self.store, project).await
     }
 
-    pub async fn message(&self, project: &str, job: &JobId) -> Admission {
+    pub async fn message(&self, project: &ProjectId, job: &JobId) -> Admission {
         message(&self.store, project, job).await
     }
 
-    pub async fn job(&self, project: &str, id: &JobId) -> Job {
+    pub async fn job(&self, project: &ProjectId, id: &JobId) -> Job {
         self.store.job(project, id).await.unwrap().expect("there is such a job")
     }
 
-    pub async fn jobs(&self, project: &str) -> Vec<Job> {
+    pub async fn jobs(&self, project: &ProjectId) -> Vec<Job> {
         self.store.jobs(project, JobFilter { limit: 1000, ..JobFilter::default() }).await.unwrap()
     }
 
@@ -132,7 +132,7 @@ impl Desk {
     }
 
     /// Creates a job and ends it with `outcome`.
-    pub async fn ended(&self, project: &str, outcome: Outcome) -> JobId {
+    pub async fn ended(&self, project: &ProjectId, outcome: Outcome) -> JobId {
         let id = self.create(project).await;
         let claimed = self.claim("ender").await;
         assert_eq!(claimed.job.id, id, "no other job is in the way");
@@ -169,9 +169,9 @@ pub fn new_project(name: &str) -> NewProject {
     }
 }
 
-pub fn new_job(project: &str) -> NewJob {
+pub fn new_job(project: &ProjectId) -> NewJob {
     NewJob {
-        project_id: project.to_owned(),
+        project_id: project.clone(),
         repository: "https://example.com/acme/docs".to_owned(),
         base_ref: "main".to_owned(),
         model: "builtin".to_owned(),
@@ -182,12 +182,12 @@ pub fn new_job(project: &str) -> NewJob {
     }
 }
 
-pub async fn create(store: &Store, project: &str) -> JobId {
+pub async fn create(store: &Store, project: &ProjectId) -> JobId {
     let admission = store.create_job(new_job(project), OFF, None, render).await.unwrap();
     admitted(&admission).to_owned()
 }
 
-pub async fn message(store: &Store, project: &str, job: &JobId) -> Admission {
+pub async fn message(store: &Store, project: &ProjectId, job: &JobId) -> Admission {
     let prompt = Prompt::parse("And another thing.").unwrap();
     store.message_job(project, job, prompt, OFF, None, render).await.unwrap()
 }

@@ -1,6 +1,6 @@
 //! A worker that has lost its lease, in whichever way, cannot write.
 
-use copydesk_domain::{Outcome, Refusal, Status};
+use copydesk_domain::{Outcome, ProjectId, Refusal, Status};
 use copydesk_store::{CancelError, Claimed, Finish, Finished, Lease, Retry};
 use serde_json::json;
 
@@ -53,7 +53,7 @@ async fn assert_holds(desk: &Desk, claimed: &Claimed) {
     desk.finish(claimed).await;
 }
 
-async fn start(desk: &Desk) -> (String, Claimed) {
+async fn start(desk: &Desk) -> (ProjectId, Claimed) {
     let project = desk.project("Docs").await;
     desk.create(&project).await;
     (project, desk.claim("first").await)

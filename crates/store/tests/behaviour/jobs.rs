@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use copydesk_domain::{Job, JobId, MAX_PROMPT_BYTES, Message, Outcome, Prompt, Status, Usage};
+use copydesk_domain::{Job, JobId, MAX_PROMPT_BYTES, Message, Outcome, ProjectId, Prompt, Status, Usage};
 use copydesk_store::{Admission, JobFilter, NewJob};
 
 use crate::desk::{Desk, OFF, SECOND, admitted, new_job, render};
@@ -77,9 +77,9 @@ async fn a_new_job_reads_back_as_it_was_asked_for(desk: Desk) {
 
 async fn a_job_for_an_unknown_project_is_not_made(desk: Desk) {
     let project = desk.project("Docs").await;
-    let asked = desk.store.create_job(new_job("nobody"), OFF, None, render).await.unwrap();
+    let asked = desk.store.create_job(new_job(&"nobody".into()), OFF, None, render).await.unwrap();
     assert_eq!(asked, Admission::NotFound);
-    assert!(desk.jobs("nobody").await.is_empty() && desk.jobs(&project).await.is_empty());
+    assert!(desk.jobs(&"nobody".into()).await.is_empty() && desk.jobs(&project).await.is_empty());
 }
 
 async fn a_job_is_seen_by_its_own_project_only(desk: Desk) {
@@ -87,7 +87,7 @@ async fn a_job_is_seen_by_its_own_project_only(desk: Desk) {
     let id = desk.create(&own).await;
     assert!(desk.store.job(&own, &id).await.unwrap().is_some());
     assert_eq!(desk.store.job(&other, &id).await.unwrap(), None);
-    assert_eq!(desk.store.job("nobody", &id).await.unwrap(), None);
+    assert_eq!(desk.store.job(&"nobody".into(), &id).await.unwrap(), None);
     assert_eq!(desk.store.job(&own, &"nobody".into()).await.unwrap(), None);
     assert!(desk.jobs(&other).await.is_empty());
 }
@@ -97,7 +97,7 @@ async fn a_job_is_changed_by_its_own_project_only(desk: Desk) {
     let id = desk.create(&own).await;
     let before = desk.job(&own, &id).await;
     desk.advance(SECOND);
-    for (project, job) in [(other.as_str(), &id), ("nobody", &id), (&own, &"nobody".into())] {
+    for (project, job) in [(&other, &id), (&"nobody".into(), &id), (&own, &"nobody".into())] {
         assert_eq!(desk.message(project, job).await, Admission::NotFound);
         assert_eq!(desk.store.cancel_job(project, job).await.unwrap(), None);
         assert_eq!(desk.store.archive_job(project, job).await.unwrap(), None);
@@ -108,13 +108,13 @@ async fn a_job_is_changed_by_its_own_project_only(desk: Desk) {
 }
 
 async fn a_project_that_does_not_exist_has_no_jobs(desk: Desk) {
-    assert!(desk.jobs("nobody").await.is_empty());
+    assert!(desk.jobs(&"nobody".into()).await.is_empty());
     assert!(desk.store.messages(&"nobody".into()).await.unwrap().is_empty());
     assert!(desk.store.events(&"nobody".into(), 0, 10).await.unwrap().is_empty());
 }
 
 /// Jobs made three to the millisecond, newest first.
-async fn some_jobs(desk: &Desk, project: &str, count: usize) -> Vec<JobId> {
+async fn some_jobs(desk: &Desk, project: &ProjectId, count: usize) -> Vec<JobId> {
     let mut ids = Vec::new();
     for at in 0..count {
         if at % 3 == 0 {
@@ -126,12 +126,12 @@ async fn some_jobs(desk: &Desk, project: &str, count: usize) -> Vec<JobId> {
     ids
 }
 
-async fn page(desk: &Desk, project: &str, filter: JobFilter) -> Vec<JobId> {
+async fn page(desk: &Desk, project: &ProjectId, filter: JobFilter) -> Vec<JobId> {
     desk.store.jobs(project, filter).await.unwrap().into_iter().map(|job| job.id).collect()
 }
 
 /// Reads page after page as a client does, until one is not full.
-async fn read_through(desk: &Desk, project: &str, status: Option<Status>, limit: u32) -> Vec<JobId> {
+async fn read_through(desk: &Desk, project: &ProjectId, status: Option<Status>, limit: u32) -> Vec<JobId> {
     let (mut all, mut before) = (Vec::new(), None);
     loop {
         let ids = page(desk, project, JobFilter { status, before: before.take(), limit }).await;

@@ -1,6 +1,6 @@
 //! Admin keys: what is stored of them, what they open, and when they stop.
 
-use copydesk_domain::{KeyRecord, Scope, Timestamp};
+use copydesk_domain::{KeyRecord, ProjectId, Scope, Timestamp};
 use copydesk_store::{Access, NewKey, Store};
 use futures_util::future::join_all;
 
@@ -21,17 +21,17 @@ behaviours! {
     the_keys_of_a_project_include_those_for_all,
 }
 
-fn new_key(project: Option<&str>, name: &str) -> NewKey {
-    NewKey { project_id: project.map(str::to_owned), name: name.to_owned(), scope: Scope::Write, expires_at: None }
+fn new_key(project: Option<&ProjectId>, name: &str) -> NewKey {
+    NewKey { project_id: project.cloned(), name: name.to_owned(), scope: Scope::Write, expires_at: None }
 }
 
-async fn make(store: &Store, project: Option<&str>, name: &str) -> (KeyRecord, String) {
+async fn make(store: &Store, project: Option<&ProjectId>, name: &str) -> (KeyRecord, String) {
     let (record, key) = store.create_key(new_key(project, name)).await.unwrap().unwrap();
     (record, key.digest())
 }
 
-async fn access(store: &Store, digest: &str, project: &str) -> Option<Access> {
-    store.access(digest.to_owned(), project.to_owned()).await.unwrap()
+async fn access(store: &Store, digest: &str, project: &ProjectId) -> Option<Access> {
+    store.access(digest.to_owned(), Some(project.clone())).await.unwrap()
 }
 
 async fn a_key_reads_back_as_it_was_made(desk: Desk) {
@@ -71,7 +71,7 @@ async fn a_key_is_stored_only_as_its_digest(desk: Desk) {
 }
 
 async fn a_key_for_an_unknown_project_is_not_made(desk: Desk) {
-    assert!(desk.store.create_key(new_key(Some("nobody"), "CI")).await.unwrap().is_none());
+    assert!(desk.store.create_key(new_key(Some(&"nobody".into()), "CI")).await.unwrap().is_none());
     assert_eq!(desk.store.keys(None).await.unwrap(), []);
 }
 
@@ -119,7 +119,7 @@ async fn access_gives_the_key_and_the_project_it_was_shown_for(desk: Desk) {
             assert_eq!(found.key, record);
             assert_eq!(found.project, desk.store.project(shown).await.unwrap(), "whether or not the key opens it");
         }
-        let found = access(&desk.store, &digest, "nobody").await.unwrap();
+        let found = access(&desk.store, &digest, &"nobody".into()).await.unwrap();
         assert_eq!((found.key, found.project), (record, None));
     }
 }
@@ -177,11 +177,11 @@ async fn keys_touched_at_the_same_instant_in_any_order_give_no_error(desk: Desk)
 async fn the_keys_of_a_project_include_those_for_all(desk: Desk) {
     let (own, other) = (desk.project("Own").await, desk.project("Other").await);
     for (project, name) in [(Some(&own), "1"), (None, "2"), (Some(&other), "3"), (Some(&own), "4"), (None, "5")] {
-        make(&desk.store, project.map(String::as_str), name).await;
+        make(&desk.store, project, name).await;
     }
-    let names = |project: Option<&'static str>| {
-        let store = desk.store.clone();
-        async move { store.keys(project).await.unwrap().into_iter().map(|key| key.name).collect::<Vec<_>>() }
+    let names = |project: Option<&str>| {
+        let (store, project) = (desk.store.clone(), project.map(ProjectId::from));
+        async move { store.keys(project.as_ref()).await.unwrap().into_iter().map(|key| key.name).collect::<Vec<_>>() }
     };
     assert_eq!(names(None).await, ["1", "2", "3", "4", "5"], "oldest first");
     assert_eq!(names(Some("own")).await, ["1", "2", "4", "5"]);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{JobId, Prompt, Standing, Window};
+use copydesk_domain::{JobId, ProjectId, Prompt, Standing, Window};
 use copydesk_store::{Admission, Store};
 use futures_util::future::join_all;
 
@@ -23,11 +23,11 @@ behaviours! {
     archived_jobs_still_count,
 }
 
-async fn create(store: &Store, project: &str, limit: u32) -> Admission {
+async fn create(store: &Store, project: &ProjectId, limit: u32) -> Admission {
     store.create_job(new_job(project), Window::hourly(limit), None, render).await.unwrap()
 }
 
-async fn message(store: &Store, project: &str, job: &JobId, limit: u32) -> Admission {
+async fn message(store: &Store, project: &ProjectId, job: &JobId, limit: u32) -> Admission {
     let prompt = Prompt::parse("More.").unwrap();
     store.message_job(project, job, prompt, Window::hourly(limit), None, render).await.unwrap()
 }

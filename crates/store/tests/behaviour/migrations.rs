@@ -142,17 +142,17 @@ async fn a_database_from_before_code_hosts_keeps_its_projects_and_jobs(desk: Des
     let Err(StoreError::Older { found: 3, .. }) = store.check_schema().await else { panic!("it is at version 3") };
     assert_eq!(store.migrate().await.unwrap().first(), Some(&4));
 
-    let project = store.project("docs").await.unwrap().unwrap();
+    let project = store.project(&"docs".into()).await.unwrap().unwrap();
     assert_eq!((&*project.name, project.host), ("Docs", HostSettings::default()));
-    let job = store.job("docs", &"job".into()).await.unwrap().unwrap();
+    let job = store.job(&"docs".into(), &"job".into()).await.unwrap().unwrap();
     assert_eq!(job.pr_link.as_deref(), Some("https://example.com/pull/1"));
     let unknown = "SELECT count(*) FROM jobs WHERE pr_number IS NULL AND pr_state IS NULL AND pr_draft IS NULL \
                    AND pr_merged_at IS NULL AND pr_checked_at IS NULL";
     assert_eq!(raw::number(db.address(), unknown).await, 1);
     let folder = tempfile::tempdir().unwrap();
     let vault = Vault::new(folder.path().join("credentials.key"));
-    store.set_secret(&vault, "docs", &SecretName::Git, "token", b"planted").await.unwrap().unwrap();
-    assert_eq!(store.secret(&vault, "docs", &SecretName::Git).await.unwrap().unwrap().1, b"planted");
+    store.set_secret(&vault, &"docs".into(), &SecretName::Git, "token", b"planted").await.unwrap().unwrap();
+    assert_eq!(store.secret(&vault, &"docs".into(), &SecretName::Git).await.unwrap().unwrap().1, b"planted");
     db.destroy().await;
 }
 

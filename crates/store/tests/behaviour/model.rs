@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use copydesk_domain::{JobId, Outcome, Status, Timestamp};
+use copydesk_domain::{JobId, Outcome, ProjectId, Status, Timestamp};
 use copydesk_store::{Finished, Lease, LeaseError, Pulse, QueueTerms, Reaped, Retry};
 
 use crate::desk::{CANCELLED, LOST};
@@ -11,7 +11,7 @@ use crate::desk::{CANCELLED, LOST};
 /// A job as the model has it.
 #[derive(Debug, Clone)]
 pub struct ModelJob {
-    pub project: String,
+    pub project: ProjectId,
     pub status: Status,
     pub outcome: Option<Outcome>,
     pub run: u32,
@@ -29,14 +29,14 @@ pub struct ModelJob {
 pub struct Model {
     pub terms: QueueTerms,
     /// The running limit of each project; 0 is none.
-    pub limits: BTreeMap<String, usize>,
+    pub limits: BTreeMap<ProjectId, usize>,
     pub jobs: BTreeMap<JobId, ModelJob>,
 }
 
 impl Model {
-    pub fn create(&mut self, project: &str, id: &JobId, now: Timestamp) {
+    pub fn create(&mut self, project: &ProjectId, id: &JobId, now: Timestamp) {
         let job = ModelJob {
-            project: project.to_owned(),
+            project: project.clone(),
             status: Status::Active,
             outcome: None,
             run: 1,
@@ -91,8 +91,8 @@ impl Model {
 
     /// The job that a claim must give, leased.
     pub fn claim(&mut self, worker: &str, now: Timestamp) -> Option<Lease> {
-        let room = |project: &str| {
-            let running = self.jobs.values().filter(|job| job.project == project && job.held.is_some()).count();
+        let room = |project: &ProjectId| {
+            let running = self.jobs.values().filter(|job| job.project == project.clone() && job.held.is_some()).count();
             self.limits[project] == 0 || running < self.limits[project]
         };
         let free = |job: &ModelJob| job.status == Status::Active && job.held.is_none() && job.not_before <= now;

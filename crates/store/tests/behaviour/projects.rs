@@ -55,7 +55,7 @@ async fn a_project_reads_back_as_it_was_made(desk: Desk) {
         },
     };
     let wanted = Project {
-        id: "handbook".to_owned(),
+        id: "handbook".into(),
         name: new.name.clone(),
         repository: new.repository.clone(),
         base_ref: new.base_ref.clone(),
@@ -71,7 +71,7 @@ async fn a_project_reads_back_as_it_was_made(desk: Desk) {
         updated_at: desk.now(),
     };
     assert_eq!(desk.store.create_project(new).await.unwrap(), Some(wanted.clone()));
-    assert_eq!(desk.store.project("handbook").await.unwrap(), Some(wanted));
+    assert_eq!(desk.store.project(&"handbook".into()).await.unwrap(), Some(wanted));
 }
 
 async fn a_domain_belongs_to_one_project(desk: Desk) {
@@ -83,7 +83,7 @@ async fn a_domain_belongs_to_one_project(desk: Desk) {
     let first = desk.store.create_project(asked("First", &["a.example", "b.example"])).await.unwrap().unwrap();
     let error = desk.store.create_project(asked("Second", &["c.example", "b.example"])).await.unwrap_err();
     assert!(matches!(&error, StoreError::DomainTaken(domain) if domain == "b.example"), "{error}");
-    assert_eq!(desk.store.project("second").await.unwrap(), None, "all or nothing");
+    assert_eq!(desk.store.project(&"second".into()).await.unwrap(), None, "all or nothing");
 
     assert_eq!(desk.store.project_of_domain("b.example").await.unwrap().map(|it| it.id), Some(first.id.clone()));
     let change = ProjectChange { views: Some(views(&["b.example"])), ..ProjectChange::default() };
@@ -96,8 +96,8 @@ async fn a_domain_belongs_to_one_project(desk: Desk) {
 }
 
 async fn an_id_comes_from_the_name(desk: Desk) {
-    assert_eq!(desk.project("Acme Docs (v2)!").await, "acme-docs-v2");
-    assert_eq!(desk.project("文档").await, "project");
+    assert_eq!(desk.project("Acme Docs (v2)!").await, "acme-docs-v2".into());
+    assert_eq!(desk.project("文档").await, "project".into());
 }
 
 async fn an_id_that_was_asked_for_and_is_taken_is_refused(desk: Desk) {
@@ -209,9 +209,9 @@ async fn changes_made_at_the_same_instant_are_all_kept(desk: Desk) {
 async fn an_unknown_project_is_neither_read_nor_changed_nor_deleted(desk: Desk) {
     desk.project("Docs").await;
     let change = ProjectChange { name: Some("New".to_owned()), ..ProjectChange::default() };
-    assert_eq!(desk.store.project("nobody").await.unwrap(), None);
-    assert_eq!(desk.store.update_project("nobody", change).await.unwrap(), None);
-    assert!(!desk.store.delete_project("nobody").await.unwrap());
+    assert_eq!(desk.store.project(&"nobody".into()).await.unwrap(), None);
+    assert_eq!(desk.store.update_project(&"nobody".into(), change).await.unwrap(), None);
+    assert!(!desk.store.delete_project(&"nobody".into()).await.unwrap());
     assert_eq!(desk.store.projects().await.unwrap()[0].name, "Docs");
 }
 
@@ -219,7 +219,8 @@ async fn projects_are_listed_by_id(desk: Desk) {
     for name in ["b", "a-b", "a", "ab", "a1"] {
         desk.project(name).await;
     }
-    let ids: Vec<_> = desk.store.projects().await.unwrap().into_iter().map(|project| project.id).collect();
+    let projects = desk.store.projects().await.unwrap();
+    let ids: Vec<_> = projects.iter().map(|project| project.id.as_str()).collect();
     assert_eq!(ids, ["a", "a-b", "a1", "ab", "b"], "by bytes, on every database and in every locale");
 }
 
@@ -245,9 +246,8 @@ async fn rows(desk: &Desk) -> Vec<i64> {
 }
 
 /// A key, a waiting job with its idempotency key, a job that is held, a finished and an archived one.
-async fn fill(desk: &Desk, project: &str) -> copydesk_store::Claimed {
-    let new =
-        NewKey { project_id: Some(project.to_owned()), name: "CI".to_owned(), scope: Scope::Read, expires_at: None };
+async fn fill(desk: &Desk, project: &ProjectId) -> copydesk_store::Claimed {
+    let new = NewKey { project_id: Some(project.clone()), name: "CI".to_owned(), scope: Scope::Read, expires_at: None };
     desk.store.create_key(new).await.unwrap().unwrap();
     let hook = crate::webhooks::hook(desk, project).await;
     desk.store.take_test(&hook, |_| "{}".to_owned(), LEASE).await.unwrap().unwrap();
@@ -293,7 +293,7 @@ async fn the_worker_of_a_deleted_project_has_lost_its_lease(desk: Desk) {
 
 async fn a_project_made_anew_under_a_deleted_id_starts_empty(desk: Desk) {
     let project = desk.project("Docs").await;
-    let create = || desk.store.create_job(new_job("docs"), Window::hourly(1), key("once", "a"), render);
+    let create = || desk.store.create_job(new_job(&"docs".into()), Window::hourly(1), key("once", "a"), render);
     let Admission::Done { job_id: first, .. } = create().await.unwrap() else { panic!("admitted") };
     desk.store.delete_project(&project).await.unwrap();
     assert_eq!(create().await.unwrap(), Admission::NotFound);

@@ -1,6 +1,6 @@
 //! Where pull requests stand on their code hosts.
 
-use copydesk_domain::{JobId, PullRequest, PullRequestState};
+use copydesk_domain::{JobId, ProjectId, PullRequest, PullRequestState};
 use copydesk_store::Step;
 use futures_util::future::join_all;
 
@@ -15,7 +15,7 @@ behaviours! {
 }
 
 /// A finished job with this pull request, and its project.
-async fn with(desk: &Desk, pull: PullRequest) -> (String, JobId) {
+async fn with(desk: &Desk, pull: PullRequest) -> (ProjectId, JobId) {
     let project = desk.project("Docs").await;
     desk.create(&project).await;
     let claimed = desk.claim("w").await;
@@ -65,7 +65,7 @@ async fn a_pull_request_leads_to_its_job(desk: Desk) {
     let (project, job) = with(&desk, opened("http://x/7")).await;
     assert_eq!(desk.store.job_of_pull(&project, 7).await.unwrap().unwrap().id, job);
     assert_eq!(desk.store.job_of_pull(&project, 8).await.unwrap(), None);
-    assert_eq!(desk.store.job_of_pull("other", 7).await.unwrap(), None);
+    assert_eq!(desk.store.job_of_pull(&"other".into(), 7).await.unwrap(), None);
 }
 
 async fn a_link_without_a_number_is_only_a_link(desk: Desk) {

@@ -1,6 +1,6 @@
 //! Pull requests that Copydesk keeps itself, and who may open them.
 
-use copydesk_domain::{JobId, Outcome, Status};
+use copydesk_domain::{JobId, Outcome, ProjectId, Status};
 use copydesk_store::{Claimed, Edit, Finish, NewPull, Permit, Publishing, Round, Step, Verdict};
 use futures_util::future::join_all;
 
@@ -19,9 +19,9 @@ behaviours! {
     pull_requests_go_with_their_project,
 }
 
-fn new_pull(project: &str, head: &str) -> NewPull {
+fn new_pull(project: &ProjectId, head: &str) -> NewPull {
     NewPull {
-        project_id: project.to_owned(),
+        project_id: project.clone(),
         head: head.to_owned(),
         base: "main".to_owned(),
         title: "Fix".to_owned(),
@@ -30,7 +30,7 @@ fn new_pull(project: &str, head: &str) -> NewPull {
     }
 }
 
-async fn begun(desk: &Desk, project: &str) -> (Claimed, Permit) {
+async fn begun(desk: &Desk, project: &ProjectId) -> (Claimed, Permit) {
     desk.create(project).await;
     let claimed = desk.claim("w").await;
     let permit = Permit::Lease(claimed.lease.clone());
@@ -38,7 +38,7 @@ async fn begun(desk: &Desk, project: &str) -> (Claimed, Permit) {
 }
 
 /// A job that has committed a change and ended without a pull request.
-async fn ready(desk: &Desk, project: &str) -> JobId {
+async fn ready(desk: &Desk, project: &ProjectId) -> JobId {
     let (claimed, _) = begun(desk, project).await;
     let round = Round {
         number: 1,
@@ -72,11 +72,11 @@ async fn ready(desk: &Desk, project: &str) -> JobId {
     claimed.job.id
 }
 
-async fn begin(desk: &Desk, project: &str, job: &JobId) -> Publishing {
+async fn begin(desk: &Desk, project: &ProjectId, job: &JobId) -> Publishing {
     desk.store.begin_publishing(project, job, SECOND * 60).await.unwrap().unwrap()
 }
 
-async fn permit(desk: &Desk, project: &str, job: &JobId) -> Permit {
+async fn permit(desk: &Desk, project: &ProjectId, job: &JobId) -> Permit {
     match begin(desk, project, job).await {
         Publishing::Begun(permit, _) => permit,
         other => panic!("{other:?}"),

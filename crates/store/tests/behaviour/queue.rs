@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use copydesk_domain::Status;
+use copydesk_domain::{ProjectId, Status};
 use copydesk_store::{Claimed, Finished, NewJob, NewProject, ProjectChange, QueueDepth, QueueTerms, Retry, Store};
 use futures_util::future::join_all;
 
@@ -235,7 +235,7 @@ async fn the_running_limit_is_never_exceeded(desk: Desk) {
     assert_eq!(ran, 72);
 }
 
-async fn run_all(store: Store, model: &str, running: Arc<BTreeMap<String, (AtomicUsize, usize)>>) -> usize {
+async fn run_all(store: Store, model: &str, running: Arc<BTreeMap<ProjectId, (AtomicUsize, usize)>>) -> usize {
     let mut ran = 0;
     while store.queue_depth().await.unwrap().waiting > 0 {
         let Some(claimed) = store.claim("worker", &[model.to_owned()], &limited(3)).await.unwrap() else {

@@ -1,6 +1,6 @@
 //! How far a job has come: rounds, edits and answers, kept for whoever takes it over.
 
-use copydesk_domain::{CheckSummary, Usage};
+use copydesk_domain::{CheckSummary, ProjectId, Usage};
 use copydesk_store::{Answer, Claimed, Edit, Finished, LeaseError, NewEvent, Round, Step, Verdict};
 use serde_json::json;
 
@@ -52,7 +52,7 @@ fn edit(desk: &Desk) -> Edit {
     }
 }
 
-async fn begun(desk: &Desk) -> (String, Claimed) {
+async fn begun(desk: &Desk) -> (ProjectId, Claimed) {
     let project = desk.project("Docs").await;
     desk.create(&project).await;
     (project, desk.claim("w").await)

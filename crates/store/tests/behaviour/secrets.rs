@@ -1,5 +1,6 @@
 //! Secrets of projects: sealed in the database, with keys that are in a file.
 
+use copydesk_domain::ProjectId;
 use copydesk_store::{SecretName, StoreError, Vault, VaultError};
 use futures_util::future::join_all;
 use tempfile::TempDir;
@@ -47,11 +48,11 @@ impl Safe {
     }
 }
 
-async fn set(desk: &Desk, vault: &Vault, project: &str, content: &str) {
+async fn set(desk: &Desk, vault: &Vault, project: &ProjectId, content: &str) {
     desk.store.set_secret(vault, project, GIT, "token", content.as_bytes()).await.unwrap().unwrap();
 }
 
-async fn opened(desk: &Desk, vault: &Vault, project: &str) -> Result<String, VaultError> {
+async fn opened(desk: &Desk, vault: &Vault, project: &ProjectId) -> Result<String, VaultError> {
     let secret = desk.store.secret(vault, project, GIT).await?;
     Ok(String::from_utf8(secret.expect("there is one").1).unwrap())
 }
@@ -95,7 +96,7 @@ async fn a_secret_that_is_too_long_or_of_nobody_is_refused(desk: Desk) {
     let long = [&most[..], b"x"].concat();
     let refused = desk.store.set_secret(&safe.vault, &project, GIT, "token", &long).await;
     assert!(matches!(refused, Err(VaultError::TooLong)), "{refused:?}");
-    assert!(desk.store.set_secret(&safe.vault, "nobody", GIT, "token", b"x").await.unwrap().is_none());
+    assert!(desk.store.set_secret(&safe.vault, &"nobody".into(), GIT, "token", b"x").await.unwrap().is_none());
     assert_eq!(desk.store.secrets(None).await.unwrap().len(), 1);
 }
 
@@ -171,7 +172,7 @@ async fn another_key_file_does_not_open_what_this_one_sealed(desk: Desk) {
     assert!(error.to_string().contains(key_id), "{error}");
 }
 
-async fn three(desk: &Desk, vault: &Vault) -> Vec<String> {
+async fn three(desk: &Desk, vault: &Vault) -> Vec<ProjectId> {
     let mut projects = Vec::new();
     for name in ["one", "two", "three"] {
         let project = desk.project(name).await;
@@ -181,9 +182,9 @@ async fn three(desk: &Desk, vault: &Vault) -> Vec<String> {
     projects
 }
 
-async fn assert_all_open(desk: &Desk, vault: &Vault, projects: &[String]) {
+async fn assert_all_open(desk: &Desk, vault: &Vault, projects: &[ProjectId]) {
     for project in projects {
-        assert_eq!(opened(desk, vault, project).await.unwrap(), *project);
+        assert_eq!(opened(desk, vault, project).await.unwrap(), project.as_str());
     }
 }
 
@@ -284,7 +285,7 @@ async fn secrets_are_read_and_set_while_keys_are_rotated(desk: Desk) {
     assert_all_open(&desk, &safe.vault, &projects).await;
 }
 
-async fn valid(desk: &Desk, vault: &Vault, project: &str, name: &SecretName) -> Vec<String> {
+async fn valid(desk: &Desk, vault: &Vault, project: &ProjectId, name: &SecretName) -> Vec<String> {
     let valid = desk.store.valid_secrets(vault, project, name).await.unwrap();
     valid.into_iter().map(|(_, content)| String::from_utf8(content).unwrap()).collect()
 }
@@ -308,7 +309,7 @@ async fn a_new_secret_takes_over_and_the_old_one_holds_for_a_while(desk: Desk) {
     assert_eq!(valid(&desk, vault, &project, HOOK).await, ["third"]);
     assert!(replace("fourth", desk.now()).await);
     assert_eq!(valid(&desk, vault, &project, HOOK).await, ["fourth"], "at once, if so wished");
-    assert!(!desk.store.replace_secret(vault, "nobody", HOOK, b"x", desk.now()).await.unwrap());
+    assert!(!desk.store.replace_secret(vault, &"nobody".into(), HOOK, b"x", desk.now()).await.unwrap());
     let nowhere = SecretName::Webhook("nowhere".to_owned());
     assert!(!desk.store.replace_secret(vault, &project, &nowhere, b"x", desk.now()).await.unwrap());
 
@@ -331,7 +332,7 @@ async fn a_secret_that_is_first_asked_for_is_made_once(desk: Desk) {
     let asked: Vec<_> = join_all(asked).await.into_iter().map(|it| it.unwrap()).collect();
     assert!(asked.iter().all(|content| *content == asked[0]), "{asked:?}");
     assert_eq!(desk.store.secrets(None).await.unwrap().len(), 1);
-    assert_eq!(desk.store.secret_or(&desk.vault, "nobody", &SecretName::Drain, b"x").await.unwrap(), None);
+    assert_eq!(desk.store.secret_or(&desk.vault, &"nobody".into(), &SecretName::Drain, b"x").await.unwrap(), None);
 }
 
 async fn a_key_that_is_gone_hides_nothing_but_what_it_sealed(desk: Desk) {
@@ -352,7 +353,7 @@ const SEALED: &str =
     "000102030405060708090a0b71a3fc572f0eee8c9c638b71d4daec5b6febcad2b18faa39f78e116e488f25a4700595a243";
 
 /// A project with a webhook whose secret is `a secret of a webhook`, all as the migration leaves it.
-async fn of_an_earlier_version(desk: &Desk) -> (String, SecretName) {
+async fn of_an_earlier_version(desk: &Desk) -> (ProjectId, SecretName) {
     let project = desk.project("Docs").await;
     let cast = |hex: &str| if desk.is_postgres() { format!("'\\x{hex}'::bytea") } else { format!("x'{hex}'") };
     desk.db

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{JobId, Outcome, Status};
+use copydesk_domain::{JobId, Outcome, ProjectId, Status};
 use copydesk_store::{NewProject, QueueTerms, Reaped};
 use futures_util::future::join_all;
 
@@ -33,7 +33,7 @@ async fn reap(desk: &Desk) -> Reaped {
     desk.store.reap(&terms(), || 1.0).await.unwrap()
 }
 
-async fn assert_ended(desk: &Desk, project: &str, id: &JobId, outcome: Outcome) {
+async fn assert_ended(desk: &Desk, project: &ProjectId, id: &JobId, outcome: Outcome) {
     let job = desk.job(project, id).await;
     assert_eq!((job.status, job.outcome, job.updated_at), (Status::Failed, Some(outcome), desk.now()));
     assert!(job.message.is_some() && !job.cancel_requested);

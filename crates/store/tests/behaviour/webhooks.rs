@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use copydesk_domain::EventKind;
+use copydesk_domain::{EventKind, ProjectId};
 use copydesk_store::{
     Added, After, Attempt, Blame, DeliveryFilter, DueDelivery, DueEndpoint, NewEndpoint, SecretName, WebhookDelivery,
     WebhookEndpoint,
@@ -35,9 +35,9 @@ behaviours! {
 pub const HOLD: Duration = Duration::from_secs(60);
 pub const DAY: Duration = Duration::from_secs(24 * 3600);
 
-fn new(project: &str, events: &[EventKind]) -> NewEndpoint {
+fn new(project: &ProjectId, events: &[EventKind]) -> NewEndpoint {
     NewEndpoint {
-        project_id: project.to_owned(),
+        project_id: project.clone(),
         url: "https://example.com/hook".to_owned(),
         events: events.to_vec(),
         description: "A test's".to_owned(),
@@ -46,7 +46,7 @@ fn new(project: &str, events: &[EventKind]) -> NewEndpoint {
 }
 
 /// A webhook for some events.
-pub async fn hook_for(desk: &Desk, project: &str, events: &[EventKind]) -> String {
+pub async fn hook_for(desk: &Desk, project: &ProjectId, events: &[EventKind]) -> String {
     match desk.store.add_webhook(&desk.vault, new(project, events)).await.unwrap() {
         Added::Done(made) => made.id,
         other => panic!("not made: {other:?}"),
@@ -54,7 +54,7 @@ pub async fn hook_for(desk: &Desk, project: &str, events: &[EventKind]) -> Strin
 }
 
 /// A webhook for all of them.
-pub async fn hook(desk: &Desk, project: &str) -> String {
+pub async fn hook(desk: &Desk, project: &ProjectId) -> String {
     hook_for(desk, project, &[]).await
 }
 
@@ -68,7 +68,7 @@ async fn endpoint(desk: &Desk, hook: &str) -> WebhookEndpoint {
 }
 
 /// A project with a webhook and one delivery for it.
-pub async fn one_delivery(desk: &Desk) -> (String, String) {
+pub async fn one_delivery(desk: &Desk) -> (ProjectId, String) {
     let project = desk.project("Docs").await;
     let hook = hook(desk, &project).await;
     desk.create(&project).await;
@@ -123,7 +123,7 @@ async fn a_webhook_reads_back_as_it_was_made(desk: Desk) {
     let all: Vec<_> = desk.store.webhooks(None).await.unwrap().into_iter().map(|it| it.id).collect();
     assert_eq!(all, [wanted.id, second], "oldest first");
     assert_eq!(desk.store.webhook("nobody").await.unwrap(), None);
-    let nowhere = self::new("nowhere", &[]);
+    let nowhere = self::new(&"nowhere".into(), &[]);
     assert_eq!(desk.store.add_webhook(&desk.vault, nowhere).await.unwrap(), Added::NoProject);
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use copydesk_domain::{Status, random_fraction};
+use copydesk_domain::{ProjectId, Status, random_fraction};
 use copydesk_store::{JobFilter, Store};
 
 use super::Desk;
@@ -60,7 +60,7 @@ impl Book {
     }
 
     /// Holds the book against the database.
-    pub(super) async fn balance(&mut self, store: &Store, project: &str) {
+    pub(super) async fn balance(&mut self, store: &Store, project: &ProjectId) {
         self.check_keys();
         let jobs = store.jobs(project, JobFilter { limit: u32::MAX, ..JobFilter::default() }).await.unwrap();
         let there: BTreeSet<String> = jobs.iter().map(|job| job.id.to_string()).collect();

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use copydesk_domain::Scope;
+use copydesk_domain::{ProjectId, Scope};
 use copydesk_store::{NewKey, Store};
 
 use super::Desk;
@@ -26,13 +26,13 @@ pub(super) async fn make_and_revoke(store: Store, desk: Arc<Desk>) -> Latencies 
 
 async fn once(
     store: &Store,
-    project: &str,
+    project: &ProjectId,
     path: &str,
     connection: &mut Connection,
     writes: &mut Latencies,
 ) -> Result<(), String> {
     let new = NewKey {
-        project_id: Some(project.to_owned()),
+        project_id: Some(project.clone()),
         name: "for a moment".to_owned(),
         scope: Scope::Read,
         expires_at: None,

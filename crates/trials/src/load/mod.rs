@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use client::Client;
-use copydesk_domain::SystemClock;
+use copydesk_domain::{ProjectId, SystemClock};
 use copydesk_testkit::{Backend, TestDatabase};
 use tokio::task::JoinSet;
 
@@ -39,7 +39,7 @@ const WORKERS: usize = 4;
 /// What the clients know of each other.
 struct Desk {
     address: SocketAddr,
-    project: String,
+    project: ProjectId,
     key: String,
     until: Instant,
     book: Mutex<check::Book>,

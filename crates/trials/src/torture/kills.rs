@@ -3,7 +3,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use copydesk_domain::{Prompt, SystemClock, Window};
+use copydesk_domain::{ProjectId, Prompt, SystemClock, Window};
 use copydesk_store::{Admission, JobFilter, NewJob, Store};
 use copydesk_testkit::{Backend, TestDatabase};
 
@@ -132,7 +132,7 @@ fn busy(journal: &Path) -> Vec<u32> {
 }
 
 /// Creates the second half of the jobs, evenly over the time of the killing.
-async fn feed(store: &Store, project: &str, options: &KillOptions) -> Vec<String> {
+async fn feed(store: &Store, project: &ProjectId, options: &KillOptions) -> Vec<String> {
     let rest = options.jobs - options.jobs / 2;
     let pause = options.time.mul_f64(0.95) / u32::try_from(rest.max(1)).unwrap();
     let mut created = Vec::new();
@@ -161,9 +161,9 @@ async fn drain(store: &Store, fleet: &mut Fleet, options: &KillOptions) -> Resul
     }
 }
 
-async fn create_job(store: &Store, project: &str) -> String {
+async fn create_job(store: &Store, project: &ProjectId) -> String {
     let new = NewJob {
-        project_id: project.to_owned(),
+        project_id: project.clone(),
         repository: "https://example.com/docs".to_owned(),
         base_ref: "main".to_owned(),
         model: MODEL.to_owned(),
@@ -178,7 +178,7 @@ async fn create_job(store: &Store, project: &str) -> String {
     }
 }
 
-async fn read_jobs(store: &Store, project: &str) -> Vec<(copydesk_domain::Job, Vec<copydesk_store::Event>)> {
+async fn read_jobs(store: &Store, project: &ProjectId) -> Vec<(copydesk_domain::Job, Vec<copydesk_store::Event>)> {
     let mut all = Vec::new();
     for job in store.jobs(project, JobFilter { limit: u32::MAX, ..JobFilter::default() }).await.unwrap() {
         let events = store.events(&job.id, 0, u32::MAX).await.unwrap();

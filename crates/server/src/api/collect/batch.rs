@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use copydesk_desk::views::Site;
+use copydesk_domain::ProjectId;
 use copydesk_views::Hit;
 use copydesk_views::collect::{BodyError, Item};
 use serde::Serialize;
@@ -91,9 +92,9 @@ impl<'a> Batch<'a> {
     }
 
     /// Keeps the views among them. When it answers they are on disk.
-    pub(super) async fn keep(mut self, app: &App, limit: &TimeLimit, project: &str) -> Result<EventsTaken, Problem> {
+    pub(super) async fn keep(mut self, app: &App, limit: &TimeLimit, id: &ProjectId) -> Result<EventsTaken, Problem> {
         limit.lift();
-        let taken = views(app)?.take(project, &self.hits).await?;
+        let taken = views(app)?.take(id, &self.hits).await?;
         let duplicates = taken.duplicates.len() as u64;
         let left: u64 = taken.left.values().sum();
         let told = taken.counted + duplicates + left + taken.refused.len() as u64;

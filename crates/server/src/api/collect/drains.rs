@@ -155,7 +155,7 @@ pub(crate) async fn cloudflare(
 async fn site(app: &App, project: Named) -> Result<Site, Problem> {
     let Path(id) = project.map_err(|_| Problem::project_not_found())?;
     let id = ProjectId::parse(&id).map_err(|_| Problem::project_not_found())?;
-    let project = app.store().project(id.as_str()).await?.ok_or_else(Problem::project_not_found)?;
+    let project = app.store().project(&id).await?.ok_or_else(Problem::project_not_found)?;
     Ok(Site::new(project.id, project.views.domains))
 }
 

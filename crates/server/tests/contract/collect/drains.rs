@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use aws_lc_rs::hmac;
 use copydesk_desk::{OLD_SECRET_TAKEN, Sender};
+use copydesk_domain::ProjectId;
 use copydesk_testkit::{Answer, Call, TestApp, Wire};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -38,7 +39,7 @@ fn vercel_line(request: &str, path: &str) -> Value {
             "userAgent": [CHROME], "statusCode": 200, "clientIp": "192.0.2.1", "region": "fra1", "referer": "" } })
 }
 
-async fn vercel(app: &TestApp, project: &str, body: String) -> Answer {
+async fn vercel(app: &TestApp, project: &ProjectId, body: String) -> Answer {
     let signature = sign(&app.drain_secret(project).await, &body);
     let call = app.client().post(&format!("/drains/{project}/vercel")).json_text(body);
     call.header("x-vercel-signature", signature).send().await
@@ -211,7 +212,7 @@ async fn a_new_secret_is_taken_beside_the_old_one_for_a_day(stage: &Stage) {
     assert_eq!((status(&first).await, status(&second).await), (403, 200));
     let third = rotate(Duration::ZERO).await;
     assert_eq!((status(&second).await, status(&third).await), (403, 200), "at once, if so wished");
-    assert_eq!(senders.rotate("nobody", Sender::Drain, Duration::ZERO).await.unwrap(), None);
+    assert_eq!(senders.rotate(&"nobody".into(), Sender::Drain, Duration::ZERO).await.unwrap(), None);
 }
 
 async fn bodies_are_bounded(stage: &Stage) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use copydesk_domain::{HostSettings, Job, Prompt, Status, SystemClock, Window, random_fraction};
+use copydesk_domain::{HostSettings, Job, ProjectId, Prompt, Status, SystemClock, Window, random_fraction};
 use copydesk_store::{JobFilter, Store};
 use copydesk_testkit::model::ModelServer;
 use copydesk_testkit::{Backend, GitRepo, TestDatabase};
@@ -55,7 +55,7 @@ struct Batch {
     store: Store,
     model: Arc<ModelServer>,
     /// Repositories and their projects.
-    places: Vec<(Arc<GitRepo>, String)>,
+    places: Vec<(Arc<GitRepo>, ProjectId)>,
     mirrors: TempDir,
     jobs: Vec<Entry>,
 }
@@ -223,7 +223,7 @@ impl Batch {
         let (mut figures, mut wrong) = (Figures::default(), Vec::new());
         for job in &self.jobs {
             let (repo, project) = &self.places[job.place];
-            let whose = (project.as_str(), job.id.as_str());
+            let whose = (project, job.id.as_str());
             match look(&self.store, &self.database, repo, &self.model, &job.story, whose).await {
                 Some(seen) => {
                     wrong.extend(verify(&job.story, &base(), &seen));
@@ -245,7 +245,7 @@ impl Batch {
         (figures, wrong)
     }
 
-    async fn all(&self, project: &str) -> Vec<Job> {
+    async fn all(&self, project: &ProjectId) -> Vec<Job> {
         self.store.jobs(project, JobFilter { limit: u32::MAX, ..JobFilter::default() }).await.unwrap()
     }
 }

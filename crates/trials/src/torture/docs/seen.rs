@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use copydesk_domain::{Job, Timestamp};
+use copydesk_domain::{Job, ProjectId, Timestamp};
 use copydesk_forge::branch_name;
 use copydesk_store::{Event, Round, Store};
 use copydesk_testkit::model::ModelServer;
@@ -57,7 +57,7 @@ pub(super) async fn look(
     repo: &Arc<GitRepo>,
     model: &ModelServer,
     story: &Story,
-    (project, job): (&str, &str),
+    (project, job): (&ProjectId, &str),
 ) -> Option<Seen> {
     let id = job.into();
     let seen = store.job(project, &id).await.unwrap()?;

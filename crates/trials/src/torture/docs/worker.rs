@@ -9,7 +9,7 @@ use copydesk_desk::credentials::Credentials;
 use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop, publish};
 use copydesk_desk::runner::{Engine, Runner};
 use copydesk_desk::{Metrics, Stop};
-use copydesk_domain::{Prompt, Status, Window};
+use copydesk_domain::{ProjectId, Prompt, Status, Window};
 use copydesk_forge::{Hosts, HostsSettings};
 use copydesk_store::{Store, Vault};
 use copydesk_testkit::forge;
@@ -48,8 +48,8 @@ pub struct DocsWorkerOptions {
 // What a client does about one job.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Errand {
-    #[arg(long, required = false, requires = "job")]
-    pub project: String,
+    #[arg(long, value_parser = ProjectId::parse, required = false, requires = "job")]
+    pub project: ProjectId,
     #[arg(long, required = false, requires = "project")]
     pub job: String,
     /// What is said when what was said before is done.

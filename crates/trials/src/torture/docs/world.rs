@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_desk::credentials::variable;
-use copydesk_domain::{HostKind, HostSettings, OnFindings, Prompt, Repository, SystemClock, ViewSettings, Window};
+use copydesk_domain::{
+    HostKind, HostSettings, OnFindings, ProjectId, Prompt, Repository, SystemClock, ViewSettings, Window,
+};
 use copydesk_store::{Admission, NewJob, NewProject, Store};
 use copydesk_testkit::model::ModelServer;
 use copydesk_testkit::{Backend, GitRepo, TestDatabase};
@@ -28,7 +30,7 @@ pub(super) struct World {
     pub(super) database: TestDatabase,
     pub(super) store: Store,
     pub(super) repo: Arc<GitRepo>,
-    pub(super) project: String,
+    pub(super) project: ProjectId,
     pub(super) job: String,
     pub(super) story: Story,
     /// Where the repository is, if it is not a folder.
@@ -94,7 +96,7 @@ impl World {
     }
 
     pub(super) async fn look(&self) -> Seen {
-        let whose = (self.project.as_str(), self.job.as_str());
+        let whose = (&self.project, self.job.as_str());
         let seen = seen::look(&self.store, &self.database, &self.repo, &self.model, &self.story, whose).await;
         let mut seen = seen.unwrap();
         if let Some(place) = &self.host {
@@ -151,7 +153,7 @@ pub(super) fn worker_command(
     command
 }
 
-pub(super) async fn create_project(store: &Store, repository: &str, host: HostSettings) -> String {
+pub(super) async fn create_project(store: &Store, repository: &str, host: HostSettings) -> ProjectId {
     let new = NewProject {
         id: None,
         name: "Docs".to_owned(),
@@ -172,7 +174,7 @@ pub(super) async fn create_project(store: &Store, repository: &str, host: HostSe
 /// Creates the job of a story, after the model has learnt what to say.
 pub(super) async fn create_job(
     store: &Store,
-    project: &str,
+    project: &ProjectId,
     repository: &str,
     story: &Story,
     model: &ModelServer,
@@ -181,7 +183,7 @@ pub(super) async fn create_job(
         model.add_script(&story.tag, script.clone());
     }
     let new = NewJob {
-        project_id: project.to_owned(),
+        project_id: project.clone(),
         repository: repository.to_owned(),
         base_ref: "main".to_owned(),
         model: story.model.to_owned(),

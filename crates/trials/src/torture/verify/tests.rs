@@ -10,7 +10,7 @@ fn job(id: &str, status: Status) -> Job {
     let now = Timestamp::from_millis(0);
     Job {
         id: id.into(),
-        project_id: "p".to_owned(),
+        project_id: "p".into(),
         status,
         repository: String::new(),
         base_ref: String::new(),

@@ -27,7 +27,7 @@ fn link() -> String {
 fn job() -> Job {
     Job {
         id: ID.into(),
-        project_id: "p".to_owned(),
+        project_id: "p".into(),
         status: Status::Completed,
         repository: String::new(),
         base_ref: "main".to_owned(),

@@ -12,8 +12,9 @@ pub use clock::ManualClock;
 pub use database::{Backend, Lock, TestDatabase};
 pub use git::{GitEntry, GitRepo};
 
-/// How long a test waits for something that must happen before it fails.
-pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(15);
+/// How long a test waits for something that must happen before it fails; long, because a machine may be busy with
+/// others.
+pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Looks until `look` finds something, and fails when that takes too long.
 pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {

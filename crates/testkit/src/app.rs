@@ -204,7 +204,7 @@ impl TestApp {
             keys: Arc::new(tempfile::tempdir().unwrap()),
             rules: rules(),
             http: Limits { request_time: Duration::from_secs(30), connections: 256 },
-            shutdown_time: Duration::from_secs(5),
+            shutdown_time: PATIENCE,
             views: views_settings(),
             webhooks: webhook_settings(),
             terms: terms(),
@@ -365,7 +365,8 @@ fn webhook_settings() -> WebhookSettings {
 /// Three tries, half an hour a job, as many at a time as there are workers.
 fn terms() -> QueueTerms {
     QueueTerms {
-        lease: Duration::from_secs(30),
+        // So long that nobody learns of a change in time by keeping a lease alive: whoever must be told, is told.
+        lease: 10 * PATIENCE,
         running_per_project: 0,
         job_time: Duration::from_secs(1800),
         queue_time: Duration::from_secs(24 * 3600),

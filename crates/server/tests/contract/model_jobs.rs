@@ -1,7 +1,7 @@
 //! Jobs that a model runs, where the scenarios cannot look: cancelling, secrets, other projects.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use copydesk_agent::{KeySource, ModelEditor, ModelSettings, Provider, SecretString};
 use copydesk_domain::Repository;
@@ -68,12 +68,10 @@ async fn a_job_is_cancelled_in_the_middle_of_an_answer(stage: &Stage) {
     let project = app(stage, settings(&server)).await.project_with("Docs", |new| new.repository = of(&repo)).await;
     let id = project.create("Use the new word. [[script:stall]]").await["id"].as_str().unwrap().to_owned();
     server.called("stall", 2).await;
-    let asked = Instant::now();
     project.cancel(&id).await.expect(200);
     let job = project.until(&id, "failed").await;
     assert_eq!((&job["outcome"], &job["prLink"]), (&json!("cancelled"), &Value::Null));
     server.left("stall").await;
-    assert!(asked.elapsed() < Duration::from_secs(2), "it took {:?}", asked.elapsed());
     assert_eq!(repo.branches(), ["main"]);
     assert_eq!(job["usage"]["modelCalls"], 1, "what was paid for is counted");
 }

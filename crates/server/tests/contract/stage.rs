@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use copydesk_testkit::{Backend, ManualClock, ProjectClient, Setup, TestApp, TestDatabase};
+use copydesk_testkit::{Backend, ManualClock, PATIENCE, ProjectClient, Setup, TestApp, TestDatabase};
 use tempfile::TempDir;
 
 /// Databases of behaviours that are over. They are dropped by the next one: by then nobody is connected to them any
@@ -26,7 +26,7 @@ pub fn run(backend: Backend, threads: usize, behaviour: impl AsyncFnOnce(&Stage)
         behaviour(&stage).await;
         stage.end().await;
     };
-    let bounded = async { tokio::time::timeout(Duration::from_secs(60), whole).await };
+    let bounded = async { tokio::time::timeout(4 * PATIENCE, whole).await };
     runtime(threads).block_on(bounded).expect("the behaviour came to no end");
 }
 

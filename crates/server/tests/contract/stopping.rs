@@ -1,6 +1,6 @@
 //! A server that stops: what runs is finished, what is new is refused, jobs are handed back.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use copydesk_desk::runner::Failure;
 use copydesk_testkit::{GateEngine, ProjectClient, Wire, eventually};
@@ -81,9 +81,7 @@ async fn streams_of_events_come_to_their_end(stage: &Stage) {
     let id = project.job().await;
     let mut stream = project.client().get(&project.job_path(&id, "/events")).stream().await;
     assert_eq!(stream.next().await.unwrap().event, "created");
-    let started = Instant::now();
     app.stop().await;
-    assert!(started.elapsed() < Duration::from_secs(3), "took {:?}", started.elapsed());
     assert_eq!(stream.rest().await, [], "ended, not broken off");
 }
 
@@ -97,9 +95,7 @@ async fn idle_connections_are_closed(stage: &Stage) {
         wire.answer(Method::GET, "/healthz").await.expect(200);
         wires.push(wire);
     }
-    let started = Instant::now();
     app.stop().await;
-    assert!(started.elapsed() < Duration::from_secs(3), "took {:?}", started.elapsed());
     for wire in wires {
         wire.closed().await;
     }

@@ -8,7 +8,7 @@ use copydesk_agent::{KeySource, ModelEditor, ModelSettings, Provider, SecretStri
 use copydesk_domain::{OnFindings, Repository, SystemClock};
 use copydesk_testkit::model::scenario::{Entry, Expect, Files, Policy, Scenario};
 use copydesk_testkit::model::{ANTHROPIC_MODEL, Api, Item, ModelServer, OPENAI_MODEL};
-use copydesk_testkit::{GitEntry, GitRepo, ProjectClient, TestApp, TestDatabase};
+use copydesk_testkit::{GitEntry, GitRepo, PATIENCE, ProjectClient, TestApp, TestDatabase};
 use serde_json::{Value, json};
 
 /// Plays a scenario, and fails where it does not go as it is written.
@@ -35,7 +35,7 @@ pub async fn play(scenario: &Scenario, api: Api, server: &ModelServer, database:
             _ => send(&project, &id, &prompt).await,
         };
         let expect = if number == last { Some(&scenario.expect) } else { scenario.earlier.get(number) };
-        let within = expect.map_or(Duration::from_secs(20), Expect::within);
+        let within = expect.map_or(PATIENCE, Expect::within);
         let job = ended(&project, &id, within).await;
         if let Some(expect) = expect {
             check(scenario, expect, &job, &project, &repo, server).await;

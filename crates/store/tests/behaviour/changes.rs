@@ -1,15 +1,11 @@
 //! Wake-ups: whoever waits is told, in this process and, on PostgreSQL, in every other one.
 
-use std::time::Duration;
-
 use copydesk_domain::Outcome;
 use copydesk_store::{CancelError, Change, Changes, NewJob, ProjectChange, QueueTerms, Store};
+use copydesk_testbase::PATIENCE;
 use serde_json::json;
 
 use crate::desk::{CANCELLED, Desk, LEASE, LOST, OFF, SECOND, admitted, claim, done, new_job, render, terms};
-
-/// How long an announcement may take before the test fails. Nothing is waited for that does not come.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 // One thread: a store that was just opened cannot announce anything before the test has subscribed to it.
 behaviours! { 1;

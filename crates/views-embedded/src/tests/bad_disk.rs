@@ -169,7 +169,7 @@ fn r3_backup_stalls() {
         }
     }
     drop(held);
-    assert!(begin.elapsed() < Duration::from_secs(5));
+    assert!(begin.elapsed() < Duration::from_secs(60));
 }
 
 /// Files that a failed flush leaves behind.

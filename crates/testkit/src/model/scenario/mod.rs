@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use copydesk_testbase::PATIENCE;
 use serde::Deserialize;
 
 pub use files::{Entry, Files, check_out};
@@ -158,7 +159,7 @@ pub struct Expect {
 }
 
 fn usual_seconds() -> u64 {
-    20
+    PATIENCE.as_secs()
 }
 
 impl Expect {

@@ -37,7 +37,16 @@ pub(crate) async fn of_sender(
 /// it. What is left of that in the database is sealed with the key file. Gives what there is to say about it.
 pub(crate) async fn adopt(config: &Config, store: &Store) -> Result<Option<String>, Failure> {
     let (path, vault) = (config.secret_path(), vault(config));
-    let Some(secret) = read(&path)? else { return Ok(None) };
+    let Some(secret) = read(&path)? else {
+        let waiting = store.unadopted_secrets().await?;
+        return Ok((waiting > 0).then(|| {
+            format!(
+                "{waiting} secrets of an earlier version, of webhooks, log drains or hooks, cannot be used without its \
+                 secret file {}: put it back, or make them anew",
+                path.display()
+            )
+        }));
+    };
     let adopted = store.adopt_secrets(&vault, &secret).await.map_err(|error| {
         Failure::error(format!(
             "the secrets of an earlier version cannot be taken over from {}: {error}",

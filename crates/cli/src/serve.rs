@@ -68,7 +68,7 @@ async fn migrated(config: &Config) -> Result<Store, Failure> {
     }
     match secrets::adopt(config, &store).await {
         Ok(None) => {}
-        Ok(Some(news)) => tracing::info!("{news}"),
+        Ok(Some(news)) => tracing::warn!("{news}"),
         Err(failure) => tracing::error!("{failure}"),
     }
     Ok(store)

@@ -75,15 +75,6 @@ pub(crate) async fn migrate(config: &Config) -> Result<ExitCode, Failure> {
     if let Some(news) = secrets::adopt(config, &store).await? {
         output::line(&format!("{news}."));
     }
-    let left = store.unadopted_secrets().await?;
-    if left > 0 {
-        let file = config.secret_path();
-        eprintln!(
-            "copydesk: note: {left} secrets of an earlier version wait for its secret file {}; those of webhooks, log \
-             drains and hooks can also be made anew",
-            file.display()
-        );
-    }
     match added.as_slice() {
         [] => output::line("The database is up to date."),
         [.., last] => output::line(&format!("The database is now at schema version {last}.")),

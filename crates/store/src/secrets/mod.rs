@@ -138,12 +138,11 @@ impl Store {
                     continue;
                 }
             }
-            // One that does not open is no reason to refuse another that does.
-            let (good, bad): (Vec<_>, Vec<_>) = opened.into_iter().partition(Result::is_ok);
-            return match bad.into_iter().next() {
-                Some(Err(error)) if good.is_empty() => Err(error),
-                _ => Ok(good.into_iter().flatten().collect()),
-            };
+            // An old one that does not open is no reason to refuse the newest; the other way round it would look as if
+            // the old one were still the one to use.
+            let mut opened = opened.into_iter();
+            let Some(newest) = opened.next().transpose()? else { return Ok(Vec::new()) };
+            return Ok(std::iter::once(newest).chain(opened.flatten()).collect());
         }
     }
 

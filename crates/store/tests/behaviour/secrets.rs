@@ -343,6 +343,10 @@ async fn a_key_that_is_gone_hides_nothing_but_what_it_sealed(desk: Desk) {
     assert!(matches!(desk.store.valid_secrets(vault, &project, HOOK).await, Err(VaultError::OtherKey { .. })));
     desk.store.replace_secret(vault, &project, HOOK, b"new", until).await.unwrap();
     assert_eq!(valid(&desk, vault, &project, HOOK).await, ["new"]);
+    // The old one must not pass for the newest.
+    desk.store.replace_secret(vault, &project, HOOK, b"newest", until).await.unwrap();
+    desk.db.execute("UPDATE secrets SET key_id = 'gone' WHERE generation = 3").await;
+    assert!(matches!(desk.store.secret(vault, &project, HOOK).await, Err(VaultError::OtherKey { .. })));
 }
 
 /// As the versions before made and sealed them, from a secret of 32 sevens; computed with Python's `cryptography`.

@@ -309,7 +309,7 @@ async fn a_github_app_works_like_a_token_whatever_the_clock_says() {
 async fn may_push(host: &FakeHost, secret: HostSecret) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let who = || Signature { name: "Docs".to_owned(), email: "docs@acme.example".to_owned() };
-    let time_limit = Duration::from_secs(20);
+    let time_limit = Duration::from_secs(60);
     let settings = ForgeSettings { folder: folder.path().to_owned(), time_limit, author: who(), committer: who() };
     let remote = connect(host, host.kind(), Some(secret)).remote().await.unwrap();
     assert!(remote.shows_credential());

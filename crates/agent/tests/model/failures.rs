@@ -126,7 +126,7 @@ async fn silence_is_ended() {
     ])
     .await;
     let mut settings = settings(&stub, Provider::OpenAi);
-    settings.silence = Duration::from_millis(300);
+    settings.silence = Duration::from_secs(1);
     edit(&ModelEditor::new(settings).unwrap(), &Pages::with_prompt("Go.")).await.unwrap();
     // A busy machine may take an answer for silence too, and ask again.
     assert!(stub.left() <= 2, "both silences were ended");

@@ -81,7 +81,7 @@ impl Sandbox {
 
     pub fn settings(&self) -> ForgeSettings {
         let author = Signature { name: "Copydesk".to_owned(), email: "copydesk@example.org".to_owned() };
-        let time_limit = Duration::from_secs(30);
+        let time_limit = Duration::from_secs(60);
         ForgeSettings { folder: self.path("mirrors"), time_limit, author: author.clone(), committer: author }
     }
 
@@ -92,6 +92,12 @@ impl Sandbox {
     /// The mirror of the remote, as a process that has just started sees it.
     pub async fn mirror(&self) -> Mirror {
         self.forge().mirror(&self.address()).await.unwrap()
+    }
+
+    /// The same for a process that waits no longer than this.
+    pub async fn mirror_within(&self, time_limit: Duration) -> Mirror {
+        let settings = ForgeSettings { time_limit, ..self.settings() };
+        Forge::new(settings).mirror(&self.address()).await.unwrap()
     }
 }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_forge::{Forge, ForgeErrorKind};
+use copydesk_forge::ForgeErrorKind;
 
 use crate::sandbox::{NOW, Sandbox, put};
 
@@ -31,16 +31,15 @@ async fn two_processes_make_and_fill_one_mirror() {
 #[tokio::test]
 async fn a_mirror_that_another_process_holds_is_not_waited_for_without_end() {
     let sandbox = Sandbox::with(&[("a.md", "1\n")]);
-    let mut settings = sandbox.settings();
-    settings.time_limit = Duration::from_millis(300);
-    let mirror = Forge::new(settings).mirror(&sandbox.address()).await.unwrap();
+    let patient = sandbox.mirror().await;
     let lock = std::fs::File::open(sandbox.mirror_folder().with_extension("lock")).unwrap();
     lock.lock().unwrap();
-    let error = mirror.fetch("main").await.unwrap_err();
+    let hasty = sandbox.mirror_within(Duration::from_millis(300)).await;
+    let error = hasty.fetch("main").await.unwrap_err();
     assert_eq!(error.kind, ForgeErrorKind::Passing);
     assert!(error.message.contains("another process"), "{error}");
     drop(lock);
-    mirror.fetch("main").await.unwrap();
+    patient.fetch("main").await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -161,7 +161,7 @@ impl Clock for HandClock {
 /// Quick to try again and not patient.
 pub fn settings() -> HostsSettings {
     HostsSettings {
-        time_limit: Duration::from_secs(10),
+        time_limit: Duration::from_secs(60),
         tries: 3,
         first_pause: Duration::from_millis(1),
         longest_wait: Duration::from_secs(2),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use copydesk_desk::runner::{Engine, Failure, Noop, Task};
 use copydesk_domain::{CheckSummary, Outcome, Usage};
-use copydesk_store::{Finish, LeaseError, QueueTerms};
+use copydesk_store::{Finish, LeaseError, ProjectChange, QueueTerms};
 use copydesk_testkit::{GateEngine, ProjectClient, TestApp, eventually};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -173,7 +173,9 @@ async fn a_job_that_takes_too_long_is_ended(stage: &Stage) {
     let run = engine.next().await;
     timed_out(&project.until(&id, "failed").await);
     run.dropped().await;
-    // A follow-up has its own time.
+    // A follow-up has its own time, here enough for a busy machine.
+    let enough = ProjectChange { time_limit_seconds: Some(Some(3600)), ..ProjectChange::default() };
+    app.store().update_project(&project.id, enough).await.unwrap();
     project.message(&id, "Try again.").await.expect(200);
     engine.next().await.complete();
     project.until(&id, "completed").await;

@@ -1,6 +1,7 @@
 //! Deliveries as people look at them, send them again and forget them.
 
 use copydesk_store::{After, Backlog, Change, DeliveryFilter};
+use copydesk_testbase::PATIENCE;
 
 use crate::desk::{Desk, MILLISECOND, SECOND};
 use crate::outbox::fan_out;
@@ -123,7 +124,7 @@ async fn whoever_delivers_is_told(desk: Desk) {
     let mut changes = desk.store.changes();
     let mut told = async || {
         let wait = changes.wait_for(|change| *change == Change::Outbox);
-        tokio::time::timeout(SECOND * 10, wait).await.expect("nobody told");
+        tokio::time::timeout(PATIENCE, wait).await.expect("nobody told");
     };
     let job = desk.create(&project).await;
     told().await;

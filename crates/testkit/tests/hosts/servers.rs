@@ -14,7 +14,7 @@ use super::{KINDS, host, token};
 async fn publish(address: &str, kind: HostKind, secret: Option<HostSecret>) -> Result<(), ForgeError> {
     let folder = tempfile::tempdir().unwrap();
     let who = || Signature { name: "Docs".to_owned(), email: "docs@acme.example".to_owned() };
-    let time_limit = Duration::from_secs(20);
+    let time_limit = Duration::from_secs(60);
     let settings = ForgeSettings { folder: folder.path().to_owned(), time_limit, author: who(), committer: who() };
     let repository = Repository::parse(address, Path::new("/")).unwrap();
     let about = HostSettings { kind: Some(kind), ..HostSettings::default() };

@@ -1,0 +1,322 @@
+//! What pieces of script in a page may do: whether an expression is a value and nothing else, and what the imports and
+//! exports of a page are.
+
+use std::ops::Range;
+
+use oxc_allocator::Allocator;
+use oxc_ast::ast::{
+    Argument, ArrayExpressionElement, Declaration, Expression, JSXAttributeItem, JSXAttributeName, JSXAttributeValue,
+    JSXChild, JSXElement, JSXExpression, ObjectPropertyKind, PropertyKey, Statement as Parsed, UnaryOperator,
+};
+use oxc_parser::Parser;
+use oxc_span::SourceType;
+
+use super::{LARGEST, on_a_large_stack, range_of, too_deep};
+use crate::Fault;
+
+/// Expressions of pages are short; a longer one is not looked into on the stack of the caller.
+const SHORT: usize = 4 * 1024;
+const SHALLOW: usize = 24;
+
+/// A statement at the top of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    pub range: Range<usize>,
+    /// Where an import takes from; none for any other statement.
+    pub from: Option<String>,
+    /// The names that the statement gives to what it takes in or makes.
+    pub names: Vec<String>,
+}
+
+/// The statements of a piece of script.
+pub fn statements(text: &str) -> Result<Vec<Statement>, Fault> {
+    if text.len() > LARGEST || too_deep(text).is_some() {
+        return Err(Fault { message: "it is too large or nested too deeply".to_owned(), at: 0 });
+    }
+    on_a_large_stack(|| {
+        let allocator = Allocator::default();
+        let parsed = Parser::new(&allocator, text, SourceType::jsx()).parse();
+        if parsed.panicked || parsed.diagnostics.iter().next().is_some() {
+            return Err(Fault { message: "it cannot be read".to_owned(), at: 0 });
+        }
+        Ok(parsed.program.body.iter().map(statement).collect())
+    })
+}
+
+fn statement(parsed: &Parsed<'_>) -> Statement {
+    let range = range_of(parsed);
+    match parsed {
+        Parsed::ImportDeclaration(import) => {
+            let names = import.specifiers.iter().flatten().map(|it| it.local().name.to_string()).collect();
+            // What is imported with attributes may be read in another way.
+            let from = import.with_clause.is_none().then(|| import.source.value.to_string());
+            Statement { range, from, names }
+        }
+        Parsed::ExportDeclaration(export) => {
+            let names = match &export.declaration {
+                Declaration::VariableDeclaration(it) => {
+                    let names = it.declarations.iter().filter_map(|it| it.id.get_identifier_name());
+                    names.map(|name| name.to_string()).collect()
+                }
+                other => other.id().map(|id| id.name.to_string()).into_iter().collect(),
+            };
+            Statement { range, from: None, names }
+        }
+        _ => Statement { range, from: None, names: Vec::new() },
+    }
+}
+
+/// Whether an expression is only a value: literals, lists and objects of them, tags without anything that runs, and
+/// parts of what `is_known` knows by its name. An empty one and a comment are.
+pub fn is_harmless(expression: &str, is_known: &(dyn Fn(&str) -> bool + Sync)) -> bool {
+    let text = format!("({expression}\n)");
+    if text.len() > LARGEST || too_deep(&text).is_some() {
+        return false;
+    }
+    let depth = text.bytes().filter(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<' | b'-' | b'+' | b'!')).count();
+    if text.len() <= SHORT && depth <= SHALLOW {
+        return looked_at(&text, is_known);
+    }
+    on_a_large_stack(|| Ok(looked_at(&text, is_known))).unwrap_or(false)
+}
+
+fn looked_at(text: &str, is_known: &dyn Fn(&str) -> bool) -> bool {
+    let allocator = Allocator::default();
+    let parsed = Parser::new(&allocator, text, SourceType::jsx()).parse();
+    let is_sound = !parsed.panicked && parsed.diagnostics.iter().next().is_none();
+    match parsed.program.body.as_slice() {
+        [Parsed::ExpressionStatement(it)] if is_sound => is_value(&it.expression, is_known),
+        _ => is_comment(&text[1..text.len() - 1]),
+    }
+}
+
+/// Whether there is nothing but comments of the form that has an end.
+fn is_comment(text: &str) -> bool {
+    let mut rest = text.trim();
+    while let Some(comment) = rest.strip_prefix("/*") {
+        let Some((_, after)) = comment.split_once("*/") else { return false };
+        rest = after.trim_start();
+    }
+    rest.is_empty()
+}
+
+fn is_value(expression: &Expression<'_>, is_known: &dyn Fn(&str) -> bool) -> bool {
+    let value = |it: &Expression<'_>| is_value(it, is_known);
+    match expression {
+        Expression::StringLiteral(_)
+        | Expression::NumericLiteral(_)
+        | Expression::BooleanLiteral(_)
+        | Expression::NullLiteral(_)
+        | Expression::BigIntLiteral(_)
+        | Expression::RegExpLiteral(_) => true,
+        Expression::Identifier(it) => {
+            matches!(it.name.as_str(), "undefined" | "NaN" | "Infinity") || is_known(&it.name)
+        }
+        Expression::ParenthesizedExpression(it) => value(&it.expression),
+        Expression::TemplateLiteral(it) => it.expressions.iter().all(value),
+        Expression::UnaryExpression(it) => {
+            matches!(it.operator, UnaryOperator::UnaryNegation | UnaryOperator::UnaryPlus | UnaryOperator::LogicalNot)
+                && value(&it.argument)
+        }
+        Expression::BinaryExpression(it) => !it.operator.is_relational() && value(&it.left) && value(&it.right),
+        Expression::LogicalExpression(it) => value(&it.left) && value(&it.right),
+        Expression::ConditionalExpression(it) => value(&it.test) && value(&it.consequent) && value(&it.alternate),
+        Expression::ArrayExpression(it) => it.elements.iter().all(|element| match element {
+            ArrayExpressionElement::Elision(_) => true,
+            ArrayExpressionElement::SpreadElement(it) => value(&it.argument),
+            other => other.as_expression().is_some_and(value),
+        }),
+        Expression::ObjectExpression(it) => it.properties.iter().all(|property| match property {
+            ObjectPropertyKind::ObjectProperty(it) => {
+                let is_named = match &it.key {
+                    PropertyKey::StaticIdentifier(key) => !is_machinery(&key.name),
+                    PropertyKey::StringLiteral(key) => !is_machinery(&key.value),
+                    PropertyKey::NumericLiteral(_) => true,
+                    _ => false,
+                };
+                is_named && !it.method && !it.computed && value(&it.value)
+            }
+            ObjectPropertyKind::SpreadProperty(it) => value(&it.argument),
+        }),
+        Expression::StaticMemberExpression(it) => !is_machinery(&it.property.name) && value(&it.object),
+        Expression::ComputedMemberExpression(it) => {
+            let is_named = match &it.expression {
+                Expression::NumericLiteral(_) => true,
+                Expression::StringLiteral(key) => !is_machinery(&key.value),
+                _ => false,
+            };
+            is_named && value(&it.object)
+        }
+        Expression::JSXElement(it) => is_plain_element(it, is_known),
+        Expression::JSXFragment(it) => it.children.iter().all(|child| is_plain_child(child, is_known)),
+        Expression::CallExpression(it) if is_of_value(&it.callee) => {
+            let Expression::StaticMemberExpression(callee) = &it.callee else { return false };
+            value(&callee.object) && it.arguments.iter().all(|it| it.as_expression().is_some_and(is_literal))
+        }
+        Expression::CallExpression(it) => {
+            let name = if let Expression::Identifier(name) = &it.callee { name.name.as_str() } else { "" };
+            matches!(it.arguments.as_slice(), [Argument::StringLiteral(argument)] if is_address_of(name, &argument.value))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a function only gives a value in another form.
+fn is_of_value(callee: &Expression<'_>) -> bool {
+    const NAMES: [&str; 7] = ["slice", "join", "at", "trim", "toUpperCase", "toLowerCase", "concat"];
+    matches!(callee, Expression::StaticMemberExpression(it) if NAMES.contains(&it.property.name.as_str()))
+}
+
+fn is_literal(expression: &Expression<'_>) -> bool {
+    matches!(expression, Expression::StringLiteral(_) | Expression::NumericLiteral(_))
+}
+
+/// What leads from any value to the functions of the language.
+fn is_machinery(name: &str) -> bool {
+    matches!(
+        name,
+        "constructor" | "prototype" | "__proto__" | "dangerouslySetInnerHTML" | "__html" | "srcDoc" | "innerHTML"
+    )
+}
+
+/// The two functions that pages call for the addresses of images.
+fn is_address_of(function: &str, argument: &str) -> bool {
+    const IMAGES: [&str; 12] =
+        [".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".avif", ".mp4", ".webm", ".pdf", ".docx", ".zip"];
+    let is_image = IMAGES.iter().any(|ending| argument.to_ascii_lowercase().ends_with(ending));
+    match function {
+        "useBaseUrl" => true,
+        "require" => is_image && !argument.contains('!'),
+        _ => false,
+    }
+}
+
+fn is_plain_element(element: &JSXElement<'_>, is_known: &dyn Fn(&str) -> bool) -> bool {
+    let attributes = element.opening_element.attributes.iter().all(|attribute| match attribute {
+        JSXAttributeItem::SpreadAttribute(_) => false,
+        JSXAttributeItem::Attribute(it) => {
+            let name = match &it.name {
+                JSXAttributeName::Identifier(name) => name.name.as_str(),
+                JSXAttributeName::NamespacedName(_) => "",
+            };
+            let is_event = name.len() > 2 && name[..2].eq_ignore_ascii_case("on");
+            let is_fine = match &it.value {
+                None | Some(JSXAttributeValue::StringLiteral(_)) => true,
+                Some(JSXAttributeValue::Element(it)) => is_plain_element(it, is_known),
+                Some(JSXAttributeValue::Fragment(_)) => false,
+                Some(JSXAttributeValue::ExpressionContainer(it)) => is_plain(&it.expression, is_known),
+            };
+            !is_event && !is_machinery(name) && is_fine
+        }
+    });
+    let name = element.opening_element.name.to_string().to_ascii_lowercase();
+    let is_safe = !matches!(name.as_str(), "script" | "iframe" | "object" | "embed" | "base" | "link" | "meta");
+    is_safe && attributes && element.children.iter().all(|child| is_plain_child(child, is_known))
+}
+
+fn is_plain_child(child: &JSXChild<'_>, is_known: &dyn Fn(&str) -> bool) -> bool {
+    match child {
+        JSXChild::Text(_) => true,
+        JSXChild::Element(it) => is_plain_element(it, is_known),
+        JSXChild::Fragment(it) => it.children.iter().all(|child| is_plain_child(child, is_known)),
+        JSXChild::ExpressionContainer(it) => is_plain(&it.expression, is_known),
+        JSXChild::Spread(_) => false,
+    }
+}
+
+fn is_plain(expression: &JSXExpression<'_>, is_known: &dyn Fn(&str) -> bool) -> bool {
+    match expression {
+        JSXExpression::EmptyExpression(_) => true,
+        other => other.as_expression().is_some_and(|it| is_value(it, is_known)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_harmless() {
+        for text in [
+            "",
+            " /* a remark */ ",
+            "'text'",
+            "\"it's\"",
+            "`plain`",
+            "`${props.name} x`",
+            "1",
+            "-1.5",
+            "[1, 'a', {b: true}]",
+            "{a: 'b', 'c-d': [null]}",
+            "props.x.y",
+            "props['x'][0]",
+            "<b>bold {props.x}</b>",
+            "<><Icon name=\"x\" size={16}/> text</>",
+            "useBaseUrl('/img/x.png')",
+            "require('./img/x.png').default",
+            "'a' + 'b'",
+            "/a+/",
+            "props.toc.slice(1)",
+        ] {
+            assert!(is_harmless(text, &|name| name == "props"), "{text}");
+        }
+    }
+
+    #[test]
+    fn whatever_runs_is_not() {
+        for text in [
+            "await import('node:child_process')",
+            "(await import('fs')).readFileSync('/etc/passwd')",
+            "process.env.SECRET",
+            "props.constructor.constructor('x')()",
+            "props['constructor']",
+            "props[x]",
+            "(() => 1)()",
+            "() => 1",
+            "function () {}",
+            "class { static { x() } }",
+            "new Function('x')",
+            "eval('1')",
+            "`${eval('1')}`",
+            "tag`x`",
+            "{get a() { return 1 }}",
+            "{[x()]: 1}",
+            "{__proto__: props}",
+            "[...f()]",
+            "x = 1",
+            "props.x++",
+            "delete props.x",
+            "<script>alert(1)</script>",
+            "<a onClick={props.x}/>",
+            "<a {...props}/>",
+            "<a dangerouslySetInnerHTML={{__html: 'x'}}/>",
+            "require('./x.js')",
+            "require('!!val-loader!./x.png')",
+            "1, f()",
+            "1) + f(",
+            "1); f(); (1",
+            "'unclosed",
+            "import.meta.env",
+            "this.x",
+            "'a' in props",
+            "props.map((x) => x)",
+            "props.slice(f())",
+            "f().slice(1)",
+        ] {
+            assert!(!is_harmless(text, &|name| name == "props"), "{text}");
+        }
+        assert!(!is_harmless(&"(".repeat(100_000), &|_| true));
+        assert!(!is_harmless(&format!("{}f()", "-".repeat(100_000)), &|_| true));
+    }
+
+    #[test]
+    fn imports_are_told_from_the_rest() {
+        let text = "import A, {b as c} from './a.mdx'\nimport './x.css'\nexport const y = 1\n";
+        let found = statements(text).unwrap();
+        assert_eq!(found[0].from.as_deref(), Some("./a.mdx"));
+        assert_eq!(found[0].names, ["A", "c"]);
+        assert_eq!((found[1].from.as_deref(), found[1].names.len()), (Some("./x.css"), 0));
+        assert_eq!((&found[2].from, found[2].names.as_slice()), (&None, ["y".to_owned()].as_slice()));
+        assert!(statements("import {").is_err());
+    }
+}

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
+use copydesk_checks::Scope;
 use copydesk_domain::{Message, ProjectId, Usage};
-use copydesk_forge::{Tree, Workspace};
+use copydesk_forge::{Renames, Tree, Workspace};
 use futures_util::future::BoxFuture;
 
 /// What edits: given prompts and a workspace, it gives the workspace back, edited.
@@ -34,10 +35,21 @@ pub struct Assignment<'a> {
     pub conflicts: &'a [String],
     /// The folders that hold documentation, `.` for all of the repository.
     pub docs_paths: &'a [String],
+    /// What may be written, for the checks of an editor that makes its own; the workspace holds to it anyway.
+    pub scope: Arc<Scope>,
     /// The most files that may be different from `workspace` as it was given. More would be refused afterwards.
     pub max_files: usize,
     /// Where progress and answers are written down.
     pub notebook: &'a dyn Notebook,
+    /// Where files have gone.
+    pub history: &'a dyn History,
+}
+
+/// The history of the repository, as far as an editor needs it.
+pub trait History: Send + Sync {
+    /// The renames on the way to the files that the editor is given. It takes a moment in a repository with a long past.
+    /// The error says why the past cannot be read, as one sentence.
+    fn renames(&self) -> BoxFuture<'_, Result<Renames, String>>;
 }
 
 /// What an editor has done.

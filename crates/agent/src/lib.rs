@@ -13,7 +13,7 @@ mod tools;
 mod view;
 
 pub use builtin::BuiltinEditor;
-pub use editor::{Assignment, EditFailure, Edited, Editor, Notebook, RecordedAnswer, Stopped};
+pub use editor::{Assignment, EditFailure, Edited, Editor, History, Notebook, RecordedAnswer, Stopped};
 pub use model::{KeySource, ModelEditor, ModelSettings, Provider};
 pub use seat::seated;
 pub use secrecy::SecretString;

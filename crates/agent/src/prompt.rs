@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::io;
 
+use copydesk_checks::is_guide;
 use copydesk_forge::{Kind, Tree};
 
 use crate::text::{head, one_line, short};
@@ -32,9 +33,7 @@ the redirects. If you add a page, add it to the navigation.
 call `finish` and say why. Do not ask questions: nobody answers while you work. Choose the most sensible reading of \
 the request, and say in the summary what you assumed.";
 
-/// Files that say how a project wants its documentation to be, by name, anywhere at the top.
-const GUIDES: [&str; 3] = ["agents.md", "contributing.md", ".vale.ini"];
-/// The most bytes of one such file, and of all.
+/// The most bytes of one file that says how a project wants its documentation to be, and of all.
 const LONGEST_GUIDE: usize = 12_000;
 const LONGEST_GUIDES: usize = 36_000;
 const LEAST_GUIDE: usize = 500;
@@ -109,14 +108,6 @@ fn guide_paths(tree: &dyn Tree, docs_paths: &[String]) -> io::Result<Vec<String>
     paths.dedup();
     paths.truncate(12);
     Ok(paths)
-}
-
-fn is_guide(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    let is_text = [".md", ".mdx", ".txt", ".rst"].iter().any(|end| lower.ends_with(end));
-    const STYLES: [&str; 5] = ["style-guide", "style_guide", "styleguide", "writing-style", "writing-guide"];
-    let is_style = lower.starts_with("style.") || STYLES.iter().any(|style| lower.contains(style));
-    GUIDES.contains(&lower.as_str()) || (is_text && is_style)
 }
 
 fn guide(tree: &dyn Tree, path: &str) -> io::Result<Option<String>> {

@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::context::Context;
 use crate::site::{SiteSettings, Sites, is_foreign, is_text};
-use crate::{Files, Finding, nav_check, page, page_check, paths};
+use crate::tally::{Count, Tally};
+use crate::{Check, Files, Finding, Rules, nav_check, page, page_check, paths};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
@@ -14,26 +15,73 @@ pub struct Report {
     pub pages: usize,
     /// What is wrong, by path and place.
     pub findings: Vec<Finding>,
+    /// What was judged, and why the rest was not.
+    pub tally: Tally,
+    /// The checks that had nothing to judge: that they found nothing says nothing.
+    pub idle: Vec<Check>,
 }
 
-/// Runs all checks over all of the documentation, on all processors.
+/// Runs all checks over all of the documentation, on all processors, by the rules of the repository.
 pub fn check_all(files: &dyn Files, settings: &SiteSettings) -> io::Result<Report> {
+    let rules = Rules::read(files)?.map_err(|bad| io::Error::new(io::ErrorKind::InvalidData, bad.to_string()))?;
+    check_all_by(files, settings, &rules)
+}
+
+/// The same by other rules.
+pub fn check_all_by(files: &dyn Files, settings: &SiteSettings, rules: &Rules) -> io::Result<Report> {
     let sites = Sites::find(files, settings)?;
-    let paths = documentation(files, settings)?;
+    let mut paths = documentation(files, settings)?;
+    paths.retain(|path| !rules.leaves_out(path));
     let context = Context::new(files, &sites);
     let pages: Vec<&String> = paths.iter().filter(|path| page::is_page(path)).collect();
     // First all pages are read, so that none is read twice for the sake of its anchors.
-    in_parallel(&pages, |path| context.facts(path).map(|_| Vec::new()))?;
+    in_parallel(&pages, |path, _| context.facts(path).map(|_| Vec::new()))?;
     let all: Vec<&String> = paths.iter().collect();
-    let mut findings = in_parallel(&all, |path| page_check::findings(&context, path))?;
-    findings.extend(nav_check::findings(&context)?);
+    let (mut findings, mut tally) = in_parallel(&all, |path, tally| {
+        let mut findings = page_check::findings(&context, path, tally)?;
+        if page::is_page(path)
+            && let Some(facts) = context.facts(path)?
+        {
+            findings.retain(|finding| !facts.suppressions.covers(finding));
+        }
+        Ok(findings)
+    })?;
+    findings.extend(nav_check::findings(&context, &mut tally)?);
     // Navigation files may be scripts, and may lie above the documentation.
     for (path, _) in sites.navigations().filter(|(path, _)| paths.binary_search_by(|it| it.as_str().cmp(path)).is_err())
     {
         findings.extend(page_check::text_findings(&context, path)?);
     }
+    rules.apply(&mut findings);
     sort(&mut findings);
-    Ok(Report { pages: pages.len(), findings })
+    let seen = Seen { pages: pages.len(), files: paths.len() };
+    let idle = seen.idle(&tally).filter(|check| !rules.is_off(*check)).collect();
+    Ok(Report { pages: pages.len(), findings, tally, idle })
+}
+
+/// What there was to look at.
+pub(crate) struct Seen {
+    pub(crate) pages: usize,
+    pub(crate) files: usize,
+}
+
+impl Seen {
+    /// What a check has judged.
+    pub(crate) fn count(&self, check: Check, tally: &Tally) -> Count {
+        match check {
+            Check::Syntax | Check::FrontMatter | Check::CodeFences | Check::Suppressions => Count::of(self.pages),
+            Check::Scope | Check::Secrets | Check::InvisibleCharacters | Check::Executable => Count::of(self.files),
+            _ => tally.of(check).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// The checks that had nothing to judge, of those that run by themselves.
+    pub(crate) fn idle<'a>(&'a self, tally: &'a Tally) -> impl Iterator<Item = Check> + 'a {
+        let own = Check::ALL
+            .into_iter()
+            .filter(|check| !matches!(check, Check::Scope | Check::Executable | Check::ExternalLinks));
+        own.filter(|check| self.count(*check, tally).judged == 0)
+    }
 }
 
 /// The files of the documentation that are looked at, sorted.
@@ -61,17 +109,17 @@ pub(crate) fn sort(findings: &mut [Finding]) {
 }
 
 /// Does something for each path on all processors; the first error ends it.
-fn in_parallel<W>(paths: &[&String], work: W) -> io::Result<Vec<Finding>>
+fn in_parallel<W>(paths: &[&String], work: W) -> io::Result<(Vec<Finding>, Tally)>
 where
-    W: Fn(&str) -> io::Result<Vec<Finding>> + Sync,
+    W: Fn(&str, &mut Tally) -> io::Result<Vec<Finding>> + Sync,
 {
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(paths.len().div_ceil(16)).max(1);
     let next = AtomicUsize::new(0);
-    let gathered = Mutex::new(Ok(Vec::new()));
+    let gathered = Mutex::new(Ok((Vec::new(), Tally::default())));
     let run = || {
-        let mut own = Vec::new();
+        let (mut own, mut tally) = (Vec::new(), Tally::default());
         while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-            match work(path) {
+            match work(path, &mut tally) {
                 Ok(findings) => own.extend(findings),
                 Err(error) => {
                     next.store(paths.len(), Ordering::Relaxed);
@@ -81,7 +129,8 @@ where
             }
         }
         if let Ok(all) = gathered.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-            all.append(&mut own);
+            all.0.append(&mut own);
+            all.1.join(tally);
         }
     };
     std::thread::scope(|scope| {

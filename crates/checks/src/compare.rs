@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use copydesk_domain::CheckSummary;
 
+use crate::tally::Tally;
 use crate::{Check, Finding};
 
 /// How a change compares with its base.
@@ -13,6 +14,12 @@ pub struct Comparison {
     pub checks: Vec<CheckSummary>,
     /// What is wrong now and was not before, check by check.
     pub new: Vec<Finding>,
+    /// What was judged in the pages that the change may have broken.
+    pub tally: Tally,
+    /// How many pages that was.
+    pub pages: usize,
+    /// The checks that had nothing to judge.
+    pub idle: Vec<Check>,
 }
 
 /// Files that only one side has: a finding that moves from the one kind to the other has moved with its file.
@@ -53,7 +60,29 @@ pub(crate) fn difference(base: &[Finding], now: &[Finding], moves: &Moves) -> (V
         }
     }
     gone.extend(moved.into_values().flatten());
+    exchanged(&mut new, &mut gone);
     (new, gone.into_iter().cloned().collect())
+}
+
+/// Takes away what was broken and still is, in another way: the same place of the same line has another link.
+fn exchanged(new: &mut Vec<Finding>, gone: &mut Vec<&Finding>) {
+    let key = |finding: &Finding| finding.around.map(|around| (kind(finding.check), finding.path.clone(), around));
+    let mut left: HashMap<_, usize> = HashMap::new();
+    for key in gone.iter().filter_map(|finding| key(finding)) {
+        *left.entry(key).or_default() += 1;
+    }
+    let mut taken: HashMap<_, usize> = HashMap::new();
+    new.retain(|finding| {
+        let Some(key) = key(finding) else { return true };
+        let Some(count) = left.get_mut(&key).filter(|count| **count > 0) else { return true };
+        *count -= 1;
+        *taken.entry(key).or_default() += 1;
+        false
+    });
+    gone.retain(|finding| {
+        let count = key(finding).and_then(|key| taken.get_mut(&key)).filter(|count| **count > 0);
+        count.map(|count| *count -= 1).is_none()
+    });
 }
 
 /// A link that led nowhere and now leads to a page without its anchor was broken and still is.

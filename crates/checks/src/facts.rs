@@ -1,10 +1,15 @@
 //! What there is to know about one page, without its text.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
+use std::sync::OnceLock;
 
 use crate::finding::finding;
 use crate::lines::Lines;
-use crate::page::{self, Link, LinkKind};
+use crate::near::Names;
+use crate::page::{self, Dialect, IdRule, Link, LinkKind};
+use crate::suppress::Suppressions;
 use crate::{Check, Finding, invisible, secrets};
 
 /// What a page says about itself and about others.
@@ -12,22 +17,29 @@ pub(crate) struct PageFacts {
     pub(crate) links: Vec<PlacedLink>,
     /// The anchors of its headings, as written.
     pub(crate) headings: Vec<String>,
-    /// Keys of all its anchors.
+    /// All its anchors.
     pub(crate) anchors: HashSet<String>,
-    /// Whether it may have more anchors than are seen.
-    pub(crate) open: bool,
+    /// Why it may have more anchors than are seen, if it may.
+    pub(crate) open: Option<&'static str>,
     /// What is wrong with it, whatever the others are.
     pub(crate) own: Vec<Finding>,
+    /// Which of the links take in a snippet.
+    snippets: Vec<usize>,
+    near: OnceLock<Names>,
+    /// What its author leaves out.
+    pub(crate) suppressions: Suppressions,
 }
 
 pub(crate) struct PlacedLink {
     pub(crate) link: Link,
     pub(crate) place: (u32, u32),
+    /// Its line without the targets of links, and which of them it is.
+    pub(crate) around: u64,
 }
 
 impl PageFacts {
-    pub(crate) fn of(path: &str, text: &str) -> Self {
-        let page = page::parse(path, text);
+    pub(crate) fn of(path: &str, text: &str, dialect: &Dialect) -> Self {
+        let page = page::parse_as(path, text, dialect);
         let lines = Lines::of(text);
         let mut own = text_findings(path, text, &lines);
         own.extend(page.problems.iter().map(|problem| {
@@ -38,16 +50,80 @@ impl PageFacts {
             };
             finding(problem.check, path, lines.place(problem.range.start), problem.message.clone(), subject)
         }));
+        let suppressions = Suppressions::of(text, &page.code, &lines);
+        own.extend(suppressions.problems.iter().map(|(at, message)| {
+            finding(Check::Suppressions, path, lines.place(*at), message.clone(), message.clone())
+        }));
         let headings: Vec<String> = page.headings.iter().map(|heading| heading.anchor.clone()).collect();
-        let anchors = headings.iter().chain(&page.anchors).map(|anchor| page::anchor_key(anchor)).collect();
-        let links = page.links.into_iter().map(|link| PlacedLink { place: lines.place(link.range.start), link });
-        Self { links: links.collect(), anchors, headings, open: page.open, own }
+        let shown =
+            page.headings.iter().filter(|heading| heading.level > 1 || dialect.title_ids || heading.marker.is_none());
+        let anchors = shown.map(|heading| &heading.anchor).chain(&page.anchors).cloned().collect();
+        let open = match dialect.ids {
+            IdRule::Unknown => Some("nobody here knows how the site makes ids of headings"),
+            _ => page.open.then_some("parts of the page come from elsewhere"),
+        };
+        let links = placed(page.links, &lines);
+        let is_snippet = |at: &usize| links[*at].link.kind == LinkKind::Snippet;
+        let snippets = (0..links.len()).filter(is_snippet).collect();
+        Self { links, anchors, headings, open, own, suppressions, snippets, near: OnceLock::new() }
+    }
+
+    /// Its headings, to find those that are nearly what is wanted.
+    pub(crate) fn near(&self) -> &Names {
+        self.near.get_or_init(|| Names::of(self.headings.iter().cloned()))
     }
 
     /// The links that take in a snippet.
     pub(crate) fn snippets(&self) -> impl Iterator<Item = &Link> {
-        self.links.iter().map(|placed| &placed.link).filter(|link| link.kind == LinkKind::Snippet)
+        self.snippets.iter().map(|at| &self.links[*at].link)
     }
+}
+
+/// What a page gets from its snippets.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) anchors: HashSet<String>,
+    /// Why there may be more.
+    pub(crate) why: Option<String>,
+}
+
+/// Links with their places and with what stands around them.
+fn placed(links: Vec<Link>, lines: &Lines<'_>) -> Vec<PlacedLink> {
+    let mut of_line: HashMap<usize, Vec<Range<usize>>> = HashMap::new();
+    for link in &links {
+        of_line.entry(lines.line_at(link.range.start).0).or_default().push(link.range.clone());
+    }
+    let mut words: HashMap<usize, u64> = HashMap::new();
+    let mut seen: HashMap<usize, usize> = HashMap::new();
+    let place = |link: Link| {
+        let (start, line) = lines.line_at(link.range.start);
+        let targets = of_line.get(&start).map(Vec::as_slice).unwrap_or_default();
+        let words = *words.entry(start).or_insert_with(|| hash(&without(line, start, targets)));
+        let number = seen.entry(start).or_default();
+        *number += 1;
+        PlacedLink { place: lines.place(link.range.start), around: hash(&(words, *number)), link }
+    };
+    links.into_iter().map(place).collect()
+}
+
+/// A line that begins at `start` without what stands in some ranges of its file.
+fn without(line: &str, start: usize, ranges: &[Range<usize>]) -> Vec<u8> {
+    let mut ranges = ranges.to_vec();
+    ranges.sort_by_key(|range| range.start);
+    let mut left = Vec::new();
+    let mut at = 0;
+    for range in ranges {
+        left.extend_from_slice(line.as_bytes().get(at..range.start - start).unwrap_or_default());
+        at = at.max(range.end - start);
+    }
+    left.extend_from_slice(line.as_bytes().get(at..).unwrap_or_default());
+    left
+}
+
+fn hash(what: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn first_line(text: &str) -> String {

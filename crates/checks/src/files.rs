@@ -1,4 +1,5 @@
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A tree of files to look at: a folder on disk, or a commit with edits over it. Paths are relative, separated by `/`,
 /// without `.` and `..`.
@@ -11,4 +12,45 @@ pub trait Files: Sync {
 
     /// The paths of all regular files below a folder, sorted by bytes; all files if the folder is empty.
     fn list(&self, folder: &str) -> io::Result<Vec<String>>;
+
+    /// An error if whoever asked does not wait any more. Asked between the steps of long work that reads nothing.
+    fn go_on(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Files that can be looked at until somebody says that it is enough: then everything fails, and with it the work.
+pub struct Until<'a> {
+    files: &'a dyn Files,
+    is_enough: &'a AtomicBool,
+}
+
+impl<'a> Until<'a> {
+    pub fn new(files: &'a dyn Files, is_enough: &'a AtomicBool) -> Self {
+        Self { files, is_enough }
+    }
+}
+
+impl Files for Until<'_> {
+    fn read(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
+        self.go_on()?;
+        self.files.read(path)
+    }
+
+    fn exists(&self, path: &str) -> io::Result<bool> {
+        self.go_on()?;
+        self.files.exists(path)
+    }
+
+    fn list(&self, folder: &str) -> io::Result<Vec<String>> {
+        self.go_on()?;
+        self.files.list(folder)
+    }
+
+    fn go_on(&self) -> io::Result<()> {
+        if self.is_enough.load(Ordering::Relaxed) {
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "nobody waits for it any more"));
+        }
+        Ok(())
+    }
 }

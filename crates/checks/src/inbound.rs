@@ -7,8 +7,9 @@ use memchr::memmem::Finder;
 
 use crate::context::Context;
 use crate::link::snippet;
+use crate::look::Look;
 use crate::paths;
-use crate::resolve::{Look, Verdict};
+use crate::resolve::Verdict;
 
 /// What is gone: files, anchors of pages, redirects.
 #[derive(Debug, Default)]
@@ -54,6 +55,14 @@ impl Trace {
         // A route with a parameter answers to any name.
         self.anything |= path.contains('[');
         self.name(stem);
+    }
+
+    /// A page does not answer to an address any more.
+    pub(crate) fn address_is_gone(&mut self, address: &str) {
+        match address.rsplit('/').next() {
+            Some(last) if !last.is_empty() => self.name(last),
+            _ => self.unnamed = true,
+        }
     }
 
     /// A redirect was taken away.
@@ -121,7 +130,7 @@ fn holds_unnamed(content: &[u8]) -> bool {
 pub(crate) fn takes_in(context: &Context<'_>, path: &str, trace: &Trace) -> io::Result<bool> {
     let Some(facts) = context.facts(path)? else { return Ok(false) };
     for link in facts.snippets() {
-        if let Verdict::Found(files) = snippet(context, path, link)?
+        if let Verdict::There(files) = snippet(context, path, link)?
             && files.iter().any(|file| trace.files.contains(file))
         {
             return Ok(true);

@@ -1,10 +1,14 @@
-//! Whether a link of a page is broken.
+//! Whether a link of a page leads somewhere.
 
+use std::collections::HashSet;
 use std::io;
 
 use crate::context::Context;
+use crate::facts::Taken;
 use crate::page::{self, Link, LinkKind};
-use crate::resolve::{Asked, Verdict, address, is_partial, resolve};
+use crate::paths;
+use crate::resolve::{Verdict, first_of, resolve};
+use crate::site::{Asked, Filled, Reason, Target, target};
 
 /// How deep snippets may take in snippets.
 const DEEPEST: usize = 5;
@@ -18,73 +22,246 @@ pub(crate) enum LinkFault {
     NoAnchor { page: String, fragment: String },
 }
 
-/// Why a link of the page `path` is broken; none if it is not, or if that is not certain.
-pub(crate) fn fault(context: &Context<'_>, path: &str, link: &Link) -> io::Result<Option<LinkFault>> {
-    let site = context.sites.of(path);
-    let Some(address) = address(&link.target) else { return Ok(None) };
-    let pages = if address.path.is_empty() {
-        if is_partial(site, path) {
-            return Ok(None);
-        }
-        vec![path.to_owned()]
-    } else {
-        let asked = Asked { page: path, kind: link.kind, in_tag: link.in_tag, path: &address.path };
-        match resolve(&context.look, site, &asked)? {
-            Verdict::Unknown => return Ok(None),
-            Verdict::Missing => return Ok(Some(LinkFault::Nowhere)),
-            Verdict::Found(files) => files,
-        }
-    };
-    let Some(fragment) = address.fragment.filter(|fragment| link.kind == LinkKind::Page && is_anchor(fragment)) else {
-        return Ok(None);
-    };
-    let key = page::anchor_key(&fragment);
-    for page in &pages {
-        if !page::is_page(page) || has_anchor(context, page, &key, 0)? {
-            return Ok(None);
-        }
-    }
-    Ok(pages.into_iter().next().map(|page| LinkFault::NoAnchor { page, fragment }))
+/// Whether something was judged, and if not, why.
+pub(crate) type Answer = Result<(), Reason>;
+
+/// What is known of a link.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Judgement {
+    /// Whether it was judged what it leads to; none if it leads to another host or to its own page.
+    pub(crate) target: Option<Answer>,
+    /// Whether it was judged that the place is there; none if it names none.
+    pub(crate) anchor: Option<Answer>,
+    pub(crate) fault: Option<LinkFault>,
 }
 
-/// Whether a page, or a snippet in it, has an anchor; also if that cannot be told.
-fn has_anchor(context: &Context<'_>, path: &str, key: &str, depth: usize) -> io::Result<bool> {
-    let Some(facts) = context.facts(path)? else { return Ok(true) };
-    if key.is_empty() || facts.open || depth > DEEPEST || facts.anchors.contains(key) {
-        return Ok(true);
+impl Judgement {
+    fn not_judged(reason: Reason) -> Self {
+        Self { target: Some(Err(reason)), ..Self::default() }
     }
-    for link in facts.snippets() {
-        match snippet(context, path, link)? {
-            Verdict::Unknown => return Ok(true),
-            Verdict::Missing => {}
-            Verdict::Found(files) => {
-                for file in files {
-                    if !page::is_page(&file) || has_anchor(context, &file, key, depth + 1)? {
-                        return Ok(true);
+}
+
+/// Judges a link of the page `path`.
+pub(crate) fn judge(context: &Context<'_>, path: &str, link: &Link) -> io::Result<Judgement> {
+    context.look.files.go_on()?;
+    let site = context.sites.of(path);
+    let mut wanted = target(&link.target);
+    if wanted == Target::Template {
+        match site.generator.filled(path, &link.target) {
+            Some(Filled::Written(written)) => wanted = target(&written),
+            Some(Filled::Ways(ways, fragment)) => {
+                let verdict = first_of(context, site, path, ways)?;
+                return judged(context, link, verdict, fragment);
+            }
+            None => {}
+        }
+    }
+    let address = match wanted {
+        Target::Local(address) => address,
+        Target::Elsewhere => return Ok(Judgement::default()),
+        // It leads to its own page, maybe with a query, or is there for the sake of its id: `[](){#id}`.
+        Target::Odd if link.target.trim().is_empty() || link.target.starts_with('?') => return Ok(Judgement::default()),
+        Target::Template => return Ok(Judgement::not_judged(Reason::new("a template fills it in"))),
+        Target::Odd => return Ok(Judgement::not_judged(Reason::new("it is no address that can be looked up"))),
+    };
+    let partial = site.generator.partial(path);
+    if address.path.is_empty() {
+        if let Some(reason) = partial {
+            return Ok(Judgement { anchor: Some(Err(reason)), ..Judgement::default() });
+        }
+        let own = Verdict::There(vec![path.to_owned()]);
+        return Ok(Judgement { target: None, ..judged(context, link, own, address.fragment)? });
+    }
+    if let Some(reason) = partial.filter(|_| !address.path.starts_with('/') && link.kind != LinkKind::Snippet) {
+        return Ok(Judgement::not_judged(reason));
+    }
+    let at = if address.path.starts_with('/') { None } else { context.table(site)?.address_of(path) };
+    let asked = Asked { page: path, at, kind: link.kind, in_tag: link.in_tag, path: &address.path };
+    let verdict = match resolve(context, site, &asked)? {
+        Verdict::NotJudged(_) if led_to_what_is_gone(context, &asked)? => Verdict::Missing,
+        verdict => verdict,
+    };
+    judged(context, link, verdict, address.fragment)
+}
+
+/// What is known of a link that leads to what the verdict says, and there to a place.
+fn judged(context: &Context<'_>, link: &Link, verdict: Verdict, fragment: Option<String>) -> io::Result<Judgement> {
+    let mut judgement = Judgement { target: Some(Ok(())), ..Judgement::default() };
+    let pages = match verdict {
+        Verdict::NotJudged(reason) => return Ok(Judgement::not_judged(reason)),
+        Verdict::Elsewhere => return Ok(Judgement::default()),
+        Verdict::Missing => {
+            judgement.fault = Some(LinkFault::Nowhere);
+            return Ok(judgement);
+        }
+        Verdict::There(files) => files,
+    };
+    let fragment = fragment.filter(|fragment| link.kind == LinkKind::Page && is_anchor(fragment));
+    let page = pages.into_iter().next().filter(|page| page::is_page(page));
+    let (Some(fragment), Some(page)) = (fragment, page) else { return Ok(judgement) };
+    let wanted = context.sites.of(&page).generator.dialect().ids.fragment(&fragment);
+    let found = match has_anchor(context, &page, &wanted)? {
+        Anchor::Missing if link.target.starts_with('#') => label(context, &page, &fragment)?,
+        found => found,
+    };
+    let found = match (found, context.sites.of(&page).generator.untold_anchor(&fragment)) {
+        (Anchor::Missing, Some(reason)) => Anchor::NotJudged(reason.0),
+        (found, _) => found,
+    };
+    judgement.anchor = Some(match found {
+        Anchor::There => Ok(()),
+        Anchor::Missing => {
+            judgement.fault = Some(LinkFault::NoAnchor { page, fragment });
+            Ok(())
+        }
+        Anchor::NotJudged(_) if had_anchor(context, &page, &wanted)? => {
+            judgement.fault = Some(LinkFault::NoAnchor { page, fragment });
+            Ok(())
+        }
+        Anchor::NotJudged(why) => Err(Reason::new(why)),
+    });
+    Ok(judgement)
+}
+
+/// Whether a link that nobody can judge now led to a page before the change that the change has deleted, or that
+/// answers to another address by its own front matter since.
+pub(crate) fn led_to_what_is_gone(context: &Context<'_>, asked: &Asked<'_>) -> io::Result<bool> {
+    let Some(base) = context.base else { return Ok(false) };
+    let site = base.sites.of(asked.page);
+    let Verdict::There(files) = resolve(base, site, asked)? else { return Ok(false) };
+    for file in &files {
+        if !context.look.exists(file)? {
+            continue;
+        }
+        let (before, now) =
+            (base.table(site)?.address_of(file), context.table(context.sites.of(file))?.address_of(file));
+        let has_moved = before != now && base.look.files.read(file)? != context.look.files.read(file)?;
+        if !has_moved {
+            return Ok(false);
+        }
+    }
+    Ok(!files.is_empty())
+}
+
+/// Whether a page itself had an anchor before the change, which it has not now.
+fn had_anchor(context: &Context<'_>, page: &str, fragment: &str) -> io::Result<bool> {
+    let Some(base) = context.base else { return Ok(false) };
+    Ok(base.facts(page)?.is_some_and(|facts| facts.anchors.contains(fragment)))
+}
+
+/// Whether a name is one that any page of the site gives to a place.
+fn label(context: &Context<'_>, page: &str, name: &str) -> io::Result<Anchor> {
+    let site = context.sites.of(page);
+    if !site.generator.shares_labels() {
+        return Ok(Anchor::Missing);
+    }
+    if context.labels(site)?.contains(&name.to_lowercase()) {
+        return Ok(Anchor::There);
+    }
+    Ok(site.generator.untold_label(name).map_or(Anchor::Missing, |reason| Anchor::NotJudged(reason.0)))
+}
+
+enum Anchor {
+    There,
+    Missing,
+    NotJudged(String),
+}
+
+/// Whether a page, or a snippet in it, has an anchor.
+fn has_anchor(context: &Context<'_>, path: &str, fragment: &str) -> io::Result<Anchor> {
+    let Some(facts) = context.facts(path)? else { return Ok(Anchor::NotJudged("the page cannot be read".to_owned())) };
+    if facts.anchors.contains(fragment) {
+        return Ok(Anchor::There);
+    }
+    if facts.snippets().next().is_none() {
+        return Ok(facts.open.map_or(Anchor::Missing, |why| Anchor::NotJudged(why.to_owned())));
+    }
+    let taken = context.taken_in(path, || taken_in(context, path))?;
+    if taken.anchors.contains(fragment) {
+        return Ok(Anchor::There);
+    }
+    Ok(taken.why.clone().map_or(Anchor::Missing, Anchor::NotJudged))
+}
+
+/// What a page gets from its snippets, and theirs.
+fn taken_in(context: &Context<'_>, path: &str) -> io::Result<Taken> {
+    let mut taken = Taken::default();
+    let mut seen = HashSet::from([path.to_owned()]);
+    let mut round = vec![path.to_owned()];
+    for _ in 0..DEEPEST {
+        let mut next = Vec::new();
+        for path in round {
+            let Some(facts) = context.facts(&path)? else { continue };
+            if let Some(why) = facts.open {
+                taken.why.get_or_insert_with(|| why.to_owned());
+            }
+            taken.anchors.extend(facts.anchors.iter().cloned());
+            for link in facts.snippets() {
+                for file in snippet_files(context, &path, link, &mut taken)? {
+                    if seen.insert(file.clone()) {
+                        next.push(file);
                     }
                 }
             }
         }
+        round = next;
     }
-    Ok(false)
+    if !round.is_empty() {
+        taken.why.get_or_insert_with(|| "parts of parts are taken in too deeply".to_owned());
+    }
+    Ok(taken)
+}
+
+/// The pages that a snippet link takes in. The anchors of other files are noted at once.
+fn snippet_files(context: &Context<'_>, path: &str, link: &Link, taken: &mut Taken) -> io::Result<Vec<String>> {
+    let files = match snippet(context, path, link)? {
+        Verdict::There(files) => files,
+        Verdict::Missing | Verdict::Elsewhere => Vec::new(),
+        Verdict::NotJudged(reason) => {
+            // What is taken in by an alias is mostly a component, which has no headings.
+            if page::is_page(&link.target) {
+                taken.why.get_or_insert(reason.0);
+            }
+            Vec::new()
+        }
+    };
+    let is_text = |file: &String| page::is_page(file) || paths::extension(file) == "txt";
+    let (pages, others): (Vec<String>, Vec<String>) = files.into_iter().partition(is_text);
+    for file in others {
+        made_anchors(context, &file, taken)?;
+    }
+    Ok(pages)
+}
+
+/// Notes the ids that a script or template brings, and whether there may be others. What is no script and no template has
+/// the ids that it says.
+fn made_anchors(context: &Context<'_>, file: &str, taken: &mut Taken) -> io::Result<()> {
+    const MARKS: [&str; 5] = ["id=", "<h1", "<h2", "<h3", "Heading"];
+    let Some(text) = context.text(file)? else { return Ok(()) };
+    let ids = text.split("id=\"").skip(1).filter_map(|rest| rest.split_once('"'));
+    taken.anchors.extend(ids.map(|(id, _)| id.to_owned()));
+    let is_static = match paths::extension(file).as_str() {
+        "svg" => true,
+        "html" => !text.contains("{{") && !text.contains("{%"),
+        _ => false,
+    };
+    if !is_static && MARKS.iter().any(|mark| text.contains(mark)) {
+        taken.why.get_or_insert_with(|| "the page takes in a component that makes anchors".to_owned());
+    }
+    Ok(())
 }
 
 /// What a snippet link of a page takes in.
 pub(crate) fn snippet(context: &Context<'_>, path: &str, link: &Link) -> io::Result<Verdict> {
-    let Some(address) = address(&link.target).filter(|address| !address.path.is_empty()) else {
-        return Ok(Verdict::Unknown);
+    let Target::Local(address) = target(&link.target) else {
+        return Ok(Verdict::NotJudged(Reason::new("a template fills it in")));
     };
-    let asked = Asked { page: path, kind: link.kind, in_tag: link.in_tag, path: &address.path };
-    resolve(&context.look, context.sites.of(path), &asked)
+    let asked = Asked { page: path, at: None, kind: link.kind, in_tag: link.in_tag, path: &address.path };
+    resolve(context, context.sites.of(path), &asked)
 }
 
-/// Whether a fragment names a place in a page: not a line, a footnote, a route or a text to search for.
+/// Whether a fragment names a place in a page: not a footnote, a tab that the site makes, or a text to search for.
 fn is_anchor(fragment: &str) -> bool {
-    let is_line = fragment.strip_prefix('L').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let is_made = fragment.starts_with("__") || fragment.starts_with("fn") || fragment.starts_with("user-content-");
-    !fragment.is_empty()
-        && fragment != "top"
-        && !is_line
-        && !is_made
-        && !fragment.contains(['/', '=', '&', '?', '~', ':'])
+    let is_made = fragment.starts_with("__") || fragment.starts_with("fn:") || fragment.starts_with("fnref");
+    !fragment.is_empty() && !matches!(fragment, "top" | "_top") && !is_made && !fragment.starts_with(":~:")
 }

@@ -32,8 +32,9 @@ const OWNERSHIP: [&str; 10] = [
     "notice.txt",
 ];
 
-/// Files that build, run, deploy or lock something, by their name up to the first dot.
-const BUILD_FILES: [&str; 78] = [
+/// Files that build, run, deploy or lock something, by their name up to the first dot. None of them is documentation by
+/// itself; this is what a project cannot open either.
+const BUILD_FILES: [&str; 80] = [
     // Packages and their tools.
     "package",
     "package-lock",
@@ -45,6 +46,9 @@ const BUILD_FILES: [&str; 78] = [
     "import_map",
     "lerna",
     "nx",
+    "project",
+    "moon",
+    "dvc",
     "turbo",
     "rush",
     "angular",
@@ -104,7 +108,6 @@ const BUILD_FILES: [&str; 78] = [
     // Generators of documentation, which can be told to run commands.
     "hugo",
     "_config",
-    "_quarto",
     "antora",
     "antora-playbook",
     "typedoc",
@@ -120,7 +123,8 @@ const BUILD_FILES: [&str; 78] = [
 ];
 
 /// The same, where the beginning of the name is common to many.
-const BUILD_PREFIXES: [&str; 14] = [
+const BUILD_PREFIXES: [&str; 15] = [
+    "_quarto",
     "azure-pipelines",
     "docker-compose",
     "compose-",
@@ -168,13 +172,26 @@ const GENERATED_FOLDERS: [&str; 8] =
 /// Folders that hold documentation wherever they are.
 const DOCS_FOLDERS: [&str; 3] = ["docs", "doc", "documentation"];
 
-/// Folders that hold documentation if they are at the top of a repository.
-const TOP_FOLDERS: [&str; 11] =
-    ["content", "guides", "guide", "pages", "site", "website", "book", "wiki", "manual", "tutorials", "reference"];
+/// Texts beside documentation that people and readers of the site read, by their name without `.txt`.
+const TEXTS: [&str; 13] = [
+    "readme",
+    "changelog",
+    "authors",
+    "history",
+    "faq",
+    "todo",
+    "news",
+    "changes",
+    "llms",
+    "llms-full",
+    "llms-small",
+    "humans",
+    "robots",
+];
 
-/// Folders in which data says how something is deployed.
-const DEPLOY_FOLDERS: [&str; 10] =
-    ["k8s", "kubernetes", "helm", "charts", "terraform", "ansible", "deploy", "deployment", "infra", "ci"];
+/// What says how documentation is to be written.
+const GUIDES: [&str; 3] = ["agents.md", "contributing.md", ".vale.ini"];
+const STYLES: [&str; 5] = ["style-guide", "style_guide", "styleguide", "writing-style", "writing-guide"];
 
 /// A name as it is compared: in lower case, with letters that are only another form of one made that one.
 pub(crate) fn folded(name: &str) -> String {
@@ -191,14 +208,32 @@ pub(crate) fn is_data(path: &str) -> bool {
     DATA.contains(&paths::extension(path).as_str())
 }
 
-/// Whether a file is documentation by its name, in any format.
+/// Whether a file is documentation by its name: a known text without an ending, or with that of plain text.
 pub(crate) fn is_readme(path: &str) -> bool {
     let stem = match paths::extension(path).as_str() {
         "" => paths::file_name(path),
         "txt" => paths::stem(path),
         _ => return false,
     };
-    matches!(folded(stem).as_str(), "readme" | "changelog" | "contributing" | "authors" | "history" | "faq" | "todo")
+    TEXTS.contains(&folded(stem).as_str())
+}
+
+/// Whether a file, by its name, says how documentation is to be written: jobs are shown it.
+pub fn is_guide(name: &str) -> bool {
+    let lower = folded(name);
+    let is_text = [".md", ".mdx", ".txt", ".rst"].iter().any(|end| lower.ends_with(end));
+    let is_style = lower.starts_with("style.") || STYLES.iter().any(|style| lower.contains(style));
+    GUIDES.contains(&lower.as_str()) || is_text && is_style
+}
+
+/// Whether a folder is the top of a repository, or one that is called like documentation.
+pub(crate) fn is_docs_folder(folder: &str) -> bool {
+    folder.is_empty() || DOCS_FOLDERS.contains(&folded(paths::file_name(folder)).as_str())
+}
+
+/// Whether a file says who owns the project, or on which terms it may be used.
+pub(crate) fn is_ownership(path: &str) -> bool {
+    OWNERSHIP.contains(&folded(paths::file_name(path)).as_str())
 }
 
 /// Whether a file tells coding agents what to do.
@@ -235,15 +270,6 @@ pub(crate) fn is_build_file(path: &str) -> bool {
 /// Whether a path leads through a folder of generated files.
 pub(crate) fn is_generated(path: &str) -> bool {
     folded(path).split('/').any(|part| GENERATED_FOLDERS.contains(&part))
-}
-
-/// Whether a file lies where people keep documentation, in a repository that is not all documentation.
-pub(crate) fn is_among_docs(path: &str) -> bool {
-    let path = folded(path);
-    let folders: Vec<&str> = paths::folder(&path).split('/').collect();
-    let is_docs = folders.iter().any(|part| DOCS_FOLDERS.contains(part))
-        || folders.first().is_some_and(|part| TOP_FOLDERS.contains(part));
-    is_docs && !folders.iter().any(|part| DEPLOY_FOLDERS.contains(part))
 }
 
 /// Whether a file is of a kind that may be written somewhere, by its name.

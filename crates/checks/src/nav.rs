@@ -160,9 +160,4 @@ impl Navigation {
             NavKind::VitePress => format!("/{}", bare.strip_suffix("index").unwrap_or(bare)),
         })
     }
-
-    /// Whether an address, with its leading slash, is redirected.
-    pub fn redirects(&self, address: &str) -> bool {
-        self.redirects.iter().any(|redirect| crate::redirects::matches(&redirect.source, address))
-    }
 }

@@ -3,20 +3,28 @@
 mod components;
 mod fences;
 mod front_matter;
+mod ids;
 mod markdown;
 mod mdx;
+mod myst;
 mod ranges;
 mod script;
 mod slug;
+mod snippets;
 mod tags;
+mod templates;
 mod view;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::Check;
 use crate::paths::extension;
 
+pub use ids::{Case, IdRule};
+pub(crate) use myst::labels;
 pub use slug::{anchor_key, slug};
+pub use snippets::Snippets;
 
 /// A page as far as checks and edits need it. All ranges are byte ranges of the page's text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -102,32 +110,181 @@ pub struct Problem {
     pub range: Range<usize>,
 }
 
+/// How a site writes its pages.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Dialect {
+    /// How headings get their ids.
+    pub ids: IdRule,
+    /// Whether `{: #id }` and `{ id=x }` give ids, as with the attribute lists of Python-Markdown and kramdown.
+    pub attribute_lists: bool,
+    /// Whether a comment after a heading gives its id: `{/* #id */}`.
+    pub comment_ids: bool,
+    /// Whether `[#id]` after a heading gives its id.
+    pub bracket_ids: bool,
+    /// Whether the text of `!!! note`, `??? note` and `=== "Tab"` is indented, which is code elsewhere.
+    pub indented_blocks: bool,
+    /// Whether components get ids for what they are called, as with Mintlify.
+    pub component_ids: bool,
+    /// Whether terms of definitions get ids as headings do.
+    pub term_ids: bool,
+    /// Whether `{{ … }}` and `{% … %}` are filled in before the page is read.
+    pub templates: bool,
+    /// How files are taken in.
+    pub snippets: Snippets,
+    /// Roles whose text names a place or a page: ``{ref}`name` ``.
+    pub roles: &'static [&'static str],
+    /// Whether comments take in pages, as with VitePress.
+    pub comment_includes: bool,
+    /// Whether headings of the first level have ids; Docusaurus leaves those away.
+    pub title_ids: bool,
+    /// Whether plain Markdown may take in components and pages as MDX does.
+    pub imports: bool,
+    /// How lines begin that take in something from elsewhere.
+    pub includes: &'static [&'static str],
+    /// The names of those that are known to bring no anchors.
+    pub harmless: Arc<[String]>,
+}
+
+impl Default for Dialect {
+    fn default() -> Self {
+        Self {
+            ids: IdRule::GitHub,
+            attribute_lists: false,
+            comment_ids: false,
+            bracket_ids: false,
+            indented_blocks: false,
+            component_ids: false,
+            term_ids: false,
+            templates: false,
+            snippets: Snippets::Scripts,
+            roles: &[],
+            comment_includes: false,
+            title_ids: true,
+            imports: false,
+            includes: &[],
+            harmless: Arc::default(),
+        }
+    }
+}
+
+impl Dialect {
+    /// Whether `{ id=x }` after a heading gives its id.
+    fn has_attributes(&self) -> bool {
+        self.attribute_lists || self.ids == IdRule::Hugo
+    }
+
+    fn is_harmless(&self, name: &str) -> bool {
+        self.harmless.iter().any(|known| known == name)
+    }
+}
+
 /// Whether a path is that of a page.
 pub fn is_page(path: &str) -> bool {
     matches!(extension(path).as_str(), "md" | "mdx" | "markdown")
 }
 
-/// Reads a page. Whatever the text is, it gives a page; what is wrong with it is in `problems`.
+/// What the front matter of a page says; none if it has none, or none that can be read.
+pub(crate) fn front_values(text: &str) -> Option<copydesk_values::Value> {
+    front_matter::values(text)
+}
+
+/// Reads a page as code hosts do. Whatever the text is, it gives a page; what is wrong with it is in `problems`.
 pub fn parse(path: &str, text: &str) -> Page {
+    parse_as(path, text, &Dialect::default())
+}
+
+/// Reads a page as its site does.
+pub fn parse_as(path: &str, text: &str, dialect: &Dialect) -> Page {
     let mut page = Page::default();
     let start = front_matter::read(text, &mut page);
-    let read = if extension(path) == "mdx" { mdx::read(text, start, &mut page) } else { components::find(text, start) };
-    markdown::read(text, &read, &mut page);
-    page.open |= takes_in_more(text, &read, &page.code) || front_matter::generates(&page);
+    let is_myst = matches!(dialect.ids, IdRule::Myst { .. });
+    let smoothed = match () {
+        () if is_myst => Some(myst::smoothed(text)),
+        () if dialect.templates => templates::smoothed(text),
+        () => None,
+    };
+    let shown = smoothed.as_deref().unwrap_or(text);
+    let read = if extension(path) == "mdx" {
+        mdx::read(shown, start, &mut page)
+    } else {
+        components::find(shown, start, dialect.attribute_lists)
+    };
+    markdown::read(shown, &read, dialect, &mut page);
+    if dialect.templates {
+        templates::restore(text, &mut page);
+    }
+    page.open |= takes_in_more(text, dialect, &page.code) || front_matter::generates(&page);
+    if dialect.imports && extension(path) != "mdx" {
+        imports(text, start, &mut page);
+    }
+    if dialect.comment_includes {
+        comment_includes(text, &mut page);
+    }
     attribute_ids(text, &mut page);
+    page.links.extend(snippets::find(text, dialect.snippets, &page.code));
+    if is_myst {
+        page.anchors.extend(labels(text));
+    }
     page.problems.sort_by_key(|problem| problem.range.start);
     page.links.sort_by_key(|link| link.range.start);
     page
 }
 
-/// Whether a generator puts something from elsewhere into the page. In code its marks mean nothing, and in MDX braces
-/// are expressions.
-fn takes_in_more(text: &str, read: &view::Reading, code: &[Range<usize>]) -> bool {
-    const MARKS: [&str; 6] = ["--8<--", "{{", "{%", "@include", "{include}", "<<<"];
-    let counts =
-        |at: usize| ranges::holding(code, at).is_none() && !(read.is_mdx && ranges::holding(&read.masks, at).is_some());
-    MARKS.iter().any(|mark| memchr::memmem::find_iter(text.as_bytes(), mark).any(counts))
-        || text.lines().any(|line| line.strip_prefix("::: ").is_some_and(|rest| !is_container(rest)))
+/// Whether a generator puts something from elsewhere into the page: lines of its own, outside of code.
+fn takes_in_more(text: &str, dialect: &Dialect, code: &[Range<usize>]) -> bool {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at + (line.len() - line.trim_start().len());
+        at += line.len();
+        let content = line.trim();
+        let rest = dialect.includes.iter().find_map(|mark| content.strip_prefix(mark));
+        let name = rest.map(|rest| rest.trim_start_matches(['/', ' ']).split([' ', '%', '>', '/']).next());
+        let takes_in = rest.is_some() && !name.flatten().is_some_and(|name| dialect.is_harmless(name));
+        let is_box = content.strip_prefix("::: ").is_some_and(is_container);
+        if takes_in && !is_box && ranges::holding(code, start).is_none() {
+            return true;
+        }
+    }
+    false
+}
+
+/// Pages that plain Markdown takes in with a line of script: `import Part from './_part.mdx'`.
+fn imports(text: &str, start: usize, page: &mut Page) {
+    let mut at = start;
+    for line in text[start..].split_inclusive('\n') {
+        let begin = at;
+        at += line.len();
+        let Some(rest) = line.strip_prefix("import ") else { continue };
+        let Some((quote, open)) = rest.find(['"', '\'']).map(|open| (rest.as_bytes()[open], open)) else { continue };
+        let is_import = open == 0 || rest[..open].trim_end().ends_with(" from");
+        let Some(length) = memchr::memchr(quote, &rest.as_bytes()[open + 1..]) else { continue };
+        if !is_import || ranges::holding(&page.code, begin).is_some() {
+            continue;
+        }
+        let from = begin + "import ".len() + open + 1;
+        let range = from..from + length;
+        let target = text[range.clone()].to_owned();
+        page.links.push(Link { kind: LinkKind::Snippet, target, range, in_tag: false });
+    }
+}
+
+/// Pages that comments take in: `<!--@include: ./part.md{2,}-->`.
+fn comment_includes(text: &str, page: &mut Page) {
+    for at in memchr::memmem::find_iter(text.as_bytes(), b"<!--") {
+        let inside = &text[at + 4..];
+        let Some(rest) = inside.trim_start().strip_prefix("@include:") else { continue };
+        let Some(written) = rest.split('\n').next().and_then(|line| line.split_once("-->")).map(|(path, _)| path)
+        else {
+            continue;
+        };
+        let path = written.trim().split(['{', '#']).next().unwrap_or_default().trim();
+        if path.is_empty() || ranges::holding(&page.code, at).is_some() {
+            continue;
+        }
+        let start = text.len() - rest.len() + (written.len() - written.trim_start().len());
+        let range = start..start + path.len();
+        page.links.push(Link { kind: LinkKind::Snippet, target: path.to_owned(), range, in_tag: false });
+    }
 }
 
 /// Ids that some dialects of Markdown give to headings and paragraphs: `{: #id }`.

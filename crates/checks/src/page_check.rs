@@ -6,10 +6,14 @@ use crate::context::{Context, LARGEST};
 use crate::facts;
 use crate::finding::finding;
 use crate::lines::Lines;
-use crate::link::{LinkFault, fault};
+use crate::link::{LinkFault, judge};
 use crate::page::{self, Link, LinkKind};
-use crate::resolve::address;
-use crate::{Check, Finding, paths, repair};
+use crate::site::address;
+use crate::tally::Tally;
+use crate::{Check, Finding, paths};
+
+/// For how many broken links of a page it is said what may have been meant.
+const MOST_HINTS: usize = 200;
 
 /// The secrets and invisible characters of a file, if it is text. No size and no name keeps them from being seen.
 pub(crate) fn text_findings(context: &Context<'_>, path: &str) -> io::Result<Vec<Finding>> {
@@ -17,8 +21,8 @@ pub(crate) fn text_findings(context: &Context<'_>, path: &str) -> io::Result<Vec
     Ok(text.map(|text| facts::text_findings(path, &text, &Lines::of(&text))).unwrap_or_default())
 }
 
-/// All findings of a file; none if there is no such file.
-pub(crate) fn findings(context: &Context<'_>, path: &str) -> io::Result<Vec<Finding>> {
+/// All findings of a file; none if there is no such file. What was judged is added to the tally.
+pub(crate) fn findings(context: &Context<'_>, path: &str, tally: &mut Tally) -> io::Result<Vec<Finding>> {
     if !page::is_page(path) {
         return text_findings(context, path);
     }
@@ -33,53 +37,62 @@ pub(crate) fn findings(context: &Context<'_>, path: &str) -> io::Result<Vec<Find
     };
     let is_navigation = context.sites.navigations().any(|(navigation, _)| navigation == path);
     let mut findings = facts.own.clone();
+    let mut hints = MOST_HINTS;
     for placed in &facts.links {
-        if let Some((check, message)) = judge(context, path, &placed.link)?
-            && !(is_navigation && check == Check::Links)
-        {
-            findings.push(finding(check, path, placed.place, message, placed.link.target.clone()));
+        let judgement = judge(context, path, &placed.link)?;
+        tally.add(placed.link.kind, &judgement);
+        let Some(fault) = judgement.fault else { continue };
+        let (check, message) = told(&placed.link, &fault);
+        if is_navigation && check == Check::Links {
+            continue;
         }
+        let hint = if hints > 0 { hint(context, path, &placed.link, &fault)? } else { None };
+        hints = hints.saturating_sub(1);
+        let message = hint.map_or(message.clone(), |hint| format!("{message}; did you mean `{hint}`?"));
+        let found = finding(check, path, placed.place, message, placed.link.target.clone());
+        findings.push(Finding { around: Some(placed.around), ..found });
     }
     Ok(findings)
 }
 
 /// What is wrong with a link: the check and a sentence.
-fn judge(context: &Context<'_>, path: &str, link: &Link) -> io::Result<Option<(Check, String)>> {
+fn told(link: &Link, fault: &LinkFault) -> (Check, String) {
     let shown: String = link.target.chars().take(200).collect();
-    Ok(match (fault(context, path, link)?, link.kind) {
-        (None, _) => None,
-        (Some(LinkFault::Nowhere), LinkKind::Image) => {
-            Some((Check::Images, format!("the image `{shown}` does not exist")))
+    match (fault, link.kind) {
+        (LinkFault::Nowhere, LinkKind::Image) => (Check::Images, format!("the image `{shown}` does not exist")),
+        (LinkFault::Nowhere, LinkKind::Snippet) => (Check::Snippets, format!("the snippet `{shown}` does not exist")),
+        (LinkFault::Nowhere, LinkKind::Page) => (Check::Links, format!("`{shown}` leads nowhere")),
+        (LinkFault::NoAnchor { page, .. }, _) => (Check::Anchors, format!("`{shown}`: {page} has no such heading")),
+    }
+}
+
+/// What may have been meant.
+fn hint(context: &Context<'_>, path: &str, link: &Link, fault: &LinkFault) -> io::Result<Option<String>> {
+    match fault {
+        LinkFault::Nowhere if link.kind == LinkKind::Page => {
+            Ok(near(context, path, &link.target)?.filter(|near| *near != link.target))
         }
-        (Some(LinkFault::Nowhere), LinkKind::Snippet) => {
-            Some((Check::Snippets, format!("the snippet `{shown}` does not exist")))
+        LinkFault::Nowhere => Ok(None),
+        LinkFault::NoAnchor { page, fragment } => {
+            let facts = context.facts(page)?;
+            Ok(facts.and_then(|facts| facts.near().nearest(fragment).map(|near| format!("#{near}"))))
         }
-        (Some(LinkFault::Nowhere), LinkKind::Page) => {
-            let hint = near(context, path, &link.target)?.map(|near| format!("; did you mean `{near}`?"));
-            Some((Check::Links, format!("`{shown}` leads nowhere{}", hint.unwrap_or_default())))
-        }
-        (Some(LinkFault::NoAnchor { page, fragment }), _) => {
-            let facts = context.facts(&page)?;
-            let headings = facts.iter().flat_map(|facts| &facts.headings).map(String::as_str);
-            let hint = repair::nearest(&fragment, headings).map(|near| format!("; did you mean `#{near}`?"));
-            let message = format!("`{shown}`: {page} has no such heading{}", hint.unwrap_or_default());
-            Some((Check::Anchors, message))
-        }
-    })
+    }
 }
 
 /// A page beside the one that a link does not find, with a name that is nearly the same, written as the link is.
 fn near(context: &Context<'_>, path: &str, target: &str) -> io::Result<Option<String>> {
     let Some(address) = address(target) else { return Ok(None) };
     let place = match address.path.strip_prefix('/') {
-        Some(rooted) => paths::normalise(&context.sites.of(path).root, rooted),
+        Some(rooted) => {
+            context.sites.of(path).generator.folders().first().and_then(|root| paths::normalise(root, rooted))
+        }
         None => paths::normalise(paths::folder(path), &address.path),
     };
     let Some(place) = place else { return Ok(None) };
     let folder = paths::folder(&place);
-    let siblings = context.look.list(folder)?;
-    let pages = siblings.iter().filter(|sibling| page::is_page(sibling) && paths::folder(sibling) == folder);
     let stem = if page::is_page(&place) { paths::stem(&place) } else { paths::file_name(&place) };
-    let Some(near) = repair::nearest(stem, pages.map(|page| paths::stem(page))) else { return Ok(None) };
+    let pages = context.pages_in(folder)?;
+    let Some(near) = pages.nearest(stem) else { return Ok(None) };
     Ok(target.rfind(stem).map(|at| format!("{}{near}{}", &target[..at], &target[at + stem.len()..])))
 }

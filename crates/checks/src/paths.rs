@@ -30,12 +30,25 @@ pub fn folder(path: &str) -> &str {
 
 /// A path below a folder.
 pub fn join(folder: &str, path: &str) -> String {
-    if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") }
+    match (folder, path) {
+        ("", path) => path.to_owned(),
+        (folder, "") => folder.to_owned(),
+        (folder, path) => format!("{folder}/{path}"),
+    }
 }
 
 /// Whether a path is a folder or below it. Everything is below the root.
 pub fn is_below(path: &str, folder: &str) -> bool {
     folder.is_empty() || path == folder || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// A path from a folder that it is below; empty for the folder itself.
+pub(crate) fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    if folder.is_empty() {
+        return Some(path);
+    }
+    let rest = path.strip_prefix(folder)?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
 }
 
 /// A folder as a user may write it, in its plain form: `.` and `./docs/` become the root and `docs`.

@@ -1,13 +1,29 @@
-//! Which files a change may touch, and how many.
+//! Which files a change may touch, and how many. What may be written is what is known to be harmless: content, the
+//! navigation of the site, and what the site itself names. Everything else is refused by name of the reason.
 
-use crate::site::SiteSettings;
-use crate::{invisible, names, nav, paths};
+mod ground;
+pub(crate) mod settings;
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+use crate::site::{Glob, SiteSettings};
+use crate::{Files, invisible, names, nav, paths};
+
+pub use ground::Ground;
 
 /// What a change may touch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
     /// The folders that hold documentation, or single files; `.` for all of the repository.
     pub docs_paths: Vec<String>,
+    /// Patterns of paths that the project opens: instructions for agents, and data.
+    pub allow: Vec<String>,
+    /// Patterns of paths that the project closes, whatever else is said of them.
+    pub deny: Vec<String>,
+    /// What the repository says about its own files.
+    pub ground: Arc<Ground>,
     /// The most files that may change.
     pub max_files: usize,
     /// The most lines that may be added and removed, together.
@@ -19,7 +35,21 @@ pub struct Scope {
 impl Scope {
     /// A scope over these folders, with the usual limits: 100 files, 10,000 lines and 16 MiB.
     pub fn new(docs_paths: &[String]) -> Self {
-        Self { docs_paths: docs_paths.to_vec(), max_files: 100, max_lines: 10_000, max_bytes: 16 * 1024 * 1024 }
+        Self {
+            docs_paths: docs_paths.to_vec(),
+            allow: Vec::new(),
+            deny: Vec::new(),
+            ground: Arc::default(),
+            max_files: 100,
+            max_lines: 10_000,
+            max_bytes: 16 * 1024 * 1024,
+        }
+    }
+
+    /// The same, with what the files of the base say about themselves.
+    pub fn on(self, base: &dyn Files) -> io::Result<Self> {
+        let ground = Arc::new(Ground::of(base)?);
+        Ok(Self { ground, ..self })
     }
 
     /// Whether a file may be written; if not, why, as one sentence for a user or a model.
@@ -32,45 +62,67 @@ impl Scope {
         if path.is_empty() || paths::normalise("", path).as_deref() != Some(path) || !path.split('/').all(is_plain) {
             return Err(format!("{path:?} is not a plain path inside the repository."));
         }
+        if is_among(&self.deny, path) {
+            return Err(format!("{path} is among the paths that the project has closed."));
+        }
         if nav::is_script(path) {
             return Err(format!(
                 "{path} is a script that runs when the documentation is built, and may not be changed."
             ));
         }
-        if path.split('/').any(|part| part.starts_with('.')) {
+        if is_hidden(path) {
             return Err(format!("{path} is or lies in a hidden file or folder, which is not documentation."));
-        }
-        if names::is_agent_file(path) {
-            return Err(format!("{path} holds instructions for agents and may not be changed."));
-        }
-        if names::is_build_file(path) {
-            return Err(format!("{path} is not documentation but part of how the project is built or owned."));
         }
         let docs_path = self.docs_path_of(path);
         let below = docs_path.as_deref().map_or(path, |folder| path.strip_prefix(folder).unwrap_or(path));
         if names::is_generated(below) {
             return Err(format!("{path} lies in a folder of generated files."));
         }
-        if SiteSettings::new(&self.docs_paths).may_hold_navigation(path) {
-            return Ok(());
+        if is_among(&self.allow, path) {
+            return opened(path);
         }
-        let Some(docs_path) = docs_path else {
-            let folders = self.docs_paths.join(", ");
-            return Err(format!("{path} is outside of the documentation, which is in {folders}."));
-        };
-        if names::is_prose(path) || names::is_readme(path) {
-            return Ok(());
+        if names::is_agent_file(path) && !self.ground.listed.contains(path) {
+            return Err(format!("{path} holds instructions for agents and may not be changed."));
         }
-        if !names::is_data(path) {
+        if self.is_guide(path) {
             return Err(format!(
-                "{path} is not a documentation file: only text formats such as .md and .mdx may be changed."
+                "{path} guides those who write the documentation, later jobs too, and may not be changed."
             ));
         }
-        // Where all of a repository may hold pages, its data is still mostly that of programs.
-        if docs_path.is_empty() && !names::is_among_docs(path) {
-            return Err(format!("{path} is data outside of any folder of documentation, and may not be changed."));
+        if self.is_settings(path, docs_path.is_some()) {
+            return Ok(());
         }
-        Ok(())
+        if self.ground.references.contains(path) || self.ground.descriptions.contains(path) {
+            return Ok(());
+        }
+        if docs_path.is_none() {
+            let folders = self.docs_paths.join(", ");
+            return Err(format!("{path} is outside of the documentation, which is in {folders}."));
+        }
+        content(path)
+    }
+
+    /// Whether a file is one of settings of which something may be changed, and stands where a site has it.
+    fn is_settings(&self, path: &str, is_docs: bool) -> bool {
+        let site = SiteSettings::new(&self.docs_paths);
+        let folder = paths::folder(path);
+        if paths::file_name(path) == "SUMMARY.md" {
+            let above = folder.strip_suffix("src").map(|above| above.trim_end_matches('/'));
+            return site.is_navigation_folder(folder) || above.is_some_and(|above| site.is_navigation_folder(above));
+        }
+        match settings::kind_of(path, &self.ground) {
+            Some(kind) if kind.is_of_site() => site.is_navigation_folder(folder),
+            Some(_) => is_docs || site.is_navigation_folder(folder),
+            None => false,
+        }
+    }
+
+    /// Whether a file says how the documentation is to be written, where jobs look for that.
+    fn is_guide(&self, path: &str) -> bool {
+        let folder = paths::folder(path);
+        let is_looked_for = names::is_docs_folder(folder)
+            || self.docs_paths.iter().any(|docs_path| paths::plain_folder(docs_path) == folder);
+        is_looked_for && names::is_guide(paths::file_name(path))
     }
 
     /// Whether a file with this content may be written over; a generated one would lose the change.
@@ -99,21 +151,52 @@ impl Scope {
     }
 }
 
-/// Whether a change brings something into a YAML file that runs when the documentation is built: MkDocs loads its
-/// settings with tags that call Python, runs the programs named under `hooks`, and takes in other files by `INHERIT`.
-pub(crate) fn brings_code(path: &str, before: &[u8], now: &[u8]) -> bool {
-    if !["yml", "yaml"].contains(&paths::extension(path).as_str()) {
-        return false;
+/// Whether a file is content, by what it is written in; if not, why.
+fn content(path: &str) -> Result<(), String> {
+    if names::is_ownership(path) {
+        return Err(format!("{path} says who owns the project or on which terms, and may not be changed."));
     }
-    let (before, now) = (String::from_utf8_lossy(before), String::from_utf8_lossy(now));
-    let runs = |line: &&str| {
-        let line = line.trim();
-        line.contains("!!python")
-            || line.contains("tag:yaml.org,2002:python")
-            || line.starts_with("%TAG")
-            || ["hooks", "INHERIT"].iter().any(|key| line.trim_start_matches(['"', '\'']).starts_with(key))
-    };
-    now.lines().filter(runs).any(|line| !before.lines().any(|there| there == line))
+    if names::is_prose(path) || names::is_readme(path) {
+        return Ok(());
+    }
+    Err(match paths::extension(path).as_str() {
+        "csv" | "tsv" => return Ok(()),
+        "ipynb" | "qmd" | "rmd" => format!("{path} holds code that runs when the documentation is built."),
+        "txt" => {
+            format!("{path} may be read by a program: of .txt files only known ones such as llms.txt may be changed.")
+        }
+        "json" | "yaml" | "yml" | "toml" => {
+            format!(
+                "{path} is data of which nothing here says that the site reads it as content; programs may act upon it."
+            )
+        }
+        _ => format!("{path} is not a documentation file: only text formats such as .md and .mdx may be changed."),
+    })
+}
+
+/// Whether a file that the project opens may be written after all: texts and data, but nothing that a build runs.
+fn opened(path: &str) -> Result<(), String> {
+    let is_text = names::is_prose(path)
+        || names::is_readme(path)
+        || matches!(paths::extension(path).as_str(), "txt" | "json" | "yaml" | "yml" | "toml" | "csv" | "tsv");
+    if is_text && !names::is_build_file(path) {
+        return Ok(());
+    }
+    Err(format!("{path} is or may be a part of how something is built, which no project can open."))
+}
+
+fn is_among(patterns: &[String], path: &str) -> bool {
+    patterns.iter().any(|pattern| {
+        let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
+        Glob::new(pattern).matches(path) || Glob::new(&format!("{pattern}/**")).matches(path)
+    })
+}
+
+/// Whether a part of a path is hidden. Two plugins keep the order of pages in files of such a name.
+fn is_hidden(path: &str) -> bool {
+    let (folder, name) = (paths::folder(path), paths::file_name(path));
+    let is_order = matches!(name, ".pages" | ".nav.yml" | ".nav.yaml");
+    folder.split('/').any(|part| part.starts_with('.')) || name.starts_with('.') && !is_order
 }
 
 /// Whether a part of a path means the same on every file system: some drop dots and spaces at the end, and take some
@@ -130,16 +213,56 @@ fn is_comment(line: &str) -> bool {
     is_marked && !is_heading
 }
 
-/// How many lines differ between two texts: those that only one of them has. Lines that only moved do not count.
+/// How many lines were removed and added, together; a line that moved was both. Kept are the lines that both texts have
+/// only once and in the same order, and those next to them that are the same. That takes no longer than sorting does,
+/// and never counts less than there is.
 pub(crate) fn changed_lines(before: &[u8], now: &[u8]) -> usize {
-    let mut counts: std::collections::HashMap<&[u8], i64> = std::collections::HashMap::new();
-    for line in before.split_inclusive(|b| *b == b'\n') {
-        *counts.entry(line).or_default() -= 1;
+    let lines = |text| -> Vec<&[u8]> { <[u8]>::split_inclusive(text, |byte| *byte == b'\n').collect() };
+    let (before, now) = (lines(before), lines(now));
+    let mut kept = 0;
+    let (mut from, mut onto) = (0, 0);
+    for (end, now_end) in in_order(&before, &now).into_iter().chain([(before.len(), now.len())]) {
+        let (gap, now_gap) = (&before[from..end], &now[onto..now_end]);
+        let ahead = gap.iter().zip(now_gap).take_while(|(a, b)| a == b).count();
+        let behind = gap[ahead..].iter().rev().zip(now_gap[ahead..].iter().rev()).take_while(|(a, b)| a == b).count();
+        kept += ahead + behind + usize::from(end < before.len());
+        (from, onto) = (end + 1, now_end + 1);
     }
-    for line in now.split_inclusive(|b| *b == b'\n') {
-        *counts.entry(line).or_default() += 1;
+    before.len() + now.len() - 2 * kept
+}
+
+/// Where the lines are that both texts have once: the most that are in the same order in both.
+fn in_order(before: &[&[u8]], now: &[&[u8]]) -> Vec<(usize, usize)> {
+    let (once_before, once_now) = (once(before), once(now));
+    // The last of the shortest-ending rows of each length, each with the one that it follows.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut pairs: Vec<(usize, usize, Option<usize>)> = Vec::new();
+    for (number, line) in before.iter().enumerate() {
+        let (Some(Some(_)), Some(Some(there))) = (once_before.get(line), once_now.get(line)) else { continue };
+        let length = ends.partition_point(|end| pairs[*end].1 < *there);
+        pairs.push((number, *there, length.checked_sub(1).map(|before| ends[before])));
+        match ends.get_mut(length) {
+            Some(end) => *end = pairs.len() - 1,
+            None => ends.push(pairs.len() - 1),
+        }
     }
-    counts.values().map(|count| usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX)).sum()
+    let mut row = Vec::new();
+    let mut next = ends.last().copied();
+    while let Some((number, there, follows)) = next.map(|at| pairs[at]) {
+        row.push((number, there));
+        next = follows;
+    }
+    row.reverse();
+    row
+}
+
+/// Where each line is; none for those that are there more than once.
+fn once<'a>(lines: &[&'a [u8]]) -> HashMap<&'a [u8], Option<usize>> {
+    let mut places = HashMap::new();
+    for (number, line) in lines.iter().enumerate() {
+        places.entry(*line).and_modify(|place| *place = None).or_insert(Some(number));
+    }
+    places
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Command::Classify(flags) => classify::run(&flags, &load(base)?),
         Command::Lists(command) => runtime.block_on(lists::run(command, &load(base)?)),
         Command::Import(flags) => runtime.block_on(import::run(flags, &load(base)?)),
-        Command::Check(flags) => check::run(&flags),
+        Command::Check(flags) => check::run(&flags, &runtime, &environment),
         Command::Demo(options) => runtime.block_on(demo::run(options)),
     };
     // What is left of jobs that were cancelled or handed back may be busy for long, and nobody waits for it.

@@ -3,6 +3,7 @@
 pub mod credentials;
 mod desk;
 pub mod docs_job;
+mod external_links;
 pub mod job_view;
 pub mod jobs;
 mod key_use;
@@ -19,6 +20,7 @@ pub mod views;
 pub mod webhooks;
 
 pub use desk::Desk;
+pub use external_links::{Answer, ExternalSettings, judge_external};
 pub use key_use::KeyUse;
 pub use metrics::Metrics;
 pub use network::parse_network;

@@ -8,8 +8,14 @@ pub struct CheckSummary {
     /// Its name.
     #[cfg_attr(feature = "openapi", schema(example = "links"))]
     pub check: String,
-    /// Whether there was anything for it to look at.
+    /// Whether it judged anything. A check that did not has not found that all is well.
     pub ran: bool,
+    /// How much it judged: links, anchors, images, entries of the navigation, pages or files, by its kind.
+    #[serde(default)]
+    pub judged: u64,
+    /// What it could not judge, by the reason.
+    #[serde(default)]
+    pub not_judged: Vec<NotJudged>,
     /// How many findings are there now that were not before.
     pub new_findings: u64,
     /// How many findings of before are gone.
@@ -17,6 +23,16 @@ pub struct CheckSummary {
     /// The first of the new findings.
     #[serde(default)]
     pub findings: Vec<FindingSummary>,
+}
+
+/// How much could not be judged for one reason
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = JobNotJudged))]
+pub struct NotJudged {
+    /// Why, in words.
+    #[cfg_attr(feature = "openapi", schema(example = "a template fills it in"))]
+    pub reason: String,
+    pub count: u64,
 }
 
 /// A place where something is wrong
@@ -31,4 +47,7 @@ pub struct FindingSummary {
     pub column: u32,
     /// What is wrong.
     pub message: String,
+    /// Whether it is only said, and makes nothing a draft.
+    #[serde(default)]
+    pub warning: bool,
 }

@@ -21,7 +21,7 @@ mod visible;
 mod webhook;
 mod window;
 
-pub use checks::{CheckSummary, FindingSummary};
+pub use checks::{CheckSummary, FindingSummary, NotJudged};
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use duration::{format_duration, parse_duration};
 pub use hex::{hex, unhex};

@@ -25,10 +25,11 @@ fn a_whole_text() {
         [file("docs/a.md", DiffKind::Changed), file("docs/b.md", DiffKind::Renamed), file("c.md", DiffKind::Added)];
     let (new, repaired) = (["docs/a.md:3: `x.md` is not there".to_owned()], ["anchor #top".to_owned()]);
     let passed = ["links".to_owned()];
+    let not_judged = ["links: 1 of 9: `hooks` may make pages (1)".to_owned()];
     let text = body(&PullRequestText {
         summary: "Renames **Acme**.\n\n- one `code`\n- two",
         files: &files,
-        checks: CheckLines { new: &new, repaired: &repaired, passed: &passed },
+        checks: CheckLines { new: &new, repaired: &repaired, passed: &passed, not_judged: &not_judged },
         job_link: Some("https://copydesk.example/jobs/1"),
         job_id: JOB,
         prompts: &["Rename Acme, cc @ann, fixes #12"],
@@ -62,6 +63,10 @@ Findings of before that are gone:
 - anchor `#top`
 
 Nothing new was found by the checks for links.
+
+Not judged, so nothing is said of it:
+
+- links: 1 of 9: `hooks` may make pages (1)
 
 ## Prompt
 
@@ -362,7 +367,7 @@ proptest! {
         let text = body(&PullRequestText {
             summary: &summary,
             files: &files,
-            checks: CheckLines { new: &lines, repaired: &lines, passed: &lines },
+            checks: CheckLines { new: &lines, repaired: &lines, passed: &lines, not_judged: &lines },
             job_link: Some("https://c.example/1"),
             job_id: JOB,
             prompts: &[&prompt, &summary],
@@ -413,7 +418,7 @@ fn the_largest_text_is_bounded() {
         let text = body(&PullRequestText {
             summary: &long.replace(" @", "\n@"),
             files: &files,
-            checks: CheckLines { new: &lines, repaired: &lines, passed: &lines },
+            checks: CheckLines { new: &lines, repaired: &lines, passed: &lines, not_judged: &lines },
             job_link: Some("https://c.example/1"),
             job_id: JOB,
             prompts: &prompts,

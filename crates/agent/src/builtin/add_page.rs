@@ -8,7 +8,7 @@ use super::chore::AddPage;
 use super::docs::{ChoreFailure, Docs};
 use super::excerpt::first_sentence;
 use super::front_matter::title_from_path;
-use super::navigation::{Listing, Section};
+use super::navigation::{Listing, Section, scripts_around};
 use super::report::code;
 use super::scalar;
 use super::words::{clip, listed};
@@ -42,6 +42,12 @@ pub(crate) fn run(chore: &AddPage, docs: &mut Docs) -> Result<(), ChoreFailure> 
     }
     docs.report.note_change(&path, 1, "new");
     let places = Listing { page: &path, title: &title, section: section.as_ref() }.list(docs)?;
+    if places.is_empty() {
+        for script in scripts_around(&path, docs)? {
+            docs.report
+                .note_left(&script, format!("a script makes the navigation; list {} there by hand", code(&path)));
+        }
+    }
     let title = clip(&title, 100);
     docs.report.say(match places.as_slice() {
         [] => format!("Added the page \"{title}\"; it is not listed in any navigation file."),

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use copydesk_checks::page::Page;
 
+use super::boxes::{boxes, is_boxed};
+
 /// How long a description may be, in characters: search engines show no more.
 const LONGEST: usize = 160;
 
@@ -12,6 +14,7 @@ const MOST_PARAGRAPHS: usize = 50;
 
 /// The first sentence of the first paragraph, cut to size; none if the page has no paragraph.
 pub(crate) fn first_sentence(page: &Page, text: &str) -> Option<String> {
+    let boxes = boxes(page, text);
     let mut at = page.front_matter.as_ref().map_or(0, |it| it.range.end);
     for _ in 0..MOST_PARAGRAPHS {
         let paragraph = next_paragraph(text, at)?;
@@ -21,13 +24,16 @@ pub(crate) fn first_sentence(page: &Page, text: &str) -> Option<String> {
             at = heading.range.end.max(paragraph.start + 1);
             continue;
         }
-        if !is_running_text(page, text, &paragraph) {
+        if is_boxed(&boxes, paragraph.start + 1)
+            || !is_running_text(page, text, &paragraph)
+            || is_no_description(page, text, &paragraph)
+        {
             continue;
         }
         let words = shown(page, text, &paragraph);
         let sentence = cut(sentence_of(&words));
         // One that announces a list or a listing says nothing without it.
-        if sentence.chars().filter(|c| c.is_alphabetic()).count() >= 2 && !sentence.ends_with(':') {
+        if !is_label(&sentence) && !sentence.ends_with(':') {
             return Some(sentence);
         }
     }
@@ -64,6 +70,45 @@ fn is_running_text(page: &Page, text: &str, paragraph: &Range<usize>) -> bool {
     let block_code = page.code.iter().any(|range| overlaps(range) && text[range.clone()].contains('\n'));
     let headed = page.headings.iter().any(|heading| overlaps(&heading.range));
     opening && !special && !block_code && !headed
+}
+
+/// Whether a paragraph is there for something else than to say what the page is about: badges, links to other pages, what a
+/// template or a generator fills in, a note.
+fn is_no_description(page: &Page, text: &str, paragraph: &Range<usize>) -> bool {
+    const STARTS: [&str; 12] = ["{", "[[", "[toc]", "..", "--8<--", "<!--", "@", "$$", "(", "\\", "[^", "%"];
+    const NOTES: [&str; 9] =
+        ["note", "tip", "warning", "caution", "important", "info", "danger", "deprecated", "experimental"];
+    let written = text[paragraph.clone()].trim();
+    let lower = written.to_lowercase();
+    let first = lower.trim_start_matches(['*', '_', '[', '!']);
+    let is_note = NOTES.iter().any(|note| {
+        first
+            .strip_prefix(note)
+            .is_some_and(|rest| rest.trim_start_matches(['*', '_', ']']).starts_with([':', '!', '.']))
+    });
+    let inside = |range: &&Range<usize>| range.start >= paragraph.start && range.end <= paragraph.end;
+    let words: usize = page.prose.iter().filter(inside).map(|range| range.len()).sum();
+    // Most of it is addresses and marks rather than words.
+    let is_markup = words * 2 < written.len() && page.code.iter().filter(inside).count() == 0;
+    let has_image = written.contains("![") || lower.contains("<img") || lower.contains("badge");
+    is_note || is_markup || has_image || written.contains(" | ") || STARTS.iter().any(|start| lower.starts_with(start))
+}
+
+/// Whether a text is a label rather than a sentence: a date, a version, who wrote it, or a few words without an end.
+fn is_label(sentence: &str) -> bool {
+    const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    const ABOUT: [&str; 10] =
+        ["published", "updated", "posted", "written", "created", "modified", "edited", "released", "date", "version"];
+    let lower = sentence.to_lowercase();
+    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let number = |word: &&&str| word.starts_with(|c: char| c.is_ascii_digit());
+    let month = |word: &&&str| MONTHS.iter().any(|month| word.starts_with(month)) && word.len() <= 9;
+    let numbers = words.iter().filter(number).count();
+    let dated = numbers > 0 && words.iter().filter(|word| number(word) || month(word)).count() * 3 >= words.len();
+    let about = words.iter().take(3).any(|word| ABOUT.contains(word)) && (numbers > 0 || words.len() < 5);
+    let letters = lower.chars().filter(|c| c.is_alphabetic()).count();
+    let by = words.first() == Some(&"by") && words.len() < 6;
+    letters < 2 || dated || about || by
 }
 
 /// What a reader sees of a paragraph, on one line.
@@ -142,6 +187,35 @@ mod tests {
         }
         assert_eq!(of("a.md", "# A\n"), None);
         assert_eq!(of("a.mdx", "import A from './a.mdx'\n\n<Card>x</Card>\n\nWords.").as_deref(), Some("Words."));
+    }
+
+    #[test]
+    fn a_date_a_badge_a_component_or_a_note_is_no_description() {
+        for before in [
+            "May 3, 2024",
+            "*2024-05-03*",
+            "Last updated: 3 May 2024 by Ada",
+            "Published on 3 May 2024.",
+            "By Ada Lovelace",
+            "[![build](https://x.example/b.svg)](https://x.example) [![docs](https://x.example/d.svg)](https://x.example)",
+            "![The logo of it](logo.png)",
+            "{{< include \"x\" >}}",
+            "{% include x.html %}",
+            "[Home](/) | [Docs](/docs)",
+            "**Note:** This is old.",
+            "Warning: this is old.",
+            ":::note\nAn aside.\n:::",
+            "<Card>\n\nIn a card.\n\n</Card>",
+            "> Somebody said so.",
+            "[TOC]",
+        ] {
+            let text = format!("# A\n\n{before}\n\nWhat it is about.\n");
+            assert_eq!(of("a.md", &text).as_deref(), Some("What it is about."), "{before}");
+        }
+        assert_eq!(
+            of("a.mdx", "import A from './a'\n\n<A date=\"2024\" />\n\nWords here.\n").as_deref(),
+            Some("Words here.")
+        );
     }
 
     #[test]

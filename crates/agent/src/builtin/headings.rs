@@ -1,7 +1,8 @@
 //! Mends heading levels that skip: a heading is at most one level below the one that it belongs to.
 
-use copydesk_checks::page::{Page, parse};
+use copydesk_checks::page::{Heading, Page, parse};
 
+use super::boxes::{boxes, is_boxed, is_indented};
 use super::chore::Scope;
 use super::docs::{ChoreFailure, Docs};
 use super::edits::Edits;
@@ -11,7 +12,7 @@ use super::words::counted;
 pub(crate) fn run(scope: &Scope, docs: &mut Docs) -> Result<(), ChoreFailure> {
     for path in &pages_of(scope, docs)? {
         let Some(text) = docs.text(path)? else { continue };
-        let (edits, fixed_ones) = mend(&parse(path, &text));
+        let (edits, fixed_ones) = mend(&parse(path, &text), &text);
         if fixed_ones > 0 {
             docs.report.note_left(path, format!("{} written as a tag", counted(fixed_ones, "heading")));
         }
@@ -24,12 +25,18 @@ pub(crate) fn run(scope: &Scope, docs: &mut Docs) -> Result<(), ChoreFailure> {
 }
 
 /// The changes for one page, and how many headings skip but have no `#` to take away.
-fn mend(page: &Page) -> (Edits, usize) {
+fn mend(page: &Page, text: &str) -> (Edits, usize) {
+    let boxes = boxes(page, text);
     let mut edits = Edits::default();
     let mut tags = 0;
     // The headings that the next one may belong to: as they were, and as they are now.
     let mut above: Vec<(u8, u8)> = Vec::new();
-    for heading in &page.headings {
+    // What stands in a quotation, an aside, a component or a list has levels of its own.
+    let of_page = |heading: &&Heading| {
+        let at = heading.range.start;
+        !is_indented(text, at) && !is_boxed(&boxes, at)
+    };
+    for heading in page.headings.iter().filter(of_page) {
         while above.last().is_some_and(|(was, _)| *was >= heading.level) {
             above.pop();
         }
@@ -56,7 +63,7 @@ mod tests {
     use super::*;
 
     fn mended(text: &str) -> String {
-        mend(&parse("a.md", text)).0.apply(text)
+        mend(&parse("a.md", text), text).0.apply(text)
     }
 
     fn levels(text: &str) -> Vec<u8> {
@@ -86,13 +93,27 @@ mod tests {
     fn headings_that_are_underlined_or_tags_stay() {
         let text = "A\n=\n\n<h4>B</h4>\n\n###### C ######\n";
         assert_eq!(mended(text), "A\n=\n\n<h4>B</h4>\n\n##### C ######\n");
-        assert_eq!(mend(&parse("a.md", text)).1, 1);
+        assert_eq!(mend(&parse("a.md", text), text).1, 1);
     }
 
     #[test]
     fn code_is_left_alone() {
         let text = "# A\r\n\r\n```\r\n#### no\r\n```\r\n\r\n### B\r\n";
         assert_eq!(mended(text), text.replace("### B", "## B"));
+    }
+
+    #[test]
+    fn what_stands_apart_keeps_its_levels() {
+        for aside in [
+            "> #### Quoted\n",
+            ":::note\n\n#### Noted\n\n:::\n",
+            "<Card>\n\n#### Boxed\n\n</Card>\n",
+            "- item\n\n  #### Listed\n",
+            "- #### Listed\n",
+        ] {
+            let text = format!("# A\n\n{aside}\n### Last\n");
+            assert_eq!(mended(&text), text.replace("### Last", "## Last"), "{aside}");
+        }
     }
 
     proptest! {

@@ -1,41 +1,60 @@
-//! Repairs links that lead nowhere, where only one page or heading can be meant.
+//! Repairs links that lead nowhere, where it is proven what they meant. What is not proven is left and named, with what
+//! it may have meant.
 
-use copydesk_checks::page::{LinkKind, Page, parse};
-use copydesk_checks::repair::{BrokenLink, anchor_for, broken_links, page_for, relink};
+use std::collections::HashMap;
+
+use copydesk_checks::page::{Link, Page};
+use copydesk_checks::repair::{BrokenLink, Meant, Proof, Repairs};
 use copydesk_checks::{SiteSettings, Sites};
+use copydesk_forge::Renames;
 
 use super::chore::Links;
 use super::docs::{ChoreFailure, Docs};
 use super::edits::Edits;
 use super::report::code;
 use super::scope::pages_of;
+use super::words::listed;
 use crate::WorkspaceFiles;
 
 /// How many repairs of a page are named.
 const MOST_NAMED: usize = 5;
 
-pub(crate) fn run(chore: &Links, docs: &mut Docs) -> Result<(), ChoreFailure> {
+/// `renames` is what is known of the history; an error says why nothing is.
+pub(crate) fn run(chore: &Links, docs: &mut Docs, renames: &Result<Renames, String>) -> Result<(), ChoreFailure> {
     let chosen = pages_of(&chore.scope, docs)?;
-    let all = docs.pages()?;
     let settings = SiteSettings::new(docs.paths());
-    let sites = Sites::find(&WorkspaceFiles::Edited(&docs.workspace), &settings)?;
-    let map = Map { sites: &sites, pages: &all, moved: chore.pages };
+    let before = docs.workspace.clone();
+    let files = WorkspaceFiles::Edited(&before);
+    let sites = Sites::find(&files, &settings)?;
+    let pairs = renames.as_ref().map(|it| it.pairs.as_slice()).unwrap_or_default();
+    let repairs = Repairs::new(&files, &sites, pairs)?;
+    let mut left_pages = false;
     for path in &chosen {
         let Some(text) = docs.text(path)? else { continue };
-        let mut outcome = map.repair(path, &text, docs)?;
-        if let Some(first) = outcome.new_text.take() {
-            // A link that leads to a page again may still name a heading that the page does not have.
-            let second = map.repair(path, &first, docs)?;
-            outcome.made.extend(second.made);
-            outcome.left = second.left;
-            let new_text = second.new_text.unwrap_or(first);
-            if !docs.write(path, new_text, outcome.made.len(), named(&outcome.made))? {
-                continue;
-            }
+        let page = repairs.parse(path, &text);
+        let mut broken = repairs.broken(path, &page)?;
+        broken.retain(|broken| broken.only_anchor || chore.pages);
+        let outcome = repair(&repairs, path, &text, &page, &broken);
+        if let Some(new_text) = outcome.new_text
+            && !docs.write(path, new_text, outcome.made.len(), named(&outcome.made))?
+        {
+            continue;
         }
+        left_pages |= outcome.left_pages;
         outcome.left.into_iter().for_each(|why| docs.report.note_left(path, why));
     }
+    if let Some(why) = unknown_past(renames).filter(|_| left_pages) {
+        docs.report.note_left(".git", format!("moves of files may not have been seen: {why}"));
+    }
     Ok(())
+}
+
+/// Why a page that has moved may not be found.
+fn unknown_past(renames: &Result<Renames, String>) -> Option<&str> {
+    match renames {
+        Ok(renames) => renames.cut.as_deref(),
+        Err(why) => Some(why),
+    }
 }
 
 fn named(made: &[String]) -> String {
@@ -44,74 +63,70 @@ fn named(made: &[String]) -> String {
     if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
-/// What is known about the documentation.
-struct Map<'a> {
-    sites: &'a Sites,
-    pages: &'a [String],
-    /// Whether links to pages that are not there are repaired too.
-    moved: bool,
-}
-
 /// What was done to one page.
+#[derive(Default)]
 struct Outcome {
     new_text: Option<String>,
     made: Vec<String>,
     left: Vec<String>,
+    /// Whether a link to a page is among those that are left.
+    left_pages: bool,
 }
 
-impl Map<'_> {
-    fn repair(&self, path: &str, text: &str, docs: &Docs) -> Result<Outcome, ChoreFailure> {
-        let page = parse(path, text);
-        let mut outcome = Outcome { new_text: None, made: Vec::new(), left: Vec::new() };
-        let mut edits = Edits::default();
-        let files = WorkspaceFiles::Edited(&docs.workspace);
-        for broken in broken_links(&files, self.sites, path, &page)? {
-            if broken.link.kind != LinkKind::Page || (broken.missing_anchor.is_none() && !self.moved) {
-                continue;
+fn repair(repairs: &Repairs<'_>, path: &str, text: &str, page: &Page, broken: &[BrokenLink]) -> Outcome {
+    let mut outcome = Outcome::default();
+    let mut edits = Edits::default();
+    let mut new_targets: HashMap<usize, &str> = HashMap::new();
+    for broken in broken {
+        let old = &broken.link.target;
+        match &broken.meant {
+            Meant::Proven { target, proof } => {
+                outcome.made.push(format!("{} → {} ({})", code(old), code(target), because(*proof)));
+                edits.replace(broken.link.range.clone(), target.clone());
+                new_targets.insert(broken.link.range.start, target);
             }
-            let old = &broken.link.target;
-            match self.mended(path, &page, &broken, docs)? {
-                Some(new) if new != *old => {
-                    outcome.made.push(format!("{} → {}", code(old), code(&new)));
-                    edits.replace(broken.link.range, new);
-                }
-                _ if broken.missing_anchor.is_none() => {
-                    outcome.left.push(format!("{}: no page is certainly meant", code(old)))
-                }
-                _ => outcome.left.push(format!("{}: no heading is certainly meant", code(old))),
+            Meant::Unknown { candidates } => {
+                outcome.left_pages |= !broken.only_anchor;
+                outcome.left.push(left(old, broken.only_anchor, candidates));
             }
         }
-        if edits.len() > 0 {
-            let new_text = edits.apply(text);
-            let new_page = parse(path, &new_text);
-            if new_page.links.len() == page.links.len() && new_page.problems.len() == page.problems.len() {
-                outcome.new_text = Some(new_text);
-            } else {
-                outcome.left = vec!["its links cannot be changed safely".to_owned()];
-                outcome.made.clear();
-            }
-        }
-        Ok(outcome)
     }
+    if edits.len() == 0 {
+        return outcome;
+    }
+    let new_text = edits.apply(text);
+    if is_as_meant(page, &repairs.parse(path, &new_text), &new_targets) {
+        outcome.new_text = Some(new_text);
+    } else {
+        outcome.left = vec!["its links cannot be changed safely".to_owned()];
+        outcome.made.clear();
+    }
+    outcome
+}
 
-    /// The link as it must have been meant; none if that is not certain.
-    fn mended(
-        &self,
-        path: &str,
-        page: &Page,
-        broken: &BrokenLink,
-        docs: &Docs,
-    ) -> Result<Option<String>, ChoreFailure> {
-        let link = &broken.link;
-        let Some((target, fragment)) = &broken.missing_anchor else {
-            return Ok(page_for(path, &link.target, self.pages).and_then(|to| relink(self.sites, path, link, &to)));
-        };
-        let anchor = if target == path {
-            anchor_for(fragment, page)
-        } else {
-            docs.glance(target)?.and_then(|text| anchor_for(fragment, &parse(target, &text)))
-        };
-        let before = link.target.split('#').next().unwrap_or_default();
-        Ok(anchor.map(|anchor| format!("{before}#{anchor}")))
+fn because(proof: Proof) -> &'static str {
+    match proof {
+        Proof::Spelling => "spelling",
+        Proof::Rename => "renamed",
+        Proof::Redirect => "redirected",
+        Proof::Anchor => "the only heading near it",
     }
+}
+
+fn left(old: &str, only_anchor: bool, candidates: &[String]) -> String {
+    let what = if only_anchor { "heading" } else { "page" };
+    let candidates: Vec<String> = candidates.iter().map(|it| code(it)).collect();
+    let hint = if candidates.is_empty() { String::new() } else { format!("; it may be {}", listed(&candidates, 3)) };
+    format!("{}: no {what} is certainly meant{hint}", code(old))
+}
+
+/// Whether the changed page has the links that it is to have, and is the same otherwise.
+fn is_as_meant(before: &Page, after: &Page, new_targets: &HashMap<usize, &str>) -> bool {
+    let target =
+        |link: &Link| new_targets.get(&link.range.start).map_or_else(|| link.target.clone(), |it| (*it).to_owned());
+    before.links.len() == after.links.len()
+        && before.problems.len() == after.problems.len()
+        && before.links.iter().zip(&after.links).all(|(old, new)| target(old) == new.target && old.kind == new.kind)
+        && before.headings.len() == after.headings.len()
+        && before.headings.iter().zip(&after.headings).all(|(old, new)| old.anchor == new.anchor)
 }

@@ -2,6 +2,7 @@
 
 mod add_page;
 mod address;
+mod boxes;
 mod chore;
 mod docs;
 mod edits;
@@ -28,10 +29,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use copydesk_domain::Message;
-use copydesk_forge::Workspace;
+use copydesk_forge::{Renames, Workspace};
 use futures_util::future::BoxFuture;
 
-use crate::{Assignment, EditFailure, Edited, Editor, Notebook, seated};
+use crate::{Assignment, EditFailure, Edited, Editor, History, Notebook, seated};
 use chore::Chore;
 use docs::{ChoreFailure, Docs};
 use report::Report;
@@ -66,7 +67,8 @@ impl Editor for BuiltinEditor {
 }
 
 async fn edit(assignment: Assignment<'_>) -> Result<Edited, EditFailure> {
-    let Assignment { first_message, messages, mut workspace, docs_paths, max_files, notebook, .. } = assignment;
+    let Assignment { first_message, messages, mut workspace, docs_paths, max_files, notebook, history, .. } =
+        assignment;
     if let Some(first) = assignment.conflicts.first() {
         return Err(EditFailure::Fatal(format!(
             "The base branch has changed the same places of {} as the job; the builtin engine cannot resolve that: merge \
@@ -74,7 +76,8 @@ async fn edit(assignment: Assignment<'_>) -> Result<Edited, EditFailure> {
             clip(first, 300)
         )));
     }
-    let mut work = ChoreWork { docs_paths, max_files, notebook, dropped: DropFlag::default(), finished: Vec::new() };
+    let mut work =
+        ChoreWork { docs_paths, max_files, notebook, history, dropped: DropFlag::default(), finished: Vec::new() };
     let mut through = first_message.saturating_sub(1);
     let mut new: Vec<Message> = messages.iter().filter(|message| message.number >= first_message).cloned().collect();
     while let Some(last) = new.last().map(|message| message.number) {
@@ -91,6 +94,7 @@ struct ChoreWork<'a> {
     docs_paths: &'a [String],
     max_files: usize,
     notebook: &'a dyn Notebook,
+    history: &'a dyn History,
     dropped: DropFlag,
     finished: Vec<(Chore, Report)>,
 }
@@ -116,7 +120,11 @@ impl ChoreWork<'_> {
     async fn run(&self, chore: &Chore, workspace: Workspace) -> Result<(Workspace, Report), EditFailure> {
         let mut docs = Docs::new(workspace, self.docs_paths, self.max_files, Arc::clone(&self.dropped.0));
         let chore = chore.clone();
-        let work = seated(move || do_chore(&chore, &mut docs).map(|()| (docs.workspace, docs.report)));
+        let past = match &chore {
+            Chore::Links(links) if links.pages => self.history.renames().await,
+            _ => Ok(Renames::default()),
+        };
+        let work = seated(move |_| do_chore(&chore, &mut docs, &past).map(|()| (docs.workspace, docs.report)));
         match work.await {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(ChoreFailure::Refused(sentence))) => Err(EditFailure::Fatal(sentence)),
@@ -139,14 +147,15 @@ impl Drop for DropFlag {
     }
 }
 
-fn do_chore(chore: &Chore, docs: &mut Docs) -> Result<(), ChoreFailure> {
+/// `past` is what the history tells of files that have moved, for the chores that ask for it.
+fn do_chore(chore: &Chore, docs: &mut Docs, past: &Result<Renames, String>) -> Result<(), ChoreFailure> {
     match chore {
         Chore::Replace(it) => replace::run(it, docs),
         Chore::Typos(scope) => typos::run(scope, docs),
         Chore::FrontMatter(it) => front_matter::run(it, docs),
         Chore::Headings(scope) => headings::run(scope, docs),
         Chore::AddPage(it) => add_page::run(it, docs),
-        Chore::Links(it) => links::run(it, docs),
+        Chore::Links(it) => links::run(it, docs, past),
     }
 }
 

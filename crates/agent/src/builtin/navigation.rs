@@ -1,6 +1,7 @@
 //! The navigation files of the documentation: their sections, and listing a page.
 
 use copydesk_checks::nav::{Entry, NavKind, Navigation, insert_page, kind_of, parse};
+use copydesk_checks::paths::is_below;
 use serde_json::Value;
 
 use super::docs::{ChoreFailure, Docs};
@@ -48,6 +49,23 @@ impl Listing<'_> {
         }
         Ok(done)
     }
+}
+
+/// Scripts that make the navigation around a page, which nothing here can edit: settings of a site above it, and the lists of
+/// its folders. At most three, the nearest first.
+pub(crate) fn scripts_around(page: &str, docs: &Docs) -> Result<Vec<String>, ChoreFailure> {
+    const ENDINGS: [&str; 7] = ["js", "ts", "mjs", "mts", "cjs", "jsx", "tsx"];
+    const STEMS: [&str; 3] = ["astro.config", "docusaurus.config", "_meta"];
+    let is_one = |path: &&String| {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let named = name.rsplit_once('.').is_some_and(|(stem, end)| STEMS.contains(&stem) && ENDINGS.contains(&end));
+        named && is_below(page, folder)
+    };
+    let all = docs.workspace.list("")?;
+    let mut found: Vec<String> = all.iter().filter(is_one).cloned().collect();
+    found.sort_by_key(|path| std::cmp::Reverse(path.matches('/').count()));
+    found.truncate(3);
+    Ok(found)
 }
 
 impl Section {

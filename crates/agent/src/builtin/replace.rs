@@ -4,13 +4,14 @@ use std::ops::Range;
 
 use copydesk_checks::page::{Field, Page, parse};
 
+use super::boxes::is_quoted;
 use super::chore::{Code, Replace};
 use super::docs::{ChoreFailure, Docs};
 use super::edits::Edits;
 use super::follow::{Renamed, follow};
 use super::scalar;
 use super::scope::pages_of;
-use super::terms::Term;
+use super::terms::{Term, is_whole_address, names_address};
 use super::words::counted;
 
 /// The fields of front matter that readers see.
@@ -37,12 +38,18 @@ fn one_page(
 ) -> Result<Vec<Renamed>, ChoreFailure> {
     let page = parse(path, text);
     let mut edits = Edits::default();
-    if chore.code != Code::Only {
-        edits.replace_all(term.in_prose(&page, text));
-        fields(&page, text, term, &mut edits);
-    }
-    if chore.code != Code::Not {
-        edits.replace_all(page.code.iter().flat_map(|range| term.in_part(text, range)));
+    if names_address(&chore.old) {
+        edits.replace_all(addresses(&page, text, term, chore.code));
+    } else {
+        if chore.code != Code::Only {
+            // The words of others stay theirs.
+            let found = term.in_prose(&page, text).into_iter();
+            edits.replace_all(found.filter(|(range, _)| !is_quoted(text, range.start)));
+            fields(&page, text, term, &mut edits);
+        }
+        if chore.code != Code::Not {
+            edits.replace_all(page.code.iter().flat_map(|range| term.in_part(text, range)));
+        }
     }
     let left = left_over(&page, text, term, &edits);
     if !left.is_empty() {
@@ -61,6 +68,21 @@ fn one_page(
     }
     let is_written = docs.write(path, new_text, places, counted)?;
     Ok(if is_written { Renamed::between(path, &page, &new_page) } else { Vec::new() })
+}
+
+/// Where an address stands that is asked for: in links, in tags, in fields and in the text, and in code if that is meant.
+fn addresses(page: &Page, text: &str, term: &Term, code: Code) -> Vec<(Range<usize>, String)> {
+    let in_code = |at: usize| {
+        let after = page.code.partition_point(|range| range.start <= at);
+        page.code[..after].last().is_some_and(|range| at < range.end)
+    };
+    let is_meant = |found: &Range<usize>| match code {
+        Code::Not => !in_code(found.start),
+        Code::Too => true,
+        Code::Only => in_code(found.start),
+    };
+    let found = term.in_part(text, &(0..text.len())).into_iter();
+    found.filter(|(range, _)| is_whole_address(text, range) && is_meant(range)).collect()
 }
 
 /// Replaces the term in the fields that readers see.
@@ -114,7 +136,7 @@ fn left_over(page: &Page, text: &str, term: &Term, edits: &Edits) -> String {
     for (found, _) in term.in_part(text, &(0..text.len())).iter().filter(|(found, _)| !inside(&changed, found)) {
         *(if inside(&page.code, found) { &mut in_code } else { &mut elsewhere }) += 1;
     }
-    let parts = [(in_code, "in code"), (elsewhere, "in addresses, tags or fields")];
+    let parts = [(in_code, "in code"), (elsewhere, "in addresses, tags, fields or quotations")];
     let said = parts.iter().filter(|(count, _)| *count > 0);
     said.map(|(count, place)| format!("{} {place}", counted(*count, "place"))).collect::<Vec<_>>().join(", ")
 }

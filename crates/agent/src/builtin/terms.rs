@@ -203,6 +203,29 @@ fn hide_addresses(units: &mut [Unit]) {
     }
 }
 
+/// Whether a term is an address itself, so that addresses are what it is to be replaced in: `https://a.example/x`,
+/// `docs.a.example`.
+pub(crate) fn names_address(term: &str) -> bool {
+    let host = term.split('/').next().unwrap_or_default();
+    let labels: Vec<&str> = host.split('.').collect();
+    let label = |label: &&str| !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let top = labels.last().is_some_and(|top| top.len() >= 2 && top.chars().all(|c| c.is_ascii_alphabetic()));
+    let is_host = labels.len() >= 3 && labels.iter().all(label) && top;
+    !term.contains(char::is_whitespace) && (term.contains("://") || term.starts_with("www.") || is_host)
+}
+
+/// Whether an address ends where a found one does: `https://a.example` is not in `https://a.example.org`, and a host is not
+/// in the address of mail or in a longer name.
+pub(crate) fn is_whole_address(text: &str, found: &Range<usize>) -> bool {
+    let before = text[..found.start].chars().next_back();
+    let mut after = text[found.end..].chars();
+    let next = after.next();
+    let goes_on = next.is_some_and(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+        || next == Some('.') && after.next().is_some_and(char::is_alphanumeric);
+    let ends = text[found.clone()].ends_with('/') || !goes_on;
+    ends && !before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '@'))
+}
+
 /// Whether a word is an address or a path rather than something to read.
 fn is_address(word: &str) -> bool {
     let word = word.to_ascii_lowercase();

@@ -71,7 +71,7 @@ fn docs(files: Vec<(String, Vec<u8>)>) -> Docs {
 
 fn run(prompt: &str, docs: &mut Docs) {
     for chore in prompt::chores(prompt).unwrap() {
-        do_chore(&chore, docs).unwrap();
+        do_chore(&chore, docs, &Ok(Renames::default())).unwrap();
         assert_eq!(docs.report.has_changes(), !docs.workspace.is_unchanged(), "{}", docs.report.summary(&chore));
     }
 }

@@ -1,5 +1,7 @@
 //! Small things about words: cutting, counting and listing them.
 
+use std::ops::Range;
+
 /// The text, cut to at most `most` characters and set on one line.
 pub(crate) fn clip(text: &str, most: usize) -> String {
     let line: String = text.chars().take(most + 1).map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -7,6 +9,22 @@ pub(crate) fn clip(text: &str, most: usize) -> String {
         return line;
     }
     line.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// Where the line of a place starts and ends, or where so many bytes before and after it are. A text may be one long line,
+/// and is looked at in many places.
+pub(crate) fn line_around(text: &str, at: &Range<usize>, most: usize) -> Range<usize> {
+    let boundary = |mut place: usize| {
+        while !text.is_char_boundary(place) {
+            place -= 1;
+        }
+        place
+    };
+    let from = boundary(at.start.saturating_sub(most));
+    let to = boundary((at.end + most).min(text.len()));
+    let start = text[from..at.start].rfind('\n').map_or(from, |end| from + end + 1);
+    let end = text[at.end..to].find('\n').map_or(to, |end| at.end + end);
+    start..end
 }
 
 /// `a, b and c`; after the first `most` only how many more there are.

@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 use std::io;
+use std::sync::atomic::AtomicBool;
 
 use copydesk_checks::Scope;
 use copydesk_domain::{ProjectId, Usage};
@@ -65,7 +66,7 @@ impl<'a> Desk<'a> {
             notebook,
             round,
             key,
-            scope: Scope { max_files: assignment.max_files, ..Scope::new(assignment.docs_paths) },
+            scope: Scope { max_files: assignment.max_files, ..(*assignment.scope).clone() },
             workspace: Some(workspace),
             before,
             recorded: VecDeque::new(),
@@ -75,7 +76,8 @@ impl<'a> Desk<'a> {
             live: false,
         };
         let room = editor.limits().context_bytes / 4;
-        let mut context = desk.with_workspace(move |_, scope| prompt::context(&*base, &scope.docs_paths, room)).await?;
+        let mut context =
+            desk.with_workspace(move |_, scope, _| prompt::context(&*base, &scope.docs_paths, room)).await?;
         context.push_str(&prompt::conflicts(assignment.conflicts));
         let history = History::new(&context, answers, round, first_message, messages);
         desk.recorded = history.recorded;
@@ -155,8 +157,8 @@ impl<'a> Desk<'a> {
     }
 
     async fn run_one(&mut self, call: Call) -> Result<(Ran, Call), EditFailure> {
-        self.with_workspace(move |workspace, scope| {
-            let review = |workspace: &Workspace| docs_checks(workspace, scope);
+        self.with_workspace(move |workspace, scope, is_enough| {
+            let review = |workspace: &Workspace| docs_checks(workspace, scope, is_enough);
             Ok((tools::run(workspace, &call, scope.max_files, &review)?, call))
         })
         .await
@@ -170,7 +172,8 @@ impl<'a> Desk<'a> {
     }
 
     async fn check(&mut self) -> Result<Event, EditFailure> {
-        let findings = self.with_workspace(|workspace, scope| docs_checks(workspace, scope)).await?;
+        let findings =
+            self.with_workspace(|workspace, scope, is_enough| docs_checks(workspace, scope, is_enough)).await?;
         if self.live && !findings.is_empty() {
             self.notebook.tell("repairing", events::repairing(&findings)).await?;
         }
@@ -180,13 +183,13 @@ impl<'a> Desk<'a> {
     /// Lends the workspace to a thread that may block.
     async fn with_workspace<T: Send + 'static>(
         &mut self,
-        work: impl FnOnce(&mut Workspace, &Scope) -> io::Result<T> + Send + 'static,
+        work: impl FnOnce(&mut Workspace, &Scope, &AtomicBool) -> io::Result<T> + Send + 'static,
     ) -> Result<T, EditFailure> {
         let lost = || EditFailure::Fatal("A tool broke down.".to_owned());
         let mut workspace = self.workspace.take().ok_or_else(lost)?;
         let scope = self.scope.clone();
-        let done = seated(move || {
-            let done = work(&mut workspace, &scope);
+        let done = seated(move |is_enough| {
+            let done = work(&mut workspace, &scope, is_enough);
             (workspace, done)
         });
         let (workspace, done) = done.await.map_err(|_| lost())?;

@@ -2,9 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use copydesk_agent::{Assignment, BuiltinEditor, EditFailure, Edited, Editor, Notebook, RecordedAnswer, Stopped};
+use copydesk_agent::{
+    Assignment, BuiltinEditor, EditFailure, Edited, Editor, History, Notebook, RecordedAnswer, Stopped,
+};
+use copydesk_checks::Scope;
 use copydesk_domain::{Message, Timestamp};
-use copydesk_forge::{Guard, MemoryTree, Workspace};
+use copydesk_forge::{Guard, MemoryTree, Renames, Workspace};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
@@ -14,6 +17,7 @@ pub struct Desk {
     forbidden: Vec<String>,
     later: Vec<Message>,
     max_files: usize,
+    renames: Renames,
 }
 
 /// What the editor gives back.
@@ -28,11 +32,23 @@ pub struct Outcome {
 impl Desk {
     pub fn of(files: &[(&str, &str)]) -> Self {
         let files = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
-        Self { files, forbidden: Vec::new(), later: Vec::new(), max_files: 100 }
+        Self { files, forbidden: Vec::new(), later: Vec::new(), max_files: 100, renames: Renames::default() }
     }
 
     pub fn forbidding(mut self, path: &str) -> Self {
         self.forbidden.push(path.to_owned());
+        self
+    }
+
+    /// The file had another name once.
+    pub fn renamed(mut self, old: &str, new: &str) -> Self {
+        self.renames.pairs.push((old.to_owned(), new.to_owned()));
+        self
+    }
+
+    /// The history is not known to its beginning.
+    pub fn cut(mut self, why: &str) -> Self {
+        self.renames.cut = Some(why.to_owned());
         self
     }
 
@@ -74,7 +90,8 @@ impl Desk {
             false => Ok(()),
         });
         let workspace = Workspace::new(Arc::new(MemoryTree::of(self.files.clone())), guard);
-        let result = edit(workspace, self.max_files, first_message, &messages, &notebook).await;
+        let past = Past(self.renames.clone());
+        let result = edit(workspace, self.max_files, first_message, &messages, &notebook, &past).await;
         (result, notebook.events.into_inner().unwrap())
     }
 }
@@ -82,7 +99,7 @@ impl Desk {
 /// Has the editor do what one prompt says.
 pub async fn edit_workspace(workspace: Workspace, max_files: usize, prompt: &str) -> Result<Edited, EditFailure> {
     let notebook = Notes { later: Vec::new(), events: Mutex::default() };
-    edit(workspace, max_files, 1, &[message(1, prompt)], &notebook).await
+    edit(workspace, max_files, 1, &[message(1, prompt)], &notebook, &Past(Renames::default())).await
 }
 
 async fn edit(
@@ -91,6 +108,7 @@ async fn edit(
     first_message: u32,
     messages: &[Message],
     notebook: &Notes,
+    history: &Past,
 ) -> Result<Edited, EditFailure> {
     let editor = BuiltinEditor::new();
     assert_eq!(editor.model(), "builtin");
@@ -105,8 +123,10 @@ async fn edit(
         workspace,
         conflicts: &[],
         docs_paths: &docs_paths,
+        scope: Arc::new(Scope::new(&docs_paths)),
         max_files,
         notebook,
+        history,
     };
     editor.edit(assignment).await
 }
@@ -127,12 +147,26 @@ impl Outcome {
             let content = self.workspace.read(&path).unwrap().unwrap();
             (path, content)
         });
-        Desk { files: files.collect(), forbidden: Vec::new(), later: Vec::new(), max_files: 100 }
+        Desk {
+            files: files.collect(),
+            forbidden: Vec::new(),
+            later: Vec::new(),
+            max_files: 100,
+            renames: Renames::default(),
+        }
     }
 }
 
 fn message(number: u32, prompt: &str) -> Message {
     Message { number, prompt: prompt.to_owned(), created_at: Timestamp::from_millis(0) }
+}
+
+struct Past(Renames);
+
+impl History for Past {
+    fn renames(&self) -> BoxFuture<'_, Result<Renames, String>> {
+        Box::pin(async { Ok(self.0.clone()) })
+    }
 }
 
 struct Notes {

@@ -43,11 +43,35 @@ async fn a_new_term_that_would_be_markup_is_not_written() {
 }
 
 #[tokio::test]
+async fn an_address_that_is_asked_for_is_replaced_in_addresses() {
+    let text = "---\nhome: https://old.example/x\n---\n[a](https://old.example/x) <https://old.example> https://old.example.org\n\
+                \nme@old.example, https://cold.example, `https://old.example`\n";
+    let desk = Desk::of(&[("docs/a.md", text)]);
+    let done = desk.edit("Replace \"https://old.example\" with \"https://new.example\"").await;
+    assert_eq!(
+        done.file("docs/a.md"),
+        "---\nhome: https://new.example/x\n---\n[a](https://new.example/x) <https://new.example> https://old.example.org\n\
+         \nme@old.example, https://cold.example, `https://old.example`\n"
+    );
+    let done = desk.edit("Replace \"Old\" with \"New\" ignoring case").await;
+    assert!(done.changed().is_empty());
+}
+
+#[tokio::test]
+async fn the_words_of_others_keep_their_terms() {
+    let desk = Desk::of(&[("docs/a.md", "Cloud.\n\n> Cloud, he said.\n\n> [!NOTE]\n> Cloud is ours.\n")]);
+    let done = desk.edit("Replace \"Cloud\" with \"Sky\"").await;
+    assert_eq!(done.file("docs/a.md"), "Sky.\n\n> Cloud, he said.\n\n> [!NOTE]\n> Sky is ours.\n");
+    assert!(done.summary.contains("or quotations"), "{}", done.summary);
+}
+
+#[tokio::test]
 async fn several_chores_are_done_in_order() {
-    let desk = Desk::of(&[("docs/a.md", "# A\n\n### Recieve\n\nWe recieve teh mail.\n"), ("docs/b/c.md", "teh the\n")]);
+    let desk =
+        Desk::of(&[("docs/a.md", "# A\n\n### To recieve\n\nWe recieve teh mail.\n"), ("docs/b/c.md", "teh the\n")]);
     let done =
         desk.edit("Fix typos and heading levels in docs/a.md. Then replace \"mail\" with \"post\" in docs/a.md.").await;
-    assert_eq!(done.file("docs/a.md"), "# A\n\n## Receive\n\nWe receive the post.\n");
+    assert_eq!(done.file("docs/a.md"), "# A\n\n## To receive\n\nWe receive the post.\n");
     assert_eq!(done.changed(), ["docs/a.md"]);
     assert_eq!(done.title, "Fix typos in docs/a.md and 2 more chores");
     assert!(done.summary.contains("`teh` → `the`"), "{}", done.summary);
@@ -148,7 +172,7 @@ async fn only_the_prompts_of_this_turn_count_and_late_ones_are_taken_in() {
 #[tokio::test]
 async fn doing_it_again_changes_nothing() {
     let files = [
-        ("docs/a.md", "# A\n\n#### Teh Cloud\n\nOur Cloud recieves. See [it](b.md#cloud) and [gone](old/b.md).\n"),
+        ("docs/a.md", "# A\n\n#### Teh Cloud\n\nOur Cloud recieves. See [it](b.md#cloud) and [gone](B.md).\n"),
         ("docs/b.md", "## Cloud\r\n\r\nText of teh page\r\n"),
         ("docs/SUMMARY.md", "- [A](a.md)\n- [B](b.md)\n"),
     ];
@@ -277,30 +301,37 @@ async fn links_follow_a_heading_that_is_renamed() {
     ] {
         assert!(done.summary.contains(part), "{}", done.summary);
     }
-    let desk = Desk::of(&[("docs/a.md", "# Recieve\n\n[it](#recieve)\n")]);
-    assert_eq!(desk.edit("fix typos").await.file("docs/a.md"), "# Receive\n\n[it](#receive)\n");
+    let desk = Desk::of(&[("docs/a.md", "# To recieve\n\n[it](#to-recieve)\n")]);
+    assert_eq!(desk.edit("fix typos").await.file("docs/a.md"), "# To receive\n\n[it](#to-receive)\n");
 }
 
 #[tokio::test]
-async fn repairs_links_where_only_one_target_can_be_meant() {
+async fn repairs_links_where_it_is_proven_what_they_meant() {
     let desk = Desk::of(&[
         (
             "docs/a.md",
-            "[moved](limits.md#tha-limits) [two](twice.md) [none](zebra.md) [out](https://x.example/limits.md)\n[image](gone.png)\n",
+            "[moved](limits.md#tha-limits) [case](Guides/Limits.md) [guess](twice.md) [none](zebra.md) [out](https://x.example/limits.md)\n[image](gone.png)\n",
         ),
-        ("docs/guides/limits.md", "# The limits\n\n[self](#teh-limits) [fine](../a.md)\n"),
+        ("docs/guides/limits.md", "# The limits\n\n[self](#the-lmiits) [fine](../a.md) [prefix](#the)\n"),
         ("docs/x/twice.md", "# Twice\n"),
-        ("docs/y/twice.md", "# Twice\n"),
-    ]);
+    ])
+    .renamed("docs/limits.md", "docs/guides/limits.md");
     let done = desk.edit("Repair broken internal links and anchors").await;
     assert_eq!(
         done.file("docs/a.md"),
-        "[moved](guides/limits.md#the-limits) [two](twice.md) [none](zebra.md) [out](https://x.example/limits.md)\n[image](gone.png)\n"
+        "[moved](limits.md#tha-limits) [case](guides/limits.md) [guess](twice.md) [none](zebra.md) [out](https://x.example/limits.md)\n[image](gone.png)\n"
     );
-    assert_eq!(done.file("docs/guides/limits.md"), "# The limits\n\n[self](#the-limits) [fine](../a.md)\n");
-    for part in
-        ["`limits.md#tha-limits` → `guides/limits.md#tha-limits`", "`twice.md`: no page is", "`zebra.md`: no page is"]
-    {
+    assert_eq!(
+        done.file("docs/guides/limits.md"),
+        "# The limits\n\n[self](#the-limits) [fine](../a.md) [prefix](#the)\n"
+    );
+    for part in [
+        "`Guides/Limits.md` → `guides/limits.md` (spelling)",
+        "`limits.md#tha-limits`: no page is certainly meant; it may be `docs/guides/limits.md`",
+        "`twice.md`: no page is certainly meant; it may be `docs/x/twice.md`",
+        "`zebra.md`: no page is certainly meant",
+        "`#the`: no heading is certainly meant",
+    ] {
         assert!(done.summary.contains(part), "{}", done.summary);
     }
     let done = desk.edit("Repair broken anchors in docs/guides").await;
@@ -308,19 +339,80 @@ async fn repairs_links_where_only_one_target_can_be_meant() {
 }
 
 #[tokio::test]
+async fn a_move_in_the_history_is_followed() {
+    let desk =
+        Desk::of(&[("docs/a.md", "[moved](limits.md#the-limits)\n"), ("docs/guides/rates.md", "# The limits\n")])
+            .renamed("docs/guides/limits.md", "docs/guides/rates.md")
+            .renamed("docs/limits.md", "docs/guides/limits.md");
+    let done = desk.edit("Repair broken links").await;
+    assert_eq!(done.file("docs/a.md"), "[moved](guides/rates.md#the-limits)\n");
+    assert!(done.summary.contains("(renamed)"), "{}", done.summary);
+}
+
+#[tokio::test]
+async fn a_history_that_is_cut_off_is_named_with_what_is_left() {
+    let desk = Desk::of(&[("docs/a.md", "[x](gone.md)\n")]).cut("the history is not all here");
+    let done = desk.edit("Repair broken links").await;
+    assert!(done.changed().is_empty());
+    assert!(done.summary.contains("the history is not all here"), "{}", done.summary);
+}
+
+#[tokio::test]
 async fn typos_that_are_names_or_in_another_language_are_left() {
-    let german = "Das ist nicht der Weg, als Nutzer mit dem Tabel.\n";
+    let german = "Das ist nicht der Weg, als Nutzer mit dem Recieve zu arbeiten, und recieve ist kein Wort.\n";
+    let spanish = "You recieve it, says the path.\n";
     let desk = Desk::of(&[
         ("docs/a.md", "We use ratatui, and ratatui is teh best.\n"),
         ("docs/b.md", "`ratatui::init()`\n"),
-        ("docs/de/c.md", german),
+        ("docs/deutsch.md", german),
+        ("docs/es/c.md", spanish),
+        ("docs/d.md", "---\nlang: tr\n---\nYou recieve it.\n"),
+        ("docs/tests/e.md", "You recieve it.\n"),
     ]);
     let done = desk.edit("fix typos").await;
     assert_eq!(done.file("docs/a.md"), "We use ratatui, and ratatui is the best.\n");
     assert_eq!(done.changed(), ["docs/a.md"]);
-    for part in ["`ratatui` is also in code (2 times)", "`docs/de/c.md`: it does not seem to be in English"] {
+    for part in [
+        "`ratatui` may be something else than",
+        "`docs/deutsch.md`: it does not seem to be in English",
+        "`docs/es/c.md`: its path says",
+        "`docs/d.md`: its `lang` says",
+    ] {
         assert!(done.summary.contains(part), "{}", done.summary);
     }
+}
+
+#[tokio::test]
+async fn names_of_files_and_words_that_the_project_has_settled_are_no_typos() {
+    let text = "You recieve a seperate copy, an occurence and a refered one in a goverment.\n";
+    let desk = Desk::of(&[
+        ("docs/a.md", text),
+        ("docs/skipped/a.md", "You recieve it.\n"),
+        ("src/recieve_mail.rs", ""),
+        ("styles/config/vocabularies/Docs/accept.txt", "occurence\nrefer+ed\n"),
+        (
+            "_typos.toml",
+            "[default.extend-words]\nseperate = \"seperate\"\n[files]\nextend-exclude = [\"docs/skipped/\"]\n",
+        ),
+    ]);
+    let done = desk.edit("fix typos").await;
+    assert_eq!(done.file("docs/a.md"), text.replace("goverment", "government"));
+    assert_eq!(done.changed(), ["docs/a.md"]);
+}
+
+#[tokio::test]
+async fn a_heading_that_other_pages_link_to_keeps_its_words() {
+    let desk = Desk::of(&[
+        ("docs/a.md", "# You recieve\n\n# A goverment\n\n[it](#a-goverment)\n"),
+        ("docs/b.md", "[x](a.md#you-recieve)\n"),
+    ]);
+    let done = desk.edit("fix typos").await;
+    assert_eq!(done.file("docs/a.md"), "# You recieve\n\n# A government\n\n[it](#a-government)\n");
+    assert!(
+        done.summary.contains("is also a name") || done.summary.contains("other pages link to"),
+        "{}",
+        done.summary
+    );
 }
 
 #[tokio::test]
@@ -330,6 +422,19 @@ async fn a_page_that_cannot_be_listed_is_added_and_that_is_said() {
     for part in ["not listed in any navigation file", "`docs/docs.json`: it is generated"] {
         assert!(done.summary.contains(part), "{}", done.summary);
     }
+}
+
+#[tokio::test]
+async fn a_navigation_that_a_script_makes_is_named() {
+    let desk = Desk::of(&[
+        ("astro.config.mjs", "export default makeSidebar()\n"),
+        ("other/astro.config.mjs", ""),
+        ("docs/a.md", "# A\n"),
+    ]);
+    let done = desk.edit("Add a page \"X\" at docs/x.md").await;
+    assert_eq!(done.changed(), ["docs/x.md"]);
+    assert!(done.summary.contains("`astro.config.mjs`: a script makes the navigation"), "{}", done.summary);
+    assert!(!done.summary.contains("other/astro"), "{}", done.summary);
 }
 
 #[tokio::test]

@@ -2,11 +2,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use copydesk_agent::{
-    Assignment, EditFailure, Edited, Editor, KeySource, ModelEditor, ModelSettings, Notebook, Provider, RecordedAnswer,
-    SecretString, Stopped,
+    Assignment, EditFailure, Edited, Editor, History, KeySource, ModelEditor, ModelSettings, Notebook, Provider,
+    RecordedAnswer, SecretString, Stopped,
 };
+use copydesk_checks::Scope;
 use copydesk_domain::{Message, Timestamp};
-use copydesk_forge::{Kind, MemoryTree, Workspace};
+use copydesk_forge::{Kind, MemoryTree, Renames, Workspace};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 
@@ -105,6 +106,15 @@ pub fn editor(stub: &Stub, provider: Provider) -> ModelEditor {
     ModelEditor::new(settings(stub, provider)).unwrap()
 }
 
+/// A repository of which nothing is known but what is in it now.
+struct NoHistory;
+
+impl History for NoHistory {
+    fn renames(&self) -> BoxFuture<'_, Result<Renames, String>> {
+        async { Ok(Renames::default()) }.boxed()
+    }
+}
+
 /// One round over a fresh workspace.
 pub async fn round(editor: &ModelEditor, pages: &Pages, round: u32, first: u32) -> Result<Edited, EditFailure> {
     round_of_at_most(100, editor, pages, round, first).await
@@ -128,8 +138,10 @@ pub async fn round_of_at_most(
         workspace: workspace(),
         conflicts: &[],
         docs_paths: &["docs".to_owned()],
+        scope: Arc::new(Scope::new(&["docs".to_owned()])),
         max_files,
         notebook: pages,
+        history: &NoHistory,
     };
     editor.edit(assignment).await
 }

@@ -1,7 +1,6 @@
 //! Changes of navigation files by the smallest edit of their text.
 
 use super::{Entry, NavKind, Navigation, parse};
-use crate::literal;
 use crate::paths;
 
 /// The text of a navigation file with a page added to it; none if it is listed already or if there is no place that
@@ -54,7 +53,7 @@ fn after_json(text: &str, neighbour: &Entry, target: &str) -> (usize, String) {
     let before = &text[line..start];
     let gap =
         if before.trim().is_empty() && line > 0 { format!("{}{before}", line_break(text)) } else { " ".to_owned() };
-    (neighbour.range.end + 1, format!(",{gap}{}", literal::quoted(target)))
+    (neighbour.range.end + 1, format!(",{gap}{}", copydesk_values::quoted(target)))
 }
 
 fn line_break(text: &str) -> &'static str {
@@ -80,13 +79,13 @@ fn mkdocs_line(line: &str, entry: &str, target: &str, title: &str) -> Option<Str
     let item = line[dash + 2..].trim();
     let is_bare = item.trim_matches(['"', '\'']) == entry;
     let plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '/' | '.' | '(' | ')');
-    let target = if target.chars().all(plain) { target.to_owned() } else { literal::quoted(target) };
+    let target = if target.chars().all(plain) { target.to_owned() } else { copydesk_values::quoted(target) };
     if is_bare {
         return Some(format!("{indentation}- {target}"));
     }
     let is_word = title.starts_with(char::is_alphabetic) && title.trim() == title && title.chars().all(plain);
     let is_special = ["true", "false", "yes", "no", "null", "on", "off"].contains(&title.to_ascii_lowercase().as_str());
-    let title = if is_word && !is_special { title.to_owned() } else { literal::quoted(title) };
+    let title = if is_word && !is_special { title.to_owned() } else { copydesk_values::quoted(title) };
     Some(format!("{indentation}- {title}: {target}"))
 }
 

@@ -1,5 +1,6 @@
+use copydesk_values::{Kind, Value, What, json};
+
 use super::{Entry, NavKind, NavProblem, Navigation, Redirect};
-use crate::literal::{self, Node, Value};
 use crate::paths;
 
 /// Where pages made from an API description go when nothing else is said.
@@ -7,7 +8,7 @@ const GENERATED: &str = "api-reference";
 
 pub(super) fn read(path: &str, text: &str) -> Option<Navigation> {
     let mut navigation = Navigation::new(NavKind::Mintlify, paths::folder(path));
-    let document = match literal::json(text) {
+    let document = match json(text) {
         Ok(document) => document,
         // Other tools have files of this name.
         Err(_) if !text.contains("\"navigation\"") => return None,
@@ -18,11 +19,11 @@ pub(super) fn read(path: &str, text: &str) -> Option<Navigation> {
             return Some(navigation);
         }
     };
-    let listed = document.get("navigation").filter(|node| !matches!(node.value, Value::Text(_) | Value::Other))?;
+    let listed = document.get("navigation").filter(|node| matches!(node.what, What::Map(_) | What::List(_)))?;
     let mut walk = Walk { navigation: &mut navigation, lists: 0 };
     walk.group(listed);
     walk.generators(&document);
-    for redirect in document.get("redirects").map(Node::items).unwrap_or_default() {
+    for redirect in document.get("redirects").map(Value::items).unwrap_or_default() {
         let (Some(source), Some(destination)) = (redirect.get("source"), redirect.get("destination")) else { continue };
         if let (Some(from), Some(to)) = (source.text(), destination.text()) {
             let range = source.range.start + 1..source.range.end - 1;
@@ -39,12 +40,12 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// A group, tab, version or list of such: whatever it is, pages are in lists called `pages`.
-    fn group(&mut self, node: &Node) {
+    fn group(&mut self, node: &Value) {
         for item in node.items() {
             self.group(item);
         }
-        for (name, value) in node.fields() {
-            match name.as_str() {
+        for (key, value) in node.entries() {
+            match key.name.as_str() {
                 "pages" => self.pages(value),
                 "root" => {
                     self.lists += 1;
@@ -56,31 +57,31 @@ impl Walk<'_> {
         }
     }
 
-    fn pages(&mut self, node: &Node) {
+    fn pages(&mut self, node: &Value) {
         self.lists += 1;
         let list = self.lists;
         for item in node.items() {
-            match item.value {
-                Value::Text(_) => self.page(item, list),
+            match item.what {
+                What::Scalar(_, Kind::Text) => self.page(item, list),
                 _ => self.group(item),
             }
         }
     }
 
-    fn page(&mut self, node: &Node, list: usize) {
+    fn page(&mut self, node: &Value, list: usize) {
         let Some(target) = node.text().filter(|target| is_page(target)) else { return };
         let range = node.range.start + 1..node.range.end - 1;
         self.navigation.entries.push(Entry { target: target.to_owned(), range, list });
     }
 
     /// API descriptions from which pages are made.
-    fn generators(&mut self, node: &Node) {
+    fn generators(&mut self, node: &Value) {
         for item in node.items() {
             self.generators(item);
         }
-        for (name, value) in node.fields() {
-            if matches!(name.as_str(), "openapi" | "asyncapi") {
-                let folder = value.get("directory").and_then(Node::text).unwrap_or(GENERATED).trim_matches('/');
+        for (key, value) in node.entries() {
+            if matches!(key.name.as_str(), "openapi" | "asyncapi") {
+                let folder = value.get("directory").and_then(Value::text).unwrap_or(GENERATED).trim_matches('/');
                 for folder in [folder, GENERATED] {
                     if !self.navigation.generated.iter().any(|known| known == folder) {
                         self.navigation.generated.push(folder.to_owned());

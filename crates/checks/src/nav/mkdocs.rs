@@ -1,29 +1,12 @@
+use copydesk_values::{Value, What, yaml};
+
 use super::{Entry, NavKind, NavProblem, Navigation};
 use crate::paths;
-use crate::yaml::{self, Yaml, YamlValue};
-
-/// Words in the file that mean that pages come from elsewhere, or that paths are not what they seem.
-const GENERATORS: [&str; 13] = [
-    "gen-files",
-    "gen_files",
-    "monorepo",
-    "multirepo",
-    "i18n",
-    "hooks:",
-    "mkapi",
-    "autoapi",
-    "blog",
-    "INHERIT",
-    "literate-nav",
-    "api-autonav",
-    "!include",
-];
 
 pub(super) fn read(path: &str, text: &str) -> Option<Navigation> {
     let folder = paths::folder(path);
     let mut navigation = Navigation::new(NavKind::MkDocs, folder);
-    navigation.open = GENERATORS.iter().any(|word| text.contains(word));
-    let document = match yaml::read(text) {
+    let document = match yaml(text) {
         Ok(document) => document?,
         Err(fault) => {
             navigation.root = paths::join(folder, "docs");
@@ -33,7 +16,7 @@ pub(super) fn read(path: &str, text: &str) -> Option<Navigation> {
             return Some(navigation);
         }
     };
-    let docs_dir = document.get("docs_dir").and_then(Yaml::text).unwrap_or("docs");
+    let docs_dir = document.get("docs_dir").and_then(Value::text).unwrap_or("docs");
     match paths::normalise(folder, docs_dir) {
         Some(root) if !docs_dir.starts_with('/') => navigation.root = root,
         _ => navigation.open = true,
@@ -45,16 +28,16 @@ pub(super) fn read(path: &str, text: &str) -> Option<Navigation> {
     Some(navigation)
 }
 
-fn list(node: &Yaml, lists: &mut usize, text: &str, navigation: &mut Navigation) {
+fn list(node: &Value, lists: &mut usize, text: &str, navigation: &mut Navigation) {
     *lists += 1;
     let number = *lists;
     for item in node.items() {
-        match &item.value {
-            YamlValue::Text(target) => entry(target, item, number, text, navigation),
-            YamlValue::Map(fields) => {
-                for (_, value) in fields {
-                    match &value.value {
-                        YamlValue::Text(target) => entry(target, value, number, text, navigation),
+        match &item.what {
+            What::Scalar(target, _) => entry(target, item, number, text, navigation),
+            What::Map(map) => {
+                for (_, value) in &map.entries {
+                    match &value.what {
+                        What::Scalar(target, _) => entry(target, value, number, text, navigation),
                         _ => list(value, lists, text, navigation),
                     }
                 }
@@ -64,7 +47,7 @@ fn list(node: &Yaml, lists: &mut usize, text: &str, navigation: &mut Navigation)
     }
 }
 
-fn entry(target: &str, node: &Yaml, list: usize, text: &str, navigation: &mut Navigation) {
+fn entry(target: &str, node: &Value, list: usize, text: &str, navigation: &mut Navigation) {
     let is_file = crate::page::is_page(target) && !target.contains("://") && !target.contains(['*', '{']);
     let written = &text[node.range.clone()];
     // Quotes are not part of it; what is written with escapes or over several lines is left alone.

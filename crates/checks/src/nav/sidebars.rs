@@ -1,8 +1,21 @@
-//! Sidebars that are scripts: their literals are read, nothing is run.
+//! Sidebars that are scripts: what is constant in them is read, nothing is run.
+
+use copydesk_values::{Modules, Value, What, json, script};
 
 use super::{Entry, NavKind, NavProblem, Navigation};
-use crate::literal::{self, Node, Value};
 use crate::paths;
+
+/// One script without the others.
+struct Alone<'a> {
+    path: &'a str,
+    text: &'a str,
+}
+
+impl Modules for Alone<'_> {
+    fn read(&self, path: &str) -> Option<String> {
+        (path == self.path).then(|| self.text.to_owned())
+    }
+}
 
 /// Sidebars of Docusaurus. They name pages by ids, which pages may choose for themselves, so the entries are a reading
 /// aid: an id without a file of its name need not be wrong.
@@ -10,52 +23,36 @@ pub(super) fn docusaurus(path: &str, text: &str) -> Option<Navigation> {
     let mut navigation = Navigation::new(NavKind::Docusaurus, &paths::join(paths::folder(path), "docs"));
     navigation.open = true;
     let document = if paths::extension(path) == "json" {
-        match literal::json(text) {
-            Ok(document) => Some(document),
-            Err(fault) => {
-                let message = format!("the file is not valid JSON: {}", fault.message);
-                navigation.problems.push(NavProblem { message, at: fault.at });
-                None
-            }
-        }
+        json(text).map_err(|fault| {
+            let message = format!("the file is not valid JSON: {}", fault.message);
+            navigation.problems.push(NavProblem { message, at: fault.at });
+        })
     } else {
-        exported(text)
+        script(&Alone { path, text }, path).map_err(|_| ())
     };
-    if let Some(document) = document {
+    if let Ok(document) = document {
         let mut lists = 0;
-        for (_, sidebar) in document.fields() {
+        for (_, sidebar) in document.entries() {
             items(sidebar, &mut lists, &mut navigation);
         }
     }
     Some(navigation)
 }
 
-/// The object that a script of sidebars is about: the first one that something is set to.
-fn exported(text: &str) -> Option<Node> {
-    let marks = ["sidebars", "module.exports", "export default"];
-    marks.iter().find_map(|mark| {
-        let at = text.find(mark)?;
-        let brace = at + text[at..].find(['{', ';'])?;
-        let node = literal::script(text, brace)?;
-        matches!(node.value, Value::Object(_)).then_some(node)
-    })
-}
-
-fn items(node: &Node, lists: &mut usize, navigation: &mut Navigation) {
+fn items(node: &Value, lists: &mut usize, navigation: &mut Navigation) {
     *lists += 1;
     let list = *lists;
     for item in node.items() {
-        match &item.value {
-            Value::Text(id) => push(id, item, list, navigation),
-            Value::Object(_) => item_object(item, list, lists, navigation),
+        match &item.what {
+            What::Scalar(id, _) => push(id, item, list, navigation),
+            What::Map(_) => item_map(item, list, lists, navigation),
             _ => {}
         }
     }
 }
 
-fn item_object(item: &Node, list: usize, lists: &mut usize, navigation: &mut Navigation) {
-    let kind = item.get("type").and_then(Node::text);
-    match kind {
+fn item_map(item: &Value, list: usize, lists: &mut usize, navigation: &mut Navigation) {
+    match item.get("type").and_then(Value::text) {
         Some("doc" | "ref") => {
             if let Some((id, node)) = item.get("id").and_then(|node| Some((node.text()?, node))) {
                 push(id, node, list, navigation);
@@ -63,7 +60,7 @@ fn item_object(item: &Node, list: usize, lists: &mut usize, navigation: &mut Nav
         }
         Some("category") => {
             if let Some(link) = item.get("link") {
-                item_object(link, list, lists, navigation);
+                item_map(link, list, lists, navigation);
             }
             if let Some(inner) = item.get("items") {
                 items(inner, lists, navigation);
@@ -71,11 +68,14 @@ fn item_object(item: &Node, list: usize, lists: &mut usize, navigation: &mut Nav
         }
         Some(_) => {}
         // The short form: `{ Label: […] }`.
-        None => item.fields().iter().for_each(|(_, inner)| items(inner, lists, navigation)),
+        None => item.entries().iter().for_each(|(_, inner)| items(inner, lists, navigation)),
     }
 }
 
-fn push(target: &str, node: &Node, list: usize, navigation: &mut Navigation) {
+fn push(target: &str, node: &Value, list: usize, navigation: &mut Navigation) {
+    if node.range.len() < 2 {
+        return;
+    }
     let range = node.range.start + 1..node.range.end - 1;
     navigation.entries.push(Entry { target: target.to_owned(), range, list });
 }
@@ -84,34 +84,41 @@ fn push(target: &str, node: &Node, list: usize, navigation: &mut Navigation) {
 pub(super) fn vitepress(path: &str, text: &str) -> Option<Navigation> {
     let root = paths::folder(paths::folder(path));
     let mut navigation = Navigation::new(NavKind::VitePress, root);
-    let elsewhere = ["rewrites", "srcDir", "srcExclude", "base:", "createContentLoader", "generateSidebar"];
-    navigation.open = elsewhere.iter().any(|word| text.contains(word));
-    let mut from = 0;
+    let Ok(config) = script(&Alone { path, text }, path) else {
+        navigation.open = true;
+        return Some(navigation);
+    };
+    if let Some(source) = config.get("srcDir") {
+        match source.text().and_then(|source| paths::normalise(root, source)) {
+            Some(source) => navigation.root = source,
+            None => navigation.open = true,
+        }
+    }
     let mut lists = 0;
-    while let Some(at) = text[from..].find("sidebar:") {
-        let start = from + at + "sidebar:".len();
-        from = start;
-        if let Some(node) = literal::script(text, start) {
-            links(&node, &mut lists, &mut navigation);
-            from = node.range.end.max(start);
+    let locales = config.get("locales").map(Value::entries).unwrap_or_default().iter().map(|(_, locale)| locale);
+    for settings in std::iter::once(&config).chain(locales) {
+        if let Some(sidebar) = settings.at(&["themeConfig", "sidebar"]) {
+            links(sidebar, "", &mut lists, &mut navigation);
         }
     }
     Some(navigation)
 }
 
-fn links(node: &Node, lists: &mut usize, navigation: &mut Navigation) {
+fn links(node: &Value, base: &str, lists: &mut usize, navigation: &mut Navigation) {
     *lists += 1;
     let list = *lists;
+    let base = node.get("base").and_then(Value::text).unwrap_or(base);
     for item in node.items() {
-        links(item, lists, navigation);
-        if let Some((target, link)) = item.get("link").and_then(|link| Some((link.text()?, link)))
-            && target.starts_with('/')
-            && !target.starts_with("//")
-        {
-            push(target, link, list, navigation);
+        links(item, base, lists, navigation);
+        let own = item.get("base").and_then(Value::text).unwrap_or(base);
+        if let Some((target, link)) = item.get("link").and_then(|link| Some((link.text()?, link))) {
+            let whole = if own.is_empty() { target.to_owned() } else { format!("{own}{target}") };
+            if whole.starts_with('/') && !whole.starts_with("//") && !target.contains("://") {
+                push(&whole, link, list, navigation);
+            }
         }
     }
-    for (_, value) in node.fields() {
-        links(value, lists, navigation);
+    for (_, value) in node.entries() {
+        links(value, base, lists, navigation);
     }
 }

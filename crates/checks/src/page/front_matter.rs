@@ -5,7 +5,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use super::{Field, FrontMatter, Page, Problem};
 use crate::Check;
-use crate::yaml::Characters;
+use copydesk_values::Characters;
 
 /// Nobody nests front matter deeper.
 const DEEPEST: usize = 64;
@@ -85,6 +85,8 @@ fn yaml(text: &str, body: Range<usize>, page: &mut Page) -> Option<Vec<Field>> {
                     break;
                 }
             }
+            // Most readers take a bracket that closes at the beginning of a line.
+            Err(error) if source[characters.byte(error.marker().index())..].starts_with([']', '}']) => break,
             Err(error) => {
                 let at = characters.byte(error.marker().index());
                 reader.faults.push((format!("the front matter is not valid YAML: {}", error.info()), at..at));
@@ -219,4 +221,17 @@ fn floor(text: &str, at: usize) -> usize {
 
 fn first_line(message: &str) -> &str {
     message.lines().next().unwrap_or_default()
+}
+
+/// What the front matter of a page says, as values; none if there is none.
+pub(super) fn values(text: &str) -> Option<copydesk_values::Value> {
+    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let fence = ["---", "+++"].into_iter().find(|fence| line_at(text, start).trim_end() == *fence)?;
+    let body_start = after_line(text, start);
+    let (body_end, _) = closing_fence(text, body_start, fence)?;
+    let body = &text[body_start..body_end];
+    match fence {
+        "---" => copydesk_values::yaml(&body.replace("\n]", "\n ]").replace("\n}", "\n }")).ok().flatten(),
+        _ => copydesk_values::toml(body).ok(),
+    }
 }

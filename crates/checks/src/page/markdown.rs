@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, OffsetIter, Options, Parser, Tag, TagEnd};
 
-use super::slug::Anchors;
-use super::tags::{self, Dialect, Form};
+use super::ids::{IdRule, Ids};
+use super::tags::{self, Form, Syntax};
 use super::view::{Reading, View};
-use super::{Heading, Link, LinkKind, Page, fences, ranges, slug};
+use super::{Dialect, Heading, Link, LinkKind, Page, fences, myst, ranges};
 
 /// Reads the Markdown of a page.
-pub(super) fn read(text: &str, reading: &Reading, page: &mut Page) {
-    let view = View::of(text, reading);
+pub(super) fn read(text: &str, reading: &Reading, dialect: &Dialect, page: &mut Page) {
+    let view = View::of(text, reading, dialect.indented_blocks);
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_STRIKETHROUGH
@@ -22,6 +22,7 @@ pub(super) fn read(text: &str, reading: &Reading, page: &mut Page) {
         text,
         view: &view,
         reading,
+        dialect,
         page,
         prose: Vec::new(),
         code: reading.code.clone(),
@@ -44,6 +45,7 @@ struct Walk<'a> {
     text: &'a str,
     view: &'a View,
     reading: &'a Reading,
+    dialect: &'a Dialect,
     page: &'a mut Page,
     prose: Vec<Range<usize>>,
     code: Vec<Range<usize>>,
@@ -88,10 +90,15 @@ impl Walk<'_> {
             Event::End(tag) => self.end(tag, range, events),
             Event::Text(content) => self.words(&content, range),
             Event::Code(content) => {
+                let range = self.view.source_range(&range);
                 if let Some(heading) = &mut self.heading {
-                    heading.text.push_str(&content);
+                    // What looks like a component in code is hidden from the parser, but it is code.
+                    let is_hidden = !ranges::overlapping(&self.reading.masks, &range).is_empty();
+                    let written = self.text[range.clone()].trim_matches('`');
+                    heading.text.push_str(if is_hidden { written } else { &content });
                 }
-                self.code.push(self.view.source_range(&range));
+                self.role(&range);
+                self.code.push(range);
             }
             Event::SoftBreak | Event::HardBreak => {
                 if let Some(heading) = &mut self.heading {
@@ -100,7 +107,7 @@ impl Walk<'_> {
             }
             Event::InlineHtml(_) if !self.reading.is_mdx => {
                 let at = self.view.source(range.start);
-                self.tags.extend(tags::read(self.text, at, Dialect::Html));
+                self.tags.extend(tags::read(self.text, at, Syntax::Html));
             }
             _ => {}
         }
@@ -108,13 +115,15 @@ impl Walk<'_> {
 
     fn start(&mut self, tag: Tag<'_>, range: Range<usize>) {
         match tag {
-            Tag::Heading { level, id, .. } => {
+            Tag::Heading { level, id, attrs, .. } => {
                 let range = self.view.source_range(&range);
                 let kept = self.text[range.clone()].trim_end().len();
                 let range = range.start..range.start + kept;
                 let hashes = self.text[range.clone()].bytes().take_while(|b| *b == b'#').count();
                 let marker = (hashes > 0).then(|| range.start..range.start + hashes);
-                let id = id.map(|id| id.to_string());
+                let named = attrs.iter().find(|(name, _)| name.as_ref() == "id").and_then(|(_, value)| value.as_ref());
+                let named = named.map(|value| value.trim_matches(['"', '\'']).to_owned());
+                let id = id.map(|id| id.to_string()).or(named.filter(|_| self.dialect.has_attributes()));
                 self.heading = Some(Draft { level: level as u8, text: String::new(), id, range, marker });
             }
             Tag::Link { link_type, dest_url, id, .. } => {
@@ -143,7 +152,9 @@ impl Walk<'_> {
         }
         self.in_code = true;
         let range = self.view.source_range(range);
-        if is_fenced && !self.reading.is_mdx {
+        // Where tags may hold Markdown, they end otherwise than the parser thinks, and fences with them.
+        let in_tags = self.dialect.attribute_lists && self.text.contains(" markdown");
+        if is_fenced && !self.reading.is_mdx && !in_tags {
             self.page.problems.extend(fences::problem(self.text, &range));
         }
         self.code.push(range.start..range.start + self.text[range].trim_end().len());
@@ -178,6 +189,14 @@ impl Walk<'_> {
             let masks = ranges::overlapping(&self.reading.masks, &range);
             let shown = ranges::subtract(std::slice::from_ref(&range), masks);
             match shown.as_slice() {
+                // VitePress makes ids of entities as they are written.
+                [only]
+                    if *only == range
+                        && self.dialect.ids == IdRule::VitePress
+                        && is_entity(&self.text[only.clone()]) =>
+                {
+                    heading.text.push_str(&self.text[only.clone()]);
+                }
                 [only] if *only == range => heading.text.push_str(content),
                 parts => parts.iter().for_each(|part| heading.text.push_str(&self.text[part.clone()])),
             }
@@ -206,7 +225,32 @@ impl Walk<'_> {
             return;
         };
         let range = self.view.source_range(&place);
-        self.page.links.push(Link { kind: link.kind, target: link.target, range, in_tag: false });
+        let target = if link.link_type == LinkType::Email { format!("mailto:{}", link.target) } else { link.target };
+        self.page.links.push(Link { kind: link.kind, target, range, in_tag: false });
+    }
+
+    /// A role before code names a place or a page: ``{ref}`name` `` or ``{doc}`Title <path>` ``.
+    fn role(&mut self, code: &Range<usize>) {
+        // No name of a role is longer.
+        let before = &self.text[self.text.floor_char_boundary(code.start.saturating_sub(24))..code.start];
+        let Some(name) = before.strip_suffix('}').and_then(|before| before.rsplit_once('{')).map(|(_, name)| name)
+        else {
+            return;
+        };
+        if !self.dialect.roles.contains(&name) {
+            return;
+        }
+        let written = self.text[code.clone()].trim_matches('`');
+        let mut start =
+            code.start + (self.text[code.clone()].len() - self.text[code.clone()].trim_start_matches('`').len());
+        let mut wanted = written;
+        if let Some((text, inner)) = written.strip_suffix('>').and_then(|written| written.rsplit_once('<')) {
+            start += text.len() + 1;
+            wanted = inner;
+        }
+        let wanted = wanted.trim_start_matches(['!', '~']);
+        let target = if name == "doc" { wanted.to_owned() } else { format!("#{}", wanted.to_lowercase()) };
+        self.page.links.push(Link { kind: LinkKind::Page, target, range: start..start + wanted.len(), in_tag: false });
     }
 
     /// Finds tags and text in a block of HTML.
@@ -222,7 +266,7 @@ impl Walk<'_> {
                 at = end.map_or(block.end, |length| at + length + 3);
                 continue;
             }
-            match tags::read(self.text, at, Dialect::Html) {
+            match tags::read(self.text, at, Syntax::Html) {
                 Ok(tag) => {
                     at = tag.range.end;
                     let name = self.text[tag.name.clone()].to_ascii_lowercase();
@@ -250,7 +294,7 @@ impl Walk<'_> {
         self.tags.dedup_by_key(|tag| tag.range.start);
         self.pairs();
         for tag in &self.tags {
-            tags::collect(self.text, tag, self.page);
+            tags::collect(self.text, tag, self.dialect, self.page);
         }
         self.name_headings();
         ranges::join(&mut self.code);
@@ -296,25 +340,108 @@ impl Walk<'_> {
     }
 
     fn name_headings(&mut self) {
-        let mut anchors = Anchors::default();
+        let mut ids = Ids::new(&self.dialect.ids);
         let mut drafts = std::mem::take(&mut self.headings);
+        if self.dialect.term_ids {
+            drafts.extend(terms(self.text, &self.code));
+        }
         drafts.sort_by_key(|draft| draft.range.start);
-        for draft in drafts {
+        for mut draft in drafts {
             let masks = ranges::overlapping(&self.reading.masks, &draft.range);
-            self.page.open |= masks.iter().any(|mask| self.text.as_bytes()[mask.start] == b'{');
-            let text = draft.text.trim().to_owned();
+            let expressions = masks.iter().map(|mask| &self.text[mask.clone()]).filter(|mask| mask.starts_with('{'));
+            for expression in expressions {
+                self.page.open |= comment(expression).is_none();
+            }
+            let mut text = draft.text.trim();
+            let written = self.text[draft.range.clone()].trim_end();
+            if self.dialect.comment_ids
+                && let Some(at) = written.rfind("{/*")
+                && let Some(id) = comment(&written[at..]).filter(|id| is_id(id))
+            {
+                draft.id = Some(id.to_owned());
+                text = text.strip_suffix(&written[at..]).unwrap_or(text).trim_end();
+            }
+            if self.dialect.bracket_ids
+                && let Some((before, id)) = text.strip_suffix(']').and_then(|text| text.rsplit_once("[#"))
+                && is_id(id)
+            {
+                draft.id = Some(id.to_owned());
+                text = before.trim_end();
+            }
+            if self.dialect.attribute_lists
+                && let Some(at) = text.rfind("{:")
+                && text.ends_with('}')
+            {
+                draft.id = draft.id.or_else(|| attribute_id(&text[at..]));
+                text = text[..at].trim_end();
+            }
+            let text = text.to_owned();
+            if let IdRule::Myst { deepest } = self.dialect.ids {
+                let id = myst::docutils(&text);
+                if draft.level > deepest {
+                    draft.id.get_or_insert_with(|| id.clone());
+                }
+                self.page.anchors.push(id);
+            }
             let anchor = match draft.id {
                 Some(id) => {
-                    anchors.take(&id);
-                    self.page.anchors.push(slug(&text));
+                    ids.take(&id);
                     id
                 }
-                None => anchors.unique(slug(&text)),
+                None => ids.give(&text),
             };
+            if draft.level == TERM {
+                self.page.anchors.push(anchor);
+                continue;
+            }
             let heading = Heading { level: draft.level, text, anchor, range: draft.range, marker: draft.marker };
             self.page.headings.push(heading);
         }
     }
+}
+
+/// The level of what is no heading but a term of a definition.
+const TERM: u8 = 0;
+
+/// Terms of definitions: lines before one that starts with a colon.
+fn terms(text: &str, code: &[Range<usize>]) -> Vec<Draft> {
+    let (mut at, mut before, mut found) = (0, 0..0, Vec::new());
+    for line in text.split_inclusive('\n') {
+        let range = at..at + line.trim_end().len();
+        at += line.len();
+        if line.starts_with(": ") && !before.is_empty() && ranges::holding(code, range.start).is_none() {
+            let plain = text[before.clone()].chars().filter(|c| !matches!(c, '`' | '*')).collect();
+            found.push(Draft { level: TERM, text: plain, id: None, range: before.clone(), marker: None });
+        }
+        if !range.is_empty() {
+            before = range;
+        }
+    }
+    found
+}
+
+/// What a comment of MDX says, without the `#` before an id; none if it is no comment.
+fn comment(expression: &str) -> Option<&str> {
+    let inside = expression.strip_prefix("{/*")?.strip_suffix("*/}")?.trim();
+    Some(inside.strip_prefix('#').unwrap_or(inside))
+}
+
+fn is_entity(text: &str) -> bool {
+    text.starts_with('&') && text.ends_with(';')
+}
+
+fn is_id(text: &str) -> bool {
+    !text.is_empty() && !text.contains(char::is_whitespace)
+}
+
+/// The id in a list of attributes: `{: #id .class }` or `{: id="x" }`.
+fn attribute_id(list: &str) -> Option<String> {
+    let words = list.trim_matches(['{', '}', ':', ' ']).split_whitespace();
+    let id = |word: &str| {
+        let named = word.strip_prefix('#').or_else(|| word.strip_prefix("id="))?;
+        Some(named.trim_matches(['"', '\'']).to_owned())
+    };
+    words.filter_map(id).next_back()
 }
 
 /// Where the address of a link stands: after `mark`, which is searched from `from`.

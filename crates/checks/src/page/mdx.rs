@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::tags::{self, Dialect, Form, NoTag};
+use super::tags::{self, Form, NoTag, Syntax};
 use super::view::Reading;
 use super::{Link, LinkKind, Page, Problem, fences, script};
 use crate::Check;
@@ -272,7 +272,7 @@ impl Scanner<'_> {
         if self.text[at..].starts_with("<!--") {
             return self.comment(at);
         }
-        match tags::read(self.text, at, Dialect::Jsx) {
+        match tags::read(self.text, at, Syntax::Jsx) {
             Ok(tag) => {
                 self.nest(&tag);
                 let end = tag.range.end;

@@ -1,5 +1,3 @@
-use std::collections::HashMap;
-
 /// The anchor that GitHub gives to a heading of this text, before it is made unique.
 pub fn slug(text: &str) -> String {
     let mut slug = String::with_capacity(text.len());
@@ -25,36 +23,6 @@ pub fn anchor_key(anchor: &str) -> String {
     anchor.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Hands out anchors, each once.
-#[derive(Default)]
-pub(super) struct Anchors {
-    used: HashMap<String, usize>,
-}
-
-impl Anchors {
-    /// The anchor for a heading that does not give itself one.
-    pub(super) fn unique(&mut self, wanted: String) -> String {
-        let Some(mut number) = self.used.get(&wanted).copied() else {
-            self.used.insert(wanted.clone(), 0);
-            return wanted;
-        };
-        loop {
-            number += 1;
-            let anchor = format!("{wanted}-{number}");
-            if !self.used.contains_key(&anchor) {
-                self.used.insert(wanted, number);
-                self.used.insert(anchor.clone(), 0);
-                return anchor;
-            }
-        }
-    }
-
-    /// Notes an anchor that a heading gives itself.
-    pub(super) fn take(&mut self, anchor: &str) {
-        self.used.entry(anchor.to_owned()).or_insert(0);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,13 +40,6 @@ mod tests {
         ] {
             assert_eq!(slug(text), expected, "{text}");
         }
-    }
-
-    #[test]
-    fn anchors_are_handed_out_once() {
-        let mut anchors = Anchors::default();
-        let given: Vec<String> = ["a", "a", "a-1", "a"].map(|text| anchors.unique(text.to_owned())).into();
-        assert_eq!(given, ["a", "a-1", "a-1-1", "a-2"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::script;
-use super::{Link, LinkKind, Page};
+use super::{Dialect, IdRule, Link, LinkKind, Page};
 
 /// No tag of HTML is longer; those of JSX may hold whole tables.
 const LONGEST_HTML: usize = 32 * 1024;
@@ -47,32 +47,36 @@ pub(super) enum NoTag {
 
 /// Whose rules hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(super) enum Syntax {
     Html,
     Jsx,
 }
 
 /// Reads the tag that starts with the `<` at `at`.
-pub(super) fn read(text: &str, at: usize, dialect: Dialect) -> Result<Tag, NoTag> {
-    let longest = if dialect == Dialect::Html { LONGEST_HTML } else { LONGEST_JSX };
+pub(super) fn read(text: &str, at: usize, syntax: Syntax) -> Result<Tag, NoTag> {
+    let longest = if syntax == Syntax::Html { LONGEST_HTML } else { LONGEST_JSX };
     let end = text.floor_char_boundary(text.len().min(at.saturating_add(longest)));
     let bytes = &text.as_bytes()[..end];
     let mut cursor = at + 1;
     let closes = bytes.get(cursor) == Some(&b'/');
     if closes {
         cursor += 1;
+        // JSX takes `</ Tag>` for `</Tag>`.
+        if syntax == Syntax::Jsx && bytes.get(skip_space(bytes, cursor)).is_some_and(u8::is_ascii_alphabetic) {
+            cursor = skip_space(bytes, cursor);
+        }
     }
     let name = name_from(bytes, cursor);
     cursor = name.end;
     match bytes.get(cursor) {
         None | Some(b' ' | b'\n' | b'\t' | b'\r') if name.is_empty() => return Err(NoTag::Text),
         Some(b'>' | b'/' | b' ' | b'\n' | b'\t' | b'\r') | None => {}
-        Some(_) if dialect == Dialect::Html => return Err(NoTag::Text),
+        Some(_) if syntax == Syntax::Html => return Err(NoTag::Text),
         Some(_) if name.is_empty() => return Err(NoTag::Broken("starts a tag without a name; write `\\<`", cursor)),
         Some(b':' | b'@') => return Err(NoTag::Broken("is no tag; addresses in `<…>` are not MDX", cursor)),
         Some(_) => return Err(NoTag::Broken("is no tag; write `\\<` for the character", cursor)),
     }
-    if name.is_empty() && dialect == Dialect::Html {
+    if name.is_empty() && syntax == Syntax::Html {
         return Err(NoTag::Text);
     }
     let mut tag =
@@ -90,32 +94,32 @@ pub(super) fn read(text: &str, at: usize, dialect: Dialect) -> Result<Tag, NoTag
                     tag.form = Form::Alone;
                 }
             }
-            Some(b'{') if dialect == Dialect::Jsx => {
+            Some(b'{') if syntax == Syntax::Jsx => {
                 cursor = script::after_braces(&text[..end], cursor)
                     .ok_or(NoTag::Broken("has a brace in its tag that is not closed", cursor))?;
             }
-            Some(_) => cursor = attribute(&text[..end], cursor, dialect, &mut tag.attributes)?,
-            None => return Err(unfinished(dialect, cursor)),
+            Some(_) => cursor = attribute(&text[..end], cursor, syntax, &mut tag.attributes)?,
+            None => return Err(unfinished(syntax, cursor)),
         }
     }
 }
 
-fn unfinished(dialect: Dialect, cursor: usize) -> NoTag {
-    match dialect {
-        Dialect::Html => NoTag::Text,
-        Dialect::Jsx => NoTag::Broken("starts a tag that has no `>`", cursor),
+fn unfinished(syntax: Syntax, cursor: usize) -> NoTag {
+    match syntax {
+        Syntax::Html => NoTag::Text,
+        Syntax::Jsx => NoTag::Broken("starts a tag that has no `>`", cursor),
     }
 }
 
 /// Reads one attribute; gives the position after it.
-fn attribute(text: &str, at: usize, dialect: Dialect, attributes: &mut Vec<Attribute>) -> Result<usize, NoTag> {
+fn attribute(text: &str, at: usize, syntax: Syntax, attributes: &mut Vec<Attribute>) -> Result<usize, NoTag> {
     let bytes = text.as_bytes();
     let stop = |b: &u8| matches!(b, b' ' | b'\n' | b'\t' | b'\r' | b'=' | b'>' | b'/' | b'{' | b'"' | b'\'' | b'<');
     let length = bytes[at..].iter().position(stop).unwrap_or(bytes.len() - at);
     if length == 0 {
-        return match dialect {
-            Dialect::Html => Err(NoTag::Text),
-            Dialect::Jsx => Err(NoTag::Broken("has a character in its tag that does not belong there", at)),
+        return match syntax {
+            Syntax::Html => Err(NoTag::Text),
+            Syntax::Jsx => Err(NoTag::Broken("has a character in its tag that does not belong there", at)),
         };
     }
     let name = at..at + length;
@@ -128,25 +132,25 @@ fn attribute(text: &str, at: usize, dialect: Dialect, attributes: &mut Vec<Attri
     let (value, after) = match bytes.get(start) {
         Some(quote @ (b'"' | b'\'')) => {
             let length = memchr::memchr(*quote, &bytes[start + 1..]);
-            let end = length.map(|length| start + 1 + length).ok_or(match dialect {
-                Dialect::Html => NoTag::Text,
-                Dialect::Jsx => NoTag::Broken("has an attribute whose quote is not closed", start),
+            let end = length.map(|length| start + 1 + length).ok_or(match syntax {
+                Syntax::Html => NoTag::Text,
+                Syntax::Jsx => NoTag::Broken("has an attribute whose quote is not closed", start),
             })?;
             (Some(start + 1..end), end + 1)
         }
-        Some(b'{') if dialect == Dialect::Jsx => {
+        Some(b'{') if syntax == Syntax::Jsx => {
             let after = script::after_braces(text, start)
                 .ok_or(NoTag::Broken("has a brace in its tag that is not closed", start))?;
             (script::lone_string(text, start + 1..after - 1), after)
         }
-        Some(_) if dialect == Dialect::Html => {
+        Some(_) if syntax == Syntax::Html => {
             let ends = |b: &u8| matches!(b, b' ' | b'\n' | b'\t' | b'\r' | b'>' | b'"' | b'\'' | b'<');
             let length = bytes[start..].iter().position(ends).unwrap_or(bytes.len() - start);
             (Some(start..start + length), start + length.max(1))
         }
         Some(b'<') => return Err(NoTag::Broken("has an attribute whose value is a tag without braces", start)),
         Some(_) => return Err(NoTag::Broken("has an attribute whose value is not in quotes", start)),
-        None => return Err(unfinished(dialect, start)),
+        None => return Err(unfinished(syntax, start)),
     };
     attributes.push(Attribute { name, value });
     Ok(after)
@@ -171,24 +175,60 @@ fn skip_space(bytes: &[u8], at: usize) -> usize {
 }
 
 /// Takes links and anchors from a tag's attributes.
-pub(super) fn collect(text: &str, tag: &Tag, page: &mut Page) {
+pub(super) fn collect(text: &str, tag: &Tag, dialect: &Dialect, page: &mut Page) {
     let name = &text[tag.name.clone()];
     for attribute in &tag.attributes {
         let Some(range) = attribute.value.clone() else { continue };
         let value = unescaped(&text[range.clone()]);
         let attribute = &text[attribute.name.clone()];
-        if let Some(kind) = link_kind(name, attribute) {
-            page.links.push(Link { kind, target: value, range, in_tag: true });
-        } else {
-            note_anchor(name, attribute, &value, page);
+        let shown = (attribute == "src" && is_shown(name, &value)).then_some(LinkKind::Image);
+        match (link_kind(name, attribute).or(shown), attribute) {
+            (Some(kind), _) => page.links.push(Link { kind, target: value, range, in_tag: true }),
+            (None, "id") => page.anchors.push(value),
+            (None, "name") if name == "a" => page.anchors.push(value),
+            (None, _) if dialect.component_ids => {
+                page.anchors.extend(component_id(name, attribute, &value, &dialect.ids))
+            }
+            (None, _) => {}
         }
     }
+}
+
+/// The id that Mintlify gives to a component for what it is called.
+fn component_id(tag: &str, attribute: &str, value: &str, ids: &IdRule) -> Option<String> {
+    match (tag, attribute) {
+        ("Tab" | "Accordion" | "View" | "Step", "title") | ("Update", "label") => Some(ids.slug(value)),
+        ("ParamField" | "Param", "query" | "path" | "body" | "header") | ("ResponseField", "name") => {
+            Some(format!("param-{}", decamelized(value)))
+        }
+        _ => None,
+    }
+}
+
+/// `someName.part` as `some-name-part`.
+fn decamelized(text: &str) -> String {
+    let mut slug = String::with_capacity(text.len() + 4);
+    let mut was_lower = false;
+    for c in text.chars() {
+        if c.is_uppercase() && was_lower {
+            slug.push('-');
+        }
+        was_lower = c.is_lowercase() || c.is_ascii_digit();
+        if c.is_alphanumeric() {
+            slug.extend(c.to_lowercase());
+        } else if !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.trim_matches('-').to_owned()
 }
 
 fn link_kind(tag: &str, attribute: &str) -> Option<LinkKind> {
     match (tag, attribute) {
         ("Snippet", "file") => Some(LinkKind::Snippet),
         ("script" | "iframe" | "link" | "base" | "embed" | "object" | "Iframe", _) => None,
+        // Parts of drawings name other parts of theirs.
+        ("use" | "linearGradient" | "radialGradient" | "pattern" | "textPath" | "mpath" | "filter", "href") => None,
         (_, "href") => Some(LinkKind::Page),
         ("Link", "to") => Some(LinkKind::Page),
         ("img" | "Image" | "video" | "source" | "audio" | "Frame", "src") | (_, "poster") => Some(LinkKind::Image),
@@ -197,19 +237,12 @@ fn link_kind(tag: &str, attribute: &str) -> Option<LinkKind> {
     }
 }
 
-/// Ids are anchors; sites also make anchors from the titles of tabs, steps, accordions and fields.
-fn note_anchor(tag: &str, attribute: &str, value: &str, page: &mut Page) {
-    match attribute {
-        "id" => page.anchors.push(value.to_owned()),
-        "name" if tag == "a" => page.anchors.push(value.to_owned()),
-        "title" | "label" | "summary" if tag.starts_with(|c: char| c.is_ascii_uppercase()) => {
-            page.anchors.push(super::slug(value));
-        }
-        "name" | "path" | "query" | "body" | "header" if tag.ends_with("Field") => {
-            page.anchors.extend([super::slug(value), format!("param-{value}"), format!("response-{value}")]);
-        }
-        _ => {}
-    }
+/// Whether a component shows this file: a picture or a film that is named by its whole address.
+fn is_shown(tag: &str, value: &str) -> bool {
+    const ENDINGS: [&str; 10] = ["png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "mp4", "webm", "mov"];
+    let is_component = tag.starts_with(|c: char| c.is_ascii_uppercase());
+    let ending = value.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
+    is_component && tag != "Iframe" && value.starts_with('/') && ENDINGS.contains(&ending.as_str())
 }
 
 fn unescaped(text: &str) -> String {

@@ -31,11 +31,12 @@ const FILLER: char = ',';
 impl View {
     /// The view of a page: what is masked is hidden, and for MDX, which has no indented code, lines lose their
     /// indentation and fenced code is left out.
-    pub(super) fn of(text: &str, reading: &Reading) -> Self {
+    pub(super) fn of(text: &str, reading: &Reading, indented_blocks: bool) -> Self {
         let mut view = Self { text: String::with_capacity(text.len()), steps: Vec::new() };
         let mut hidden = reading.masks.iter().peekable();
         let mut fences = reading.fences.iter().peekable();
         let mut at = reading.start;
+        let mut blocks = indented_blocks.then(Blocks::default);
         if !reading.is_mdx {
             view.steps.push((0, at));
         }
@@ -49,7 +50,11 @@ impl View {
                 continue;
             }
             let masks: Vec<Range<usize>> = hidden.clone().take_while(|mask| mask.start < range.end).cloned().collect();
-            view.line(text, range, &masks, reading.is_mdx);
+            let skipped = blocks.as_mut().map_or(0, |blocks| blocks.skipped(line));
+            if blocks.is_some() {
+                view.steps.push((view.text.len(), range.start + skipped));
+            }
+            view.line(text, range.start + skipped..range.end, &masks, reading.is_mdx);
         }
         view
     }
@@ -102,6 +107,37 @@ impl View {
         let start = self.source(range.start);
         let end = if range.end > range.start { self.source(range.end - 1) + 1 } else { start };
         start..end.max(start)
+    }
+}
+
+/// Blocks whose text is indented: `!!! note`, `??? note` and `=== "Tab"`. Elsewhere such text would be code.
+#[derive(Default)]
+struct Blocks {
+    /// How far the text of each block that is open is indented at least.
+    open: Vec<usize>,
+}
+
+impl Blocks {
+    const WIDTH: usize = 4;
+
+    /// How many bytes at the beginning of a line belong to blocks.
+    fn skipped(&mut self, line: &str) -> usize {
+        let content = line.trim_start_matches(' ');
+        if content.trim().is_empty() {
+            return 0;
+        }
+        let indentation = line.len() - content.len();
+        while self.open.last().is_some_and(|least| indentation < *least) {
+            self.open.pop();
+        }
+        let skipped = (Self::WIDTH * self.open.len()).min(indentation);
+        let is_block = ["!!! ", "??? ", "???+ ", "=== \"", "=== '", "===! \"", "===+ \""]
+            .iter()
+            .any(|mark| content.starts_with(mark));
+        if is_block {
+            self.open.push(indentation + Self::WIDTH);
+        }
+        skipped
     }
 }
 

@@ -1,5 +1,5 @@
 use copydesk_checks::Check;
-use copydesk_checks::page::{LinkKind, parse};
+use copydesk_checks::page::{Dialect, LinkKind, parse, parse_as};
 
 use super::{links, messages, prose, targets};
 
@@ -107,21 +107,53 @@ fn fences_that_are_not_closed_are_found() {
 
 #[test]
 fn parts_from_elsewhere_make_a_page_open_but_not_in_code() {
-    for text in ["{{#include x.md}}\n", "--8<-- \"x.md\"\n", "{% include x %}\n", "::: package.module\n"] {
-        assert!(parse("a.md", text).open, "{text}");
+    let dialect = Dialect { includes: &["{{", "--8<--", "{%", "::: "], ..Dialect::default() };
+    for text in ["{{#include x.md}}\n", "--8<-- \"x.md\"\n", "  {% include x %}\n", "::: package.module\n"] {
+        assert!(parse_as("a.md", text, &dialect).open, "{text}");
+        assert!(!parse("a.md", text).open, "elsewhere it means nothing: {text}");
     }
-    for text in ["`{{ x }}`\n", "```yaml\n${{ secrets.x }}\n```\n", "::: tip\nx\n:::\n", "plain\n"] {
-        assert!(!parse("a.md", text).open, "{text}");
+    for text in ["`{{ x }}`\n", "```yaml\n{{ secrets.x }}\n```\n", "::: tip\nx\n:::\n", "in {{ line }}\n", "plain\n"] {
+        assert!(!parse_as("a.md", text, &dialect).open, "{text}");
     }
-    assert!(!parse("a.mdx", "<div style={{ color: 'red' }}>x</div>\n").open);
 }
 
 #[test]
 fn ids_in_braces_are_anchors() {
-    let page = parse("a.md", "## One {: #first }\n\n## Two { #second .c }\n\nText\n{: #third}\n\n`{#no}`\n");
+    let dialect = Dialect { attribute_lists: true, ..Dialect::default() };
+    let text = "## One {: #first }\n\n## Two { #second .c }\n\nText\n{: #third}\n\n`{#no}`\n";
+    let page = parse_as("a.md", text, &dialect);
+    assert_eq!(page.headings[0].text, "One");
     for id in ["first", "second", "third"] {
         let is_there = page.anchors.iter().any(|anchor| anchor == id) || page.headings.iter().any(|h| h.anchor == id);
         assert!(is_there, "{id}");
     }
     assert!(!page.anchors.contains(&"no".to_owned()));
+}
+
+#[test]
+fn ids_stand_in_comments_and_brackets_where_the_site_has_that() {
+    let comments = Dialect { comment_ids: true, bracket_ids: true, ..Dialect::default() };
+    for (path, heading) in [
+        ("a.mdx", "## One {/* #mine */}"),
+        ("a.mdx", "## One {/*mine*/}"),
+        ("a.md", "## One {/*mine*/}"),
+        ("a.md", "## One [#mine]"),
+        ("a.md", "## One {#mine}"),
+    ] {
+        let page = parse_as(path, &format!("{heading}\n"), &comments);
+        assert_eq!((page.headings[0].text.as_str(), page.headings[0].anchor.as_str()), ("One", "mine"), "{heading}");
+        assert!(!page.open, "{heading}");
+    }
+    // Elsewhere a comment gives no id, and hides nothing.
+    assert_eq!(parse("a.mdx", "## One {/* #mine */}\n").headings[0].anchor, "one");
+}
+
+#[test]
+fn blocks_whose_text_is_indented_are_read() {
+    let text = "!!! note \"Title\"\n\n    See [a](a.md).\n\n    ??? tip\n\n        And [b](b.md).\n\n        ```\n        [no](no.md)\n        ```\n\n=== \"Tab\"\n\n    [c](c.md)\n\n    [d]\n\n[d]: d.md\n\n    [code](code.md)\n";
+    let dialect = Dialect { indented_blocks: true, ..Dialect::default() };
+    let page = parse_as("a.md", text, &dialect);
+    assert_eq!(targets(&page), ["a.md", "b.md", "c.md", "d.md"]);
+    assert!(links(text, &page).iter().all(|(_, target, written)| target == written));
+    assert_eq!(targets(&parse("a.md", text)), Vec::<&str>::new(), "elsewhere it is code");
 }

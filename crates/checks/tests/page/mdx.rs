@@ -1,4 +1,4 @@
-use copydesk_checks::page::{LinkKind, parse};
+use copydesk_checks::page::{Dialect, IdRule, LinkKind, parse, parse_as};
 
 use super::{links, messages, prose, targets};
 
@@ -9,7 +9,8 @@ fn markdown_inside_components_is_seen_at_any_indentation() {
         </Step>\n</Steps>\n\n<CardGroup cols={2}>\n  <Card title=\"A\" href=\"/card\">text</Card>\n  \
         <Frame><img src='/i.png' alt=\"\" /></Frame>\n</CardGroup>\n\n<Snippet file=\"s.mdx\" />\n\n\
         <a href={\"/braced\"}>b</a> {/* [no](no) */} <Card href={computed} />\n";
-    let page = parse("a.mdx", text);
+    let dialect = Dialect { ids: IdRule::Mintlify, component_ids: true, ..Dialect::default() };
+    let page = parse_as("a.mdx", text, &dialect);
     assert_eq!(
         links(text, &page),
         [
@@ -93,6 +94,8 @@ fn what_is_not_well_formed_is_said() {
 #[test]
 fn what_mdx_takes_is_no_problem() {
     for text in [
+        "<Card>text</ Card>\n",
+        "<Card>text</\n  Card >\n",
         "a < b and a > b\n",
         "\\<notatag and \\{ brace\n",
         "<></>\n",

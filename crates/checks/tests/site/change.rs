@@ -81,6 +81,57 @@ fn what_others_point_at_counts_when_it_goes() {
 }
 
 #[test]
+fn a_defect_that_is_exchanged_for_another_is_not_new() {
+    let base = site();
+    for target in ["/gone-elsewhere", "/b#nothing", "/b/", "#nothing"] {
+        let text = base.files["docs/a.mdx"].replace("/gone-before", target);
+        let comparison = compare(&base, &base.clone().with("docs/a.mdx", &text));
+        assert!(comparison.new.is_empty(), "{target}: {comparison:?}");
+        let repaired: u64 = comparison.checks.iter().map(|check| check.repaired).sum();
+        assert_eq!(repaired, u64::from(target == "/b/"), "{target}");
+    }
+    // A link that worked is another matter, though one beside it is repaired.
+    let text = base.files["docs/a.mdx"].replace("/gone-before", "/c").replace("[b](/b)", "[b](/none)");
+    let now = base.clone().with("docs/a.mdx", &text);
+    assert_eq!(new(&base, &now), [(Check::Links, "docs/a.mdx".to_owned(), "/none".to_owned())]);
+}
+
+#[test]
+fn what_a_change_deletes_is_judged_whatever_else_is_unknown() {
+    let base = Tree::of([
+        ("docs/docs.json", "{\"navigation\": {\"pages\": [\"a\"], \"openapi\": \"x.json\"}}"),
+        ("docs/a.mdx", "# A\n\n[x](/api-reference/x) [y](/api-reference/y)\n"),
+        ("docs/api-reference/x.mdx", "# X\n"),
+    ]);
+    let now = base.clone().without("docs/api-reference/x.mdx");
+    let comparison = compare(&base, &now);
+    let links = comparison.checks.iter().find(|result| result.check == "links").unwrap();
+    assert_eq!(links.not_judged.len(), 1, "what an API description makes cannot be told: {links:?}");
+    assert_eq!(new(&base, &now), [(Check::Links, "docs/a.mdx".to_owned(), "/api-reference/x".to_owned())]);
+    let base = Tree::of([
+        ("mkdocs.yml", "nav: [a.md, made.md, b.md]\nplugins: [gen-files: {scripts: [x.py]}]\n"),
+        ("docs/a.md", "# A\n"),
+        ("docs/b.md", "# B\n"),
+    ]);
+    let now = base.clone().without("docs/b.md");
+    assert_eq!(new(&base, &now), [(Check::Navigation, "mkdocs.yml".to_owned(), "b.md".to_owned())]);
+}
+
+#[test]
+fn a_page_that_moves_by_its_front_matter_is_missed_at_its_old_address() {
+    let base = Tree::of([
+        ("docs/docusaurus.config.js", "export default { presets: [['classic', { docs: { path: 'pages' } }]] }"),
+        ("docs/pages/a.md", "# A\n\n[b](/docs/special) [c](/docs/plain)\n"),
+        ("docs/pages/b.md", "---\nslug: special\n---\n# B\n"),
+        ("docs/pages/c.md", "---\nslug: plain\n---\n# C\n"),
+    ]);
+    let missing = |target: &str| [(Check::Links, "docs/pages/a.md".to_owned(), target.to_owned())];
+    let now = base.clone().with("docs/pages/b.md", "---\nslug: other\n---\n# B\n");
+    assert_eq!(new(&base, &now), missing("/docs/special"));
+    assert_eq!(new(&base, &base.clone().without("docs/pages/c.md")), missing("/docs/plain"));
+}
+
+#[test]
 fn a_moved_page_takes_its_findings_along() {
     let base = site().with("docs/d.mdx", "[x](/nowhere) [y](/b)\n");
     let now = base.clone().without("docs/d.mdx").with("docs/e.mdx", "[x](/nowhere) [y](/b) [z](/new-one)\n");
@@ -115,7 +166,7 @@ fn a_change_may_have_only_so_many_bytes() {
     let base = site().with("docs/large.md", &"x".repeat(1000));
     let settings = SiteSettings::new(&["docs".to_owned()]);
     let now =
-        base.clone().with("docs/x.md", &"x".repeat(60)).with("docs/y.json", &"y".repeat(40)).without("docs/large.md");
+        base.clone().with("docs/x.md", &"x".repeat(60)).with("docs/y.csv", &"y".repeat(40)).without("docs/large.md");
     for (max_bytes, expected) in
         [(100, vec![]), (99, vec!["The changed files have 100 bytes; at most 99 are allowed."])]
     {
@@ -131,7 +182,7 @@ fn a_change_may_have_only_so_many_bytes() {
 #[test]
 fn every_changed_text_is_looked_through() {
     let base = site();
-    let secret = format!("k{}{} x\u{202e}y\n", " = AKIA", "Q4XZ7JT2WN5LRB3D");
+    let secret = format!("k{}{} x\u{202e}y\n", " = ghp_", "q7Rz2LmX9vKp4WnB8sYd3HgT6cJf1Q2qihlP");
     let large = format!("{}{secret}", "many plain words\n".repeat(250_000));
     for (path, text) in [
         ("docs/x.ipynb", &secret),
@@ -173,7 +224,7 @@ fn the_result_is_data() {
     let base = site();
     let now = base.clone().with("docs/a.mdx", "[x](/none)\n");
     let value = serde_json::to_value(compare(&base, &now).checks).unwrap();
-    assert_eq!(value.as_array().unwrap().len(), 12);
+    assert_eq!(value.as_array().unwrap().len(), 14);
     assert_eq!(value[3]["check"], "links");
     assert_eq!((value[3]["newFindings"].as_u64(), value[3]["repaired"].as_u64()), (Some(1), Some(1)));
     assert_eq!(value[3]["findings"][0]["message"], "`/none` leads nowhere");

@@ -26,7 +26,7 @@ fn mintlify(page: &str) -> Tree {
 #[test]
 fn what_resolves_on_a_mintlify_site_is_fine() {
     let tree = mintlify(
-        "# Page\n\n[a](/guides/install) [b](./install) [c](install#set-up) [d](/guides) [e](/) [f](#page)\n\
+        "# Page\n\n[a](/guides/install) [b](./install) [c](guides/install#set-up) [d](/guides) [e](/) [f](#page)\n\
          [g](/old/thing/deep) [h](https://x.example) [i](mailto:a@b.c) [j](//host/x) [k](/guides/install.md)\n\
          [l](/guides/install?x=1#set-up) [m](/llms.txt) [n](/guides/install#common-errors) [o](../guides/install.mdx)\n\
          [p](/files/x.pdf) [q](tel:1) [r]() [s](/images) [t](/guides/page/)\n\n\
@@ -58,7 +58,8 @@ fn anchors_are_looked_for_in_the_page_and_its_snippets() {
         "import Note from '/snippets/note.mdx'\n\n# Page\n\n<Note />\n\n[a](#page) [b](#from-the-snippet) [c](#nope)\n\
          [d](/guides/install#set-upp) [e](/guides/install#SET_UP) [f](/guides/install#:~:text=x)\n",
     );
-    assert_eq!(subjects(&tree, Check::Anchors), ["#nope", "/guides/install#set-upp"]);
+    let missing = ["#nope", "/guides/install#set-upp", "/guides/install#SET_UP"];
+    assert_eq!(subjects(&tree, Check::Anchors), missing);
     let report = check_all(&tree, &SiteSettings::default()).unwrap();
     let messages: Vec<&str> = report.findings.iter().map(|finding| finding.message.as_str()).collect();
     assert!(
@@ -70,13 +71,15 @@ fn anchors_are_looked_for_in_the_page_and_its_snippets() {
 
 #[test]
 fn a_page_with_parts_from_elsewhere_may_have_any_anchor() {
-    for start in ["import { X } from '../snippets/part.jsx'\n\n", "---\nopenapi: GET /x\n---\n", "## {title}\n\n"] {
-        assert_eq!(
-            subjects(&mintlify(&format!("{start}[a](#any)\n")), Check::Anchors),
-            Vec::<String>::new(),
-            "{start}"
-        );
+    let component = "import { X } from '../snippets/part.jsx'\n\n";
+    for start in [component, "---\nopenapi: GET /x\n---\n", "## {title}\n\n"] {
+        let tree = mintlify(&format!("{start}[a](#any)\n")).with("docs/snippets/part.jsx", "<h2 id={x}>…</h2>");
+        assert_eq!(subjects(&tree, Check::Anchors), Vec::<String>::new(), "{start}");
+        let tally = check_all(&tree, &SiteSettings::default()).unwrap().tally;
+        assert_eq!((tally.anchors.judged, tally.anchors.left()), (0, 1), "{start}");
     }
+    // A component that makes no headings hides nothing.
+    assert_eq!(subjects(&mintlify(&format!("{component}[a](#any)\n")), Check::Anchors), ["#any"]);
 }
 
 #[test]
@@ -91,28 +94,36 @@ fn pages_from_an_api_description_need_no_files() {
 }
 
 #[test]
-fn without_a_generator_only_files_are_certain() {
+fn without_a_generator_files_link_to_files() {
     let tree = Tree::of([
         (
             "README.md",
             "# R\n\n[a](docs/a.md) [b](docs/gone.md) [c](/rooted) [d](docs) [e](LICENSE) [f](../../issues)\n\
           [g](docs/a.md#here) [h](docs/a.md#gone) [i](gone.html) [j](some/page) ![k](gone.png) ![l](logo.svg)\n\
-          [m]({{ site.url }}/x.md) ![n](https://x/y.png) [o](docs/a.md#L10) [p](src/x.rs)\n",
+          [m]({{site.url}}/x.md) ![n](https://x/y.png) [o](docs/a.md#L10) [p](src/x.rs)\n",
         ),
         ("docs/a.md", "# Here\n\n[up](../README.md)\n"),
         ("logo.svg", ""),
     ]);
-    assert_eq!(subjects(&tree, Check::Links), ["docs/gone.md"]);
-    assert_eq!(subjects(&tree, Check::Anchors), ["docs/a.md#gone"]);
+    assert_eq!(subjects(&tree, Check::Links), ["docs/gone.md", "LICENSE", "gone.html", "some/page", "src/x.rs"]);
+    assert_eq!(subjects(&tree, Check::Anchors), ["docs/a.md#gone", "docs/a.md#L10"]);
+    let tally = check_all(&tree, &SiteSettings::default()).unwrap().tally;
+    let reasons: Vec<&str> = tally.links.not_judged.keys().map(String::as_str).collect();
+    let expected = [
+        "a template fills it in",
+        "it leads out of the repository",
+        "nobody here knows where the site begins that shows the page",
+    ];
+    assert_eq!(reasons, expected);
     assert_eq!(subjects(&tree, Check::Images), ["gone.png"]);
 }
 
 #[test]
 fn other_generators_are_left_alone_except_for_links_to_files() {
     let tree =
-        Tree::of([("hugo.toml", ""), ("content/a.md", "[x](/posts/b) ![i](pic.png) [f](gone.md) [r](../other)\n")]);
+        Tree::of([("antora.yml", ""), ("content/a.md", "[x](/posts/b) ![i](pic.png) [f](gone.md) [r](../other)\n")]);
     assert_eq!(subjects(&tree, Check::Links), ["gone.md"]);
-    assert_eq!(subjects(&tree, Check::Images), Vec::<String>::new());
+    assert_eq!(subjects(&tree, Check::Images), ["pic.png"]);
 }
 
 #[test]
@@ -154,17 +165,17 @@ fn vitepress_resolves_addresses_by_files() {
 #[test]
 fn docusaurus_pages_may_have_other_addresses_than_their_files() {
     let tree = Tree::of([
-        ("docusaurus.config.js", "module.exports = {}"),
+        ("docusaurus.config.js", "module.exports = { presets: [['classic', {}]] }"),
         ("sidebars.js", "module.exports = { docs: ['intro', 'no-such'] }"),
         (
             "docs/intro.md",
             "[a](./chosen-slug) [b](/docs/x) [c](./gone.md) [d](guide/g.md) ![i](/img/x.png) ![j](/img/no.png)\n",
         ),
-        ("docs/guide/g.md", "[rooted](guide/g.md)\n"),
+        ("docs/guide/g.md", "---\nslug: /chosen-slug\n---\n\n[rooted](guide/g.md)\n"),
         ("static/img/x.png", ""),
-        ("i18n/fr/docusaurus-plugin-content-docs/current/a.md", "[x](untranslated.md)\n"),
+        ("i18n/fr/docusaurus-plugin-content-docs/current/a.md", "[x](intro.md) [y](untranslated.md)\n"),
     ]);
-    assert_eq!(subjects(&tree, Check::Links), ["./gone.md"]);
+    assert_eq!(subjects(&tree, Check::Links), ["/docs/x", "./gone.md", "untranslated.md"]);
     assert_eq!(subjects(&tree, Check::Images), ["/img/no.png"]);
     assert_eq!(subjects(&tree, Check::Navigation), Vec::<String>::new());
 }
@@ -197,7 +208,7 @@ fn every_page_check_has_a_finding_and_its_place() {
 
 #[test]
 fn a_finding_does_not_tell_the_secret() {
-    let secret = format!("gh{}_{}", "p", "q7Rz2LmX9vKp4WnB8sYd3HgT6cJf1QaEuNiV");
+    let secret = format!("gh{}_{}", "p", "q7Rz2LmX9vKp4WnB8sYd3HgT6cJf1Q2qihlP");
     let tree = Tree::of([("a.md", "")]).with("a.md", &format!("Use {secret} now.\n"));
     let report = check_all(&tree, &SiteSettings::default()).unwrap();
     assert_eq!(report.findings[0].check, Check::Secrets);

@@ -104,7 +104,7 @@ pub(crate) enum Command {
     Lists(ListsCommand),
     /// Count the page views in logs of web servers, each line once: exit code 0 if all were read, 1 if not
     Import(ImportFlags),
-    /// Check the documentation in a folder: exit code 0 if nothing was found, 1 if something was
+    /// Check the documentation in a folder: exit code 0 if nothing was found, 1 if something was; warnings do not count
     Check(CheckFlags),
     /// Run a job from end to end on this machine, without account and network
     Demo(DemoFlags),
@@ -162,7 +162,40 @@ pub(crate) struct CheckFlags {
     /// A folder in it that holds documentation; can be given several times [default: all of it]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) docs_path: Vec<String>,
-    /// Print JSON
+    /// Only what is new since HEAD left this branch or commit; files that are not committed count as changed
+    #[arg(long, value_name = "REF")]
+    pub(crate) base: Option<String>,
+    /// How to print what was found [default: text]
+    #[arg(long, value_enum)]
+    format: Option<CheckFormat>,
+    /// Ask other hosts whether links to them lead somewhere; answers are kept for up to a week
     #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) external: bool,
+    /// Ask also this machine and hosts of private networks
+    #[arg(long, requires = "external")]
+    pub(crate) external_private: bool,
+    /// Print JSON, as --format json does
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl CheckFlags {
+    pub(crate) fn format(&self) -> CheckFormat {
+        match self.format {
+            Some(format) => format,
+            None if self.json => CheckFormat::Json,
+            None => CheckFormat::Text,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// Lines as compilers write them
+    Text,
+    Json,
+    /// SARIF 2.1.0, for code scanning and editors
+    Sarif,
+    /// Annotations of GitHub workflows
+    Github,
 }

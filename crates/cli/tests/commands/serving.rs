@@ -112,7 +112,8 @@ fn a_folder_is_checked() {
     let found: serde_json::Value = serde_json::from_str(&found.out).unwrap();
     assert_eq!(found["findings"][0]["check"], "links");
     std::fs::write(&page, "# Welcome\n").unwrap();
-    assert_eq!(desk.run(&["check", ".", "--docs-path", "docs"]).ok().out.trim(), "1 page, 0 findings");
+    let out = desk.run(&["check", ".", "--docs-path", "docs"]).ok().out;
+    assert!(out.starts_with("Nothing was there to judge") && out.ends_with("\n1 page, 0 findings\n"), "{out}");
     assert_eq!(desk.run(&["check", "missing"]).code, 2);
     assert_eq!(desk.run(&["check", ".", "--docs-path", "missing"]).code, 2);
 }

@@ -7,7 +7,7 @@ use crate::runner::Failure;
 pub(super) async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
-    let done = seated(work).await;
+    let done = seated(|_| work()).await;
     done.unwrap_or_else(|_| Err(Failure::Retry("the work on the repository broke down".to_owned())))
 }
 

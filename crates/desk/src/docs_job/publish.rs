@@ -247,7 +247,12 @@ impl Publication<'_> {
         Ok(text::body(&text::PullRequestText {
             summary: &edit.summary,
             files: &files,
-            checks: text::CheckLines { new: &lines.new, repaired: &lines.repaired, passed: &lines.passed },
+            checks: text::CheckLines {
+                new: &lines.new,
+                repaired: &lines.repaired,
+                passed: &lines.passed,
+                not_judged: &lines.not_judged,
+            },
             job_link: Some(&link),
             job_id: &self.job.id,
             prompts,

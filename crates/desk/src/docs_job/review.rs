@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use copydesk_agent::{WorkspaceFiles, seated};
-use copydesk_checks::{Check, Comparison, Scope, SiteSettings, check_change};
+use copydesk_checks::{Check, Comparison, Finding, Scope, SiteSettings, Until, check_change};
 use copydesk_domain::{CheckSummary, FindingSummary, OnFindings};
 use copydesk_forge::Workspace;
 use copydesk_store::{Edit, Round, Verdict};
@@ -48,8 +48,9 @@ pub(super) async fn review(
     let base = bench.mirror.tree(&commit_id(&round.base_commit)?)?;
     let settings = SiteSettings { docs_paths: bench.project.docs_paths.clone() };
     let scope = scope.clone();
-    let checked = seated(move || {
+    let checked = seated(move |is_enough| {
         let (before, now) = (WorkspaceFiles::Base(&*base), WorkspaceFiles::Edited(&workspace));
+        let (before, now) = (Until::new(&before, is_enough), Until::new(&now, is_enough));
         check_change(&before, &now, &paths, &settings, &scope)
     });
     let comparison = checked.await.map_err(|_| Failure::Retry("the docs checks broke down".to_owned()))??;
@@ -63,7 +64,7 @@ fn verdict(comparison: &Comparison, on_findings: OnFindings) -> Verdict {
         return Verdict::Refused;
     }
     match on_findings {
-        _ if comparison.new.is_empty() => Verdict::Good,
+        _ if !comparison.new.iter().any(Finding::is_error) => Verdict::Good,
         OnFindings::Draft => Verdict::Draft,
         OnFindings::Fail => Verdict::Refused,
     }
@@ -75,7 +76,11 @@ pub(super) struct Lines {
     pub(super) new: Vec<String>,
     pub(super) repaired: Vec<String>,
     pub(super) passed: Vec<String>,
+    pub(super) not_judged: Vec<String>,
 }
+
+/// How many reasons are named for what a check could not judge.
+const MOST_REASONS: usize = 3;
 
 pub(super) fn lines(edit: &Edit) -> Lines {
     let mut lines = Lines::default();
@@ -86,6 +91,9 @@ pub(super) fn lines(edit: &Edit) -> Lines {
             1 => lines.repaired.push(format!("{name}: 1 finding of before is gone")),
             count => lines.repaired.push(format!("{name}: {count} findings of before are gone")),
         }
+        if let Some(line) = not_judged(check, &name) {
+            lines.not_judged.push(line);
+        }
         if check.findings.is_empty() && check.ran {
             lines.passed.push(name);
         }
@@ -94,8 +102,23 @@ pub(super) fn lines(edit: &Edit) -> Lines {
     lines
 }
 
+/// How much a check could not judge, and why.
+fn not_judged(check: &CheckSummary, name: &str) -> Option<String> {
+    let left: u64 = check.not_judged.iter().map(|part| part.count).sum();
+    if left == 0 {
+        return None;
+    }
+    let reasons = check.not_judged.iter().map(|part| format!("{} ({})", part.reason, part.count));
+    let mut named: Vec<String> = reasons.take(MOST_REASONS).collect();
+    if check.not_judged.len() > MOST_REASONS {
+        named.push("other reasons".to_owned());
+    }
+    Some(format!("{name}: {left} of {}: {}", check.judged + left, named.join(", ")))
+}
+
 fn place_and_message(finding: &FindingSummary) -> String {
-    format!("{}:{}: {}", finding.path, finding.line, finding.message)
+    let severity = if finding.warning { "warning: " } else { "" };
+    format!("{}:{}: {severity}{}", finding.path, finding.line, finding.message)
 }
 
 /// What is said of a change that the project does not accept.

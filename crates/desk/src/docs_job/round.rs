@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use copydesk_agent::{Assignment, EditFailure, Edited, Editor};
-use copydesk_checks::Scope;
+use copydesk_agent::{Assignment, EditFailure, Edited, Editor, History, WorkspaceFiles, seated};
+use copydesk_checks::{Scope, Until};
 use copydesk_domain::Job;
-use copydesk_forge::{CommitId, FileChange, Mirror, Workspace, branch_name, commit_message};
+use copydesk_forge::{CommitId, FileChange, Mirror, Renames, Workspace, branch_name, commit_message};
 use copydesk_store::{Edit, Merged, Permit, Round, Step, Verdict};
+use futures_util::future::BoxFuture;
 
 use super::failure::{aside, commit_id};
 use super::notebook::JobNotebook;
@@ -15,6 +16,18 @@ use super::refresh::still_open;
 use super::update::marks;
 use super::{Bench, changes, review, update};
 use crate::runner::Failure;
+
+/// The history before the commit that a round starts from.
+struct MirrorHistory<'a> {
+    mirror: &'a Mirror,
+    commit: &'a CommitId,
+}
+
+impl History for MirrorHistory<'_> {
+    fn renames(&self) -> BoxFuture<'_, Result<Renames, String>> {
+        Box::pin(async { self.mirror.renames(self.commit).await.map_err(|error| error.to_string()) })
+    }
+}
 
 impl Bench<'_> {
     /// All rounds of the job, of which the last is edited and has taken in what there was to take in when it began.
@@ -93,7 +106,7 @@ impl Bench<'_> {
             return Ok((base.to_string(), start));
         }
         let merge = update::merge(self.mirror, job, &work, &base).await?;
-        update::check_scope(&self.workshop.limits.scope(&self.project.docs_paths), job, &merge.conflicts)?;
+        update::check_scope(&*self.scope(&base).await?, job, &merge.conflicts)?;
         update::check_marked(&*self.mirror.tree(&merge.commit)?, &marks(&work, &base), job, &merge.conflicts)?;
         let merged = Merged { from: start.parent, conflicts: merge.conflicts };
         Ok((base.to_string(), Start { parent: merge.commit.to_string(), merged: Some(merged), again: start.again }))
@@ -123,14 +136,24 @@ impl Bench<'_> {
         }
     }
 
+    /// What may be written, by what the repository says at the commit that the job started from.
+    async fn scope(&self, base: &CommitId) -> Result<Arc<Scope>, Failure> {
+        let scope = self.workshop.limits.scope(&self.project.docs_paths);
+        let tree = self.mirror.tree(base)?;
+        let read = seated(move |is_enough| scope.on(&Until::new(&WorkspaceFiles::Base(&*tree), is_enough)));
+        let scope = read.await.map_err(|_| Failure::Retry("the repository could not be read".to_owned()))??;
+        Ok(Arc::new(scope))
+    }
+
     async fn edit(&self, editor: &dyn Editor, round: Round, before: &[Round]) -> Result<Round, Failure> {
         let notebook = JobNotebook::new(self.task.store(), self.task.lease());
         let parent = commit_id(&round.parent_commit)?;
         if !self.mirror.has_commit(&parent) {
             self.fetch_again(&round, before).await?;
         }
-        let scope = Arc::new(self.workshop.limits.scope(&self.project.docs_paths));
+        let scope = self.scope(&commit_id(&round.base_commit)?).await?;
         let workspace = Workspace::new(self.mirror.tree(&parent)?, guard(&scope));
+        let history = MirrorHistory { mirror: self.mirror, commit: &parent };
         let assignment = Assignment {
             project_id: &self.project.id,
             round: round.number,
@@ -140,8 +163,10 @@ impl Bench<'_> {
             base: self.mirror.tree(&commit_id(&round.base_commit)?)?,
             conflicts: round.merged.as_ref().map_or(&[], |merged| &merged.conflicts),
             docs_paths: &self.project.docs_paths,
+            scope: Arc::clone(&scope),
             max_files: self.workshop.limits.files as usize,
             notebook: &notebook,
+            history: &history,
         };
         let edited = tokio::select! {
             edited = editor.edit(assignment) => edited,

@@ -118,6 +118,15 @@ impl Guard {
         if self.admits(address, url.scheme() == "http") { Ok(()) } else { Err(Refused(address)) }
     }
 
+    /// Whether an address in numbers is one that may be asked for something, with encryption or without.
+    pub(crate) fn admits_numbers(&self, url: &Url) -> bool {
+        match url.host() {
+            Some(Host::Ipv4(address)) => self.admits(IpAddr::V4(address), false),
+            Some(Host::Ipv6(address)) => self.admits(IpAddr::V6(address), false),
+            Some(Host::Domain(_)) | None => true,
+        }
+    }
+
     /// Without encryption only to where the configuration says so.
     fn admits(&self, address: IpAddr, plain: bool) -> bool {
         self.allowed.names(address) || (!plain && is_public(address))

@@ -6,7 +6,7 @@
 
 mod deliver;
 mod fan_out;
-mod guard;
+pub(crate) mod guard;
 mod sign;
 mod view;
 mod worker;

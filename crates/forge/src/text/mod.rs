@@ -48,8 +48,10 @@ pub struct CheckLines<'a> {
     pub new: &'a [String],
     /// Findings that the change had brought and that were repaired.
     pub repaired: &'a [String],
-    /// The names of checks that found nothing new.
+    /// The names of checks that judged something and found nothing new.
     pub passed: &'a [String],
+    /// What could not be judged, and why.
+    pub not_judged: &'a [String],
 }
 
 /// A title for a pull request: one line, harmless.
@@ -122,6 +124,9 @@ fn checks(input: &PullRequestText) -> String {
     if !input.checks.passed.is_empty() {
         let names: Vec<String> = input.checks.passed.iter().map(|name| phrase(name, 100)).collect();
         parts.push(format!("Nothing new was found by the checks for {}.", shorten(&names.join(", "), MOST_CHECKS)));
+    }
+    if !input.checks.not_judged.is_empty() {
+        parts.push(format!("Not judged, so nothing is said of it:\n\n{}", bullets(input.checks.not_judged)));
     }
     if parts.is_empty() { "No checks ran.".to_owned() } else { parts.join("\n\n") }
 }

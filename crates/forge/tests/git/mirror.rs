@@ -266,3 +266,31 @@ async fn addresses_that_git_must_not_be_given_are_refused() {
         assert_eq!(error.message, "the repository's address is not one that git may use", "{address}");
     }
 }
+
+#[tokio::test]
+async fn the_history_tells_where_files_have_gone() {
+    let long = "A line of a page that is long enough to be known again.\n".repeat(20);
+    let sandbox = Sandbox::with(&[("docs/a.md", &long), ("docs/x.md", "other\n")]);
+    sandbox.work(&["mv", "docs/a.md", "docs/b.md"]);
+    sandbox.publish("move");
+    sandbox.work(&["mv", "docs/b.md", "docs/c d.md"]);
+    sandbox.write(&[("docs/c d.md", &format!("{long}One line more.\n"))]);
+    let head = sandbox.publish("move again");
+    let mirror = sandbox.mirror().await;
+    mirror.fetch("main").await.unwrap();
+    let renames = mirror.renames(&head).await.unwrap();
+    let pair = |old: &str, new: &str| (old.to_owned(), new.to_owned());
+    assert_eq!(renames.pairs, [pair("docs/b.md", "docs/c d.md"), pair("docs/a.md", "docs/b.md")]);
+    assert_eq!(renames.cut, None);
+}
+
+#[tokio::test]
+async fn a_history_that_is_cut_off_is_said_to_be() {
+    let sandbox = Sandbox::with(&[("docs/a.md", "A\n")]);
+    let head = sandbox.publish("more");
+    let mirror = sandbox.mirror().await;
+    mirror.fetch("main").await.unwrap();
+    std::fs::write(sandbox.mirror_folder().join("shallow"), format!("{head}\n")).unwrap();
+    let renames = mirror.renames(&head).await.unwrap();
+    assert!(renames.pairs.is_empty() && renames.cut.is_some_and(|why| why.contains("not all here")));
+}

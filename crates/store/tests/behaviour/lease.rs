@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{CheckSummary, FindingSummary, Outcome, Status, Timestamp, Usage};
+use copydesk_domain::{CheckSummary, FindingSummary, NotJudged, Outcome, Status, Timestamp, Usage};
 use copydesk_store::{Finish, Finished, Pulse, Reaped, Retry};
 use serde_json::json;
 
@@ -84,8 +84,18 @@ async fn a_step_is_recorded_as_an_event(desk: Desk) {
 }
 
 fn check(name: &str) -> CheckSummary {
-    let finding = FindingSummary { path: "a.md".to_owned(), line: 1, column: 2, message: name.to_owned() };
-    CheckSummary { check: name.to_owned(), ran: true, new_findings: 1, repaired: 0, findings: vec![finding] }
+    let finding =
+        FindingSummary { path: "a.md".to_owned(), line: 1, column: 2, message: name.to_owned(), warning: false };
+    let not_judged = vec![NotJudged { reason: "nobody can tell".to_owned(), count: 2 }];
+    CheckSummary {
+        check: name.to_owned(),
+        ran: true,
+        judged: 3,
+        not_judged,
+        new_findings: 1,
+        repaired: 0,
+        findings: vec![finding],
+    }
 }
 
 async fn an_end_is_written_whole(desk: Desk) {

@@ -131,7 +131,10 @@ async fn a_job_becomes_a_pull_request(stage: &Stage) {
         assert!(page.contains(part), "{part} is not in {page}");
     }
     let checks = job["checks"].as_array().unwrap();
-    assert!(checks.iter().any(|check| check["check"] == "links" && check["ran"] == true), "{checks:?}");
+    let check = |name: &str| checks.iter().find(|check| check["check"] == name).unwrap();
+    assert_eq!((&check("syntax")["ran"], &check("syntax")["judged"]), (&json!(true), &json!(1)));
+    // There is no link in the page: nothing was found, and nothing was judged.
+    assert_eq!((&check("links")["ran"], &check("links")["notJudged"]), (&json!(false), &json!([])));
 }
 
 async fn a_change_that_changes_nothing_leaves_no_branch(stage: &Stage) {

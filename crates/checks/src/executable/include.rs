@@ -1,0 +1,337 @@
+//! Lines that take in files from elsewhere, and blocks whose code runs when the site is built.
+
+use super::template::between;
+use super::{Engine, Item, Subject, url};
+use crate::paths;
+
+/// Directives of Sphinx and MyST that only lay text out, up to their domain.
+const DIRECTIVES: [&str; 74] = [
+    "note",
+    "warning",
+    "tip",
+    "hint",
+    "important",
+    "attention",
+    "caution",
+    "danger",
+    "error",
+    "admonition",
+    "seealso",
+    "todo",
+    "versionadded",
+    "versionchanged",
+    "versionremoved",
+    "deprecated",
+    "toctree",
+    "contents",
+    "figure",
+    "image",
+    "figure-md",
+    "code",
+    "code-block",
+    "sourcecode",
+    "parsed-literal",
+    "highlight",
+    "math",
+    "table",
+    "list-table",
+    "glossary",
+    "tab-set",
+    "tab-item",
+    "tabs",
+    "tab",
+    "code-tab",
+    "group-tab",
+    "grid",
+    "grid-item",
+    "grid-item-card",
+    "card",
+    "dropdown",
+    "button-link",
+    "button-ref",
+    "epigraph",
+    "pull-quote",
+    "sidebar",
+    "topic",
+    "margin",
+    "aside",
+    "rubric",
+    "centered",
+    "hlist",
+    "index",
+    "only",
+    "container",
+    "class",
+    "div",
+    "mermaid",
+    "productionlist",
+    "option",
+    "program",
+    "envvar",
+    "confval",
+    "describe",
+    "object",
+    "cmdoption",
+    "module",
+    "currentmodule",
+    "highlights",
+    "footbibliography",
+    "bibliography",
+    "meta",
+    "replace",
+    "line-block",
+];
+/// Directives that run what they hold, whoever else has them.
+const RUNNERS: [&str; 17] = [
+    "code-cell",
+    "eval-rst",
+    "jupyter-execute",
+    "jupyter-kernel",
+    "execute_code",
+    "exec",
+    "execute",
+    "plot",
+    "ipython",
+    "program-output",
+    "command-output",
+    "runcmd",
+    "doctest",
+    "testcode",
+    "testsetup",
+    "raw",
+    "parse-literal-exec",
+];
+/// Languages whose chunks are run by the tools that know chunks.
+const CHUNKS: [&str; 15] = [
+    "python",
+    "r",
+    "julia",
+    "bash",
+    "sh",
+    "js",
+    "ojs",
+    "sql",
+    "node",
+    "ruby",
+    "perl",
+    "stan",
+    "rcpp",
+    "observable",
+    "python3",
+];
+
+pub(super) fn find(subject: &Subject<'_>, start: usize, found: &mut Vec<Item>) {
+    let mut at = start;
+    let mut is_list = false;
+    for line in subject.text[start..].split_inclusive('\n') {
+        let content = line.trim();
+        let place = at + (line.len() - line.trim_start().len());
+        at += line.len();
+        chunk(content, place, found);
+        match subject.engine {
+            Engine::MkDocs => {
+                // Between two marks that stand alone every line is a file.
+                let is_mark = content.trim_start_matches('-').starts_with("8<-") && content.ends_with("-8<--");
+                is_list ^= is_mark;
+                if is_list && !is_mark && !content.is_empty() {
+                    taken(subject, content.trim_start_matches([';', ' ']), place, content, found);
+                }
+                mkdocs(subject, content, place, found);
+            }
+            Engine::Sphinx => sphinx(subject, content, place, found),
+            Engine::Vue => vitepress(subject, content, place, found),
+            Engine::AsciiDoc => {
+                if let Some((path, _)) = content.strip_prefix("include::").and_then(|rest| rest.split_once('[')) {
+                    taken(subject, path, place, content, found);
+                }
+            }
+            _ => {}
+        }
+    }
+    match subject.engine {
+        Engine::Book => book(subject, start, found),
+        Engine::Jekyll => liquid(subject, start, found),
+        Engine::Hugo => hugo(subject, start, found),
+        _ => {}
+    }
+}
+
+/// The rest of a line that opens a fence.
+fn info(content: &str) -> Option<&str> {
+    let content = content.trim_start_matches(['>', ' ', '-', '*']);
+    let rest = content.trim_start_matches(['`', '~', ':']);
+    (content.len() - rest.len() >= 3).then_some(rest.trim())
+}
+
+/// `{python}` after a fence: the code is run.
+fn chunk(content: &str, at: usize, found: &mut Vec<Item>) {
+    let Some(inside) = info(content).and_then(|info| info.strip_prefix('{')) else { return };
+    let name: String = inside.chars().take_while(|c| c.is_alphanumeric()).collect();
+    let rest = &inside[name.len()..];
+    if CHUNKS.contains(&name.to_ascii_lowercase().as_str()) && rest.starts_with(['}', ' ', ',']) {
+        found.push(Item::new(at, "a block of code that runs when the site is built", content));
+    }
+}
+
+fn mkdocs(subject: &Subject<'_>, content: &str, at: usize, found: &mut Vec<Item>) {
+    if let Some(place) = content.find("8<-").filter(|place| content[..*place].ends_with('-')) {
+        let rest = content[place..].trim_start_matches(['8', '<', '-', ' ']);
+        let path = rest.trim_matches(['"', '\'']);
+        if !path.is_empty() {
+            taken(subject, path, at, content, found);
+        }
+    }
+    if let Some(info) = info(content)
+        && ["exec=", "exec =", "html=\"on", "session="].iter().any(|mark| info.contains(mark))
+        && content.starts_with(['`', '~'])
+    {
+        found.push(Item::new(at, "a block of code that runs when the site is built", content));
+    }
+    if let Some(name) = content.strip_prefix("::: ") {
+        let name = name.split_whitespace().next().unwrap_or_default();
+        let package = name.split('.').next().unwrap_or_default();
+        found.push(
+            Item::new(at, "the description of a module that no other page shows", content).unless("module", package),
+        );
+    }
+    for (open, close) in [("{%", "%}"), ("{!", "!}")] {
+        for (_, inside) in between(content, 0, open, close) {
+            let inside = inside.trim();
+            let path = if open == "{!" { Some(inside) } else { inside.strip_prefix("include").and_then(quoted) };
+            if let Some(path) = path {
+                taken(subject, path, at, content, found);
+            }
+        }
+    }
+}
+
+fn quoted(text: &str) -> Option<&str> {
+    let from = text.find(['"', '\''])?;
+    let quote = text[from..].chars().next()?;
+    text[from + 1..].split(quote).next()
+}
+
+fn sphinx(subject: &Subject<'_>, content: &str, at: usize, found: &mut Vec<Item>) {
+    let named = match content.strip_prefix(".. ") {
+        Some(rest) => rest.split_once("::").filter(|(name, _)| !name.contains([' ', '[', '_'])),
+        None => info(content).and_then(|info| info.strip_prefix('{')).and_then(|rest| rest.split_once('}')),
+    };
+    let is_option = content.strip_prefix(":file:").or_else(|| content.strip_prefix(":url:"));
+    if let Some(path) = is_option {
+        taken(subject, path.trim(), at, content, found);
+    }
+    let Some((name, argument)) = named else { return };
+    let plain = name.rsplit(':').next().unwrap_or(name).trim().to_ascii_lowercase();
+    match plain.as_str() {
+        "include" | "literalinclude" | "mdinclude" => taken(subject, argument.trim(), at, content, found),
+        _ if RUNNERS.contains(&plain.as_str()) => {
+            found.push(Item::new(at, format!("the directive `{plain}` runs what it holds"), content));
+        }
+        _ if DIRECTIVES.contains(&plain.as_str()) || name.contains(':') => {}
+        _ => {
+            let what = format!("the directive `{plain}`, which no other page has");
+            found.push(Item::new(at, what, content).unless("directive", name.trim()));
+        }
+    }
+}
+
+fn vitepress(subject: &Subject<'_>, content: &str, at: usize, found: &mut Vec<Item>) {
+    let included = content.split_once("@include:").and_then(|(_, rest)| rest.split("-->").next());
+    let snippet = content.strip_prefix("<<<");
+    if let Some(path) = included.or(snippet) {
+        let path = path.trim().split(['#', '{', '[', ' ']).next().unwrap_or_default();
+        let path = path.strip_prefix("@/").map_or_else(|| path.to_owned(), |path| format!("./{path}"));
+        taken(subject, &path, at, content, found);
+    }
+}
+
+fn book(subject: &Subject<'_>, start: usize, found: &mut Vec<Item>) {
+    for (range, inside) in between(subject.text, start, "{{#", "}}") {
+        let all = &subject.text[range.clone()];
+        let is_escaped = subject.text[..range.start].ends_with('\\');
+        let mut words = inside.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let path = words.next().unwrap_or_default();
+        match name {
+            _ if is_escaped => {}
+            "title" => {}
+            "include" | "rustdoc_include" | "playground" | "playpen" | "template" => {
+                taken(subject, path.split(':').next().unwrap_or(path), range.start, all, found);
+            }
+            _ => found.push(
+                Item::new(range.start, "a command of the book that no other page has", all).unless("command", name),
+            ),
+        }
+    }
+}
+
+fn liquid(subject: &Subject<'_>, start: usize, found: &mut Vec<Item>) {
+    for (range, inside) in between(subject.text, start, "{%", "%}") {
+        let mut words = inside.trim().trim_matches('-').split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let path = words.next().unwrap_or_default();
+        let is_include = name.starts_with("include") || name.starts_with("render");
+        if is_include && (path.contains("..") || path.starts_with('/')) {
+            found.push(Item::new(
+                range.start,
+                "something from outside of the documentation",
+                &subject.text[range.clone()],
+            ));
+        }
+    }
+}
+
+fn hugo(subject: &Subject<'_>, start: usize, found: &mut Vec<Item>) {
+    for (open, close) in [("{{<", ">}}"), ("{{%", "%}}")] {
+        for (range, inside) in between(subject.text, start, open, close) {
+            let inside = inside.trim();
+            let is_shown = inside.starts_with("/*");
+            let name = inside.trim_start_matches('/').split_whitespace().next().unwrap_or_default();
+            let all = &subject.text[range.clone()];
+            let lower = name.to_ascii_lowercase();
+            let reads = ["readfile", "include", "rawhtml", "unsafe", "script"].iter().any(|part| lower.contains(part));
+            if is_shown || inside.starts_with('/') {
+                continue;
+            }
+            if reads && (inside.contains("..") || inside.contains("\"/") || lower.contains("script")) {
+                found.push(Item::new(range.start, "something from outside of the documentation", all));
+            } else if reads || name.contains("html") {
+                found.push(Item::new(range.start, "a command that no other page has", all).unless("command", name));
+            }
+        }
+    }
+}
+
+/// A file that is taken in: fine within the documentation, and where other pages take from already.
+fn taken(subject: &Subject<'_>, path: &str, at: usize, all: &str, found: &mut Vec<Item>) {
+    const OUTSIDE: &str = "something from outside of the documentation";
+    if let Some(host) = url::host(path) {
+        found.push(Item::new(at, OUTSIDE, all).unless("host", host));
+        return;
+    }
+    let path = path.split([':', '#']).next().unwrap_or(path).trim();
+    // Paths from the top are those of the site with some generators, and of the machine with others.
+    let rooted = path.starts_with(['/', '~', '\\']) && subject.engine != Engine::Sphinx;
+    let path = path.trim_start_matches('/');
+    let from_page = paths::normalise(paths::folder(subject.path), path);
+    let from_top = paths::normalise("", path);
+    let is_hidden = path.split('/').any(|part| part.starts_with('.') && !part.chars().all(|c| c == '.'));
+    if rooted || is_hidden || (from_page.is_none() && from_top.is_none()) || path.contains(['$', '<', '*']) {
+        found.push(Item::new(at, OUTSIDE, all));
+        return;
+    }
+    let is_fine = |place: &Option<String>| {
+        place.as_deref().is_some_and(|place| (subject.is_docs)(place) && !place.is_empty() && (subject.exists)(place))
+    };
+    let is_elsewhere = from_top.as_deref().is_some_and(|place| !(subject.is_docs)(place) && (subject.exists)(place));
+    if is_fine(&from_page) || is_fine(&from_top) || !path.contains('/') && !path.contains("..") && !is_elsewhere {
+        return;
+    }
+    let mut item = Item::new(at, OUTSIDE, all);
+    // The deeper folders of one that is known are known as well.
+    let folder = paths::folder(path);
+    let first: Vec<&str> = folder.split('/').collect();
+    let named = first.iter().position(|part| *part != "..").map(|at| first[..=at].join("/"));
+    item = item.unless("folder", named.unwrap_or_else(|| folder.to_owned()));
+    found.push(item);
+}

@@ -1,0 +1,331 @@
+//! What runs in MDX: imports, exports and expressions, and tags whose attributes are such. A full parser says what is code
+//! that is only shown; where it gives up, everything is taken for live that is not in a fence.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use copydesk_values::{Statement, is_harmless, statements};
+use markdown::mdast::{AttributeContent, AttributeValue, Node};
+use markdown::{Constructs, MdxSignal, ParseOptions, to_mdast};
+
+use super::{Item, Subject, html, is_in, url};
+use crate::paths;
+
+/// Larger pages are read the plain way.
+const LARGEST: usize = 512 * 1024;
+/// What the parser has for its calls. Only what is used of it takes memory.
+const STACK: usize = 256 * 1024 * 1024;
+/// Packages of components that generators bring along.
+const COMPONENTS: [&str; 10] = [
+    "vitepress",
+    "@theme/",
+    "@theme-original/",
+    "@docusaurus/",
+    "@astrojs/starlight/components",
+    "astro:assets",
+    "nextra/components",
+    "nextra-theme-docs",
+    "nextra-theme-blog",
+    "fumadocs-ui/components",
+];
+/// Names that pages of MDX know without an import.
+const NAMES: [&str; 9] =
+    ["props", "frontmatter", "frontMatter", "toc", "contentTitle", "metadata", "children", "siteConfig", "page"];
+
+pub(super) fn find(subject: &Subject<'_>, start: usize, code: &[Range<usize>], found: &mut Vec<Item>) {
+    let live = live_parts(subject.text, start).unwrap_or_else(|| plainly(subject.text, start, code));
+    let mut names: HashSet<String> = NAMES.iter().map(|name| (*name).to_owned()).collect();
+    for (at, script) in &live.modules {
+        match statements(script) {
+            Ok(read) => {
+                names.extend(read.iter().flat_map(|statement| statement.names.iter().cloned()));
+                found.extend(read.iter().filter_map(|statement| module(subject, *at, script, statement)));
+            }
+            Err(_) => found.push(Item::new(*at, "an import or export that cannot be read", script)),
+        }
+    }
+    for (at, script) in &live.expressions {
+        if !is_remark(script)
+            && !is_harmless(script, &|name| names.contains(name))
+            && !is_formula(subject.text, *at, script)
+        {
+            found.push(Item::new(*at, "an expression that runs when the page is built", script));
+        }
+    }
+    for element in &live.elements {
+        judge(subject, element, &names, found);
+    }
+    found.extend(live.runners.iter().map(|(at, text)| Item::new(*at, "code that runs in the page", text)));
+}
+
+/// The parts of a page that are not Markdown, with their places.
+#[derive(Default)]
+struct Live {
+    modules: Vec<(usize, String)>,
+    expressions: Vec<(usize, String)>,
+    elements: Vec<Element>,
+    /// Blocks of code that say that they run.
+    runners: Vec<(usize, String)>,
+}
+
+struct Element {
+    range: Range<usize>,
+    name: String,
+    /// Names and values; a value is a text, or a script.
+    attributes: Vec<(String, Option<String>, Option<String>)>,
+}
+
+/// Reads a page with a full parser; none if it cannot.
+fn live_parts(text: &str, start: usize) -> Option<Live> {
+    let body = &text[start..];
+    if body.len() > LARGEST {
+        return None;
+    }
+    // Some sites take comments of HTML; what is in them is looked at all the same.
+    let body = body.replace("<!--", "    ").replace("-->", "   ");
+    let work = move || {
+        let constructs = Constructs { frontmatter: false, ..both(Constructs::gfm(), Constructs::mdx()) };
+        let options =
+            ParseOptions { constructs, mdx_esm_parse: Some(Box::new(|_| MdxSignal::Ok)), ..ParseOptions::mdx() };
+        let tree = to_mdast(&body, &options).ok()?;
+        let mut live = Live::default();
+        walk(&tree, start, &mut live);
+        Some(live)
+    };
+    let thread = std::thread::Builder::new().name("page".to_owned()).stack_size(STACK).spawn(work).ok()?;
+    thread.join().ok().flatten()
+}
+
+/// What MDX knows, and the tables and the like that sites add.
+fn both(gfm: Constructs, mdx: Constructs) -> Constructs {
+    Constructs {
+        gfm_autolink_literal: gfm.gfm_autolink_literal,
+        gfm_footnote_definition: gfm.gfm_footnote_definition,
+        gfm_label_start_footnote: gfm.gfm_label_start_footnote,
+        gfm_strikethrough: gfm.gfm_strikethrough,
+        gfm_table: gfm.gfm_table,
+        gfm_task_list_item: gfm.gfm_task_list_item,
+        ..mdx
+    }
+}
+
+fn walk(node: &Node, start: usize, live: &mut Live) {
+    let range = node.position().map_or(start..start, |it| start + it.start.offset..start + it.end.offset);
+    match node {
+        Node::MdxjsEsm(it) => live.modules.push((range.start, it.value.clone())),
+        Node::MdxFlowExpression(it) => live.expressions.push((range.start, it.value.clone())),
+        Node::MdxTextExpression(it) => live.expressions.push((range.start, it.value.clone())),
+        Node::MdxJsxFlowElement(it) => live.elements.push(element(range, it.name.as_deref(), &it.attributes)),
+        Node::MdxJsxTextElement(it) => live.elements.push(element(range, it.name.as_deref(), &it.attributes)),
+        Node::Code(it) => {
+            let is_live = it.meta.as_deref().unwrap_or_default().split_whitespace().any(|word| word == "live");
+            if is_live {
+                live.runners.push((range.start, it.value.clone()));
+            }
+        }
+        _ => {}
+    }
+    for child in node.children().into_iter().flatten() {
+        walk(child, start, live);
+    }
+}
+
+fn element(range: Range<usize>, name: Option<&str>, attributes: &[AttributeContent]) -> Element {
+    let attributes = attributes.iter().map(|attribute| match attribute {
+        AttributeContent::Expression(it) => (String::new(), None, Some(it.value.clone())),
+        AttributeContent::Property(it) => match &it.value {
+            None => (it.name.clone(), None, None),
+            Some(AttributeValue::Literal(text)) => (it.name.clone(), Some(text.clone()), None),
+            Some(AttributeValue::Expression(script)) => (it.name.clone(), None, Some(script.value.clone())),
+        },
+    });
+    Element { range, name: name.unwrap_or_default().to_owned(), attributes: attributes.collect() }
+}
+
+/// Reads a page that no parser of MDX takes: whatever is not in code is live.
+fn plainly(text: &str, start: usize, code: &[Range<usize>]) -> Live {
+    let mut live = Live::default();
+    let mut at = start;
+    let mut block: Option<usize> = None;
+    for line in text[start..].split_inclusive('\n') {
+        let is_code = is_in(code, at).is_some();
+        let begins = line.starts_with("import") || line.starts_with("export");
+        if block.is_none() && begins && !is_code && is_statement(line) {
+            block = Some(at);
+        }
+        if let Some(from) = block.filter(|_| line.trim().is_empty()) {
+            live.modules.push((from, text[from..at].to_owned()));
+            block = None;
+        }
+        at += line.len();
+    }
+    live.modules.extend(block.map(|from| (from, text[from..].to_owned())));
+    let modules: Vec<Range<usize>> = live.modules.iter().map(|(from, script)| *from..from + script.len()).collect();
+    let mut after = start;
+    for at in memchr::memchr_iter(b'{', &text.as_bytes()[start..]).map(|at| start + at) {
+        if at < after || is_in(code, at).is_some() || is_in(&modules, at).is_some() {
+            continue;
+        }
+        let end = closing(text, at);
+        live.expressions.push((at, text[at + 1..end].to_owned()));
+        after = end;
+    }
+    let mut found = Vec::new();
+    html::find(text, start, code, false, &mut found);
+    live.runners.extend(found.into_iter().map(|item| (item.at, item.text)));
+    live
+}
+
+fn is_statement(line: &str) -> bool {
+    let rest = line[6..].trim_start();
+    line[6..].starts_with([' ', '{', '*', '"', '\'', '\t'])
+        && (rest.starts_with(['{', '*', '"', '\'']) || line.contains(" from ") || line.starts_with("export"))
+}
+
+/// Where the brace at `at` is closed; the end of the text if it is not.
+fn closing(text: &str, at: usize) -> usize {
+    let mut depth = 0usize;
+    for (offset, byte) in text.as_bytes()[at..].iter().enumerate() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' if depth == 1 => return at + offset,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// `{#id}` and `{/* … */}`, and what some sites write after a heading.
+fn is_remark(script: &str) -> bool {
+    let id = script.trim();
+    id.strip_prefix('#').is_some_and(|id| id.chars().all(|c| c.is_alphanumeric() || "-_.:".contains(c)))
+}
+
+/// Braces between dollar signs are those of a formula; a name alone can do nothing, wherever it stands.
+fn is_formula(text: &str, at: usize, script: &str) -> bool {
+    let is_mute = |c: char| c.is_ascii_alphanumeric() || " \\^_{}+-*,|&~".contains(c) || !c.is_ascii();
+    let line = text[..at].rfind('\n').map_or(0, |at| at + 1);
+    let paragraph = text[..at].rfind("\n\n").map_or(0, |at| at + 1);
+    let is_marked = text[line..at].contains('$') || text[paragraph..at].contains("$$");
+    is_marked && script.chars().all(is_mute)
+}
+
+/// Looks into the scripts that set up pages of Vue: those that only import what is known are fine.
+pub(super) fn set_up(subject: &Subject<'_>, found: &mut Vec<Item>) {
+    for item in std::mem::take(found) {
+        let inside = item.text.strip_prefix("<script setup").and_then(|rest| rest.split_once('>'));
+        let read = inside.and_then(|(how, script)| {
+            let is_plain = matches!(how.trim(), "" | "lang=\"ts\"" | "lang='ts'");
+            let read = statements(script).ok().filter(|read| is_plain && read.iter().all(|it| it.from.is_some()))?;
+            let start = item.at + (item.text.len() - script.len());
+            Some(read.iter().filter_map(|it| module(subject, start, script, it)).collect::<Vec<_>>())
+        });
+        match read {
+            Some(items) => found.extend(items),
+            None => found.push(item),
+        }
+    }
+}
+
+/// What is to be said of an import or export.
+fn module(subject: &Subject<'_>, at: usize, script: &str, statement: &Statement) -> Option<Item> {
+    let text = &script[statement.range.clone()];
+    let at = at + statement.range.start;
+    let Some(from) = &statement.from else {
+        return Some(Item::new(at, "a statement that runs when the page is built", text));
+    };
+    if COMPONENTS.iter().any(|known| from.starts_with(known)) && !from.contains("..") {
+        // What other pages import is theirs to know.
+        return None;
+    }
+    let item = Item::new(at, "an import that no other page has", text).unless("import", from.as_str());
+    let plain = from.split('?').next().unwrap_or(from);
+    if from.contains('!') {
+        return Some(item);
+    }
+    let is_local = plain.starts_with(['.', '/', '~', '@']);
+    let Some((folder, _)) = plain.rsplit_once('/').filter(|_| is_local) else { return Some(item) };
+    let ending = paths::extension(plain);
+    let is_content = matches!(ending.as_str(), "md" | "mdx" | "css" | "scss") || paths::is_image(plain);
+    let place = place_of(subject, plain);
+    let stays =
+        place.as_deref().is_none_or(|place| !place.split('/').any(|part| part.starts_with('.') && part.len() > 1));
+    let leaves = plain.starts_with('.') && place.is_none();
+    let is_as_it_is =
+        matches!(from.split_once('?').map(|(_, how)| how), None | Some("raw" | "url" | "inline" | "component"));
+    if is_content && !leaves && stays && is_as_it_is {
+        return None;
+    }
+    // A component of the repository that is there already; a change cannot write one.
+    let is_component =
+        |path: &str| matches!(paths::extension(path).as_str(), "jsx" | "tsx" | "vue" | "astro" | "svelte");
+    let is_there = |path: &str| {
+        let endings = ["", ".jsx", ".tsx", "/index.jsx", "/index.tsx"];
+        endings
+            .iter()
+            .map(|ending| format!("{path}{ending}"))
+            .any(|path| is_component(&path) && (subject.exists)(&path))
+    };
+    if from == plain && place.as_deref().is_some_and(is_there) {
+        return None;
+    }
+    Some(if leaves {
+        Item::new(at, "an import from outside of the repository", text)
+    } else {
+        item.unless("import from", folder)
+    })
+}
+
+/// The file that an import from beside the page or from the top means; none if it leaves the repository or goes by
+/// another name.
+fn place_of(subject: &Subject<'_>, from: &str) -> Option<String> {
+    match from.strip_prefix('/').or_else(|| from.strip_prefix("@site/")) {
+        Some(rooted) => paths::normalise("", rooted),
+        None if from.starts_with('.') => paths::normalise(paths::folder(subject.path), from),
+        None => None,
+    }
+}
+
+fn judge(subject: &Subject<'_>, element: &Element, names: &HashSet<String>, found: &mut Vec<Item>) {
+    let all = &subject.text[element.range.clone()];
+    let at = element.range.start;
+    let opening = &all[..all.find('>').map_or(all.len(), |end| end + 1)];
+    let get = |name: &str| -> Option<&str> {
+        let attribute = element.attributes.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name));
+        attribute.map(|(_, text, script)| text.as_deref().or(script.as_deref()).unwrap_or_default())
+    };
+    // A component may be called like a tag; only those that stand for scripts and frames are meant.
+    let is_tag = element.name.starts_with(|c: char| c.is_ascii_lowercase());
+    if is_tag || matches!(element.name.as_str(), "Script" | "Iframe") {
+        found.extend(html::judged(&element.name, &get, at, opening, subject.text));
+    }
+    let is_html = element.name.starts_with(|c: char| c.is_ascii_lowercase()) && !element.name.contains(['-', '.']);
+    for (name, text, script) in &element.attributes {
+        let runs = match (text, script) {
+            (Some(text), _) if html::is_event(name, is_html) => Some(text),
+            (Some(text), _) if html::is_address(name) && url::runs(text) => Some(text),
+            (_, Some(script)) if matches!(name.as_str(), "dangerouslySetInnerHTML" | "srcDoc" | "innerHTML") => {
+                Some(script)
+            }
+            (_, Some(script)) if !is_plain(name, script, names) => Some(script),
+            _ => None,
+        };
+        if let Some(text) = runs {
+            let what = if name.is_empty() {
+                "attributes that are a script".to_owned()
+            } else {
+                format!("the attribute `{name}` is a script")
+            };
+            found.push(Item::new(at, what, text));
+        }
+    }
+}
+
+/// Whether the script of an attribute is only a value, and no address that runs.
+fn is_plain(name: &str, script: &str, names: &HashSet<String>) -> bool {
+    let is_fine = !name.is_empty() || script.trim().starts_with("/*");
+    is_fine
+        && is_harmless(script, &|name| names.contains(name))
+        && !url::runs(script.trim().trim_matches(['\'', '"', '`']))
+}

@@ -1,0 +1,181 @@
+use super::*;
+
+fn found(path: &str, engine: Engine, text: &str) -> Vec<String> {
+    let subject = Subject {
+        path,
+        text,
+        engine,
+        is_jinja: true,
+        exists: &|path| path.starts_with("docs/there") || path == "secret.yml",
+        is_docs: &|path| path.starts_with("docs"),
+    };
+    items(&subject).iter().map(|item| format!("{} {}", item.what, item.text)).collect()
+}
+
+#[test]
+fn what_runs_in_mdx_is_found() {
+    for text in [
+        "{(await import('node:child_process')).execSync('id')}\n",
+        "Text {process.env.TOKEN} text\n",
+        "import {execSync} from 'node:child_process'\n",
+        "import x from '../../../../../etc/passwd?raw'\n",
+        "import x from '!!val-loader!./x.js'\n",
+        "import '../scripts/deploy.js'\n",
+        "export const x = 1\n",
+        "export default function Layout() {}\n",
+        "export {x} from './y'\n",
+        "<script>alert(1)</script>\n",
+        "<Script src=\"https://evil.example/x.js\" />\n",
+        "<iframe src=\"https://evil.example/\" />\n",
+        "<iframe srcDoc=\"x\" />\n",
+        "<a href=\"java&#115;cript:alert(1)\">x</a>\n",
+        "<a href={'javascript:alert(1)'}>x</a>\n",
+        "[x](javascript:alert(1))\n",
+        "[x](java&Tab;script:alert(1))\n",
+        "[x]: javascript:alert(1)\n\n[x]\n",
+        "<img src=\"x\" onError=\"alert(1)\" />\n",
+        "<img src=\"x\" onError={() => alert(1)} />\n",
+        "<div dangerouslySetInnerHTML={{__html: '<script>x</script>'}} />\n",
+        "<div {...x()} />\n",
+        "<Foo render={() => eval('1')} />\n",
+        "- item\n\n  ```\n  code\n{evil()}\n",
+        "> ```\n{evil()}\n",
+        "x](a{evil()})\n",
+        "$a {evil()} b$\n",
+        "    {evil()}\n",
+        "<div>\n{evil()}\n</div>\n",
+        "a <!-- {evil()} --> b\n",
+        "```jsx live\nalert(1)\n```\n",
+        "<Unclosed>\n\n{evil()}\n",
+        "---js\n{title: process.exit()}\n---\n\nText\n",
+        "---\nhead:\n  - [script, {src: x}]\n---\n",
+        "---\ntitle: !!js/function 'x'\n---\n",
+    ] {
+        let found = found("docs/a.mdx", Engine::Mdx, text);
+        assert!(!found.is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn ordinary_mdx_is_left_alone() {
+    for text in [
+        "import Tabs from '@theme/Tabs'\nimport Snippet from './_part.mdx'\nimport img from './img/x.png'\n\n<Tabs items={['a', 'b']} x={{y: 1}} on=\"z\">\n\n```js\nimport x from 'fs'\nprocess.exit()\n```\n\n</Tabs>\n",
+        "# Title {#id}\n\n{/* a remark */}\n\n<!-- a remark -->\n\nText `{process.env.X}` and \\{x}.\n",
+        "<img src={require('./img/a.png').default} alt={`x`} />\n\n<Card title=\"x\" icon={<Icon name=\"y\" />} />\n",
+        "<iframe src=\"https://www.youtube.com/embed/x\" allowFullScreen />\n",
+        "~~~\n{evil()}\n<script>\n~~~\n",
+        "---\ntitle: A\ndescription: B\nlayout: doc\n---\n\nImport the module from there. export it.\n",
+        "$\\frac{a}{b}$ and\n\n$$\nx^{2}\n$$\n",
+        "<Frame>\n  <img src=\"/x.png\" />\n</Frame>\n",
+        "import Thing from './there.tsx'\n\n<Thing data={Thing.x} />\n",
+    ] {
+        let found = found("docs/a.mdx", Engine::Mdx, text);
+        assert_eq!(found, [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn what_runs_in_tags_is_found() {
+    for text in [
+        "<script src=\"x.js\"></script>\n",
+        "<SCRIPT>x</SCRIPT>\n",
+        "Text <svg/onload=alert(1)> text\n",
+        "<img src=x OnErRoR\n= \"alert(1)\">\n",
+        "<a href=\" java\nscript:alert(1)\">x</a>\n",
+        "<a href=javascript&colon;alert(1)>x</a>\n",
+        "<a title=\"<script>\" href='x'>y</a>\n",
+        "<iframe src=//evil.example></iframe>\n",
+        "<object data=x></object>\n",
+        "<meta http-equiv=refresh content=0>\n",
+        "<link rel=stylesheet href=x>\n",
+        "<div \"><script>\n",
+        "!!! note\n    <script>x</script>\n",
+        "<javascript:alert(1)>\n",
+    ] {
+        assert!(!found("docs/a.md", Engine::MkDocs, text).is_empty(), "{text}");
+    }
+    for text in [
+        "```html\n<script>x</script>\n```\n",
+        "`<script>` is a tag\n",
+        "<details open><summary>x</summary></details>\n",
+        "a < b and <Tab only=\"x\">y</Tab>\n",
+    ] {
+        assert_eq!(found("docs/a.md", Engine::Other, text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn templates_and_what_they_take_in_are_found() {
+    for (engine, path, text) in [
+        (Engine::Vue, "docs/a.md", "{{ constructor.constructor('x')() }}\n"),
+        (Engine::Vue, "docs/a.md", "{{ f() }}\n"),
+        (Engine::Vue, "docs/a.md", "&#123;&#x7b; f() &#125;&#125;\n"),
+        (Engine::Vue, "docs/a.md", "&lbrace;&lcub; f() }}\n"),
+        (Engine::Vue, "docs/a.md", "\\{\\{ f() }}\n"),
+        (Engine::Vue, "docs/a.md", "<script setup>\nimport x from 'fs'\n</script>\n"),
+        (Engine::Vue, "docs/a.md", "<script setup>\nimport A from './there.vue'\nfetch('x')\n</script>\n"),
+        (Engine::Vue, "docs/a.md", "<script setup>import '../x.js'</script>\n"),
+        (Engine::Vue, "docs/a.md", "---\nhead:\n  - [script, {src: b}]\n---\n"),
+        (Engine::Vue, "docs/a.md", "<div @click=\"x\"></div>\n"),
+        (Engine::Vue, "docs/a.md", "<div v-html=\"x\"></div>\n"),
+        (Engine::Vue, "docs/a.md", "<div :style=\"f()\"></div>\n"),
+        (Engine::Vue, "docs/a.md", "<<< @/../../etc/passwd\n"),
+        (Engine::Vue, "docs/a.md", "<!--@include: ../../../x.md-->\n"),
+        (Engine::MkDocs, "docs/a.md", "--8<-- \"/etc/passwd\"\n"),
+        (Engine::MkDocs, "docs/a.md", "--8<-- \"../../x\"\n"),
+        (Engine::MkDocs, "docs/a.md", "--8<-- \"https://evil.example/x\"\n"),
+        (Engine::MkDocs, "docs/a.md", "--8<-- \".env\"\n"),
+        (Engine::MkDocs, "docs/a.md", "--8<-- \"secret.yml\"\n"),
+        (Engine::MkDocs, "docs/a.md", "--8<--\n../../x\n--8<--\n"),
+        (Engine::MkDocs, "docs/a.md", "```python exec=\"on\"\nimport os\n```\n"),
+        (Engine::MkDocs, "docs/a.md", "{{ ''.__class__ }}\n"),
+        (Engine::MkDocs, "docs/a.md", "{% include \"../x\" %}\n"),
+        (Engine::MkDocs, "docs/a.md", "::: os.path\n"),
+        (Engine::Book, "docs/a.md", "{{#include ../../secret}}\n"),
+        (Engine::Book, "docs/a.md", "{{#playground /etc/passwd}}\n"),
+        (Engine::Book, "docs/a.md", "{{#shell id}}\n"),
+        (Engine::Sphinx, "docs/a.md", "```{code-cell} python\nx\n```\n"),
+        (Engine::Sphinx, "docs/a.md", "```{eval-rst}\nx\n```\n"),
+        (Engine::Sphinx, "docs/a.md", "```{literalinclude} ../../x\n```\n"),
+        (Engine::Sphinx, "docs/a.md", ":::{exec}\nx\n:::\n"),
+        (Engine::Sphinx, "docs/a.rst", ".. include:: ../../../x\n"),
+        (Engine::Sphinx, "docs/a.rst", ".. raw:: html\n\n   <script>x</script>\n"),
+        (Engine::Sphinx, "docs/a.rst", ".. program-output:: id\n"),
+        (Engine::Sphinx, "docs/a.rst", ".. csv-table::\n   :url: https://x.example/a\n"),
+        (Engine::AsciiDoc, "docs/a.adoc", "include::../../../x[]\n"),
+        (Engine::AsciiDoc, "docs/a.adoc", "++++\n<script>x</script>\n++++\n"),
+        (Engine::Jekyll, "docs/a.md", "{% include_relative ../../x %}\n"),
+        (Engine::Hugo, "docs/a.md", "{{< readFile \"../../x\" >}}\n"),
+        (Engine::Other, "docs/a.md", "```{python}\nx\n```\n"),
+        (Engine::Other, "docs/a.md", "---\njupytext: x\nkernelspec: {name: x}\n---\n"),
+    ] {
+        assert!(!found(path, engine, text).is_empty(), "{text}");
+    }
+    for (engine, path, text) in [
+        (Engine::Vue, "docs/a.md", "{{ $frontmatter.title }} and `{{ f() }}`\n\n```js\n{{ f() }}\n```\n"),
+        (
+            Engine::Vue,
+            "docs/a.md",
+            "<script setup>\nimport A from './there.vue'\nimport b from './b.svg?raw'\n</script>\n",
+        ),
+        (Engine::Vue, "docs/a.md", "---\nhead:\n  - [meta, {name: a, content: b}]\n---\n"),
+        (Engine::Vue, "docs/a.md", "<Badge :x=\"1\" type=\"tip\" />\n\n<<< @/there.js\n"),
+        (Engine::MkDocs, "docs/a.md", "--8<-- \"docs/there.md\"\n"),
+        (Engine::MkDocs, "docs/a.md", "``` { .python .annotate title=\"x\" }\nx\n```\n\n{{ version }}\n"),
+        (Engine::Book, "docs/a.md", "{{#include there.rs:5:}}\n{{#title X}}\n"),
+        (Engine::Sphinx, "docs/a.md", "```{note}\nx\n```\n\n```python\nx\n```\n"),
+        (Engine::Sphinx, "docs/a.rst", ".. note::\n\n   x\n\n.. _label:\n\n.. py:function:: x\n"),
+        (Engine::Hugo, "docs/a.md", "{{< figure src=\"x.png\" >}} {{< ref \"/a\" >}}\n"),
+        (Engine::Jekyll, "docs/a.md", "{% include note.html %} {{ site.title }}\n"),
+    ] {
+        assert_eq!(found(path, engine, text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn hostile_pages_take_no_longer() {
+    for text in ["<a ".repeat(20_000), "{".repeat(20_000), "<iframe src=\"".repeat(10_000), "{{ ".repeat(20_000)] {
+        found("docs/a.md", Engine::Vue, &text);
+        found("docs/a.mdx", Engine::Mdx, &text);
+    }
+}

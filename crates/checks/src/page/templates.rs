@@ -1,0 +1,76 @@
+//! Templates in addresses, `{{ … }}` and `{% … %}`: they are filled in before Markdown is read, which would stumble over
+//! their spaces and quotes.
+
+use super::{Link, Page};
+
+/// No template in an address is longer.
+const LONGEST: usize = 400;
+
+/// The text, byte for byte as long, with templates in addresses written so that Markdown takes them for addresses; none
+/// if there are none.
+pub(super) fn smoothed(text: &str) -> Option<String> {
+    let mut bytes: Option<Vec<u8>> = None;
+    let mut at = 0;
+    while let Some(length) = memchr::memchr(b'{', &text.as_bytes()[at..]) {
+        let start = at + length;
+        let Some(end) = template_end(text, start) else {
+            at = start + 1;
+            continue;
+        };
+        at = end;
+        let known = bytes.as_deref().unwrap_or(text.as_bytes());
+        if is_in_address(known, start) {
+            let bytes = bytes.get_or_insert_with(|| text.as_bytes().to_vec());
+            bytes[start + 2..end - 2].iter_mut().filter(|byte| byte.is_ascii() && !is_plain(**byte)).for_each(|byte| {
+                *byte = b'-';
+            });
+        }
+    }
+    bytes.and_then(|bytes| String::from_utf8(bytes).ok())
+}
+
+/// Where a template ends that starts at `start`, if one does; it is on one line.
+fn template_end(text: &str, start: usize) -> Option<usize> {
+    let closing: &[u8] = match text.as_bytes().get(start + 1) {
+        Some(b'{') => b"}}",
+        Some(b'%') => b"%}",
+        _ => return None,
+    };
+    let limit = text.len().min(start + LONGEST);
+    let inside = &text.as_bytes()[start + 2..limit];
+    let line = memchr::memchr(b'\n', inside).unwrap_or(inside.len());
+    memchr::memmem::find(&inside[..line], closing).map(|length| start + 2 + length + 2)
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'/' | b'_' | b'-' | b':' | b'#')
+}
+
+/// Whether an address has begun on the line before `at`: of a link, a definition or an attribute.
+fn is_in_address(bytes: &[u8], at: usize) -> bool {
+    let from = at.saturating_sub(LONGEST);
+    let start = memchr::memrchr(b'\n', &bytes[from..at]).map_or(from, |newline| from + newline + 1);
+    let before = &bytes[start..at];
+    let word = before.iter().rposition(u8::is_ascii_whitespace).map_or(0, |space| space + 1);
+    let word_start = &before[word..];
+    let opens = |mark: &[u8]| memchr::memmem::rfind(word_start, mark).map(|found| &word_start[found + mark.len()..]);
+    opens(b"](").is_some_and(|rest| !rest.contains(&b')'))
+        || opens(b"=\"").is_some_and(|rest| !rest.contains(&b'"'))
+        || opens(b"='").is_some_and(|rest| !rest.contains(&b'\''))
+        || word_start.is_empty() && before.trim_ascii_end().ends_with(b"]:")
+        || before.trim_ascii_end().ends_with(b"](")
+}
+
+/// Gives links back what is written in the text, and opens a page whose headings a template fills in.
+pub(super) fn restore(text: &str, page: &mut Page) {
+    let is_template = |text: &str| text.contains("{{") || text.contains("{%");
+    let written = |link: &mut Link| {
+        if is_template(&link.target)
+            && let Some(target) = text.get(link.range.clone())
+        {
+            target.clone_into(&mut link.target);
+        }
+    };
+    page.links.iter_mut().for_each(written);
+    page.open |= page.headings.iter().any(|heading| is_template(&heading.text));
+}

@@ -1,0 +1,472 @@
+//! Hugo: content folders, one for each language or one for all, and addresses that pages may choose.
+
+use std::sync::Arc;
+
+use copydesk_values::Value;
+
+use super::address::plain;
+use super::generator::{Asked, Filled, Front, Generator, Reason, Rule, Way};
+use super::liquid::{self, Part};
+use super::ways::{self, bare};
+use crate::page::{Dialect, IdRule, LinkKind};
+use crate::paths;
+
+#[derive(Debug)]
+pub(crate) struct Hugo {
+    root: String,
+    base: String,
+    contents: Vec<Content>,
+    /// The languages that may stand in names of files: `page.fr.md`.
+    languages: Vec<String>,
+    /// The one whose addresses have no prefix, if there is one.
+    first: Option<String>,
+    statics: Vec<String>,
+    /// Sections whose pages have other addresses than their paths.
+    permalinks: Vec<String>,
+    redirects: Vec<Rule>,
+    /// Whether links may name files, by a template of the site, of its theme or of Hugo for several languages.
+    by_file: bool,
+    /// Whether terms of definitions have ids.
+    term_ids: bool,
+    /// What the templates of the site are like.
+    layouts: Layouts,
+    /// The names of pages in small letters with their files, sorted: links of Hugo's own may go by them.
+    names: Vec<(String, String)>,
+}
+
+/// The templates of a site, as far as links and anchors depend on them.
+#[derive(Debug, Default)]
+pub(crate) struct Layouts {
+    /// The texts that the template for links compares with, if there is one.
+    hook: Option<Vec<String>>,
+    /// What the host redirects, by files that the site gives to it.
+    redirects: Vec<Rule>,
+    /// The shortcodes that bring no anchors.
+    harmless: Arc<[String]>,
+}
+
+/// Shortcodes of Hugo's own, and such as many themes have, that bring no anchors to which anybody links.
+const OWN: [&str; 46] = [
+    "ref",
+    "relref",
+    "figure",
+    "highlight",
+    "youtube",
+    "vimeo",
+    "gist",
+    "tweet",
+    "x",
+    "instagram",
+    "param",
+    "details",
+    "qr",
+    "comment",
+    "alert",
+    "pageinfo",
+    "tabpane",
+    "tab",
+    "tabs",
+    "button",
+    "notice",
+    "hint",
+    "callout",
+    "expand",
+    "columns",
+    "column",
+    "card",
+    "cards",
+    "cardpane",
+    "steps",
+    "step",
+    "mermaid",
+    "katex",
+    "math",
+    "note",
+    "tip",
+    "warning",
+    "info",
+    "important",
+    "caution",
+    "danger",
+    "img",
+    "image",
+    "video",
+    "icon",
+    "badge",
+];
+
+impl Layouts {
+    /// Reads the templates among the files of a site.
+    pub(crate) fn of(files: &[String], read: &dyn Fn(&str) -> Option<String>) -> Self {
+        const MARKS: [&str; 12] = [
+            "id=",
+            "<h1",
+            "<h2",
+            "<h3",
+            "<h4",
+            "<h5",
+            "readFile",
+            "ReadFile",
+            "GetPage",
+            ".Content",
+            "partial",
+            "RenderString",
+        ];
+        let mut hook: Option<Vec<String>> = None;
+        let mut harmless: Vec<String> = OWN.map(str::to_owned).to_vec();
+        let mut redirects = Vec::new();
+        for path in files.iter().filter(|path| path.ends_with("static/_redirects") || path.ends_with("index.redirects"))
+        {
+            redirects.extend(read(path).iter().flat_map(|text| text.lines()).filter_map(redirect));
+        }
+        for path in files.iter().filter(|path| path.ends_with(".html") && path.contains("layouts/")) {
+            if path.ends_with("_markup/render-link.html") {
+                let text = read(path).unwrap_or_default();
+                let literals = text.split('"').skip(1).step_by(2).map(str::to_owned);
+                hook.get_or_insert_default().extend(literals);
+            } else if path.contains("/shortcodes/") || path.contains("/_shortcodes/") {
+                let makes = read(path).is_none_or(|text| MARKS.iter().any(|mark| text.contains(mark)));
+                let name = paths::stem(path);
+                harmless.retain(|known| !makes || known != name);
+                harmless.extend((!makes).then(|| name.to_owned()));
+            }
+        }
+        Self { hook, redirects, harmless: harmless.into() }
+    }
+}
+
+/// A redirect in a line of `_redirects`.
+fn redirect(line: &str) -> Option<Rule> {
+    let mut words = line.split_whitespace();
+    let (source, destination) = (words.next()?, words.next()?);
+    source.starts_with('/').then(|| Rule {
+        source: source.to_owned(),
+        destination: destination.to_owned(),
+        place: None,
+    })
+}
+
+#[derive(Debug)]
+struct Content {
+    folder: String,
+    /// The prefix of its addresses.
+    route: String,
+}
+
+/// A site from its configuration, its templates and the files below its folder.
+pub(crate) fn site(root: &str, config: &Value, mut layouts: Layouts, files: &[String]) -> Hugo {
+    let text = |names: &[&str]| names.iter().find_map(|name| config.get(name)).and_then(Value::text);
+    let first = text(&["defaultContentLanguage", "defaultcontentlanguage"]).unwrap_or("en");
+    let in_folder = config.get("defaultContentLanguageInSubdir").and_then(Value::truth).unwrap_or(false);
+    let languages = config.get("languages").map(Value::entries).unwrap_or_default();
+    let route = |language: &str| if language == first && !in_folder { String::new() } else { language.to_owned() };
+    let mut contents = Vec::new();
+    let folder = |written: &str| paths::normalise(root, written);
+    for mount in config.at(&["module", "mounts"]).map(Value::items).unwrap_or_default() {
+        let option = |name: &str| mount.get(name).and_then(Value::text);
+        let Some(target) = option("target").filter(|target| paths::is_below(plain(target), "content")) else {
+            continue;
+        };
+        let below = paths::below(plain(target), "content").unwrap_or_default();
+        let language = option("lang").unwrap_or(first);
+        if let Some(folder) = option("source").and_then(folder) {
+            contents.push(Content { folder, route: plain(&format!("{}/{below}", route(language))).to_owned() });
+        }
+    }
+    let has_mounts = !contents.is_empty();
+    for (key, settings) in languages {
+        if let Some(folder) = settings.get("contentDir").and_then(Value::text).and_then(folder) {
+            contents.push(Content { folder, route: route(&key.name) });
+        }
+    }
+    let is_shared = languages.iter().any(|(_, settings)| settings.get("contentDir").is_none());
+    if !has_mounts && is_shared || contents.is_empty() {
+        contents.extend(
+            folder(text(&["contentDir", "contentdir"]).unwrap_or("content"))
+                .map(|folder| Content { folder, route: String::new() }),
+        );
+    }
+    let listed = config
+        .get("staticDir")
+        .map(|value| value.text().into_iter().chain(value.items().iter().filter_map(Value::text)).collect::<Vec<_>>());
+    let statics = listed.unwrap_or_else(|| vec!["static"]).into_iter().filter_map(folder).collect();
+    let permalinks = config.get("permalinks").map(Value::entries).unwrap_or_default();
+    let nested = permalinks.iter().flat_map(|(_, value)| value.entries()).map(|(key, _)| key.name.clone());
+    let permalinks =
+        permalinks.iter().filter(|(_, value)| value.text().is_some()).map(|(key, _)| key.name.clone()).chain(nested);
+    let after_host = |url: &str| {
+        url.split_once("://").map_or(url, |(_, rest)| rest).split_once('/').map_or("", |(_, path)| path).to_owned()
+    };
+    let mut site = Hugo {
+        root: root.to_owned(),
+        base: text(&["baseURL", "baseurl"]).map(after_host).map(|base| plain(&base).to_owned()).unwrap_or_default(),
+        contents,
+        languages: languages.iter().map(|(key, _)| key.name.clone()).collect(),
+        first: (!in_folder).then(|| first.to_owned()),
+        statics,
+        permalinks: permalinks.collect(),
+        redirects: std::mem::take(&mut layouts.redirects),
+        by_file: layouts.hook.is_some()
+            || languages.len() > 1
+            || config.get("theme").is_some()
+            || config.at(&["module", "imports"]).is_some(),
+        term_ids: config
+            .at(&["markup", "goldmark", "parser", "autoDefinitionTermID"])
+            .and_then(Value::truth)
+            .unwrap_or(false),
+        layouts,
+        names: Vec::new(),
+    };
+    let named = |path: &String| {
+        let below = paths::below(path, &site.content_of(path)?.folder)?;
+        let (bare, _) = site.bare(below);
+        let is_folder = matches!(paths::file_name(bare), "index" | "_index");
+        let name = paths::file_name(if is_folder { paths::folder(bare) } else { bare });
+        (site.is_page(path) && !name.is_empty()).then(|| (name.to_lowercase(), path.clone()))
+    };
+    let mut names: Vec<(String, String)> = files.iter().filter_map(named).collect();
+    names.sort();
+    site.names = names;
+    site
+}
+
+/// More pages of one name are not looked through.
+const MOST_NAMED: usize = 20;
+
+impl Hugo {
+    fn content_of(&self, path: &str) -> Option<&Content> {
+        let contents = self.contents.iter().filter(|content| paths::is_below(path, &content.folder));
+        contents.max_by_key(|content| content.folder.len())
+    }
+
+    /// Where `ref` and the templates for links look: beside the page, from the content folder, and by name.
+    fn referred(&self, page: &str, path: &str) -> Vec<Way> {
+        let (bare, _) = self.bare(path.trim_end_matches('/'));
+        let own = self.content_of(page);
+        let own_language = own.and_then(|own| self.bare(paths::below(page, &own.folder)?).1);
+        let contents: Vec<&Content> = own.map_or_else(|| self.contents.iter().collect(), |own| vec![own]);
+        let roots = contents.iter().map(|content| content.folder.as_str());
+        let starts: Vec<&str> = match path.starts_with('/') {
+            true => roots.collect(),
+            false => std::iter::once(paths::folder(page)).chain(roots).collect(),
+        };
+        let mut found = Vec::new();
+        for start in starts {
+            let Some(bare) = paths::normalise(start, bare.trim_start_matches('/')) else { continue };
+            // The page of the same language is meant, if there is one.
+            let others = self.languages.iter().filter(|_| self.contents.len() == 1);
+            let others = others.map(|language| format!(".{language}.md"));
+            let endings = own_language.iter().map(|own| format!(".{own}.md"));
+            for ending in endings.chain([".md".to_owned()]).chain(others) {
+                found.extend(["", "/index", "/_index"].map(|end| Way::File(format!("{bare}{end}{ending}"))));
+            }
+            found.extend([Way::File(format!("{bare}.html")), Way::File(bare)]);
+        }
+        // Files are found whatever their capital letters are.
+        let routes = contents.iter().map(|content| content.route.as_str());
+        let addresses = routes.filter_map(|route| paths::normalise(route, bare.trim_start_matches('/')));
+        found.extend(addresses.map(|address| Way::Address(served(&address))));
+        if !bare.contains('/') {
+            let name = bare.to_lowercase();
+            let first = self.names.partition_point(|(known, _)| *known < name);
+            let named = self.names[first..].iter().take_while(|(known, _)| *known == name);
+            found.extend(named.take(MOST_NAMED).map(|(_, file)| Way::File(file.clone())));
+        }
+        found
+    }
+
+    /// A path below the content folder without its ending and language, and the language.
+    fn bare<'p>(&self, below: &'p str) -> (&'p str, Option<&str>) {
+        let (bare, _) = bare(below.strip_suffix(".html").unwrap_or(below), &[]);
+        match bare.rsplit_once('.') {
+            Some((stem, language)) => match self.languages.iter().find(|known| *known == language) {
+                Some(language) => (stem, Some(language)),
+                None => (bare, None),
+            },
+            None => (bare, None),
+        }
+    }
+}
+
+/// A path as Hugo serves it.
+fn served(path: &str) -> String {
+    path.to_lowercase().replace(' ', "-")
+}
+
+impl Generator for Hugo {
+    fn name(&self) -> &'static str {
+        "Hugo"
+    }
+
+    fn root(&self) -> &str {
+        &self.root
+    }
+
+    fn folders(&self) -> Vec<&str> {
+        self.contents.iter().map(|content| content.folder.as_str()).collect()
+    }
+
+    fn is_page(&self, path: &str) -> bool {
+        self.content_of(path).is_some() && matches!(paths::extension(path).as_str(), "md" | "markdown" | "html")
+    }
+
+    fn reads_front_matter(&self) -> bool {
+        true
+    }
+
+    fn addresses(&self, path: &str, front: &Front) -> Vec<String> {
+        let Some(content) = self.content_of(path).filter(|_| front.get("draft") != Some("true")) else {
+            return Vec::new();
+        };
+        let below = paths::below(path, &content.folder).unwrap_or_default();
+        let (bare, language) = self.bare(below);
+        let prefix = language.filter(|language| self.first.as_deref() != Some(language)).unwrap_or_default();
+        let route = plain(&format!("{prefix}/{}", content.route)).to_owned();
+        if let Some(url) = front.get("url") {
+            return vec![match url.strip_prefix('/') {
+                Some(rooted) => plain(rooted).to_owned(),
+                None => plain(&format!("{route}/{}", plain(url))).to_owned(),
+            }];
+        }
+        let name = paths::file_name(bare);
+        let bare = if matches!(name, "index" | "_index") { paths::folder(bare) } else { bare };
+        let own = match front.get("slug").filter(|_| name != "_index") {
+            Some(slug) => paths::join(paths::folder(bare), slug),
+            None => bare.to_owned(),
+        };
+        vec![plain(&format!("{route}/{}", served(&own))).to_owned()]
+    }
+
+    fn aliases(&self, path: &str, front: &Front) -> Vec<String> {
+        let own = self.addresses(path, front).into_iter().next().unwrap_or_default();
+        let alias = |alias: &str| match alias.strip_prefix('/') {
+            Some(rooted) => Some(plain(rooted).to_owned()),
+            None => paths::normalise(paths::folder(&own), alias),
+        };
+        front.all("aliases").into_iter().filter_map(alias).collect()
+    }
+
+    fn ways(&self, asked: &Asked<'_>) -> Vec<Way> {
+        if asked.kind == LinkKind::Snippet {
+            return ways::script_import(asked, &self.root);
+        }
+        let content = self.content_of(asked.page);
+        let mut found = Vec::new();
+        if let Some(rooted) = asked.path.strip_prefix('/') {
+            let inner = paths::below(rooted, &self.base).filter(|_| !self.base.is_empty());
+            for path in [Some(rooted), inner].into_iter().flatten() {
+                let (bare, _) = self.bare(path.trim_end_matches('/'));
+                found.extend(paths::normalise("", bare).map(|path| Way::Address(served(&path))));
+                found.extend(paths::normalise("", bare).map(Way::Address));
+                found.extend(content.and_then(|content| paths::normalise(&content.route, bare)).map(Way::Address));
+                found.extend(paths::normalise("", path).map(Way::Address));
+                found.extend(content.and_then(|content| paths::normalise(&content.folder, path)).map(Way::File));
+            }
+            if self.by_file {
+                found.extend(self.referred(asked.page, asked.path));
+            }
+            return found;
+        }
+        // What lies beside a page of its own folder is served with it, wherever that is.
+        let is_bundle = paths::stem(asked.page) == "index" && !asked.path.starts_with("..");
+        if asked.kind == LinkKind::Image && is_bundle {
+            let beside = paths::normalise(paths::folder(asked.page), asked.path).map(Way::File);
+            let served =
+                asked.at.and_then(|at| paths::normalise(at, asked.path)).filter(|it| self.untold(it).is_none());
+            return beside.into_iter().chain(served.map(Way::Address)).collect();
+        }
+        // By file, by address, and from the folder of the file, as templates for links do it.
+        let beside = paths::normalise(paths::folder(asked.page), asked.path);
+        if let Some(path) = beside.as_ref().filter(|_| self.by_file) {
+            found.push(Way::File(path.clone()));
+            for ending in [".md", "/index.md", "/_index.md"] {
+                found.push(Way::Page(format!("{}{ending}", path.trim_end_matches('/'))));
+            }
+        }
+        let (bare, _) = self.bare(asked.path.trim_end_matches('/'));
+        match asked.at {
+            Some(at) => {
+                let from_page = paths::normalise(at, asked.path);
+                let from_folder = paths::normalise(paths::folder(at), bare).filter(|_| self.by_file);
+                for address in from_page.into_iter().chain(from_folder) {
+                    found.push(Way::Address(served(&address)));
+                    found.push(Way::Address(address));
+                }
+            }
+            None => found.push(Way::Untold(ways::outside())),
+        }
+        if let Some(literals) = self.layouts.hook.as_ref().filter(|_| asked.kind == LinkKind::Page) {
+            found.extend(self.referred(asked.page, asked.path));
+            if literals.iter().any(|literal| literal == asked.path) {
+                found.push(Way::Elsewhere);
+            }
+        }
+        if found.is_empty() {
+            found.push(Way::Untold(ways::outside()));
+        }
+        found
+    }
+
+    fn filled(&self, page: &str, written: &str) -> Option<Filled> {
+        let [Part::Value(shortcode), rest @ ..] = &liquid::parts(written)?[..] else { return None };
+        let inside = shortcode.strip_prefix(['<', '%'])?.strip_suffix(['>', '%'])?.trim();
+        let (name, arguments) = inside.split_once(char::is_whitespace)?;
+        if !matches!(name, "ref" | "relref") {
+            return None;
+        }
+        let argument = arguments.trim();
+        let argument = argument.strip_prefix("path=").unwrap_or(argument);
+        let quote = argument.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'));
+        let path = match quote {
+            Some(quote) => argument[1..].split(quote).next()?,
+            None => argument.split_whitespace().next()?,
+        };
+        let (path, fragment) = path.split_once('#').map_or((path, None), |(path, fragment)| (path, Some(fragment)));
+        let after = match rest {
+            [Part::Text(text)] => text.strip_prefix('#'),
+            [] => None,
+            _ => return None,
+        };
+        let ways = if path.is_empty() { vec![Way::File(page.to_owned())] } else { self.referred(page, path) };
+        Some(Filled::Ways(ways, fragment.or(after).map(str::to_owned)))
+    }
+
+    fn files_at(&self, address: &str) -> Vec<String> {
+        let mut files: Vec<String> = self.statics.iter().map(|folder| paths::join(folder, address)).collect();
+        files.push(paths::join(&paths::join(&self.root, "assets"), address));
+        files.extend(self.contents.iter().map(|content| paths::join(&content.folder, address)));
+        files
+    }
+
+    fn redirects(&self) -> &[Rule] {
+        &self.redirects
+    }
+
+    fn untold(&self, address: &str) -> Option<Reason> {
+        let section = address.split('/').find(|part| !self.languages.iter().any(|language| language == part));
+        let section = section.unwrap_or_default();
+        if self.permalinks.iter().any(|name| name == section) {
+            return Some(Reason::new("`permalinks` gives the pages of the section other addresses"));
+        }
+        let is_made = matches!(section, "tags" | "categories" | "index.xml" | "sitemap.xml" | "robots.txt")
+            || address.ends_with("index.xml");
+        is_made.then(|| Reason::new("Hugo makes lists of pages there"))
+    }
+
+    fn partial(&self, path: &str) -> Option<Reason> {
+        let below = self.content_of(path).and_then(|content| paths::below(path, &content.folder)).unwrap_or_default();
+        let is_part = below.split('/').any(|part| part.starts_with('_') && !part.starts_with("_index"));
+        (is_part || !self.is_page(path)).then(|| Reason::new("it stands in a part of other pages"))
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect {
+            ids: IdRule::Hugo,
+            term_ids: self.term_ids,
+            templates: true,
+            includes: &["{{%", "{{<"],
+            harmless: Arc::clone(&self.layouts.harmless),
+            ..Dialect::default()
+        }
+    }
+}

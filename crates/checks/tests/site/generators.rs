@@ -1,0 +1,344 @@
+//! What generators other than those of scripts make of links: MkDocs, mdBook, Jekyll, Hugo and Sphinx.
+
+use copydesk_checks::{Check, SiteSettings, check_all};
+
+use super::tree::{Tree, found, subjects};
+
+/// How many links, anchors, images and snippets are not judged.
+fn left(tree: &Tree) -> u64 {
+    let tally = check_all(tree, &SiteSettings::default()).expect("files in memory").tally;
+    tally.kinds().iter().map(|(_, count)| count.left()).sum()
+}
+
+fn jekyll(page: &str) -> Tree {
+    Tree::of([
+        ("_config.yml", "baseurl: /base\nrepository_path: /docs\nhelp: https://x.example\n"),
+        ("index.md", "---\n---\n# Home\n"),
+        ("docs/install.md", "---\npermalink: /setup/\n---\n# Install\n\n## On a Mac\n"),
+        ("_posts/2024-05-06-news.md", "---\n---\n# News\n"),
+        ("_includes/note.html", "<p>x</p>"),
+        ("_includes/more.md", "## From elsewhere\n"),
+        ("assets/a.png", ""),
+    ])
+    .with("page.md", &format!("---\n---\n{page}"))
+}
+
+#[test]
+fn templates_in_addresses_of_jekyll_are_filled_in() {
+    let tree = jekyll(
+        "[a]({{ '/setup/' | relative_url }}) [b]({{ site.baseurl }}/setup/#on-a-mac) [c]({% link docs/install.md %})\n\
+         [d]({% post_url 2024-05-06-news %}) [e]({{ site.url }}{{ site.baseurl }}/) [f]({{ site.help }}/x)\n\
+         [g]({{ \"/setup\" | prepend: site.baseurl }}) ![h]({{ \"/assets/a.png\" | absolute_url }})\n\
+         <a href=\"{{ \"/setup/\" | relative_url }}\">i</a>\n\n| a |\n|---|\n| [j]({{ '/setup/' | relative_url }}) |\n\n\
+         [k]: {{ '/setup/' | relative_url }}\n\n[k]\n",
+    );
+    assert_eq!(found(&tree), []);
+    assert_eq!(left(&tree), 0);
+}
+
+#[test]
+fn templates_in_addresses_of_jekyll_may_lead_nowhere() {
+    let tree = jekyll(
+        "[a]({{ '/gone/' | relative_url }}) [b]({{ site.baseurl }}/setup/#gone) [c]({% link docs/gone.md %})\n\
+         [d]({% post_url 2024-05-06-gone %}) ![e]({{ '/assets/gone.png' | relative_url }})\n\
+         <a href=\"{{ \"/gone\" | relative_url }}\">f</a> [g]({{ page.previous.url }})\n",
+    );
+    let links = [
+        "{{ '/gone/' | relative_url }}",
+        "{% link docs/gone.md %}",
+        "{% post_url 2024-05-06-gone %}",
+        "{{ \"/gone\" | relative_url }}",
+    ];
+    assert_eq!(subjects(&tree, Check::Links), links);
+    assert_eq!(subjects(&tree, Check::Anchors), ["{{ site.baseurl }}/setup/#gone"]);
+    assert_eq!(subjects(&tree, Check::Images), ["{{ '/assets/gone.png' | relative_url }}"]);
+    assert_eq!(left(&tree), 1);
+}
+
+#[test]
+fn parts_that_a_page_of_jekyll_takes_in_are_followed() {
+    let tree = jekyll("{% include note.html %}\n{% include more.md x=1 %}\n\n[a](#from-elsewhere) [b](#gone)\n");
+    assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
+    let tree = jekyll("{% include gone.html %}\n");
+    assert_eq!(subjects(&tree, Check::Snippets), ["gone.html"]);
+    let themed = jekyll("{% include gone.html %}\n").with("_config.yml", "theme: minima\n");
+    assert_eq!(found(&themed), []);
+}
+
+fn hugo(page: &str) -> Tree {
+    Tree::of([
+        ("hugo.toml", "baseURL = 'https://x.example/'\n"),
+        ("content/_index.md", "# Home\n"),
+        ("content/docs/_index.md", "# Docs\n"),
+        ("content/docs/install.md", "# Install\n\n## On a Mac\n"),
+        ("content/blog/Release.md", "# Release\n"),
+        ("layouts/shortcodes/note.html", "<div>{{ .Inner }}</div>"),
+    ])
+    .with("content/docs/page.md", page)
+}
+
+#[test]
+fn references_of_hugo_are_looked_up() {
+    let fine = "[a]({{< ref \"install\" >}}) [b]({{< relref \"install.md#on-a-mac\" >}}) [c]({{% ref \"/docs/install\" %}})\n\
+         [d]({{< ref \"release\" >}}) [e]({{< ref \"docs/install.md\" >}}#on-a-mac) [f]({{< relref path=\"/docs\" >}})\n";
+    assert_eq!((found(&hugo(fine)), left(&hugo(fine))), (vec![], 0));
+    let broken = hugo("[a]({{< ref \"instal\" >}}) [b]({{< relref \"install.md#gone\" >}}) [c]({{< other \"x\" >}})\n");
+    assert_eq!(subjects(&broken, Check::Links), ["{{< ref \"instal\" >}}"]);
+    assert_eq!(subjects(&broken, Check::Anchors), ["{{< relref \"install.md#gone\" >}}"]);
+    assert_eq!(left(&broken), 1);
+}
+
+#[test]
+fn a_template_for_links_of_hugo_may_go_by_name() {
+    let hook = "{{ if eq .Destination \"g\" }}{{ end }}{{ .Page.GetPage .Destination }}";
+    let tree =
+        hugo("[a](release) [b](install) [c](gone) [d](g)\n").with("layouts/_default/_markup/render-link.html", hook);
+    assert_eq!((subjects(&tree, Check::Links), left(&tree)), (vec!["gone".to_owned()], 0));
+}
+
+#[test]
+fn shortcodes_of_hugo_that_bring_no_anchors_leave_them_judged() {
+    let tree = hugo("{{< note >}}\n## Here\n{{< /note >}}\n\n[a](#here) [b](#gone)\n");
+    assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
+    let tree = hugo("{{< theirs >}}\n\n[b](#gone)\n");
+    assert_eq!((found(&tree), left(&tree)), (vec![], 1));
+}
+
+fn mkdocs(page: &str) -> Tree {
+    let config = "markdown_extensions:\n  - attr_list\n  - pymdownx.snippets:\n      base_path: [includes, .]\n\
+                  plugins: [macros]\nextra:\n  api: reference/\n";
+    Tree::of([
+        ("mkdocs.yml", config),
+        ("docs/index.md", "# Home\n"),
+        ("docs/reference/index.md", "# Reference\n"),
+        ("includes/part.md", "## From a part\n\n[x](anywhere.md)\n"),
+        ("README.md", "# Read me\n"),
+    ])
+    .with("docs/page.md", page)
+}
+
+#[test]
+fn snippets_of_mkdocs_are_followed() {
+    let tree = mkdocs(
+        "# Page\n\n--8<-- \"part.md\"\n\n--8<-- \"README.md\"\n\n```py\n--8<-- \"gone.py:1:3\"\n```\n\n\
+         [a](#from-a-part) [b](#read-me) [c](#gone) [](){#named} [d](#named)\n",
+    );
+    assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
+    assert_eq!(subjects(&tree, Check::Snippets), ["gone.py:1:3".split(':').next().unwrap()]);
+    // What stands in the part is relative to the pages that take it in.
+    assert_eq!((subjects(&tree, Check::Links), left(&tree)), (vec![], 1));
+}
+
+#[test]
+fn names_of_the_configuration_are_filled_in_by_mkdocs() {
+    let tree = mkdocs("[a]({{ api }}index.md) [b]({{ api }}gone.md) [c]({{ other }})\n");
+    assert_eq!(subjects(&tree, Check::Links), ["{{ api }}gone.md"]);
+}
+
+#[test]
+fn files_that_a_chapter_takes_in_are_followed() {
+    let tree = Tree::of([
+        ("book.toml", "[book]\ntitle = \"x\"\n"),
+        ("src/SUMMARY.md", "- [A](a.md)\n"),
+        (
+            "src/a.md",
+            "# A\n\n{{#include part.md}}\n\n```rust\n{{#include gone.rs:x}}\n```\n\n[a](#in-the-part) [b](#gone)\n",
+        ),
+        ("src/part.md", "## In the part\n"),
+    ]);
+    assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
+    assert_eq!(subjects(&tree, Check::Snippets), ["gone.rs"]);
+}
+
+fn sphinx(conf: &str, page: &str) -> Tree {
+    Tree::of([
+        ("docs/index.md", "# Home\n"),
+        ("docs/other.md", "# Other\n\n(my-label)=\n## A Part\n\n### Deep: one\n"),
+        ("docs/old.rst", ".. _old-label:\n\nOld\n===\n"),
+        ("docs/part.txt", "x"),
+    ])
+    .with("docs/conf.py", &format!("extensions = ['myst_parser']\n{conf}"))
+    .with("docs/page.md", page)
+}
+
+#[test]
+fn names_of_places_hold_in_all_of_a_sphinx_project() {
+    let fine = "# Page\n\n[a](#my-label) [b](#old-label) [c](my-label) [d](other.md#my-label) [e](other.md#a-part) [f](#page)\n\
+                {ref}`my-label` {ref}`text <old-label>` {doc}`other` {doc}`/index` [g](other.md#deep-one) [h](other)\n";
+    let tree = sphinx("", fine);
+    assert_eq!((found(&tree), left(&tree)), (vec![], 0));
+    let broken = "[a](#gone) [b](other.md#gone) [c](gone.md) {ref}`no-label` {doc}`no-page`\n\n```{include} no.txt\n```\n\
+                  ```{literalinclude} part.txt\n```\n\n:::{note}\n[d](none.md)\n:::\n\n```{tip}\n[e](nothing.md)\n```\n\n\
+                  ```{figure} no.png\n```\n";
+    let tree = sphinx("", broken);
+    assert_eq!(subjects(&tree, Check::Anchors), ["#gone", "other.md#gone", "#no-label"]);
+    assert_eq!(subjects(&tree, Check::Links), ["gone.md", "no-page", "none.md", "nothing.md"]);
+    assert_eq!(subjects(&tree, Check::Snippets), ["no.txt"]);
+    assert_eq!(subjects(&tree, Check::Images), ["no.png"]);
+}
+
+#[test]
+fn names_of_other_projects_are_not_judged() {
+    let others = "extensions = ['myst_parser', 'sphinx.ext.intersphinx', 'sphinx.ext.autodoc']\n\
+                  intersphinx_mapping = {'python': ('https://docs.python.org/3', None)}\n";
+    let tree = sphinx(others, "[a](#some-name) [b](#mod.func)\n");
+    assert_eq!((found(&tree), left(&tree)), (vec![], 2));
+    // Where headings have ids, such a link is one to a heading.
+    let tree = sphinx(&format!("{others}myst_heading_anchors = 3\n"), "[a](#some-name) [b](#mod.func)\n");
+    assert_eq!((subjects(&tree, Check::Anchors), left(&tree)), (vec!["#some-name".to_owned()], 1));
+}
+
+#[test]
+fn what_a_jekyll_site_leaves_out_is_shown_by_code_hosts() {
+    let tree = jekyll("# Page\n")
+        .with("_config.yml", "exclude: [notes]\n")
+        .with("notes/style.md", "# Style\n\n[a](words.md) [b](gone.md) [c](#gone)\n")
+        .with("notes/words.md", "# Words\n");
+    assert_eq!(subjects(&tree, Check::Links), ["gone.md"]);
+    assert_eq!((subjects(&tree, Check::Anchors), left(&tree)), (vec!["#gone".to_owned()], 0));
+}
+
+#[test]
+fn a_page_that_is_built_is_not_taken_for_one_that_git_ignores() {
+    let tree = Tree::of([
+        (".gitignore", "*.html\n"),
+        ("book.toml", "[output.html.redirect]\n\"./old.html\" = \"a.html\"\n"),
+        ("src/SUMMARY.md", "- [A](a.md)\n"),
+        ("src/a.md", "# A\n\n[a](a.html) [b](gone.html) [c](old.html) [d](../std/index.html)\n"),
+    ]);
+    assert_eq!((subjects(&tree, Check::Links), left(&tree)), (vec!["gone.html".to_owned()], 0));
+}
+
+#[test]
+fn navigation_may_list_what_git_ignores() {
+    let tree = Tree::of([
+        (".gitignore", "docs/made.md\n"),
+        ("mkdocs.yml", "nav: [index.md, made.md, gone.md]\n"),
+        ("docs/index.md", "# Home\n"),
+    ]);
+    assert_eq!(subjects(&tree, Check::Navigation), ["gone.md"]);
+}
+
+#[test]
+fn terms_of_hugo_may_have_ids() {
+    let config = "baseURL = 'https://x.example/'\n[markup.goldmark.parser]\nautoDefinitionTermID = true\n";
+    let page = "---\naliases: [\n  '/old/',\n]\n---\n## name\n\n`name`\n: Text.\n\nOther one\n: Text.\n\n\
+                [a](#name-1) [b](#other-one) [c](#gone) [d](/old/)\n";
+    let tree = hugo(page).with("hugo.toml", config);
+    assert_eq!(found(&tree).into_iter().map(|found| found.2).collect::<Vec<_>>(), ["#gone"]);
+}
+
+#[test]
+fn redirects_that_a_hugo_site_gives_to_its_host_count() {
+    let tree =
+        hugo("[a](/api/x/y) [b](/ap/x)\n").with("static/_redirects", "# old\n/api/*  https://x.example/:splat\n");
+    assert_eq!(subjects(&tree, Check::Links), ["/ap/x"]);
+}
+
+#[test]
+fn links_of_pages_outside_of_sites_may_be_for_other_sites() {
+    let tree = mkdocs("# Page\n").with("notes/x.md", "[a](../rules) [b](b.html) [c](gone.md)\n");
+    assert_eq!(subjects(&tree, Check::Links), ["gone.md"]);
+}
+
+#[test]
+fn directives_of_the_configuration_may_name_places() {
+    let conf = "def setup(app):\n    app.add_directive('x', X)\n    names = [f\"api-{name}\"]\n";
+    let tree = sphinx(conf, "[a](api-get-users) [b](my-label) [c](no-label) [d](#my-labe)\n");
+    assert_eq!((subjects(&tree, Check::Links), left(&tree)), (vec!["no-label".to_owned()], 1));
+    assert_eq!(subjects(&tree, Check::Anchors), ["#my-labe"]);
+}
+
+#[test]
+fn the_first_chapter_is_the_page_of_the_book() {
+    let tree = Tree::of([
+        ("book.toml", "[output.html]\nsite-url = \"/x/\"\n"),
+        ("src/SUMMARY.md", "- [B](b.md)\n- [A](a.md)\n"),
+        ("src/a.md", "# A\n\n[a](index.html) [b](./) [c](/x/) [d](/x/gone.html) [e](/y/)\n"),
+        ("src/b.md", "# B\n"),
+    ]);
+    assert_eq!((subjects(&tree, Check::Links), left(&tree)), (vec!["/x/gone.html".to_owned()], 0));
+}
+
+#[test]
+fn preprocessors_may_read_names_and_make_ids() {
+    let page = "# A\n\n[a](items.fn) [b](gone.md) [c](#r-items.fn) [d](#gone)\n";
+    let book =
+        |config: &str| Tree::of([("src/SUMMARY.md", "- [A](a.md)\n"), ("src/a.md", page)]).with("book.toml", config);
+    let tree = book("[preprocessor.spec]\n");
+    assert_eq!((subjects(&tree, Check::Links), left(&tree)), (vec!["gone.md".to_owned()], 2));
+    assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
+    assert_eq!(left(&book("[preprocessor.mermaid]\n")), 0);
+}
+
+#[test]
+fn a_summary_in_another_site_is_no_book() {
+    let tree =
+        hugo("[a](../install/) [b](../gone/)\n").with("content/docs/SUMMARY.md", "# Contents\n\n- [Gone](README.md)\n");
+    assert_eq!(subjects(&tree, Check::Links), ["README.md", "../gone/"]);
+    assert_eq!(subjects(&tree, Check::Navigation), Vec::<String>::new());
+}
+
+#[test]
+fn ids_of_modules_are_not_judged() {
+    let tree =
+        mkdocs("::: pkg.mod\n\n[a](#pkg.mod.Thing) [b](#gone-one)\n").with("mkdocs.yml", "plugins: [mkdocstrings]\n");
+    assert_eq!((subjects(&tree, Check::Anchors), left(&tree)), (vec!["#gone-one".to_owned()], 1));
+}
+
+#[test]
+fn versions_of_a_mkdocs_site_are_served_side_by_side() {
+    let config = "site_url: https://x.example/\nplugins: [mike]\n";
+    let tree = mkdocs("[a](/dev/page/) [b](gone.md)\n").with("mkdocs.yml", config).without("includes/part.md");
+    assert_eq!((subjects(&tree, Check::Links), left(&tree)), (vec!["gone.md".to_owned()], 1));
+}
+
+#[test]
+fn tags_that_say_so_hold_markdown() {
+    let page = "# Page\n\n<figure markdown>\n  ![a](gone.png){ width=\"200\" }\n</figure>\n\n\
+                <div class=\"grid\" id=\"cards\" markdown>\n\n- [b](gone.md)\n\n</div>\n\n[c](#cards)\n";
+    let tree = mkdocs(page);
+    assert_eq!(subjects(&tree, Check::Images), ["gone.png"]);
+    assert_eq!(subjects(&tree, Check::Links), ["gone.md"]);
+    assert_eq!(subjects(&tree, Check::Anchors), Vec::<String>::new());
+}
+
+#[test]
+fn drawings_that_a_page_takes_in_have_the_ids_that_they_say() {
+    let tree = mkdocs("# Page\n\n--8<-- \"docs/x.svg\"\n\n[a](#node-1) [b](#gone)\n")
+        .with("docs/x.svg", "<svg><g id=\"node-1\"/></svg>\n");
+    assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
+}
+
+#[test]
+fn pictures_beside_a_page_of_hugo_are_judged_wherever_it_is_served() {
+    let config = "baseURL = 'https://x.example/'\n[permalinks]\nblog = '/blog/:year/:slug/'\n";
+    let tree = hugo("# Page\n")
+        .with("hugo.toml", config)
+        .with("content/blog/post/index.md", "![a](there.png) ![b](gone.png)\n")
+        .with("content/blog/post/there.png", "");
+    assert_eq!(subjects(&tree, Check::Images), ["gone.png"]);
+}
+
+#[test]
+fn pages_of_commands_may_have_any_id() {
+    let tree = mkdocs("::: mkdocs-click\n    :module: x\n\n[a](#x-command)\n")
+        .with("mkdocs.yml", "site_name: x\n")
+        .without("includes/part.md");
+    assert_eq!((found(&tree), left(&tree)), (vec![], 1));
+}
+
+#[test]
+fn pictures_of_a_blog_are_judged_by_file() {
+    let tree = mkdocs("# Page\n")
+        .with("mkdocs.yml", "plugins: [blog]\n")
+        .with("docs/blog/posts/a.md", "![a](there.png) ![b](gone.png)\n")
+        .with("docs/blog/posts/there.png", "");
+    assert_eq!(subjects(&tree, Check::Images), ["gone.png"]);
+}
+
+#[test]
+fn terms_of_a_glossary_are_not_judged() {
+    let tree = sphinx("", "[a](<#my other term>)\n");
+    assert_eq!((found(&tree), left(&tree)), (vec![], 1));
+}

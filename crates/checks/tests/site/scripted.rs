@@ -1,0 +1,133 @@
+//! Sites of generators that are written in JavaScript, beyond what their fixtures show.
+
+use copydesk_checks::{Check, SiteSettings, check_all};
+
+use super::tree::{Tree, docs_json, subjects};
+
+/// How many links, anchors, images and snippets were not judged.
+fn left(tree: &Tree) -> Vec<u64> {
+    let kinds = check_all(tree, &SiteSettings::default()).expect("files in memory").tally;
+    kinds.kinds().iter().take(4).map(|(_, count)| count.left()).collect()
+}
+
+fn starlight(page: &str) -> Tree {
+    let config = "import starlight from '@astrojs/starlight'\n\
+                  export default { integrations: [starlight({ sidebar: [{ label: 'A', link: '/made/' }] })] }\n";
+    Tree::of([("astro.config.mjs", config), ("src/content/docs/index.md", "# Home\n\n## Part\n")])
+        .with("src/content/docs/page.md", page)
+}
+
+#[test]
+fn what_hosts_redirect_is_there() {
+    let tree = starlight("[a](/old/) [b](/older/x/) [c](/oldest/) [d](/moved/) [e](/gone/)\n")
+        .with("public/_redirects", "# Old ones\n/old / 301\n/older/* /:splat\n/gone/* /404 404\n/* /404 404\n")
+        .with("netlify.toml", "[[redirects]]\nfrom = \"/oldest\"\nto = \"/\"\n")
+        .with("vercel.json", r#"{"redirects": [{"source": "/moved", "destination": "/"}]}"#);
+    assert_eq!(subjects(&tree, Check::Links), ["/gone/"]);
+}
+
+#[test]
+fn a_page_that_a_program_makes_is_not_judged() {
+    let tree = starlight("[a](/reference/config/) [b](/made/) [c](/reference/other/)\n")
+        .with("src/content/docs/reference/.gitignore", "config.md\n");
+    assert_eq!(subjects(&tree, Check::Links), ["/reference/other/"]);
+    assert_eq!(left(&tree), [2, 0, 0, 0]);
+}
+
+#[test]
+fn links_of_parts_of_pages_are_judged_as_far_as_they_are_the_same_everywhere() {
+    let tree = starlight("# Page\n").with("src/components/part.mdx", "[a](/page/) [b](/gone/) [c](../page/)\n");
+    assert_eq!(subjects(&tree, Check::Links), ["/gone/"]);
+    assert_eq!(left(&tree), [1, 0, 0, 0]);
+}
+
+#[test]
+fn nothing_is_above_the_root() {
+    let tree = starlight("[a](../../../page/#part) [b](../../../#part) [c](../../gone/)\n\n![d](./none.png)\n");
+    assert_eq!(subjects(&tree, Check::Links), ["../../gone/"]);
+    assert_eq!(subjects(&tree, Check::Anchors), ["../../../page/#part"]);
+    assert_eq!(subjects(&tree, Check::Images), ["./none.png"]);
+}
+
+#[test]
+fn what_components_show_by_address_is_judged() {
+    let page = "<Video src=\"/a.mp4\" />\n<Shot src=\"/b.png\" />\n<Shot src=\"c.png\" />\n<Widget src=\"/d\" />\n";
+    let tree = starlight(page).with("public/a.mp4", "");
+    assert_eq!(subjects(&tree, Check::Images), ["/b.png"]);
+}
+
+#[test]
+fn plugins_that_make_no_pages_hide_none() {
+    let config =
+        "export default { presets: [['classic', {}]], plugins: ['./plugin.js', function named() { return {} }] }\n";
+    let tree = Tree::of([("docusaurus.config.js", config), ("docs/a.md", "[a](/videos)\n")]);
+    for (plugin, missing) in [
+        ("module.exports = () => ({ name: 'x' })", 1),
+        ("actions.addRoute({})", 0),
+        ("addRoute({ path: '/videos' })", 0),
+        ("addRoute({ path: '/x' })", 1),
+    ] {
+        let tree = tree.clone().with("plugin.js", plugin);
+        assert_eq!(subjects(&tree, Check::Links).len(), missing, "{plugin}");
+    }
+}
+
+#[test]
+fn posts_of_a_blog_are_files_and_lists_of_them_are_made() {
+    let config = "import starlight from '@astrojs/starlight'\nimport blog from 'starlight-blog'\n\
+                  export default { integrations: [starlight({ plugins: [blog()] })] }\n";
+    let page = "[a](/blog/) [b](/blog/post/) [c](/blog/tags/x/) [d](/blog/2/) [e](/blog/gone/)\n";
+    let tree = starlight(page).with("astro.config.mjs", config).with("src/content/docs/blog/post.md", "# Post\n");
+    assert_eq!(subjects(&tree, Check::Links), ["/blog/gone/"]);
+}
+
+#[test]
+fn aliases_of_imports_are_followed() {
+    let page = "import A from '@/components/a.astro'\nimport B from '@/components/b.astro'\nimport C from '~/c'\n";
+    let tree = starlight("# Page\n")
+        .with("src/content/docs/more.mdx", page)
+        .with("src/components/a.astro", "")
+        .with("tsconfig.json", "{ // Aliases\n \"compilerOptions\": { \"paths\": { \"@/*\": [\"./src/*\"], }, }, }");
+    assert_eq!(subjects(&tree, Check::Snippets), ["@/components/b.astro"]);
+    assert_eq!(left(&tree), [0, 0, 0, 1]);
+}
+
+#[test]
+fn pages_of_one_language_lead_to_those_of_their_own() {
+    let tree = Tree::of([
+        ("next.config.mjs", "export default {}\n"),
+        ("app/docs/[[...slug]]/page.tsx", ""),
+        (
+            "lib/source.ts",
+            "import { loader } from 'fumadocs-core/source'\nexport const source = loader({ baseUrl: '/docs' })\n",
+        ),
+        ("content/docs/a.mdx", "## One\n"),
+        ("content/docs/a.fr.mdx", "## Un\n"),
+        ("content/docs/a.cn.mdx", "## Yi\n"),
+        ("content/docs/b.mdx", "[x](/docs/a#one) [y](/docs/a#un)\n"),
+        ("content/docs/b.fr.mdx", "[x](/docs/a#one) [y](/docs/a#un)\n"),
+        ("content/docs/b.es.mdx", "[x](/docs/a#one) [y](/docs/a#yi)\n"),
+    ]);
+    assert_eq!(subjects(&tree, Check::Anchors), ["/docs/a#yi", "/docs/a#one", "/docs/a#un"]);
+}
+
+#[test]
+fn folders_of_languages_are_those_of_the_settings() {
+    let tree = Tree::of([
+        ("next.config.mjs", "export default { i18n: { locales: ['en', 'fr'], defaultLocale: 'en' } }\n"),
+        ("app/[lang]/[[...mdxPath]]/page.jsx", ""),
+        ("content/en/index.mdx", "[a](/guide) [b](/en/guide#one) [c](/gone) [d](/fr/guide#one)\n"),
+        ("content/en/guide.mdx", "## One\n"),
+        ("content/fr/guide.mdx", "## Un\n\n[e](/guide#un) [f](/guide#one)\n"),
+    ]);
+    assert_eq!(subjects(&tree, Check::Links), ["/gone"]);
+    assert_eq!(subjects(&tree, Check::Anchors), ["/fr/guide#one", "/guide#one"]);
+}
+
+#[test]
+fn mintlify_shows_its_first_page_at_the_root() {
+    let config = docs_json(&["a"]).replacen("{", r#"{"redirects": [{"source": "/x", "destination": "/"}], "#, 1);
+    let tree = Tree::of([("a.mdx", "[home](/)\n")]).with("docs.json", &config);
+    assert_eq!(subjects(&tree, Check::Redirects), Vec::<String>::new());
+    assert_eq!(subjects(&tree, Check::Links), Vec::<String>::new());
+}

@@ -1,0 +1,5 @@
+import React from 'react'
+
+export default function More() {
+  return <main>More</main>
+}

@@ -1,0 +1,5 @@
+export default {
+  index: 'Home',
+  guide: 'Guide',
+  api: 'Api',
+}

@@ -1,0 +1,5 @@
+import { useMDXComponents as getDocsMDXComponents } from 'nextra-theme-docs'
+
+const docsComponents = getDocsMDXComponents()
+
+export const useMDXComponents = (components) => ({ ...docsComponents, ...components })

@@ -1,0 +1,5 @@
+export const guide = '/guide/'
+
+export const nav = [
+  { text: 'L80', link: guide },
+]

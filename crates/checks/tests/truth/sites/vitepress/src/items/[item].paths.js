@@ -1,0 +1,5 @@
+export default {
+  paths() {
+    return ['one', 'two'].map((item) => ({ params: { item } }))
+  },
+}

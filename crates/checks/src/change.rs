@@ -198,6 +198,11 @@ impl Change<'_> {
                 trace.address_is_gone(address);
             }
         }
+        for path in &self.changed {
+            for label in self.lost_labels(path)? {
+                trace.address_is_gone(&label);
+            }
+        }
         for redirect in self.lost_redirects() {
             trace.redirect_is_gone(&redirect);
         }
@@ -210,6 +215,17 @@ impl Change<'_> {
 
     fn is_looked_at(&self, path: &str) -> bool {
         self.settings.holds(path) && is_text(path) && !is_foreign(path)
+    }
+
+    /// Names by which all pages of a site lead to a place, and which a file does not give any more.
+    fn lost_labels(&self, path: &str) -> io::Result<BTreeSet<String>> {
+        if !self.base.sites.of(path).generator.shares_labels() {
+            return Ok(BTreeSet::new());
+        }
+        let labels = |context: &Context<'_>| -> io::Result<BTreeSet<String>> {
+            Ok(context.text(path)?.as_deref().map(page::labels).unwrap_or_default().into_iter().collect())
+        };
+        Ok(labels(self.base)?.difference(&labels(self.now)?).cloned().collect())
     }
 
     fn lost_redirects(&self) -> Vec<String> {

@@ -128,6 +128,8 @@ fn judged(context: &Context<'_>, link: &Link, verdict: Verdict, fragment: Option
 pub(crate) fn led_to_what_is_gone(context: &Context<'_>, asked: &Asked<'_>) -> io::Result<bool> {
     let Some(base) = context.base else { return Ok(false) };
     let site = base.sites.of(asked.page);
+    // Another generator gives every page another address: that moves none.
+    let has_same_rules = |file: &str| base.sites.of(file).generator.name() == context.sites.of(file).generator.name();
     let Verdict::There(files) = resolve(base, site, asked)? else { return Ok(false) };
     for file in &files {
         if !context.look.exists(file)? {
@@ -135,7 +137,8 @@ pub(crate) fn led_to_what_is_gone(context: &Context<'_>, asked: &Asked<'_>) -> i
         }
         let (before, now) =
             (base.table(site)?.address_of(file), context.table(context.sites.of(file))?.address_of(file));
-        let has_moved = before != now && base.look.files.read(file)? != context.look.files.read(file)?;
+        let has_moved =
+            before != now && has_same_rules(file) && base.look.files.read(file)? != context.look.files.read(file)?;
         if !has_moved {
             return Ok(false);
         }

@@ -19,10 +19,10 @@ struct Written<'a> {
     place: Place,
 }
 
-/// What is wrong with the redirects of all sites.
+/// What is wrong with the redirects of the sites that are checked.
 pub(crate) fn findings(context: &Context<'_>, count: &mut Count) -> io::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for site in context.sites.all() {
+    for site in context.sites.asked_for() {
         let (file, redirects) = written(site);
         let mut by_file: BTreeMap<&str, Vec<(usize, Found)>> = BTreeMap::new();
         for (number, found) in faults(context, site, &redirects, count)? {

@@ -59,7 +59,7 @@ fn text_of(files: &dyn Files, path: &str) -> Option<String> {
 
 impl Sites {
     /// Finds the sites of a repository.
-    pub fn find(files: &dyn Files, _settings: &SiteSettings) -> io::Result<Self> {
+    pub fn find(files: &dyn Files, settings: &SiteSettings) -> io::Result<Self> {
         let all = files.list("")?;
         let mut sites: Vec<Site> = Vec::new();
         let mut other = None;
@@ -70,7 +70,8 @@ impl Sites {
             let finder = Finder { files, all: &all, path };
             if let Some((generator, navigation)) = finder.site() {
                 let number = sites.len();
-                sites.push(Site { generator, number, navigation, config: path.clone() });
+                let is_asked_for = settings.concerns(&*generator, path);
+                sites.push(Site { generator, number, navigation, config: path.clone(), is_asked_for });
             }
             let name = paths::file_name(path);
             other = other.or(OTHERS.iter().find(|(file, _)| *file == name).map(|(_, name)| (*name).to_owned()));
@@ -87,7 +88,10 @@ impl Sites {
         sites.iter_mut().enumerate().for_each(|(number, site)| site.number = number);
         let number = sites.len();
         let generator: Arc<dyn Generator> = Arc::new(Plain { other, has_sites: number > 0 });
-        Ok(Self { sites, plain: Site { generator, number, navigation: None, config: String::new() } })
+        Ok(Self {
+            sites,
+            plain: Site { generator, number, navigation: None, config: String::new(), is_asked_for: true },
+        })
     }
 
     /// Whether a path is that of a file by which sites are found.

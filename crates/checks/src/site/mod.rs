@@ -54,6 +54,14 @@ impl SiteSettings {
         self.docs_paths.iter().any(|folder| paths::is_below(path, &paths::plain_folder(folder)))
     }
 
+    /// Whether a site has pages of the documentation, or its configuration lies in it.
+    fn concerns(&self, generator: &dyn Generator, config: &str) -> bool {
+        self.docs_paths.iter().map(|folder| paths::plain_folder(folder)).any(|asked| {
+            let mut folders = generator.folders().into_iter().chain([config]);
+            folders.any(|folder| paths::is_below(folder, &asked) || paths::is_below(&asked, folder))
+        })
+    }
+
     /// Whether the configuration of a site is looked for in a folder.
     pub(crate) fn is_navigation_folder(&self, folder: &str) -> bool {
         self.folders().iter().any(|known| known == folder)
@@ -89,6 +97,8 @@ pub(crate) struct Site {
     pub(crate) navigation: Option<(String, Navigation)>,
     /// The file by which it was found.
     pub(crate) config: String,
+    /// Whether it is of the documentation that is checked. Others are there for the links that lead to them.
+    pub(crate) is_asked_for: bool,
 }
 
 /// The sites of a repository.
@@ -125,18 +135,18 @@ impl Sites {
         self.sites.iter().find(|site| site.navigation.as_ref().is_some_and(|(known, _)| known == path))
     }
 
-    pub(crate) fn all(&self) -> &[Site] {
-        &self.sites
+    /// The sites that are checked.
+    pub(crate) fn asked_for(&self) -> impl Iterator<Item = &Site> {
+        self.sites.iter().filter(|site| site.is_asked_for)
     }
 
     pub(crate) fn len(&self) -> usize {
         self.sites.len()
     }
 
-    /// The navigation files and what they say.
+    /// The navigation files of what is checked, and what they say.
     pub fn navigations(&self) -> impl Iterator<Item = (&str, &Navigation)> {
-        self.sites
-            .iter()
+        self.asked_for()
             .filter_map(|site| site.navigation.as_ref())
             .map(|(path, navigation)| (path.as_str(), navigation))
     }

@@ -132,6 +132,26 @@ fn a_page_that_moves_by_its_front_matter_is_missed_at_its_old_address() {
 }
 
 #[test]
+fn a_name_that_other_pages_use_is_missed_when_it_goes() {
+    let base = Tree::of([
+        ("docs/conf.py", "extensions = ['myst_parser']\n"),
+        ("docs/index.md", "# Home\n\n[a](#my-label)\n"),
+        ("docs/other.md", "# Other\n\n(my-label)=\n## Part\n"),
+    ]);
+    let now = base.clone().with("docs/other.md", "# Other\n\n## Part\n");
+    assert_eq!(new(&base, &now), [(Check::Anchors, "docs/index.md".to_owned(), "#my-label".to_owned())]);
+}
+
+#[test]
+fn another_generator_moves_no_page() {
+    let base =
+        Tree::of([("docs/a.md", "# A\n\n[b](b.mdx)\n"), ("docs/b.mdx", "# B\n"), ("mkdocs.yml", "nav:\n  - a.md\n")]);
+    let mut now = base.clone().with("docs/b.mdx", "# B\n\nMore.\n").with("docs/docs.json", &docs_json(&["a", "b"]));
+    now.files.remove("mkdocs.yml");
+    assert!(new(&base, &now).iter().all(|(check, ..)| *check != Check::Links), "{:?}", new(&base, &now));
+}
+
+#[test]
 fn a_moved_page_takes_its_findings_along() {
     let base = site().with("docs/d.mdx", "[x](/nowhere) [y](/b)\n");
     let now = base.clone().without("docs/d.mdx").with("docs/e.mdx", "[x](/nowhere) [y](/b) [z](/new-one)\n");

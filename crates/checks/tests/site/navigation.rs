@@ -1,5 +1,5 @@
-use copydesk_checks::Check;
 use copydesk_checks::nav::{insert_page, parse};
+use copydesk_checks::{Check, SiteSettings, check_all};
 use proptest::prelude::*;
 
 use super::tree::{Tree, found, subjects};
@@ -53,6 +53,14 @@ fn mintlify_pages_and_redirects_are_read() {
 fn missing_pages_and_bad_redirects_are_found() {
     assert_eq!(subjects(&site(), Check::Navigation), ["guides/deep/one"]);
     assert_eq!(subjects(&site(), Check::Redirects), ["/gone /nowhere", "circle /a", "circle /b", "twice /old"]);
+}
+
+#[test]
+fn sites_beside_the_documentation_are_not_checked() {
+    let tree = site().with("other/docs.json", DOCS).with("other/page.mdx", "[a](/nowhere)");
+    let report = check_all(&tree, &SiteSettings::new(&["docs".to_owned()])).expect("files in memory");
+    assert_eq!(report.findings.iter().filter(|finding| finding.path == "docs/docs.json").count(), 5);
+    assert!(report.findings.iter().all(|finding| !finding.path.starts_with("other")), "{:?}", report.findings);
 }
 
 #[test]

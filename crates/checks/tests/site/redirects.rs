@@ -94,7 +94,8 @@ fn a_redirect_that_a_change_breaks_is_new() {
     let new = compare(&base, &now.without("docs/src/new.md")).new;
     assert!(new.iter().any(|it| it.check == Check::Redirects && it.path == "docs/book.toml"), "{new:?}");
     let astro = "export default { redirects: { '/a': '/b' } }\n";
-    let base = Tree::of([("astro.config.mjs", "export default {}\n"), ("src/content/docs/guide.md", "# G\n")]);
-    let new = compare(&base, &base.clone().with("astro.config.mjs", astro)).new;
+    let base =
+        Tree::of([("docs/astro.config.mjs", "export default {}\n"), ("docs/src/content/docs/guide.md", "# G\n")]);
+    let new = compare(&base, &base.clone().with("docs/astro.config.mjs", astro)).new;
     assert!(new.iter().any(|it| it.check == Check::Redirects && it.line == 1), "{new:?}");
 }

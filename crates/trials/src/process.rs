@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -154,6 +154,35 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What a program took.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Run {
+    pub(crate) time: Duration,
+    /// Bytes of memory at the most.
+    pub(crate) peak: u64,
+}
+
+/// How often the memory of a process is looked at.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// Runs a program, and gives what it took and what it printed.
+pub(crate) fn watch(command: &mut Command) -> (Run, Output) {
+    let started = Instant::now();
+    let child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let reader = std::thread::spawn(move || child.wait_with_output().unwrap());
+    let mut peak = 0;
+    while !reader.is_finished() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let kilobytes =
+            text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
+        peak = peak.max(kilobytes.unwrap_or(0) * 1024);
+        std::thread::sleep(LOOK);
+    }
+    let output = reader.join().unwrap();
+    (Run { time: started.elapsed(), peak }, output)
 }
 
 pub(crate) fn megabytes(bytes: u64) -> String {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use copydesk_desk::jobs::JobRules;
 use copydesk_desk::runner::{Engine, Runner};
 use copydesk_desk::{Desk, Stop, keep_up};
-use copydesk_domain::{HostSettings, OnFindings, ProjectId, Repository, Scope, SystemClock, ViewSettings};
+use copydesk_domain::{HostSettings, OnFindings, ProjectId, Repository, Scope, SystemClock, ViewSettings, WritePaths};
 use copydesk_server::{App, Limits, Served, api, serve};
 use copydesk_store::{DatabaseAddress, NewKey, NewProject, QueueTerms, Store, Vault};
 use copydesk_testkit::TestDatabase;
@@ -91,6 +91,7 @@ pub(crate) async fn create_project(store: &Store, jobs_per_hour: Option<u32>) ->
         repository: Repository::from_stored("https://example.com/docs".to_owned()),
         base_ref: "main".to_owned(),
         docs_paths: vec![".".to_owned()],
+        write_paths: WritePaths::default(),
         time_zone: "UTC".to_owned(),
         jobs_per_hour,
         max_running: None,

@@ -1,14 +1,15 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
 use serde_json::json;
 
+use super::check_shapes;
 use crate::args::program;
 use crate::figures::{Latencies, millis, thousands};
+use crate::process::{megabytes, watch};
 
-/// How long checking a folder of MDX pages takes.
+/// How long checking a folder of pages takes, and whether folders that were made to take long do.
 #[derive(Debug, Clone, clap::Args)]
 pub struct CheckOptions {
     /// The program `copydesk`.
@@ -20,6 +21,9 @@ pub struct CheckOptions {
     /// How often to check them.
     #[arg(long, default_value_t = 10)]
     pub times: usize,
+    /// A folder to check instead, such as that of a real site.
+    #[arg(long)]
+    pub folder: Option<PathBuf>,
 }
 
 /// Links in a page.
@@ -27,30 +31,41 @@ const LINKS: usize = 20;
 /// Pages in a folder.
 const FOLDER: usize = 50;
 
-/// Checks a folder of MDX pages again and again, and prints how long it takes.
+/// Checks a folder of pages again and again, and prints how long it takes; then folders that were made to take long.
 pub fn bench_check(options: &CheckOptions) {
+    if let Some(folder) = &options.folder {
+        println!("check, {}: {}", folder.display(), repeated(options, folder));
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let bytes = write_site(folder.path(), options.pages);
+    println!(
+        "check, {} MDX pages of {:.1} kB with {LINKS} links each: {}",
+        thousands(options.pages as u64),
+        bytes as f64 / options.pages as f64 / 1e3,
+        repeated(options, folder.path()),
+    );
+    check_shapes::bench(&options.binary);
+}
+
+/// How long a folder takes, how much memory, and what was said at the end.
+fn repeated(options: &CheckOptions, folder: &Path) -> String {
     let mut times = Latencies::default();
+    let mut peak = 0;
     let mut said = String::new();
     // The first run reads the pages from the disk; not counted.
     for run in 0..=options.times {
-        let started = Instant::now();
-        let output = Command::new(&options.binary).arg("check").arg(folder.path()).output().unwrap();
+        let (took, output) = watch(Command::new(&options.binary).arg("check").arg(folder));
         if run > 0 {
-            times.add(started.elapsed());
+            times.add(took.time);
+            peak = peak.max(took.peak);
         }
         said = String::from_utf8(output.stdout).unwrap();
-        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.code().is_some_and(|code| code < 2), "{said}");
     }
-    println!(
-        "check, {} MDX pages of {:.1} kB with {LINKS} links each: median {}, worst {} ({})",
-        thousands(options.pages as u64),
-        bytes as f64 / options.pages as f64 / 1e3,
-        millis(times.within(0.5)),
-        millis(times.within(1.0)),
-        said.lines().last().unwrap_or_default(),
-    );
+    let (median, worst) = (millis(times.within(0.5)), millis(times.within(1.0)));
+    let last = said.lines().last().unwrap_or_default();
+    format!("median {median}, worst {worst}, memory at most {} ({last})", megabytes(peak))
 }
 
 /// Writes a site whose navigation lists every page, and gives the size of all pages.

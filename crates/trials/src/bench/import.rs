@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -13,7 +12,7 @@ use super::views::sample::Sample;
 use super::views::settings;
 use crate::args::program;
 use crate::figures::thousands;
-use crate::process::{Installation, megabytes};
+use crate::process::{Installation, Run, megabytes, watch};
 
 /// How fast a log is imported, beside GoAccess with the same log.
 #[derive(Debug, Clone, clap::Args)]
@@ -31,16 +30,6 @@ pub struct ImportOptions {
 
 /// How often each of them reads the log, in turn; the median counts.
 const TIMES: usize = 3;
-/// How often the memory of a process is looked at.
-const LOOK: Duration = Duration::from_millis(2);
-
-/// What reading a log took.
-#[derive(Debug, Clone, Copy)]
-struct Run {
-    time: Duration,
-    /// Bytes of memory at the most.
-    peak: u64,
-}
 
 /// Writes a log, lets both read it, and prints how fast they were and how much memory they took. Fails if one of them
 /// did not find in it what is there.
@@ -89,7 +78,7 @@ fn copydesk(options: &ImportOptions, folder: &Path, log: &Path, held: Held) -> R
     let installation = Installation { binary: &options.binary, folder, settings: settings() };
     let project = installation.project_id("views", "https://example.com/docs");
     let mut command = installation.command(&["import", "--project", &project, "--json"]);
-    let (run, said) = watch(command.arg(log));
+    let (run, said) = succeeded(command.arg(log));
     let report: Value = serde_json::from_slice(&said).unwrap();
     let found = |name: &str| report["total"][name].as_u64();
     assert_eq!(
@@ -105,29 +94,15 @@ fn goaccess(program: &Path, folder: &Path, log: &Path, held: Held) -> Run {
     let report = folder.join("goaccess.json");
     let mut command = Command::new(program);
     command.arg(log).args(["--no-global-config", "--log-format=COMBINED", "--no-progress", "-o"]).arg(&report);
-    let (run, _) = watch(command.stdin(Stdio::null()).stderr(Stdio::null()));
+    let (run, _) = succeeded(command.stdin(Stdio::null()).stderr(Stdio::null()));
     let report: Value = serde_json::from_reader(File::open(&report).unwrap()).unwrap();
     let general = &report["general"];
     assert_eq!(general["total_requests"].as_u64(), Some(held.lines), "{general}");
     run
 }
 
-/// Runs a program, and gives what it took and what it printed.
-fn watch(command: &mut Command) -> (Run, Vec<u8>) {
-    let started = Instant::now();
-    let child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let status = format!("/proc/{}/status", child.id());
-    let reader = std::thread::spawn(move || child.wait_with_output().unwrap());
-    let mut peak = 0;
-    while !reader.is_finished() {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let kilobytes =
-            text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
-        peak = peak.max(kilobytes.unwrap_or(0) * 1024);
-        std::thread::sleep(LOOK);
-    }
-    let output = reader.join().unwrap();
-    let time = started.elapsed();
+fn succeeded(command: &mut Command) -> (Run, Vec<u8>) {
+    let (run, output) = watch(command);
     assert!(output.status.success(), "{command:?} failed");
-    (Run { time, peak }, output.stdout)
+    (run, output.stdout)
 }

@@ -5,6 +5,7 @@
 
 mod api;
 mod check;
+mod check_shapes;
 mod events;
 mod generator;
 mod import;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use copydesk_desk::credentials::variable;
 use copydesk_domain::{
-    HostKind, HostSettings, OnFindings, ProjectId, Prompt, Repository, SystemClock, ViewSettings, Window,
+    HostKind, HostSettings, OnFindings, ProjectId, Prompt, Repository, SystemClock, ViewSettings, Window, WritePaths,
 };
 use copydesk_store::{Admission, NewJob, NewProject, Store};
 use copydesk_testkit::model::ModelServer;
@@ -160,6 +160,7 @@ pub(super) async fn create_project(store: &Store, repository: &str, host: HostSe
         repository: Repository::from_stored(repository.to_owned()),
         base_ref: "main".to_owned(),
         docs_paths: vec!["docs".to_owned()],
+        write_paths: WritePaths::default(),
         time_zone: "UTC".to_owned(),
         jobs_per_hour: Some(0),
         max_running: None,

@@ -384,10 +384,12 @@ async fn typos_that_are_names_or_in_another_language_are_left() {
 
 #[tokio::test]
 async fn names_of_files_and_words_that_the_project_has_settled_are_no_typos() {
-    let text = "You recieve a seperate copy, an occurence and a refered one in a goverment.\n";
+    let text = "You recieve a seperate copy, an occurence and definately a refered one in a goverment.\n";
     let desk = Desk::of(&[
         ("docs/a.md", text),
         ("docs/skipped/a.md", "You recieve it.\n"),
+        ("docs/old/a.md", "You recieve it.\n"),
+        (".copydesk.toml", "words = [\"Definately\"]\nexclude = [\"docs/old/**\"]\n"),
         ("src/recieve_mail.rs", ""),
         ("styles/config/vocabularies/Docs/accept.txt", "occurence\nrefer+ed\n"),
         (

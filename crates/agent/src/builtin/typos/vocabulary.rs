@@ -1,7 +1,8 @@
-//! Words that the project itself has settled: Vale's vocabularies and the configuration of `typos`.
+//! Words that the project itself has settled: in `.copydesk.toml`, Vale's vocabularies and the configuration of `typos`.
 
 use std::collections::HashSet;
 
+use copydesk_checks::Rules;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::{Regex, RegexBuilder};
 
@@ -16,6 +17,7 @@ pub(super) struct Vocabulary {
     words: HashSet<String>,
     patterns: Vec<Regex>,
     left_out: GlobSet,
+    rules: Rules,
 }
 
 impl Vocabulary {
@@ -33,6 +35,10 @@ impl Vocabulary {
                 let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
                 vocabulary.typos_file(&text, folder, &mut globs);
             }
+        }
+        if let Some(rules) = docs.glance(Rules::FILE)?.and_then(|text| Rules::parse(&text).ok()) {
+            vocabulary.words.extend(rules.words().iter().map(|word| word.to_lowercase()));
+            vocabulary.rules = rules;
         }
         vocabulary.left_out = globs.build().unwrap_or_default();
         Ok(vocabulary)
@@ -82,7 +88,7 @@ impl Vocabulary {
 
     /// Whether the project has a page left out.
     pub(super) fn leaves_out(&self, path: &str) -> bool {
-        self.left_out.is_match(path)
+        self.left_out.is_match(path) || self.rules.leaves_out(path)
     }
 }
 

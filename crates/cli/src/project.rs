@@ -4,7 +4,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use copydesk_desk::Sender;
-use copydesk_desk::projects::{self, Checked, HostDraft, NotDeleted, NotSaved, ProjectDraft, Trial, ViewsDraft};
+use copydesk_desk::projects::{
+    self, Checked, HostDraft, NotDeleted, NotSaved, ProjectDraft, Trial, ViewsDraft, WritePathsDraft,
+};
 use copydesk_domain::{HostKind, OnFindings, Project, ProjectId, format_duration};
 use copydesk_forge::Ability;
 use serde_json::{Value, json};
@@ -151,6 +153,7 @@ fn draft(name: Option<String>, repository: Option<String>, settings: ProjectSett
         repository,
         base_ref: settings.base_ref,
         docs_paths: settings.docs_path,
+        write_paths: WritePathsDraft { allow: settings.allow, deny: settings.deny },
         time_zone: settings.time_zone,
         jobs_per_hour: settings.jobs_per_hour,
         max_running: settings.max_running,
@@ -210,6 +213,7 @@ fn view(project: &Project) -> Value {
         "repository": project.repository.public_address(),
         "baseRef": project.base_ref,
         "docsPaths": project.docs_paths,
+        "writePaths": project.write_paths,
         "timeZone": project.time_zone,
         "jobsPerHour": project.jobs_per_hour,
         "maxRunning": project.max_running,
@@ -247,6 +251,8 @@ fn show(project: &Project, json: bool) -> Result<ExitCode, Failure> {
         ("repository", project.repository.public_address().to_owned()),
         ("base branch", project.base_ref.clone()),
         ("docs folders", project.docs_paths.join(", ")),
+        ("also allowed", project.write_paths.allow.join(", ")),
+        ("closed", project.write_paths.deny.join(", ")),
         ("time zone", project.time_zone.clone()),
         ("jobs an hour", number(project.jobs_per_hour)),
         ("jobs at a time", number(project.max_running)),

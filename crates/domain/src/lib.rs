@@ -30,7 +30,9 @@ pub use id::{JobId, new_id, random_fraction, random_secret, random_suffix, rando
 pub use invalid::Invalid;
 pub use job::{Command, Job, Message, Outcome, Refusal, Status, Usage};
 pub use key::{ApiKey, KeyRecord, MalformedKey, Scope};
-pub use project::{OnFindings, Project, ProjectId, docs_path, git_ref, time_zone};
+pub use project::{
+    MAX_PATTERNS, OnFindings, Project, ProjectId, WritePaths, docs_path, git_ref, path_pattern, time_zone,
+};
 pub use prompt::{MAX_PROMPT_BYTES, Prompt, PromptError};
 pub use repository::Repository;
 pub use secret_text::SecretText;

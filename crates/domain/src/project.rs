@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::id::text_id;
 use crate::{HostSettings, Invalid, Repository, Timestamp, ViewSettings};
@@ -56,6 +56,8 @@ pub struct Project {
     pub base_ref: String,
     /// The folders that jobs may edit.
     pub docs_paths: Vec<String>,
+    /// What else jobs may or may not write.
+    pub write_paths: WritePaths,
     /// IANA name of the zone in which days are reported.
     pub time_zone: String,
     /// Job creations and messages an hour; none: the server's default; 0: no limit.
@@ -75,6 +77,19 @@ pub struct Project {
     /// When it was last changed.
     pub updated_at: Timestamp,
 }
+
+/// Patterns of paths such as `docs/data/*.json`; the name of a folder stands for all that is below it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WritePaths {
+    /// What jobs may write although nothing says that it is documentation.
+    pub allow: Vec<String>,
+    /// What jobs may never write.
+    pub deny: Vec<String>,
+}
+
+/// More patterns than these nobody oversees.
+pub const MAX_PATTERNS: usize = 100;
 
 /// What becomes of a change that brings new findings of the docs checks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -116,6 +131,17 @@ pub fn docs_path(text: &str) -> Result<String, Invalid> {
         return Err(wrong());
     }
     Ok(if parts.is_empty() { ".".to_owned() } else { parts.join("/") })
+}
+
+/// A pattern of paths inside the repository, in its plain form: `docs/data`, `docs/**/*.json`.
+pub fn path_pattern(field: &'static str, text: &str) -> Result<String, Invalid> {
+    match docs_path(text) {
+        Ok(pattern) if pattern != "." => Ok(pattern),
+        _ => Err(Invalid::new(
+            field,
+            format!("must be a path inside the repository, or a pattern of some, not {text:?}"),
+        )),
+    }
 }
 
 /// A branch name, by git's own rules (`git check-ref-format`).

@@ -12,6 +12,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (5, "pull requests", include_str!("../migrations/0005_pull_requests.sql")),
     (6, "webhooks", include_str!("../migrations/0006_webhooks.sql")),
     (7, "secrets", include_str!("../migrations/0007_secrets.sql")),
+    (8, "write_paths", include_str!("../migrations/0008_write_paths.sql")),
 ];
 
 /// The newest schema version this program knows.

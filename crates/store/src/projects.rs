@@ -1,5 +1,5 @@
 use copydesk_domain::{
-    HostSettings, OnFindings, Project, ProjectId, Repository, Timestamp, ViewSettings, random_suffix,
+    HostSettings, OnFindings, Project, ProjectId, Repository, Timestamp, ViewSettings, WritePaths, random_suffix,
 };
 
 use crate::conn::{Conn, Dialect, FromRow, Result, Row, to_json, values};
@@ -7,7 +7,7 @@ use crate::database::Store;
 use crate::error::StoreError;
 use crate::hub::Change;
 
-pub(crate) const COLUMNS: &str = "p.id, p.name, p.repository, p.base_ref, p.docs_paths, p.time_zone, p.jobs_per_hour, \
+pub(crate) const COLUMNS: &str = "p.id, p.name, p.repository, p.base_ref, p.docs_paths, p.write_paths, p.time_zone, p.jobs_per_hour, \
      p.max_running, p.time_limit_seconds, p.on_findings, p.views, p.host, p.created_at, p.updated_at";
 
 /// A project to make; see [`Project`] for the fields.
@@ -19,6 +19,7 @@ pub struct NewProject {
     pub repository: Repository,
     pub base_ref: String,
     pub docs_paths: Vec<String>,
+    pub write_paths: WritePaths,
     pub time_zone: String,
     pub jobs_per_hour: Option<u32>,
     pub max_running: Option<u32>,
@@ -35,6 +36,7 @@ pub struct ProjectChange {
     pub repository: Option<Repository>,
     pub base_ref: Option<String>,
     pub docs_paths: Option<Vec<String>>,
+    pub write_paths: Option<WritePaths>,
     pub time_zone: Option<String>,
     pub jobs_per_hour: Option<Option<u32>>,
     pub max_running: Option<Option<u32>>,
@@ -98,6 +100,7 @@ async fn create(c: &mut dyn Conn, new: NewProject, now: Timestamp) -> Result<Opt
         repository: new.repository,
         base_ref: new.base_ref,
         docs_paths: new.docs_paths,
+        write_paths: new.write_paths,
         time_zone: new.time_zone,
         jobs_per_hour: new.jobs_per_hour,
         max_running: new.max_running,
@@ -121,9 +124,9 @@ async fn create(c: &mut dyn Conn, new: NewProject, now: Timestamp) -> Result<Opt
 async fn insert(c: &mut dyn Conn, project: &Project) -> Result<bool> {
     let inserted = c
         .run(
-            "INSERT INTO projects (id, name, repository, base_ref, docs_paths, time_zone, jobs_per_hour, max_running, \
-             time_limit_seconds, on_findings, views, host, created_at, updated_at) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+            "INSERT INTO projects (id, name, repository, base_ref, docs_paths, write_paths, time_zone, jobs_per_hour, \
+             max_running, time_limit_seconds, on_findings, views, host, created_at, updated_at) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
              ON CONFLICT (id) DO NOTHING",
             values![
                 &project.id,
@@ -131,6 +134,7 @@ async fn insert(c: &mut dyn Conn, project: &Project) -> Result<bool> {
                 project.repository.clone_address(),
                 &project.base_ref,
                 to_json(&project.docs_paths),
+                to_json(&project.write_paths),
                 &project.time_zone,
                 project.jobs_per_hour,
                 project.max_running,
@@ -173,6 +177,7 @@ async fn update(c: &mut dyn Conn, id: ProjectId, change: ProjectChange, now: Tim
         repository: change.repository.unwrap_or(old.repository),
         base_ref: change.base_ref.unwrap_or(old.base_ref),
         docs_paths: change.docs_paths.unwrap_or(old.docs_paths),
+        write_paths: change.write_paths.unwrap_or(old.write_paths),
         time_zone: change.time_zone.unwrap_or(old.time_zone),
         jobs_per_hour: change.jobs_per_hour.unwrap_or(old.jobs_per_hour),
         max_running: change.max_running.unwrap_or(old.max_running),
@@ -184,14 +189,15 @@ async fn update(c: &mut dyn Conn, id: ProjectId, change: ProjectChange, now: Tim
         ..old
     };
     c.run(
-        "UPDATE projects SET name = $1, repository = $2, base_ref = $3, docs_paths = $4, time_zone = $5, \
-         jobs_per_hour = $6, max_running = $7, time_limit_seconds = $8, on_findings = $9, views = $10, host = $11, \
-         updated_at = $12 WHERE id = $13",
+        "UPDATE projects SET name = $1, repository = $2, base_ref = $3, docs_paths = $4, write_paths = $5, \
+         time_zone = $6, jobs_per_hour = $7, max_running = $8, time_limit_seconds = $9, on_findings = $10, \
+         views = $11, host = $12, updated_at = $13 WHERE id = $14",
         values![
             &project.name,
             project.repository.clone_address(),
             &project.base_ref,
             to_json(&project.docs_paths),
+            to_json(&project.write_paths),
             &project.time_zone,
             project.jobs_per_hour,
             project.max_running,
@@ -240,6 +246,7 @@ impl FromRow for Project {
             repository: Repository::from_stored(row.next()?),
             base_ref: row.next()?,
             docs_paths: row.next_json()?,
+            write_paths: row.next_json()?,
             time_zone: row.next()?,
             jobs_per_hour: row.next()?,
             max_running: row.next()?,

@@ -10,7 +10,9 @@ use copydesk_desk::runner::{Engine, Runner};
 use copydesk_desk::views::{Proxies, Views, ViewsSettings};
 use copydesk_desk::webhooks::{AllowPrivate, WebhookSettings, Webhooks, deliver_forever};
 use copydesk_desk::{Desk, KeyUse, Metrics, Sender, SenderSecrets, Stop, keep_up};
-use copydesk_domain::{Clock, HostSettings, OnFindings, ProjectId, Repository, Scope, Timestamp, ViewSettings};
+use copydesk_domain::{
+    Clock, HostSettings, OnFindings, ProjectId, Repository, Scope, Timestamp, ViewSettings, WritePaths,
+};
 use copydesk_forge::{Forge, ForgeSettings, HostSecret, Hosts, HostsSettings, Signature};
 use copydesk_server::{App, Limits, Served, api, serve};
 use copydesk_store::{NewKey, NewProject, QueueTerms, SecretName, Store, Vault};
@@ -273,6 +275,7 @@ impl TestApp {
             repository: Repository::parse("https://example.com/acme/docs.git", Path::new("/")).unwrap(),
             base_ref: "main".to_owned(),
             docs_paths: vec!["docs".to_owned()],
+            write_paths: WritePaths::default(),
             time_zone: "UTC".to_owned(),
             jobs_per_hour: None,
             max_running: None,

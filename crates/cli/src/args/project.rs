@@ -93,6 +93,13 @@ pub(crate) struct ProjectSettings {
     /// A folder that jobs may edit; can be given several times [default: docs]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) docs_path: Vec<String>,
+    /// A file, folder or pattern such as `docs/data/*.json` that jobs may write although nothing says that it is
+    /// documentation; can be given several times, `none` for none
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) allow: Vec<String>,
+    /// A file, folder or pattern that jobs may never write; can be given several times, `none` for none
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) deny: Vec<String>,
     /// The zone in which days are reported, by its IANA name [default: UTC]
     #[arg(long, value_name = "ZONE")]
     pub(crate) time_zone: Option<String>,

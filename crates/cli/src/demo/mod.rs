@@ -6,7 +6,7 @@ mod sample;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use copydesk_domain::{ApiKey, HostSettings, OnFindings, ProjectId, Repository, Scope, ViewSettings};
+use copydesk_domain::{ApiKey, HostSettings, OnFindings, ProjectId, Repository, Scope, ViewSettings, WritePaths};
 use copydesk_store::{NewKey, NewProject, Store};
 use serde_json::{Value, json};
 
@@ -109,6 +109,7 @@ async fn set_up(store: &Store, repository: &Path) -> Result<(ProjectId, ApiKey),
         repository,
         base_ref: "main".to_owned(),
         docs_paths: vec!["docs".to_owned()],
+        write_paths: WritePaths::default(),
         time_zone: "UTC".to_owned(),
         jobs_per_hour: None,
         max_running: None,

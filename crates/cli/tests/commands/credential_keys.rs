@@ -120,6 +120,7 @@ async fn a_rotation_that_is_killed_loses_nothing() {
             repository: model.repository.clone(),
             base_ref: model.base_ref.clone(),
             docs_paths: model.docs_paths.clone(),
+            write_paths: model.write_paths.clone(),
             time_zone: model.time_zone.clone(),
             jobs_per_hour: None,
             max_running: None,

@@ -28,6 +28,11 @@ fn a_project_is_made_shown_changed_and_deleted() {
     let changed = desk.run(&change).json();
     assert_eq!(changed["docsPaths"], serde_json::json!(["a", "b/c"]));
     assert_eq!(changed["timeLimitSeconds"], 2700);
+    let opened = ["project", "update", "acme-docs", "--allow", "data/*.json", "--deny", "a/legal/", "--json"];
+    let written = desk.run(&opened).json()["writePaths"].clone();
+    assert_eq!(written, serde_json::json!({ "allow": ["data/*.json"], "deny": ["a/legal"] }));
+    let closed = desk.run(&["project", "update", "acme-docs", "--allow", "none", "--json"]).json();
+    assert_eq!(closed["writePaths"], serde_json::json!({ "allow": [], "deny": ["a/legal"] }));
     let back = desk.run(&["project", "update", "acme-docs", "--time-limit", "default", "--json"]).json();
     assert!(back["timeLimitSeconds"].is_null());
     assert_eq!(desk.run(&["project", "show", "acme-docs", "--json"]).json(), back);
@@ -71,6 +76,8 @@ fn bad_values_are_usage_errors_and_make_nothing() {
     for wrong in [
         ["--base-ref", "a..b"],
         ["--docs-path", "../x"],
+        ["--allow", "/etc/*"],
+        ["--deny", "."],
         ["--time-zone", "Mars/Olympus"],
         ["--jobs-per-hour", "-1"],
         ["--time-limit", "10"],

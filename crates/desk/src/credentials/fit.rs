@@ -47,7 +47,7 @@ pub fn misfits(secret: &HostSecret, project: &Project) -> Vec<Misfit> {
 mod tests {
     use std::path::Path;
 
-    use copydesk_domain::{HostSettings, OnFindings, Repository, Timestamp, ViewSettings};
+    use copydesk_domain::{HostSettings, OnFindings, Repository, Timestamp, ViewSettings, WritePaths};
 
     use super::*;
 
@@ -59,6 +59,7 @@ mod tests {
             repository: Repository::parse(address, Path::new("/srv")).unwrap(),
             base_ref: "main".to_owned(),
             docs_paths: Vec::new(),
+            write_paths: WritePaths::default(),
             time_zone: "UTC".to_owned(),
             jobs_per_hour: None,
             max_running: None,

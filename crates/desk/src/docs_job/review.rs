@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use copydesk_agent::{WorkspaceFiles, seated};
 use copydesk_checks::{Check, Comparison, Finding, Scope, SiteSettings, Until, check_change};
-use copydesk_domain::{CheckSummary, FindingSummary, OnFindings};
+use copydesk_domain::{CheckSummary, FindingSummary, OnFindings, Project, WritePaths};
 use copydesk_forge::Workspace;
 use copydesk_store::{Edit, Round, Verdict};
 
@@ -22,8 +22,11 @@ pub struct ChangeLimits {
 }
 
 impl ChangeLimits {
-    pub(super) fn scope(&self, docs_paths: &[String]) -> Scope {
-        Scope { max_files: self.files as usize, max_lines: self.lines as usize, ..Scope::new(docs_paths) }
+    /// What a job of a project may write.
+    pub(super) fn scope(&self, project: &Project) -> Scope {
+        let WritePaths { allow, deny } = project.write_paths.clone();
+        let (max_files, max_lines) = (self.files as usize, self.lines as usize);
+        Scope { allow, deny, max_files, max_lines, ..Scope::new(&project.docs_paths) }
     }
 }
 

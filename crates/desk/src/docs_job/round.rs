@@ -138,7 +138,7 @@ impl Bench<'_> {
 
     /// What may be written, by what the repository says at the commit that the job started from.
     async fn scope(&self, base: &CommitId) -> Result<Arc<Scope>, Failure> {
-        let scope = self.workshop.limits.scope(&self.project.docs_paths);
+        let scope = self.workshop.limits.scope(self.project);
         let tree = self.mirror.tree(base)?;
         let read = seated(move |is_enough| scope.on(&Until::new(&WorkspaceFiles::Base(&*tree), is_enough)));
         let scope = read.await.map_err(|_| Failure::Retry("the repository could not be read".to_owned()))??;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use copydesk_domain::{
-    HostKind, HostSettings, Invalid, MAX_DOMAINS, OnFindings, Project, Repository, Source, ViewSettings, api_url,
-    docs_path, domain, git_ref, parse_duration, time_zone,
+    HostKind, HostSettings, Invalid, MAX_DOMAINS, MAX_PATTERNS, OnFindings, Project, Repository, Source, ViewSettings,
+    WritePaths, api_url, docs_path, domain, git_ref, parse_duration, path_pattern, time_zone,
 };
 use copydesk_store::ProjectChange;
 
@@ -18,6 +18,7 @@ pub struct ProjectDraft {
     pub repository: Option<String>,
     pub base_ref: Option<String>,
     pub docs_paths: Vec<String>,
+    pub write_paths: WritePathsDraft,
     pub time_zone: Option<String>,
     /// A number, or `default` for the server's; so are the other limits.
     pub jobs_per_hour: Option<String>,
@@ -27,6 +28,13 @@ pub struct ProjectDraft {
     pub on_findings: Option<OnFindings>,
     pub views: ViewsDraft,
     pub host: HostDraft,
+}
+
+#[derive(Debug, Default)]
+pub struct WritePathsDraft {
+    /// Patterns of paths; the one word `none` for no pattern. So are those that are denied.
+    pub allow: Vec<String>,
+    pub deny: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -63,6 +71,7 @@ impl ProjectDraft {
     pub fn check(self, old: Option<&Project>, working_dir: &Path) -> Result<Checked, Invalid> {
         let mut notes = Vec::new();
         let (views, host) = old.map(|old| (old.views.clone(), old.host.clone())).unwrap_or_default();
+        let write_paths = self.write_paths.check(old.map(|old| old.write_paths.clone()).unwrap_or_default())?;
         let views = self.views.check(views)?;
         let host = self.host.check(host, working_dir, &mut notes)?;
         let docs_paths = self.docs_paths.iter().map(|path| docs_path(path)).collect::<Result<Vec<_>, _>>()?;
@@ -71,6 +80,7 @@ impl ProjectDraft {
             repository: self.repository.map(|text| repository(&text, working_dir, &mut notes)).transpose()?,
             base_ref: self.base_ref.map(|text| git_ref("base_ref", &text)).transpose()?,
             docs_paths: (!docs_paths.is_empty()).then_some(docs_paths),
+            write_paths: Some(write_paths),
             time_zone: self.time_zone.map(|text| time_zone(&text)).transpose()?,
             jobs_per_hour: self.jobs_per_hour.map(|text| limit("jobs_per_hour", &text)).transpose()?,
             max_running: self.max_running.map(|text| limit("max_running", &text)).transpose()?,
@@ -80,6 +90,23 @@ impl ProjectDraft {
             host: Some(host),
         };
         Ok(Checked { change, notes })
+    }
+}
+
+impl WritePathsDraft {
+    fn check(self, old: WritePaths) -> Result<WritePaths, Invalid> {
+        let patterns = |field: &'static str, given: &[String], old: Vec<String>| match given {
+            [] => Ok(old),
+            [none] if none == "none" => Ok(Vec::new()),
+            given if given.len() > MAX_PATTERNS => {
+                Err(Invalid::new(field, format!("may be given {MAX_PATTERNS} times at the most")))
+            }
+            given => given.iter().map(|text| path_pattern(field, text)).collect(),
+        };
+        Ok(WritePaths {
+            allow: patterns("allow", &self.allow, old.allow)?,
+            deny: patterns("deny", &self.deny, old.deny)?,
+        })
     }
 }
 
@@ -206,12 +233,16 @@ mod tests {
     fn what_breaks_a_rule_is_named_by_its_field() {
         let text = |text: &str| Some(text.to_owned());
         let host = |api_url, ca_file| HostDraft { api_url, ca_file, ..HostDraft::default() };
+        let write_paths =
+            |allow: &str, deny: &str| WritePathsDraft { allow: vec![allow.to_owned()], deny: vec![deny.to_owned()] };
         for (field, draft) in [
             ("name", ProjectDraft { name: text(" \n"), ..ProjectDraft::default() }),
             ("name", ProjectDraft { name: text(&"x".repeat(201)), ..ProjectDraft::default() }),
             ("repository", ProjectDraft { repository: text(""), ..ProjectDraft::default() }),
             ("base_ref", ProjectDraft { base_ref: text("a..b"), ..ProjectDraft::default() }),
             ("docs_path", ProjectDraft { docs_paths: vec!["../x".to_owned()], ..ProjectDraft::default() }),
+            ("allow", ProjectDraft { write_paths: write_paths("/etc", "x"), ..ProjectDraft::default() }),
+            ("deny", ProjectDraft { write_paths: write_paths("x", "../*"), ..ProjectDraft::default() }),
             ("time_zone", ProjectDraft { time_zone: text("Nowhere"), ..ProjectDraft::default() }),
             ("jobs_per_hour", ProjectDraft { jobs_per_hour: text("-1"), ..ProjectDraft::default() }),
             ("max_running", ProjectDraft { max_running: text("1000001"), ..ProjectDraft::default() }),

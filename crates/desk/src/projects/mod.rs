@@ -8,7 +8,7 @@ use copydesk_domain::{Invalid, Project, ProjectId};
 use copydesk_store::{NewProject, Store, StoreError};
 use copydesk_views::store::{ViewStore, ViewsError};
 
-pub use draft::{Checked, HostDraft, ProjectDraft, ViewsDraft};
+pub use draft::{Checked, HostDraft, ProjectDraft, ViewsDraft, WritePathsDraft};
 pub use trial::{Trial, trials};
 
 /// Why a project was not made or changed.
@@ -41,6 +41,7 @@ pub async fn create(
         repository,
         base_ref,
         docs_paths: change.docs_paths.unwrap_or_else(|| vec!["docs".to_owned()]),
+        write_paths: change.write_paths.unwrap_or_default(),
         time_zone: change.time_zone.unwrap_or_else(|| "UTC".to_owned()),
         jobs_per_hour: change.jobs_per_hour.flatten(),
         max_running: change.max_running.flatten(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use copydesk_domain::{
     Clock, HostSettings, Job, JobId, OnFindings, Outcome, ProjectId, Prompt, PullRequest, PullRequestState, Repository,
-    Timestamp, ViewSettings, Window,
+    Timestamp, ViewSettings, Window, WritePaths,
 };
 use copydesk_store::{
     Admission, Claimed, Finish, Finished, Idempotency, JobFilter, Lease, LeaseError, LeaseLost, NewJob, NewProject,
@@ -159,6 +159,7 @@ pub fn new_project(name: &str) -> NewProject {
         repository: Repository::parse("https://example.com/acme/docs.git", Path::new("/")).unwrap(),
         base_ref: "main".to_owned(),
         docs_paths: vec!["docs".to_owned()],
+        write_paths: WritePaths::default(),
         time_zone: "UTC".to_owned(),
         jobs_per_hour: None,
         max_running: None,

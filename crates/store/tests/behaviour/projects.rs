@@ -5,6 +5,7 @@ use std::path::Path;
 
 use copydesk_domain::{
     HostKind, HostSettings, OnFindings, Outcome, Project, ProjectId, Repository, Scope, ViewSettings, Window,
+    WritePaths,
 };
 use copydesk_store::{Admission, NewKey, NewProject, ProjectChange, StoreError};
 use futures_util::future::join_all;
@@ -37,6 +38,7 @@ async fn a_project_reads_back_as_it_was_made(desk: Desk) {
         repository: Repository::parse("git@example.com:acme/docs.git", Path::new("/")).unwrap(),
         base_ref: "trunk".to_owned(),
         docs_paths: vec!["docs".to_owned(), "site/content".to_owned()],
+        write_paths: WritePaths { allow: vec!["data/*.json".to_owned()], deny: vec!["docs/legal".to_owned()] },
         time_zone: "Europe/Berlin".to_owned(),
         jobs_per_hour: Some(0),
         max_running: Some(7),
@@ -60,6 +62,7 @@ async fn a_project_reads_back_as_it_was_made(desk: Desk) {
         repository: new.repository.clone(),
         base_ref: new.base_ref.clone(),
         docs_paths: new.docs_paths.clone(),
+        write_paths: new.write_paths.clone(),
         time_zone: new.time_zone.clone(),
         jobs_per_hour: Some(0),
         max_running: Some(7),
@@ -143,7 +146,7 @@ async fn an_id_asked_for_at_the_same_instant_goes_to_one(desk: Desk) {
 
 async fn each_field_is_changed_alone(desk: Desk) {
     type Step = (fn(&mut ProjectChange), fn(&mut Project));
-    let steps: [Step; 11] = [
+    let steps: [Step; 12] = [
         (|_| {}, |_| {}),
         (|change| change.name = Some("New".to_owned()), |project| project.name = "New".to_owned()),
         (
@@ -152,6 +155,10 @@ async fn each_field_is_changed_alone(desk: Desk) {
         ),
         (|change| change.base_ref = Some("next".to_owned()), |project| project.base_ref = "next".to_owned()),
         (|change| change.docs_paths = Some(vec![".".to_owned()]), |project| project.docs_paths = vec![".".to_owned()]),
+        (
+            |change| change.write_paths = Some(WritePaths { allow: vec!["x".to_owned()], deny: vec![] }),
+            |project| project.write_paths.allow = vec!["x".to_owned()],
+        ),
         (
             |change| change.time_zone = Some("Asia/Tokyo".to_owned()),
             |project| project.time_zone = "Asia/Tokyo".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use copydesk_domain::OnFindings;
+use copydesk_domain::{OnFindings, WritePaths};
 use copydesk_testkit::{GitRepo, TestEditor};
 use serde_json::{Value, json};
 
@@ -15,6 +15,7 @@ behaviours! {
     old_breakage_does_not_count,
     a_draft_can_be_asked_for,
     what_the_scope_forbids_is_refused,
+    a_project_opens_paths_and_closes_others,
     too_large_a_change_is_refused,
 }
 
@@ -75,6 +76,23 @@ async fn what_the_scope_forbids_is_refused(stage: &Stage) {
         assert!(job["message"].as_str().unwrap().starts_with("Refused: "), "{path}: {}", job["message"]);
     }
     no_branch(&repo);
+}
+
+async fn a_project_opens_paths_and_closes_others(stage: &Stage) {
+    let repo = site();
+    let app = app_with(stage, TestEditor::writing()).await;
+    let project = app
+        .project_with("Docs", |new| {
+            new.repository = of(&repo);
+            new.write_paths = WritePaths { allow: vec!["data/*.json".to_owned()], deny: vec!["docs/legal".to_owned()] };
+        })
+        .await;
+    let job = ended(&project, "data/prices.json = {}", "completed").await;
+    assert_eq!(job["outcome"], "pr_created");
+    for path in ["docs/legal/terms.md", "data/deep/prices.json", "data/run.sh"] {
+        let job = ended(&project, &format!("{path} = x"), "failed").await;
+        assert!(job["message"].as_str().unwrap().starts_with("Refused: "), "{path}: {}", job["message"]);
+    }
 }
 
 async fn too_large_a_change_is_refused(stage: &Stage) {

@@ -78,7 +78,7 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         }
         Command::Config { json, .. } => output::config(&load(base)?, json),
         Command::Openapi => output::json(&copydesk_server::api::document(&load(base)?.jobs.models)),
-        Command::Project(command) => runtime.block_on(project::run(command, &load(base)?, &working_dir, &environment)),
+        Command::Project(command) => runtime.block_on(project::run(*command, &load(base)?, &working_dir, &environment)),
         Command::Credentials(command) => runtime.block_on(credential::manage(command, &load(base)?)),
         Command::Key(command) => runtime.block_on(key::run(command, &load(base)?)),
         Command::Webhook(command) => runtime.block_on(webhook::run(command, &load(base)?)),

@@ -71,7 +71,7 @@ pub(crate) enum Command {
     Openapi,
     /// Manage projects
     #[command(subcommand)]
-    Project(ProjectCommand),
+    Project(Box<ProjectCommand>),
     /// Manage the keys that credentials are sealed with
     #[command(subcommand)]
     Credentials(CredentialsCommand),

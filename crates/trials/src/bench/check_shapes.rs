@@ -88,7 +88,7 @@ fn large_configuration(folder: &Path, size: usize) {
 
 fn redirects(folder: &Path, size: usize) {
     let listed = parts(size, |text, number| {
-        let _ = write!(text, "{{\"source\": \"/old/{number}/:slug*\", \"destination\": \"/new/{number}\"}},\n");
+        let _ = writeln!(text, "{{\"source\": \"/old/{number}/:slug*\", \"destination\": \"/new/{number}\"}},");
     });
     let listed = listed.trim_end_matches(",\n");
     write(folder, "docs.json", &format!("{{\"navigation\": {{\"pages\": [\"a\"]}}, \"redirects\": [{listed}]}}\n"));

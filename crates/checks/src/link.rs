@@ -236,22 +236,53 @@ fn snippet_files(context: &Context<'_>, path: &str, link: &Link, taken: &mut Tak
     Ok(pages)
 }
 
-/// Notes the ids that a script or template brings, and whether there may be others. What is no script and no template has
-/// the ids that it says.
+/// Notes the ids that a script or template brings, and whether there may be others: those that it makes of what it is
+/// given. Its headings have none but those that it gives them, unlike the headings of Markdown.
 fn made_anchors(context: &Context<'_>, file: &str, taken: &mut Taken) -> io::Result<()> {
-    const MARKS: [&str; 5] = ["id=", "<h1", "<h2", "<h3", "Heading"];
     let Some(text) = context.text(file)? else { return Ok(()) };
-    let ids = text.split("id=\"").skip(1).filter_map(|rest| rest.split_once('"'));
-    taken.anchors.extend(ids.map(|(id, _)| id.to_owned()));
-    let is_static = match paths::extension(file).as_str() {
-        "svg" => true,
-        "html" => !text.contains("{{") && !text.contains("{%"),
-        _ => false,
+    let makes_more = match paths::extension(file).as_str() {
+        "svg" => false,
+        "html" => text.contains("{{") || text.contains("{%"),
+        "js" | "jsx" | "ts" | "tsx" | "mjs" | "astro" | "vue" | "svelte" => makes_ids(&text),
+        _ => ["id=", "<h1", "<h2", "<h3"].iter().any(|mark| text.contains(mark)),
     };
-    if !is_static && MARKS.iter().any(|mark| text.contains(mark)) {
+    for quote in ["\"", "'", "{\"", "{'", "{`"] {
+        let mark = format!("id={quote}");
+        let ids =
+            text.split(&mark).skip(1).filter_map(|rest| rest.split_once(['"', '\'', '`'])).map(|(id, _)| id.to_owned());
+        taken.anchors.extend(ids);
+    }
+    if makes_more {
         taken.why.get_or_insert_with(|| "the page takes in a component that makes anchors".to_owned());
     }
     Ok(())
+}
+
+/// Whether a component gives ids that its script does not name: `id={slug(title)}`, `:id="anchor"`. One that it was
+/// given as `id` itself stands in the page.
+fn makes_ids(script: &str) -> bool {
+    let is_given = |value: &str| matches!(value, "id" | "props.id" | "Astro.props.id");
+    let has_own = ["const id ", "let id ", "const id:", "id ="].iter().any(|mark| script.contains(mark));
+    for (at, _) in script.match_indices("id=") {
+        let before = &script[..at];
+        let is_bound = before.ends_with([':', '.']);
+        if !is_bound && !before.ends_with(char::is_whitespace) {
+            continue;
+        }
+        let rest = &script[at + "id=".len()..];
+        let value = match rest.chars().next() {
+            Some('{') => rest[1..].split('}').next().unwrap_or_default().trim(),
+            Some(quote @ ('"' | '\'')) if is_bound => rest[1..].split(quote).next().unwrap_or_default().trim(),
+            _ => continue,
+        };
+        let is_plain = value.len() > 1 && value.starts_with(['"', '\'', '`']) && !value.contains('$');
+        if !is_plain && (has_own || !is_given(value)) {
+            return true;
+        }
+    }
+    // What comes as HTML brings its own.
+    const MARKS: [&str; 5] = [".id = ", "setAttribute('id'", "set:html", "dangerouslySetInnerHTML", "v-html"];
+    MARKS.iter().any(|mark| script.contains(mark))
 }
 
 /// What a snippet link of a page takes in.

@@ -137,8 +137,8 @@ pub struct Dialect {
     pub comment_includes: bool,
     /// Whether headings of the first level have ids; Docusaurus leaves those away.
     pub title_ids: bool,
-    /// Whether plain Markdown may take in components and pages as MDX does.
-    pub imports: bool,
+    /// Whether plain Markdown is read as MDX.
+    pub is_mdx: bool,
     /// How lines begin that take in something from elsewhere.
     pub includes: &'static [&'static str],
     /// The names of those that are known to bring no anchors.
@@ -160,7 +160,7 @@ impl Default for Dialect {
             roles: &[],
             comment_includes: false,
             title_ids: true,
-            imports: false,
+            is_mdx: false,
             includes: &[],
             harmless: Arc::default(),
         }
@@ -204,7 +204,7 @@ pub fn parse_as(path: &str, text: &str, dialect: &Dialect) -> Page {
         () => None,
     };
     let shown = smoothed.as_deref().unwrap_or(text);
-    let read = if extension(path) == "mdx" {
+    let read = if extension(path) == "mdx" || dialect.is_mdx && front_matter::format(&page) != Some("md") {
         mdx::read(shown, start, &mut page)
     } else {
         components::find(shown, start, dialect.attribute_lists)
@@ -214,9 +214,6 @@ pub fn parse_as(path: &str, text: &str, dialect: &Dialect) -> Page {
         templates::restore(text, &mut page);
     }
     page.open |= takes_in_more(text, dialect, &page.code) || front_matter::generates(&page);
-    if dialect.imports && extension(path) != "mdx" {
-        imports(text, start, &mut page);
-    }
     if dialect.comment_includes {
         comment_includes(text, &mut page);
     }
@@ -246,26 +243,6 @@ fn takes_in_more(text: &str, dialect: &Dialect, code: &[Range<usize>]) -> bool {
         }
     }
     false
-}
-
-/// Pages that plain Markdown takes in with a line of script: `import Part from './_part.mdx'`.
-fn imports(text: &str, start: usize, page: &mut Page) {
-    let mut at = start;
-    for line in text[start..].split_inclusive('\n') {
-        let begin = at;
-        at += line.len();
-        let Some(rest) = line.strip_prefix("import ") else { continue };
-        let Some((quote, open)) = rest.find(['"', '\'']).map(|open| (rest.as_bytes()[open], open)) else { continue };
-        let is_import = open == 0 || rest[..open].trim_end().ends_with(" from");
-        let Some(length) = memchr::memchr(quote, &rest.as_bytes()[open + 1..]) else { continue };
-        if !is_import || ranges::holding(&page.code, begin).is_some() {
-            continue;
-        }
-        let from = begin + "import ".len() + open + 1;
-        let range = from..from + length;
-        let target = text[range.clone()].to_owned();
-        page.links.push(Link { kind: LinkKind::Snippet, target, range, in_tag: false });
-    }
 }
 
 /// Pages that comments take in: `<!--@include: ./part.md{2,}-->`.

@@ -84,9 +84,13 @@ pub(crate) fn first_of(context: &Context<'_>, site: &Site, page: &str, ways: Vec
     if let Some(reason) = reasons.into_iter().next() {
         return Ok(Verdict::NotJudged(reason));
     }
-    // What a site makes of its pages is mostly ignored as well, which says nothing of a page that is not there.
+    // What a site makes of its pages is mostly ignored as well, which says nothing of a page that is not there; but a
+    // whole folder that is ignored where files answer as they are is one that a program fills.
     let is_built = |path: &str| path.ends_with(".html") && !site.generator.folders().is_empty();
-    let is_made = |path: &String| !is_built(path) && context.ignored().is_ok_and(|ignored| ignored.holds(path));
+    let is_made = |path: &String| {
+        let made = if is_built(path) { paths::folder(path) } else { path };
+        !made.is_empty() && !is_built(made) && context.ignored().is_ok_and(|ignored| ignored.holds(made))
+    };
     if tried.iter().any(is_made) {
         return Ok(Verdict::NotJudged(Reason::ignored()));
     }
@@ -132,6 +136,13 @@ pub(crate) fn at_address(
     if table.redirects(address) {
         return Ok(Verdict::There(Vec::new()));
     }
-    tried.extend(site.generator.sources(address));
+    for path in site.generator.sources(address) {
+        // Notebooks lie where the pages are that programs make of them.
+        let notebook = path.rsplit_once('.').map(|(bare, _)| format!("{bare}.ipynb"));
+        if notebook.is_some_and(|notebook| context.look.exists(&notebook).unwrap_or(false)) {
+            return Ok(Verdict::NotJudged(Reason::new("a program may make it of a notebook")));
+        }
+        tried.push(path);
+    }
     Ok(site.generator.untold(address).map_or(Verdict::Missing, Verdict::NotJudged))
 }

@@ -39,6 +39,12 @@ pub(super) fn generates(page: &Page) -> bool {
     fields.into_iter().any(|field| matches!(field.name.as_str(), "openapi" | "api" | "asyncapi" | "openapi-schema"))
 }
 
+/// How the front matter says that the page is written: `md` or `mdx`.
+pub(super) fn format(page: &Page) -> Option<&str> {
+    let fields = page.front_matter.iter().flat_map(|front_matter| &front_matter.fields);
+    fields.into_iter().find(|field| field.name == "format").and_then(|field| field.value.as_deref())
+}
+
 fn line_at(text: &str, at: usize) -> &str {
     text.get(at..).and_then(|rest| rest.split('\n').next()).unwrap_or_default()
 }

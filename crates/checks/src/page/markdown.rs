@@ -355,7 +355,7 @@ impl Walk<'_> {
             let mut text = draft.text.trim();
             let written = self.text[draft.range.clone()].trim_end();
             if self.dialect.comment_ids
-                && let Some(at) = written.rfind("{/*")
+                && let Some(at) = written.rfind('{')
                 && let Some(id) = comment(&written[at..]).filter(|id| is_id(id))
             {
                 draft.id = Some(id.to_owned());
@@ -422,7 +422,8 @@ fn terms(text: &str, code: &[Range<usize>]) -> Vec<Draft> {
 
 /// What a comment of MDX says, without the `#` before an id; none if it is no comment.
 fn comment(expression: &str) -> Option<&str> {
-    let inside = expression.strip_prefix("{/*")?.strip_suffix("*/}")?.trim();
+    let inside = expression.strip_prefix('{')?.strip_suffix('}')?.trim();
+    let inside = inside.strip_prefix("/*")?.strip_suffix("*/")?.trim();
     Some(inside.strip_prefix('#').unwrap_or(inside))
 }
 

@@ -131,22 +131,22 @@ impl Scanner<'_> {
         end
     }
 
+    /// Every import of a block, of which several may stand on one line and one on several.
     fn imports(&mut self, block: Range<usize>) {
-        let mut at = block.start;
-        while at < block.end {
-            let end = self.line_end(at);
-            let statement = &self.text[at..block.end];
-            if statement.starts_with("import")
-                && let Some(range) = imported(statement)
-            {
-                let range = at + range.start..at + range.end;
-                let target = self.text[range.clone()].to_owned();
+        let script = &self.text[block.clone()];
+        for at in memchr::memmem::find_iter(script.as_bytes(), b"import") {
+            let before = script[..at].trim_end_matches([' ', '\t']);
+            let starts = before.is_empty() || before.ends_with(['\n', ';', '"', '\'']);
+            let statement = &script[at..];
+            if starts && let Some(range) = imported(statement) {
+                let range = block.start + at + range.start..block.start + at + range.end;
+                // Formatters of Markdown escape what means nothing in a script: `'./\_part.mdx'`.
+                let target = self.text[range.clone()].replace('\\', "");
                 if target.starts_with(['.', '/', '@', '~']) {
                     let kind = if is_image(&target) { LinkKind::Image } else { LinkKind::Snippet };
                     self.page.links.push(Link { kind, target, range, in_tag: false });
                 }
             }
-            at = end;
         }
     }
 
@@ -355,7 +355,8 @@ fn is_word(text: &str, word: &str) -> bool {
 
 /// Where the module is named in an import statement.
 fn imported(statement: &str) -> Option<Range<usize>> {
-    let quote_at = statement.find(['"', '\''])?;
+    // No list of names is longer.
+    let quote_at = statement[..statement.floor_char_boundary(4096)].find(['"', '\''])?;
     let named = |c: char| c.is_alphanumeric() || c.is_whitespace() || matches!(c, '{' | '}' | ',' | '*' | '_' | '$');
     if !statement[..quote_at].chars().all(named) {
         return None;

@@ -245,9 +245,46 @@ fn is_shown(tag: &str, value: &str) -> bool {
     is_component && tag != "Iframe" && value.starts_with('/') && ENDINGS.contains(&ending.as_str())
 }
 
+/// The text of an attribute with its references to characters resolved, by name as far as addresses hold any.
 fn unescaped(text: &str) -> String {
-    if !text.contains('&') {
-        return text.to_owned();
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find('&') {
+        out.push_str(&rest[..start]);
+        rest = &rest[start..];
+        // No reference is longer.
+        let end = rest.bytes().take(12).position(|byte| byte == b';');
+        match end.and_then(|end| Some((referred(&rest[1..end])?, end))) {
+            Some((c, end)) => {
+                out.push(c);
+                rest = &rest[end + 1..];
+            }
+            None => {
+                out.push('&');
+                rest = &rest[1..];
+            }
+        }
     }
-    text.replace("&quot;", "\"").replace("&#39;", "'").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    out.push_str(rest);
+    out
+}
+
+/// The character that `#x5F`, `#95` or `amp` stands for.
+fn referred(name: &str) -> Option<char> {
+    if let Some(number) = name.strip_prefix('#') {
+        let code = match number.strip_prefix(['x', 'X']) {
+            Some(digits) => u32::from_str_radix(digits, 16),
+            None => number.parse(),
+        };
+        return code.ok().and_then(char::from_u32);
+    }
+    match name {
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "amp" => Some('&'),
+        "nbsp" => Some('\u{a0}'),
+        _ => None,
+    }
 }

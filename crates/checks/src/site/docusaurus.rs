@@ -16,10 +16,14 @@ pub(crate) struct Docusaurus {
     base: String,
     /// Whether addresses end in a slash, so that relative ones start one level deeper.
     slashes: bool,
+    /// Whether Markdown is read as MDX, whatever its ending.
+    is_mdx: bool,
     parts: Vec<Part>,
     statics: Vec<String>,
     /// Redirects, and lists of pages that are made.
     redirects: Vec<Rule>,
+    /// Routes of folders that are not seen.
+    outside: Vec<String>,
     /// Why addresses that none of the parts owns may be there all the same.
     plugins: Option<Reason>,
 }
@@ -72,9 +76,11 @@ pub(crate) fn site(root: &str, config: &Value, around: &Surroundings<'_>, hosted
         root: root.to_owned(),
         base: known(config.get("baseUrl")).map(|base| plain(&base).to_owned()).unwrap_or_default(),
         slashes: config.get("trailingSlash").and_then(Value::truth).unwrap_or(false),
+        is_mdx: !matches!(config.at(&["markdown", "format"]).and_then(Value::text), Some("md" | "detect")),
         parts: Vec::new(),
         statics,
         redirects: hosted,
+        outside: Vec::new(),
         plugins: None,
     };
     let presets = config.get("presets").map(Value::items).unwrap_or_default();
@@ -177,8 +183,10 @@ impl Docusaurus {
             Kind::Blog => ("blog", "blog"),
             Kind::Pages => ("src/pages", ""),
         };
-        let Some(folder) = paths::normalise(&self.root, text("path").unwrap_or(path)) else { return };
         let route = plain(text("routeBasePath").unwrap_or(route)).to_owned();
+        let Some(folder) = paths::normalise(&self.root, text("path").unwrap_or(path)) else {
+            return self.outside.push(route);
+        };
         let excluded = option("exclude").map(Value::items).unwrap_or_default();
         let mut excluded: Vec<Glob> = excluded.iter().filter_map(Value::text).map(Glob::new).collect();
         let usual = ["**/_*.{js,jsx,ts,tsx,md,mdx}", "**/_*/**", "**/*.test.{js,jsx,ts,tsx}", "**/__tests__/**"];
@@ -525,6 +533,9 @@ impl Generator for Docusaurus {
                 return Some(Reason::new("Docusaurus makes lists of pages there"));
             }
         }
+        if self.outside.iter().any(|route| paths::is_below(address, route)) {
+            return Some(Reason::new("the folder of its pages is outside of what is checked"));
+        }
         let is_owned = self.parts.iter().any(|part| part.kind != Kind::Pages && paths::is_below(address, &part.route));
         // `2.1.0` is a name, `logo.svg` is a file.
         let is_file = paths::extension(address).starts_with(|c: char| c.is_ascii_alphabetic());
@@ -542,6 +553,6 @@ impl Generator for Docusaurus {
     }
 
     fn dialect(&self) -> Dialect {
-        Dialect { ids: IdRule::GitHub, comment_ids: true, title_ids: false, imports: true, ..Dialect::default() }
+        Dialect { ids: IdRule::GitHub, comment_ids: true, title_ids: false, is_mdx: self.is_mdx, ..Dialect::default() }
     }
 }

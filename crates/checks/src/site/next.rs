@@ -18,6 +18,8 @@ pub(crate) struct Next {
     redirects: Vec<Rule>,
     /// The languages that pages have a folder for.
     locales: Vec<String>,
+    /// Whether addresses end in a slash, so that relative ones start one level deeper.
+    slashes: bool,
     /// Whether links may go by file, as with Fumadocs.
     by_file: bool,
     /// Routes that only running the site tells, with a star for what they stand for.
@@ -54,6 +56,7 @@ pub(crate) fn site(root: &str, config: &Value, files: &[String], around: Surroun
     let mut site = Next {
         root: root.to_owned(),
         routes: Vec::new(),
+        slashes: config.get("trailingSlash").and_then(Value::truth).unwrap_or(false),
         by_file: !contents.is_empty(),
         contents,
         redirects: redirects(config).into_iter().chain(hosted).collect(),
@@ -214,7 +217,10 @@ impl Generator for Next {
         let (path, _) = bare(asked.path, &[]);
         match (path.strip_prefix('/'), asked.at) {
             (Some(rooted), _) => found.extend(paths::normalise("", rooted).map(Way::Address)),
-            (None, Some(at)) => found.push(Way::Address(ways::clamped(paths::folder(at), path))),
+            (None, Some(at)) => {
+                let folder = if self.slashes { at } else { paths::folder(at) };
+                found.push(Way::Address(ways::clamped(folder, path)));
+            }
             (None, None) => found.push(Way::Untold(Reason::new("the page has no address of its own"))),
         }
         found

@@ -131,3 +131,69 @@ fn mintlify_shows_its_first_page_at_the_root() {
     assert_eq!(subjects(&tree, Check::Redirects), Vec::<String>::new());
     assert_eq!(subjects(&tree, Check::Links), Vec::<String>::new());
 }
+
+fn docusaurus(page: &str) -> Tree {
+    let config = "export default { presets: [['classic', { docs: { path: '../docs' } }]] }\n";
+    Tree::of([("site/docusaurus.config.js", config), ("docs/index.md", "# Home\n"), ("docs/sub/other.md", "# Other\n")])
+        .with("docs/page.md", page)
+}
+
+#[test]
+fn markdown_of_docusaurus_is_read_as_mdx() {
+    let page = "import A from './\\_a.mdx'; import B\nfrom './_b.md';\n\n# Page\n\n<A/>\n\n## Own { /* #mine */ }\n\n\
+                <img style={{ width: 1 }} src=\"/gone.png\" />\n\n[a](#from-a) [b](#from-b) [c](#mine) [d](#gone)\n";
+    let tree = docusaurus(page).with("docs/_a.mdx", "## From a\n").with("docs/_b.md", "## From b\n");
+    assert_eq!(subjects(&tree, Check::Images), ["/gone.png"]);
+    assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
+    assert_eq!(left(&tree), [0, 0, 0, 0]);
+    let plain = docusaurus("---\nformat: md\n---\n\n{ is no script\n");
+    assert_eq!(subjects(&plain, Check::Syntax), Vec::<String>::new());
+}
+
+#[test]
+fn headings_of_components_have_the_ids_that_they_give_themselves() {
+    let page = "import { A } from '@site/src/a'\n\n<A id=\"given\" />\n\n[a](#own) [b](#given) [c](#title)\n";
+    for (component, missing) in [
+        ("<h2 id=\"own\">Title</h2>", 1),
+        ("<h2 id='own'>Title</h2><b id={id} />", 1),
+        ("<h2 id=\"own\">Title</h2><b width={2} grid={x} />", 1),
+        ("<h2 id={slug(title)}>Title</h2>", 0),
+        ("const id = slug(title); <h2 id={id}>Title</h2>", 0),
+        ("<div dangerouslySetInnerHTML={x} />", 0),
+    ] {
+        let tree = docusaurus(page).with("site/src/a.tsx", component);
+        assert_eq!(subjects(&tree, Check::Anchors).len(), missing, "{component}");
+    }
+}
+
+#[test]
+fn what_programs_put_among_the_files_of_a_site_is_not_judged() {
+    let page = "<a href=\"/api/x.html\">a</a> [b](/docs/book) [c](/docs/gone) <a href=\"/gone.html\">d</a>\n";
+    let tree = docusaurus(page).with(".gitignore", "site/static/api\n*.html\n").with("docs/book.ipynb", "{}");
+    assert_eq!(subjects(&tree, Check::Links), ["/docs/gone", "/gone.html"]);
+    assert_eq!(left(&tree), [2, 0, 0, 0]);
+}
+
+#[test]
+fn pages_outside_of_what_is_checked_are_not_judged() {
+    let config = "export default { presets: [['classic', { docs: { path: '../docs' } }]] }\n";
+    let page = "[a](/docs/page) [b](/blog/gone)\n";
+    let tree = Tree::of([("docusaurus.config.js", config), ("blog/2024-01-02-post.md", page)]);
+    assert_eq!(subjects(&tree, Check::Links), ["/blog/gone"]);
+    assert_eq!(left(&tree), [1, 0, 0, 0]);
+}
+
+#[test]
+fn relative_links_of_next_start_where_its_addresses_end() {
+    let pages = [("pages/api/one.mdx", "[a](../two/) [b](./two)\n"), ("pages/api/two.mdx", "# Two\n")];
+    for (config, missing) in [("{ trailingSlash: true }", "./two"), ("{}", "../two/")] {
+        let tree = Tree::of(pages).with("next.config.mjs", &format!("export default {config}\n"));
+        assert_eq!(subjects(&tree, Check::Links), [missing]);
+    }
+}
+
+#[test]
+fn characters_may_be_written_by_number() {
+    let tree = starlight("<a href=\"#a&#x5F;b\">a</a> <a href='#a&#95;b'>b</a> <a href=\"#a&b;c\">c</a>\n\n## a_b\n");
+    assert_eq!(subjects(&tree, Check::Anchors), ["#a&b;c"]);
+}

@@ -21,6 +21,8 @@ pub(crate) struct Context<'a> {
     tables: Vec<OnceLock<Table>>,
     /// The names of places that hold in each site, once they are asked for.
     labels: Vec<OnceLock<HashSet<String>>>,
+    /// The files that take in each part of a page, once they are asked for.
+    takers: Vec<OnceLock<HashMap<String, Vec<String>>>>,
     /// One at a time makes a table.
     making: Mutex<()>,
     ignored: OnceLock<Ignored>,
@@ -41,6 +43,7 @@ impl<'a> Context<'a> {
             pages: RwLock::default(),
             tables,
             labels: (0..=sites.len()).map(|_| OnceLock::new()).collect(),
+            takers: (0..=sites.len()).map(|_| OnceLock::new()).collect(),
             making: Mutex::default(),
             ignored: OnceLock::new(),
             names: RwLock::default(),
@@ -62,6 +65,22 @@ impl<'a> Context<'a> {
         let taken = Arc::new(gather()?);
         self.taken.write().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), Arc::clone(&taken));
         Ok(taken)
+    }
+
+    /// The files that take in each part of a page, gathered once for a site.
+    pub(crate) fn takers(
+        &self,
+        site: &Site,
+        gather: impl FnOnce() -> io::Result<HashMap<String, Vec<String>>>,
+    ) -> io::Result<&HashMap<String, Vec<String>>> {
+        let slot = &self.takers[site.number.min(self.takers.len() - 1)];
+        match slot.get() {
+            Some(takers) => Ok(takers),
+            None => {
+                let takers = gather()?;
+                Ok(slot.get_or_init(|| takers))
+            }
+        }
     }
 
     /// The names of the pages in a folder, without their endings.

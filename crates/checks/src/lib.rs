@@ -22,6 +22,7 @@ mod nav_check;
 mod near;
 pub mod page;
 mod page_check;
+mod parts;
 pub mod paths;
 mod redirect_check;
 mod redirects;

@@ -6,9 +6,9 @@ use std::io;
 use crate::context::Context;
 use crate::facts::Taken;
 use crate::page::{self, Link, LinkKind};
-use crate::paths;
 use crate::resolve::{Verdict, first_of, resolve};
-use crate::site::{Asked, Filled, Reason, Target, target};
+use crate::site::{Address, Asked, Filled, Reason, Target, target};
+use crate::{parts, paths};
 
 /// How deep snippets may take in snippets.
 const DEEPEST: usize = 5;
@@ -64,24 +64,73 @@ pub(crate) fn judge(context: &Context<'_>, path: &str, link: &Link) -> io::Resul
         Target::Template => return Ok(Judgement::not_judged(Reason::new("a template fills it in"))),
         Target::Odd => return Ok(Judgement::not_judged(Reason::new("it is no address that can be looked up"))),
     };
-    let partial = site.generator.partial(path);
+    if let Some(reason) = site.generator.partial(path) {
+        return judge_in_part(context, path, link, address, reason);
+    }
     if address.path.is_empty() {
-        if let Some(reason) = partial {
-            return Ok(Judgement { anchor: Some(Err(reason)), ..Judgement::default() });
-        }
         let own = Verdict::There(vec![path.to_owned()]);
         return Ok(Judgement { target: None, ..judged(context, link, own, address.fragment)? });
     }
-    if let Some(reason) = partial.filter(|_| !address.path.starts_with('/') && link.kind != LinkKind::Snippet) {
-        return Ok(Judgement::not_judged(reason));
-    }
     let at = if address.path.starts_with('/') { None } else { context.table(site)?.address_of(path) };
-    let asked = Asked { page: path, at, kind: link.kind, in_tag: link.in_tag, path: &address.path };
-    let verdict = match resolve(context, site, &asked)? {
-        Verdict::NotJudged(_) if led_to_what_is_gone(context, &asked)? => Verdict::Missing,
-        verdict => verdict,
-    };
+    let verdict = verdict_at(context, path, link, at, &address.path)?;
     judged(context, link, verdict, address.fragment)
+}
+
+/// Where a link leads from an address.
+fn verdict_at(context: &Context<'_>, path: &str, link: &Link, at: Option<&str>, to: &str) -> io::Result<Verdict> {
+    let asked = Asked { page: path, at, kind: link.kind, in_tag: link.in_tag, path: to };
+    let is_free = link.in_component && !to.starts_with(['/', '.']);
+    match resolve(context, context.sites.of(path), &asked)? {
+        Verdict::NotJudged(_) if led_to_what_is_gone(context, &asked)? => Ok(Verdict::Missing),
+        Verdict::Missing if is_free && !led_to_what_is_gone(context, &asked)? => {
+            Ok(Verdict::NotJudged(Reason::new("a component of the site decides where it leads")))
+        }
+        verdict => Ok(verdict),
+    }
+}
+
+/// Judges a link of a part of pages: from where those are that take it in. It is at fault if it is so in all of them.
+fn judge_in_part(
+    context: &Context<'_>,
+    path: &str,
+    link: &Link,
+    address: Address,
+    reason: Reason,
+) -> io::Result<Judgement> {
+    let site = context.sites.of(path);
+    let is_rooted = address.path.starts_with('/') || link.kind == LinkKind::Snippet;
+    if is_rooted {
+        let verdict = verdict_at(context, path, link, None, &address.path)?;
+        let judgement = judged(context, link, verdict, address.fragment)?;
+        let asked = Asked { page: path, at: None, kind: link.kind, in_tag: link.in_tag, path: &address.path };
+        let is_sure =
+            link.kind == LinkKind::Snippet || !site.generator.follows_parts() || led_to_what_is_gone(context, &asked)?;
+        if is_sure || judgement.fault.is_none() || !parts::pages_with(context, site, path)?.is_empty() {
+            return Ok(judgement);
+        }
+        return Ok(Judgement::not_judged(Reason::new("no page takes in the file that it stands in")));
+    }
+    let pages = if site.generator.follows_parts() { parts::pages_with(context, site, path)? } else { Vec::new() };
+    let mut worst = None;
+    for page in pages {
+        let judgement = if address.path.is_empty() {
+            let own = Verdict::There(vec![page]);
+            Judgement { target: None, ..judged(context, link, own, address.fragment.clone())? }
+        } else {
+            let at = context.table(site)?.address_of(&page);
+            judged(context, link, verdict_at(context, path, link, at, &address.path)?, address.fragment.clone())?
+        };
+        if judgement.fault.is_none() {
+            return Ok(judgement);
+        }
+        worst = Some(judgement);
+    }
+    let unknown = if address.path.is_empty() {
+        Judgement { anchor: Some(Err(reason)), ..Judgement::default() }
+    } else {
+        Judgement::not_judged(reason)
+    };
+    Ok(worst.unwrap_or(unknown))
 }
 
 /// What is known of a link that leads to what the verdict says, and there to a place.

@@ -89,6 +89,8 @@ pub struct Link {
     pub range: Range<usize>,
     /// Whether it stands in an attribute of a tag, where some sites resolve it differently.
     pub in_tag: bool,
+    /// Whether that is one of a component of the site's own, which may make another address of it.
+    pub in_component: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -260,7 +262,13 @@ fn comment_includes(text: &str, page: &mut Page) {
         }
         let start = text.len() - rest.len() + (written.len() - written.trim_start().len());
         let range = start..start + path.len();
-        page.links.push(Link { kind: LinkKind::Snippet, target: path.to_owned(), range, in_tag: false });
+        page.links.push(Link {
+            kind: LinkKind::Snippet,
+            target: path.to_owned(),
+            range,
+            in_tag: false,
+            in_component: false,
+        });
     }
 }
 

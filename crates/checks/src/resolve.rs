@@ -86,10 +86,11 @@ pub(crate) fn first_of(context: &Context<'_>, site: &Site, page: &str, ways: Vec
     }
     // What a site makes of its pages is mostly ignored as well, which says nothing of a page that is not there; but a
     // whole folder that is ignored where files answer as they are is one that a program fills.
-    let is_built = |path: &str| path.ends_with(".html") && !site.generator.folders().is_empty();
+    let has_folders = !site.generator.folders().is_empty();
     let is_made = |path: &String| {
-        let made = if is_built(path) { paths::folder(path) } else { path };
-        !made.is_empty() && !is_built(made) && context.ignored().is_ok_and(|ignored| ignored.holds(made))
+        let built = path.split('/').find(|part| part.ends_with(".html")).filter(|_| has_folders);
+        let made = built.map_or(path.as_str(), |built| paths::folder(&path[..path.find(built).unwrap_or_default()]));
+        !made.is_empty() && context.ignored().is_ok_and(|ignored| ignored.holds(made))
     };
     if tried.iter().any(is_made) {
         return Ok(Verdict::NotJudged(Reason::ignored()));

@@ -226,7 +226,7 @@ impl Walk<'_> {
         };
         let range = self.view.source_range(&place);
         let target = if link.link_type == LinkType::Email { format!("mailto:{}", link.target) } else { link.target };
-        self.page.links.push(Link { kind: link.kind, target, range, in_tag: false });
+        self.page.links.push(Link { kind: link.kind, target, range, in_tag: false, in_component: false });
     }
 
     /// A role before code names a place or a page: ``{ref}`name` `` or ``{doc}`Title <path>` ``.
@@ -250,7 +250,13 @@ impl Walk<'_> {
         }
         let wanted = wanted.trim_start_matches(['!', '~']);
         let target = if name == "doc" { wanted.to_owned() } else { format!("#{}", wanted.to_lowercase()) };
-        self.page.links.push(Link { kind: LinkKind::Page, target, range: start..start + wanted.len(), in_tag: false });
+        self.page.links.push(Link {
+            kind: LinkKind::Page,
+            target,
+            range: start..start + wanted.len(),
+            in_tag: false,
+            in_component: false,
+        });
     }
 
     /// Finds tags and text in a block of HTML.

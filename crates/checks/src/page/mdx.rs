@@ -144,7 +144,7 @@ impl Scanner<'_> {
                 let target = self.text[range.clone()].replace('\\', "");
                 if target.starts_with(['.', '/', '@', '~']) {
                     let kind = if is_image(&target) { LinkKind::Image } else { LinkKind::Snippet };
-                    self.page.links.push(Link { kind, target, range, in_tag: false });
+                    self.page.links.push(Link { kind, target, range, in_tag: false, in_component: false });
                 }
             }
         }

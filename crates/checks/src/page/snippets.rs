@@ -51,7 +51,7 @@ fn link(kind: LinkKind, line: &str, start: usize, name: &str) -> Option<Link> {
     let offset = name.as_ptr() as usize - line.as_ptr() as usize;
     let is_file = !name.is_empty() && !name.contains("://") && !name.contains(['{', '}', '$', '*', '<', '>']);
     let range = start + offset..start + offset + name.len();
-    is_file.then(|| Link { kind, target: name.to_owned(), range, in_tag: true })
+    is_file.then(|| Link { kind, target: name.to_owned(), range, in_tag: true, in_component: false })
 }
 
 fn liquid(line: &str, start: usize) -> Vec<Link> {

@@ -183,7 +183,10 @@ pub(super) fn collect(text: &str, tag: &Tag, dialect: &Dialect, page: &mut Page)
         let attribute = &text[attribute.name.clone()];
         let shown = (attribute == "src" && is_shown(name, &value)).then_some(LinkKind::Image);
         match (link_kind(name, attribute).or(shown), attribute) {
-            (Some(kind), _) => page.links.push(Link { kind, target: value, range, in_tag: true }),
+            (Some(kind), _) => {
+                let in_component = is_own(name);
+                page.links.push(Link { kind, target: value, range, in_tag: true, in_component });
+            }
             (None, "id") => page.anchors.push(value),
             (None, "name") if name == "a" => page.anchors.push(value),
             (None, _) if dialect.component_ids => {
@@ -235,6 +238,13 @@ fn link_kind(tag: &str, attribute: &str) -> Option<LinkKind> {
         ("Card", "img") => Some(LinkKind::Image),
         _ => None,
     }
+}
+
+/// Whether a tag is a component of which no generator says what it does with an address.
+fn is_own(tag: &str) -> bool {
+    const KNOWN: [&str; 9] =
+        ["Card", "Cards.Card", "Link", "LinkCard", "LinkButton", "Button", "Tile", "Image", "Snippet"];
+    tag.starts_with(|c: char| c.is_ascii_uppercase()) && !KNOWN.contains(&tag)
 }
 
 /// Whether a component shows this file: a picture or a film that is named by its whole address.

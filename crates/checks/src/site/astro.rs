@@ -256,6 +256,14 @@ impl Generator for Astro {
         made.or_else(listed)
     }
 
+    fn follows_parts(&self) -> bool {
+        true
+    }
+
+    fn source(&self) -> Option<String> {
+        Some(paths::folder(&self.pages).to_owned())
+    }
+
     fn partial(&self, path: &str) -> Option<Reason> {
         (!self.is_page(path)).then(|| Reason::new("it stands in a part of other pages"))
     }

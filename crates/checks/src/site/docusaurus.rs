@@ -542,6 +542,14 @@ impl Generator for Docusaurus {
         self.plugins.clone().filter(|_| !is_owned && !is_file)
     }
 
+    fn follows_parts(&self) -> bool {
+        true
+    }
+
+    fn source(&self) -> Option<String> {
+        Some(paths::join(&self.root, "src"))
+    }
+
     fn partial(&self, path: &str) -> Option<Reason> {
         let is_part = match self.part_of(path) {
             Some(part) => {

@@ -207,6 +207,17 @@ pub(crate) trait Generator: Debug + Send + Sync {
         None
     }
 
+    /// Whether parts of pages are read where they lie and shown where the pages are that take them in, so that their
+    /// links can be judged from there.
+    fn follows_parts(&self) -> bool {
+        false
+    }
+
+    /// The folder in which parts of pages lie, if it is not all that is below the root.
+    fn source(&self) -> Option<String> {
+        None
+    }
+
     /// Why nobody can tell whether an id is there that no heading could have.
     fn untold_anchor(&self, _fragment: &str) -> Option<Reason> {
         None

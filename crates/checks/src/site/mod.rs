@@ -25,7 +25,7 @@ use std::sync::Arc;
 use crate::nav::Navigation;
 use crate::{names, page, paths};
 
-pub(crate) use address::{Target, address, target};
+pub(crate) use address::{Address, Target, address, target};
 pub(crate) use generator::{Asked, Filled, Front, Generator, Place, Reason, Rule, Way};
 pub(crate) use glob::Glob;
 pub(crate) use ignored::Ignored;
@@ -120,7 +120,9 @@ impl Sites {
         // Parts of pages may lie anywhere in the folder of a site, but what code hosts show is not of it.
         let roots = self.sites.iter().filter(|site| paths::is_below(path, site.generator.root()));
         let around = roots.max_by_key(|site| site.generator.root().len());
-        let around = around.filter(|site| !site.generator.root().is_empty() || paths::extension(path) == "mdx");
+        let is_part = |site: &Site| site.generator.source().is_some_and(|source| paths::is_below(path, &source));
+        let is_shown = |site: &Site| !site.generator.root().is_empty() || paths::extension(path) == "mdx";
+        let around = around.filter(|site| is_shown(site) || is_part(site));
         match site.or(around) {
             Some(site) if is_aside(path) && !site.generator.is_page(path) => &self.plain,
             Some(site) if site.generator.leaves_out(path) => &self.plain,

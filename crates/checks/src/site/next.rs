@@ -252,6 +252,14 @@ impl Generator for Next {
         &self.root
     }
 
+    fn follows_parts(&self) -> bool {
+        true
+    }
+
+    fn source(&self) -> Option<String> {
+        Some(paths::join(&self.root, "src"))
+    }
+
     fn partial(&self, path: &str) -> Option<Reason> {
         (!self.is_page(path)).then(|| Reason::new("it stands in a part of other pages"))
     }

@@ -35,9 +35,24 @@ fn a_page_that_a_program_makes_is_not_judged() {
 }
 
 #[test]
-fn links_of_parts_of_pages_are_judged_as_far_as_they_are_the_same_everywhere() {
-    let tree = starlight("# Page\n").with("src/components/part.mdx", "[a](/page/) [b](/gone/) [c](../page/)\n");
-    assert_eq!(subjects(&tree, Check::Links), ["/gone/"]);
+fn links_of_parts_of_pages_are_judged_from_where_they_are_taken_in() {
+    let part = "[a](/page/) [b](/gone/) [c](../page/) [d](../gone/) [e](#title) [f](#gone)\n";
+    let tree = starlight("# Page\n").with("src/components/part.md", part);
+    assert_eq!(subjects(&tree, Check::Links), Vec::<String>::new());
+    assert_eq!(left(&tree), [3, 2, 0, 0]);
+    let tree = tree
+        .with("src/content/docs/deep/more.mdx", "import Part from '../../../components/over.mdx'\n\n## Title\n")
+        .with("src/components/over.mdx", "import Part from './part.md'\n\n<Part/>\n");
+    assert_eq!(subjects(&tree, Check::Links), ["/gone/", "../page/", "../gone/"]);
+    assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
+    assert_eq!(left(&tree), [0, 0, 0, 0]);
+}
+
+#[test]
+fn addresses_that_components_of_the_site_make_something_of_are_not_judged() {
+    let page = "<Repo href=\"lib/x.rs\" /> <Repo href=\"/gone\" /> <Card href=\"gone\" />\n";
+    let tree = docusaurus(page);
+    assert_eq!(subjects(&tree, Check::Links), ["/gone", "gone"]);
     assert_eq!(left(&tree), [1, 0, 0, 0]);
 }
 

@@ -318,6 +318,9 @@ fn makes_ids(script: &str) -> bool {
         if !is_bound && !before.ends_with(char::is_whitespace) {
             continue;
         }
+        if is_of_drawing(before) {
+            continue;
+        }
         let rest = &script[at + "id=".len()..];
         let value = match rest.chars().next() {
             Some('{') => rest[1..].split('}').next().unwrap_or_default().trim(),
@@ -329,9 +332,27 @@ fn makes_ids(script: &str) -> bool {
             return true;
         }
     }
-    // What comes as HTML brings its own.
-    const MARKS: [&str; 5] = [".id = ", "setAttribute('id'", "set:html", "dangerouslySetInnerHTML", "v-html"];
-    MARKS.iter().any(|mark| script.contains(mark))
+    // What comes as HTML brings its own, but for the little that a page gives.
+    const MARKS: [&str; 4] = [".id = ", "setAttribute('id'", "set:html", "v-html"];
+    let mut given = script.split("__html:").skip(1).map(|rest| rest.split('}').next().unwrap_or_default().trim());
+    MARKS.iter().any(|mark| script.contains(mark)) || given.any(|value| !is_parameter(script, value))
+}
+
+/// Whether a name is one of those that a component takes apart from what it is given: `({ title, text }) =>`.
+fn is_parameter(script: &str, name: &str) -> bool {
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let mut lists = script.split("({").skip(1).map(|rest| rest.split(['}', '(', ';']).next().unwrap_or_default());
+    is_name && lists.any(|list| list.split([',', '=', ' ', '\n']).any(|word| word.trim() == name))
+}
+
+/// Whether text ends inside of a tag that is a part of a drawing, to which nobody links.
+fn is_of_drawing(before: &str) -> bool {
+    const DRAWN: [&str; 8] =
+        ["marker", "linearGradient", "radialGradient", "clipPath", "mask", "filter", "pattern", "symbol"];
+    // Attributes before the id are not longer.
+    let near = &before[before.floor_char_boundary(before.len().saturating_sub(400))..];
+    let tag = near.rsplit_once('<').map(|(_, tag)| tag).unwrap_or_default();
+    DRAWN.contains(&tag.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default())
 }
 
 /// What a snippet link of a page takes in.

@@ -299,7 +299,7 @@ impl Walk<'_> {
         self.tags.sort_by_key(|tag| tag.range.start);
         self.tags.dedup_by_key(|tag| tag.range.start);
         self.pairs();
-        for tag in &self.tags {
+        for tag in self.tags.iter().chain(&self.reading.shown) {
             tags::collect(self.text, tag, self.dialect, self.page);
         }
         self.name_headings();

@@ -257,6 +257,7 @@ impl Scanner<'_> {
         match script::after_braces(self.text, at) {
             Some(end) => {
                 self.reading.masks.push(at..end);
+                self.reading.shown.extend(tags::inside(self.text, at + 1..end));
                 end
             }
             None => {
@@ -276,6 +277,9 @@ impl Scanner<'_> {
             Ok(tag) => {
                 self.nest(&tag);
                 let end = tag.range.end;
+                if self.text[tag.range.clone()].contains('{') {
+                    self.reading.shown.extend(tags::inside(self.text, tag.range.start + 1..end));
+                }
                 self.reading.masks.push(tag.range.clone());
                 self.reading.tags.push(tag);
                 end

@@ -104,6 +104,34 @@ pub(super) fn read(text: &str, at: usize, syntax: Syntax) -> Result<Tag, NoTag> 
     }
 }
 
+/// The tags that a script between braces shows: `{items.map((it) => <a href="/x">x</a>)}`. What stands in strings is none.
+pub(super) fn inside(text: &str, range: Range<usize>) -> Vec<Tag> {
+    // After so many that are none it is something else.
+    const MOST_FAILURES: usize = 50;
+    let bytes = &text.as_bytes()[..range.end];
+    let (mut found, mut failures, mut at) = (Vec::new(), 0, range.start);
+    while at < range.end && failures < MOST_FAILURES {
+        let in_word = at > 0 && (bytes[at - 1].is_ascii_alphanumeric() || bytes[at - 1] == b'_');
+        let end = match bytes[at] {
+            quote @ (b'"' | b'\'' | b'`') if !in_word => script::after_string(bytes, at, quote),
+            b'/' if bytes.get(at + 1) == Some(&b'*') => {
+                memchr::memmem::find(&bytes[at..], b"*/").map(|length| at + length + 2)
+            }
+            b'<' if !in_word && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic) => {
+                read(&text[..range.end], at, Syntax::Jsx).ok().map(|tag| {
+                    let end = tag.range.end;
+                    found.push(tag);
+                    end
+                })
+            }
+            _ => Some(at + 1),
+        };
+        failures += usize::from(end.is_none());
+        at = end.unwrap_or(at + 1);
+    }
+    found
+}
+
 fn unfinished(syntax: Syntax, cursor: usize) -> NoTag {
     match syntax {
         Syntax::Html => NoTag::Text,

@@ -12,6 +12,8 @@ pub(super) struct Reading {
     /// Tags, expressions, comments, imports and exports: the Markdown parser must not see them. In order.
     pub(super) masks: Vec<Range<usize>>,
     pub(super) tags: Vec<Tag>,
+    /// Tags that scripts between braces show.
+    pub(super) shown: Vec<Tag>,
     /// Code that was found already, because MDX has to know it; in order.
     pub(super) code: Vec<Range<usize>>,
     /// Those of `code` that are whole blocks.

@@ -31,11 +31,12 @@ pub(crate) struct Astro {
 }
 
 /// Plugins that put pages where there are no files: the setting that says where, and the default.
-const MAKERS: [(&str, &str, &str); 5] = [
+const MAKERS: [(&str, &str, &str); 6] = [
     ("starlight-blog", "prefix", "blog"),
     ("starlight-typedoc", "output", "api"),
     ("starlight-changelogs", "base", "changelog"),
     ("starlight-tags", "tagsPagesPrefix", "tags"),
+    ("@lunariajs/starlight", "route", "lunaria"),
     ("starlight-openapi", "base", "api"),
 ];
 

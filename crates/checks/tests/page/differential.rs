@@ -9,7 +9,7 @@ const CORPUS: [&str; 12] = [
     "import A from './a.mdx'\n\n# T\n\n<Card title=\"x\" href=\"/card\">\n  [in](/in)\n</Card>\n\nAfter [e](/e).\n",
     "<Tabs>\n  <Tab title=\"a\">\n    Deep [link](/deep)\n\n    ### Deep heading\n\n    1. one [n](/n)\n    2. two\n  </Tab>\n</Tabs>\n",
     "<Steps>\n    <Step>\n        Eight spaces [s](/s)\n\n        ```js\n        [no](/no)\n        ```\n\n        More ![i](/i.png)\n    </Step>\n</Steps>\n",
-    "A {1 + 1} b {/* [no](no) */} c [d](/d)\n\n{items.map((x) => (\n  <a href=\"/no\">{x}</a>\n))}\n\n[f](/f)\n",
+    "A {1 + 1} b {/* [no](no) */} c [d](/d)\n\n{items.map((x) => (\n  <a href={x}>{x}</a>\n))}\n\n[f](/f)\n",
     "| a | b |\n|---|---|\n| [x](/x) | `[no](no)` |\n| <b>bold</b> | ![i](/i) |\n",
     "> quoted [q](/q)\n>\n> # In quote\n\n***\n\nSetext [s](/s)\n====\n",
     "export const A = () => {\n  return <a href=\"/no\">x</a>\n}\n\n# After <Badge>New</Badge>\n\n<img src=\"/i.png\" />\n",

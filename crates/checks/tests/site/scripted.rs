@@ -174,7 +174,9 @@ fn headings_of_components_have_the_ids_that_they_give_themselves() {
         ("<h2 id=\"own\">Title</h2><b width={2} grid={x} />", 1),
         ("<h2 id={slug(title)}>Title</h2>", 0),
         ("const id = slug(title); <h2 id={id}>Title</h2>", 0),
-        ("<div dangerouslySetInnerHTML={x} />", 0),
+        ("(props) => <div dangerouslySetInnerHTML={{ __html: made(props) }} />", 0),
+        ("({ id, text }) => <><b id=\"own\" /><p dangerouslySetInnerHTML={{ __html: text }} /></>", 1),
+        ("<b id=\"own\" /><svg><marker id={`arrow-${n}`} /></svg>", 1),
     ] {
         let tree = docusaurus(page).with("site/src/a.tsx", component);
         assert_eq!(subjects(&tree, Check::Anchors).len(), missing, "{component}");
@@ -211,4 +213,13 @@ fn relative_links_of_next_start_where_its_addresses_end() {
 fn characters_may_be_written_by_number() {
     let tree = starlight("<a href=\"#a&#x5F;b\">a</a> <a href='#a&#95;b'>b</a> <a href=\"#a&b;c\">c</a>\n\n## a_b\n");
     assert_eq!(subjects(&tree, Check::Anchors), ["#a&b;c"]);
+}
+
+#[test]
+fn links_of_scripts_between_braces_are_judged() {
+    let page = "<Steps steps={[{ text: <p>It's <Link to=\"/gone\">x</Link></p>, code: '<a href=\"/no\">' }]} />\n\n\
+                {list.map((it) => <img src=\"/gone.png\" />)} {/* <a href=\"/no\" /> */} {`<a href=\"/no\" />`}\n";
+    let tree = docusaurus(page);
+    assert_eq!(subjects(&tree, Check::Links), ["/gone"]);
+    assert_eq!(subjects(&tree, Check::Images), ["/gone.png"]);
 }

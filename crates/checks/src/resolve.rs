@@ -3,8 +3,9 @@
 use std::io;
 
 use crate::context::Context;
-use crate::paths;
-use crate::site::{Asked, Reason, Site, Way};
+use crate::page::LinkKind;
+use crate::site::{Asked, Reason, Rule, Site, Way};
+use crate::{paths, redirects};
 
 /// What a link leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,6 +118,20 @@ pub(crate) fn at_address(
     address: &str,
     tried: &mut Vec<String>,
 ) -> io::Result<Verdict> {
+    at_end(context, site, address, tried, MOST_REDIRECTS)
+}
+
+/// How many redirects are followed.
+const MOST_REDIRECTS: usize = 3;
+
+/// What answers to an address after so many redirects at most.
+fn at_end(
+    context: &Context<'_>,
+    site: &Site,
+    address: &str,
+    tried: &mut Vec<String>,
+    most: usize,
+) -> io::Result<Verdict> {
     let table = context.table(site)?;
     let pages = table.at(address);
     if !pages.is_empty() {
@@ -134,8 +149,8 @@ pub(crate) fn at_address(
     if let Some(page) = table.alias(address) {
         return Ok(Verdict::There(vec![page.to_owned()]));
     }
-    if table.redirects(address) {
-        return Ok(Verdict::There(Vec::new()));
+    if let Some(rule) = table.redirect(address).and_then(|number| site.generator.redirects().get(number)) {
+        return redirected(context, site, rule, address, most);
     }
     for path in site.generator.sources(address) {
         // Notebooks lie where the pages are that programs make of them.
@@ -146,4 +161,25 @@ pub(crate) fn at_address(
         tried.push(path);
     }
     Ok(site.generator.untold(address).map_or(Verdict::Missing, Verdict::NotJudged))
+}
+
+/// What answers where a redirect leads. One that leads nowhere is a fault of its own, unless it is for many addresses:
+/// then it is one of the address.
+fn redirected(context: &Context<'_>, site: &Site, rule: &Rule, address: &str, most: usize) -> io::Result<Verdict> {
+    let somewhere = Ok(Verdict::There(Vec::new()));
+    let Some(to) = redirects::destination(&rule.source, &rule.destination, address).filter(|_| most > 0) else {
+        return somewhere;
+    };
+    let page = paths::join(site.generator.folders().first().unwrap_or(&""), "index.md");
+    let asked = Asked { page: &page, at: None, kind: LinkKind::Page, in_tag: false, path: &to };
+    for way in site.generator.ways(&asked) {
+        let Way::Address(address) = way else { continue };
+        match at_end(context, site, &address, &mut Vec::new(), most - 1)? {
+            Verdict::Missing => {}
+            Verdict::There(files) => return Ok(Verdict::There(files)),
+            _ => return somewhere,
+        }
+    }
+    let is_for_many = redirects::is_pattern(&rule.source) && redirects::is_pattern(&rule.destination);
+    if is_for_many { Ok(Verdict::Missing) } else { somewhere }
 }

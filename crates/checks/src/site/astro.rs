@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use copydesk_values::Value;
+use copydesk_values::{Value, What};
 
 use super::address::plain;
 use super::generator::{Asked, Front, Generator, Place, Reason, Rule, Way};
@@ -84,10 +84,19 @@ pub(crate) fn site(root: &str, config: &Value, aliases: Vec<(String, String)>, h
         let folder = plugin.get(key).and_then(Value::text).unwrap_or(default);
         site.made.push((plain(folder).to_owned(), reason.clone()));
         // Lists of several, each with its place.
-        let several = plugin.items().iter().filter_map(|one| one.get(key)).filter_map(Value::text);
-        site.made.extend(several.map(|folder| (plain(folder).to_owned(), reason.clone())));
+        let places = several(plugin).filter_map(|one| one.get(key)).filter_map(Value::text);
+        site.made.extend(places.map(|folder| (plain(folder).to_owned(), reason.clone())));
     }
     site
+}
+
+/// What a plugin is given in a list.
+fn several(plugin: &Value) -> impl Iterator<Item = &Value> {
+    let perhaps = match &plugin.what {
+        What::Unknown(unknown) => unknown.perhaps.as_slice(),
+        _ => &[],
+    };
+    perhaps.iter().chain([plugin]).flat_map(Value::items)
 }
 
 fn redirects(config: &Value) -> Vec<Rule> {
@@ -113,6 +122,20 @@ fn wildcards(route: &str) -> String {
 }
 
 impl Astro {
+    /// The same with the pages that loaders of collections make.
+    pub(crate) fn with_collections(mut self, collections: Option<Value>) -> Self {
+        let mut left: Vec<&Value> = collections.iter().collect();
+        while let Some(value) = left.pop() {
+            if value.through.as_deref().is_some_and(|through| through.starts_with("starlight-changelogs")) {
+                let bases = several(value).chain([value]).filter_map(|one| one.get("base")?.text());
+                let reason = Reason::new("the plugin `starlight-changelogs` makes pages there");
+                self.made.extend(bases.map(|base| (plain(base).to_owned(), reason.clone())));
+            }
+            left.extend(value.items().iter().chain(value.entries().iter().map(|(_, value)| value)));
+        }
+        self
+    }
+
     /// Notes what the sidebar lists: where there is no file of it, a program makes the page, or Starlight would not build.
     fn listed(&mut self, item: &Value) {
         let texts = [Some(item), item.get("slug"), item.get("link")];

@@ -127,7 +127,8 @@ impl Finder<'_> {
             ("index", _) if is_script && paths::folder(self.path).ends_with(".vitepress/config") => self.vitepress(2),
             ("astro.config", _) if is_script => {
                 let (aliases, hosted) = (self.aliases(), self.hosted(self.folder(), "public"));
-                Some((Arc::new(astro::site(self.folder(), &self.script(), aliases, hosted)), None))
+                let site = astro::site(self.folder(), &self.script(), aliases, hosted);
+                Some((Arc::new(site.with_collections(self.collections())), None))
             }
             ("next.config", _) if is_script => self.next(),
             ("_config", "yml" | "yaml") => {
@@ -214,6 +215,14 @@ impl Finder<'_> {
             let open = Some(format!("{} cannot be read: {}", self.path, fault.message));
             Value::new(What::Map(Map { entries: Vec::new(), open }), 0..0)
         })
+    }
+
+    /// The collections of content that Astro has, as far as scripts tell.
+    fn collections(&self) -> Option<Value> {
+        let names = ["src/content.config", "src/content/config"].map(|name| paths::join(self.folder(), name));
+        let files = names.iter().flat_map(|name| SCRIPTS.map(|ending| format!("{name}.{ending}")));
+        let path = files.into_iter().find(|path| self.has(path))?;
+        exports(&Tree(self.files), &path).ok()
     }
 
     fn vitepress(&self, above: usize) -> Option<Found> {

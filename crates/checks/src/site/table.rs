@@ -77,9 +77,9 @@ impl Table {
         self.aliases.get(address).and_then(|number| self.files.get(*number as usize)).map(String::as_str)
     }
 
-    /// Whether the site redirects an address.
-    pub(crate) fn redirects(&self, address: &str) -> bool {
-        self.redirects.hold(address)
+    /// The number of the redirect of the site that is for an address.
+    pub(crate) fn redirect(&self, address: &str) -> Option<usize> {
+        self.redirects.find(address)
     }
 
     /// The page that stands in where there is none.

@@ -19,7 +19,7 @@ fn starlight(page: &str) -> Tree {
 
 #[test]
 fn what_hosts_redirect_is_there() {
-    let tree = starlight("[a](/old/) [b](/older/x/) [c](/oldest/) [d](/moved/) [e](/gone/)\n")
+    let tree = starlight("[a](/old/) [b](/older/page/) [c](/oldest/) [d](/moved/) [e](/gone/)\n")
         .with("public/_redirects", "# Old ones\n/old / 301\n/older/* /:splat\n/gone/* /404 404\n/* /404 404\n")
         .with("netlify.toml", "[[redirects]]\nfrom = \"/oldest\"\nto = \"/\"\n")
         .with("vercel.json", r#"{"redirects": [{"source": "/moved", "destination": "/"}]}"#);
@@ -222,4 +222,27 @@ fn links_of_scripts_between_braces_are_judged() {
     let tree = docusaurus(page);
     assert_eq!(subjects(&tree, Check::Links), ["/gone"]);
     assert_eq!(subjects(&tree, Check::Images), ["/gone.png"]);
+}
+
+#[test]
+fn pages_that_loaders_of_collections_make_are_not_judged() {
+    let config = "import { changelogsLoader } from 'starlight-changelogs/loader'\n\
+                  import { defineCollection } from 'astro:content'\nexport const collections = {\n\
+                  logs: defineCollection({ loader: changelogsLoader([{ base: 'about/log', provider: 'x' }]) }) }\n";
+    let tree = starlight("[a](/about/log/version/1/) [b](/about/gone/)\n").with("src/content.config.ts", config);
+    assert_eq!(subjects(&tree, Check::Links), ["/about/gone/"]);
+}
+
+#[test]
+fn redirects_are_followed_to_their_ends() {
+    let config = docs_json(&["new/a"]).replacen(
+        '{',
+        r#"{"redirects": [{"source": "/old/:slug*", "destination": "/new/:slug*"}, {"source": "/x", "destination": "/new/a"},
+           {"source": "/out/:slug*", "destination": "https://x.example/:slug*"}], "#,
+        1,
+    );
+    let page = "## One\n\n[a](/old/a#one) [b](/old/a#gone) [c](/old/gone) [d](/x#one) [e](/x#gone) [f](/out/x#y)\n";
+    let tree = Tree::of([("new/a.mdx", page)]).with("docs.json", &config);
+    assert_eq!(subjects(&tree, Check::Links), ["/old/gone"]);
+    assert_eq!(subjects(&tree, Check::Anchors), ["/old/a#gone", "/x#gone"]);
 }

@@ -34,6 +34,9 @@ impl<'a> Module<'_, 'a> {
                     Some(Named::Import(package, _)) => {
                         let mut value = self.call_unknown(name, call, range, frames);
                         value.through = Some(package.into());
+                        if let What::Unknown(unknown) = &mut value.what {
+                            unknown.perhaps.extend(self.lists(call, frames));
+                        }
                         value
                     }
                     _ => self.call_unknown(name, call, range, frames),
@@ -179,6 +182,13 @@ impl<'a> Module<'_, 'a> {
             1 if name.starts_with("define") => maps.remove(0),
             _ => opened(self.assigned(maps, range), &format!("`{name}()` may change it")),
         }
+    }
+
+    /// The lists that a function is given: what they are for only it knows.
+    fn lists(&self, call: &'a CallExpression<'a>, frames: &mut Frames<'a>) -> Vec<Value> {
+        let given = call.arguments.iter().filter_map(Argument::as_expression);
+        let lists = given.filter(|given| matches!(given, Expression::ArrayExpression(_)));
+        lists.map(|list| self.value(list, frames)).collect()
     }
 
     /// What the statements of a function return.

@@ -332,17 +332,26 @@ fn makes_ids(script: &str) -> bool {
             return true;
         }
     }
-    // What comes as HTML brings its own, but for the little that a page gives.
-    const MARKS: [&str; 4] = [".id = ", "setAttribute('id'", "set:html", "v-html"];
-    let mut given = script.split("__html:").skip(1).map(|rest| rest.split('}').next().unwrap_or_default().trim());
-    MARKS.iter().any(|mark| script.contains(mark)) || given.any(|value| !is_parameter(script, value))
+    script.contains(".id = ") || script.contains("setAttribute('id'") || shows_html_from_elsewhere(script)
 }
 
-/// Whether a name is one of those that a component takes apart from what it is given: `({ title, text }) =>`.
-fn is_parameter(script: &str, name: &str) -> bool {
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    let mut lists = script.split("({").skip(1).map(|rest| rest.split(['}', '(', ';']).next().unwrap_or_default());
-    is_name && lists.any(|list| list.split([',', '=', ' ', '\n']).any(|word| word.trim() == name))
+/// Whether a component shows HTML that is neither its own nor what the page gives it: such brings ids of its own.
+fn shows_html_from_elsewhere(script: &str) -> bool {
+    const SHOWS: [&str; 3] = ["set:html", "v-html", "dangerouslySetInnerHTML"];
+    const READS: [&str; 10] = [
+        "fetch(",
+        "readFile",
+        "import.meta.glob",
+        "getEntry",
+        "getCollection",
+        "require(",
+        "?raw",
+        ".json",
+        ".html",
+        ".md",
+    ];
+    let has = |marks: &[&str]| marks.iter().any(|mark| script.contains(mark));
+    has(&SHOWS) && has(&READS)
 }
 
 /// Whether text ends inside of a tag that is a part of a drawing, to which nobody links.

@@ -174,7 +174,7 @@ fn headings_of_components_have_the_ids_that_they_give_themselves() {
         ("<h2 id=\"own\">Title</h2><b width={2} grid={x} />", 1),
         ("<h2 id={slug(title)}>Title</h2>", 0),
         ("const id = slug(title); <h2 id={id}>Title</h2>", 0),
-        ("(props) => <div dangerouslySetInnerHTML={{ __html: made(props) }} />", 0),
+        ("const x = await fetch(y); <div dangerouslySetInnerHTML={{ __html: x }} />", 0),
         ("({ id, text }) => <><b id=\"own\" /><p dangerouslySetInnerHTML={{ __html: text }} /></>", 1),
         ("<b id=\"own\" /><svg><marker id={`arrow-${n}`} /></svg>", 1),
     ] {

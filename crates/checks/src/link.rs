@@ -332,7 +332,9 @@ fn makes_ids(script: &str) -> bool {
             return true;
         }
     }
-    script.contains(".id = ") || script.contains("setAttribute('id'") || shows_html_from_elsewhere(script)
+    // What is set later, and Markdown that is read when the site is built.
+    const LATER: [&str; 5] = [".id = ", "setAttribute('id'", "MDXRemote", "RemoteContent", "rehype-slug"];
+    LATER.iter().any(|mark| script.contains(mark)) || shows_html_from_elsewhere(script)
 }
 
 /// Whether a component shows HTML that is neither its own nor what the page gives it: such brings ids of its own.

@@ -8,9 +8,12 @@ use std::sync::OnceLock;
 use crate::finding::finding;
 use crate::lines::Lines;
 use crate::near::Names;
-use crate::page::{self, Dialect, IdRule, Link, LinkKind};
+use crate::page::{self, Dialect, IdRule, Link, LinkKind, Snippets};
 use crate::suppress::Suppressions;
 use crate::{Check, Finding, invisible, secrets};
+
+/// A page with more anchors that are filled in is not looked through for each of them.
+const MOST_MADE: usize = 500;
 
 /// What a page says about itself and about others.
 pub(crate) struct PageFacts {
@@ -19,6 +22,8 @@ pub(crate) struct PageFacts {
     pub(crate) headings: Vec<String>,
     /// All its anchors.
     pub(crate) anchors: HashSet<String>,
+    /// How anchors begin and end that are filled in when the site is built.
+    made: Vec<(String, String)>,
     /// Why it may have more anchors than are seen, if it may.
     pub(crate) open: Option<&'static str>,
     /// What is wrong with it, whatever the others are.
@@ -39,7 +44,7 @@ pub(crate) struct PlacedLink {
 
 impl PageFacts {
     pub(crate) fn of(path: &str, text: &str, dialect: &Dialect) -> Self {
-        let page = page::parse_as(path, text, dialect);
+        let mut page = page::parse_as(path, text, dialect);
         let lines = Lines::of(text);
         let mut own = text_findings(path, text, &lines);
         own.extend(page.problems.iter().map(|problem| {
@@ -60,12 +65,23 @@ impl PageFacts {
         let anchors = shown.map(|heading| &heading.anchor).chain(&page.anchors).cloned().collect();
         let open = match dialect.ids {
             IdRule::Unknown => Some("nobody here knows how the site makes ids of headings"),
-            _ => page.open.then_some("parts of the page come from elsewhere"),
+            _ => (page.open || page.made.len() > MOST_MADE).then_some("parts of the page come from elsewhere"),
         };
         let links = placed(page.links, &lines);
-        let is_snippet = |at: &usize| links[*at].link.kind == LinkKind::Snippet;
+        // What is taken in between fences is shown as code.
+        let is_code = |link: &Link| {
+            matches!(dialect.snippets, Snippets::Scissors | Snippets::MdBook)
+                && page::is_within(&page.code, link.range.start)
+        };
+        let is_snippet = |at: &usize| links[*at].link.kind == LinkKind::Snippet && !is_code(&links[*at].link);
         let snippets = (0..links.len()).filter(is_snippet).collect();
-        Self { links, anchors, headings, open, own, suppressions, snippets, near: OnceLock::new() }
+        page.made.truncate(MOST_MADE);
+        Self { links, anchors, headings, made: page.made, open, own, suppressions, snippets, near: OnceLock::new() }
+    }
+
+    /// Whether an anchor may be one that is filled in when the site is built.
+    pub(crate) fn may_make(&self, fragment: &str) -> bool {
+        self.made.iter().any(|(start, end)| fragment.starts_with(start.as_str()) && fragment.ends_with(end.as_str()))
     }
 
     /// Its headings, to find those that are nearly what is wanted.
@@ -83,6 +99,8 @@ impl PageFacts {
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     pub(crate) anchors: HashSet<String>,
+    /// The pages among them.
+    pub(crate) pages: Vec<String>,
     /// Why there may be more.
     pub(crate) why: Option<String>,
 }

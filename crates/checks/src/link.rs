@@ -225,12 +225,20 @@ fn has_anchor(context: &Context<'_>, path: &str, fragment: &str) -> io::Result<A
     if facts.anchors.contains(fragment) {
         return Ok(Anchor::There);
     }
+    if facts.may_make(fragment) {
+        return Ok(Anchor::NotJudged("it may be made of a template or of code".to_owned()));
+    }
     if facts.snippets().next().is_none() {
         return Ok(facts.open.map_or(Anchor::Missing, |why| Anchor::NotJudged(why.to_owned())));
     }
     let taken = context.taken_in(path, || taken_in(context, path))?;
     if taken.anchors.contains(fragment) {
         return Ok(Anchor::There);
+    }
+    for part in &taken.pages {
+        if context.facts(part)?.is_some_and(|facts| facts.may_make(fragment)) {
+            return Ok(Anchor::NotJudged("it may be made of a template or of code".to_owned()));
+        }
     }
     Ok(taken.why.clone().map_or(Anchor::Missing, Anchor::NotJudged))
 }
@@ -251,6 +259,7 @@ fn taken_in(context: &Context<'_>, path: &str) -> io::Result<Taken> {
             for link in facts.snippets() {
                 for file in snippet_files(context, &path, link, &mut taken)? {
                     if seen.insert(file.clone()) {
+                        taken.pages.push(file.clone());
                         next.push(file);
                     }
                 }

@@ -41,6 +41,8 @@ pub struct Page {
     pub code: Vec<Range<usize>>,
     /// Places other than headings that a fragment may name: ids, and titles of components that get an anchor.
     pub anchors: Vec<String>,
+    /// How anchors begin and end that are filled in when the site is built.
+    pub made: Vec<(String, String)>,
     /// Whether parts of the page come from elsewhere, so that it may have anchors that are not seen here.
     pub open: bool,
     /// What is not well-formed.
@@ -131,6 +133,8 @@ pub struct Dialect {
     pub term_ids: bool,
     /// Whether `{{ … }}` and `{% … %}` are filled in before the page is read.
     pub templates: bool,
+    /// Whether `::: package.module` takes in the description of a module.
+    pub modules: bool,
     /// How files are taken in.
     pub snippets: Snippets,
     /// Roles whose text names a place or a page: ``{ref}`name` ``.
@@ -158,6 +162,7 @@ impl Default for Dialect {
             component_ids: false,
             term_ids: false,
             templates: false,
+            modules: false,
             snippets: Snippets::Scripts,
             roles: &[],
             comment_includes: false,
@@ -183,6 +188,11 @@ impl Dialect {
 /// Whether a path is that of a page.
 pub fn is_page(path: &str) -> bool {
     matches!(extension(path).as_str(), "md" | "mdx" | "markdown")
+}
+
+/// Whether a position is in one of the ranges, which are in order.
+pub(crate) fn is_within(ranges: &[Range<usize>], at: usize) -> bool {
+    ranges::holding(ranges, at).is_some()
 }
 
 /// What the front matter of a page says; none if it has none, or none that can be read.
@@ -213,7 +223,10 @@ pub fn parse_as(path: &str, text: &str, dialect: &Dialect) -> Page {
     };
     markdown::read(shown, &read, dialect, &mut page);
     if dialect.templates {
-        templates::restore(text, &mut page);
+        templates::restore(text, dialect, &mut page);
+    }
+    if dialect.modules {
+        modules(text, &dialect.ids, &mut page);
     }
     page.open |= takes_in_more(text, dialect, &page.code) || front_matter::generates(&page);
     if dialect.comment_includes {
@@ -237,14 +250,49 @@ fn takes_in_more(text: &str, dialect: &Dialect, code: &[Range<usize>]) -> bool {
         at += line.len();
         let content = line.trim();
         let rest = dialect.includes.iter().find_map(|mark| content.strip_prefix(mark));
-        let name = rest.map(|rest| rest.trim_start_matches(['/', ' ']).split([' ', '%', '>', '/']).next());
-        let takes_in = rest.is_some() && !name.flatten().is_some_and(|name| dialect.is_harmless(name));
+        let name = rest.map(|rest| rest.trim_start_matches(['/', ' ']).split([' ', '%', '>']).next());
+        let name = name.flatten().map(|name| name.trim_end_matches('/'));
+        // What is shown as code has no headings.
+        let is_code = rest.is_some_and(|rest| rest.contains("code=\"true\"") || rest.contains("code=true"));
+        let is_example = rest.is_some_and(|rest| rest.starts_with("/*"));
+        let takes_in = rest.is_some() && !is_code && !is_example && !name.is_some_and(|name| dialect.is_harmless(name));
         let is_box = content.strip_prefix("::: ").is_some_and(is_container);
         if takes_in && !is_box && ranges::holding(code, start).is_none() {
             return true;
         }
     }
     false
+}
+
+/// The objects of code that `::: package.module` describes: their names, and those of what is in them, become ids. For
+/// `::: mkdocs-click` those are the names of a command and of what is below it.
+fn modules(text: &str, ids: &IdRule, page: &mut Page) {
+    let mut at = 0;
+    let mut lines = text.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
+        let start = at;
+        at += line.len();
+        let Some(name) = line.trim().strip_prefix("::: ").map(str::trim) else { continue };
+        let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+        if !is_name || is_container(name) || ranges::holding(&page.code, start).is_some() {
+            continue;
+        }
+        if !name.starts_with("mkdocs-") {
+            page.made.push((name.to_owned(), String::new()));
+            continue;
+        }
+        let (mut command, mut program) = (None, None);
+        while let Some(option) = lines.next_if(|line| line.starts_with([' ', '\t'])) {
+            at += option.len();
+            let value = |name: &str| option.trim().strip_prefix(name).map(|value| ids.slug(value.trim()));
+            command = command.or(value(":command:"));
+            program = program.or(value(":prog_name:"));
+        }
+        match program.or(command).filter(|name| !name.is_empty()) {
+            Some(name) => page.made.push((name, String::new())),
+            None => page.open = true,
+        }
+    }
 }
 
 /// Pages that comments take in: `<!--@include: ./part.md{2,}-->`.

@@ -1,7 +1,7 @@
 //! Templates in addresses, `{{ … }}` and `{% … %}`: they are filled in before Markdown is read, which would stumble over
 //! their spaces and quotes.
 
-use super::{Link, Page};
+use super::{Dialect, Heading, Link, Page};
 
 /// No template in an address is longer.
 const LONGEST: usize = 400;
@@ -61,9 +61,8 @@ fn is_in_address(bytes: &[u8], at: usize) -> bool {
         || before.trim_ascii_end().ends_with(b"](")
 }
 
-/// Gives links back what is written in the text, and opens a page whose headings a template fills in.
-pub(super) fn restore(text: &str, page: &mut Page) {
-    let is_template = |text: &str| text.contains("{{") || text.contains("{%");
+/// Gives links back what is written in the text, and notes the ids of headings that a template fills in.
+pub(super) fn restore(text: &str, dialect: &Dialect, page: &mut Page) {
     let written = |link: &mut Link| {
         if is_template(&link.target)
             && let Some(target) = text.get(link.range.clone())
@@ -72,5 +71,28 @@ pub(super) fn restore(text: &str, page: &mut Page) {
         }
     };
     page.links.iter_mut().for_each(written);
-    page.open |= page.headings.iter().any(|heading| is_template(&heading.text));
+    let filled = page.headings.iter().filter(|heading| is_template(&heading.text));
+    for heading in filled.filter(|heading| !names_itself(text, heading)) {
+        let ends = |c: char| matches!(c, '{' | '}');
+        let start = heading.text.split(ends).next().unwrap_or_default();
+        let end = heading.text.rsplit(ends).next().unwrap_or_default();
+        let slug = |part: &str| dialect.ids.slug(part).trim_matches(['-', '_']).to_owned();
+        let (start, end) = (slug(start), slug(end));
+        if start.is_empty() && end.is_empty() {
+            page.open = true;
+        } else {
+            page.made.push((start, end));
+        }
+    }
+}
+
+fn is_template(text: &str) -> bool {
+    text.contains("{{") || text.contains("{%")
+}
+
+/// Whether a heading gives itself an id that no template fills in.
+fn names_itself(text: &str, heading: &Heading) -> bool {
+    let written = text.get(heading.range.clone()).unwrap_or_default().trim_end();
+    let list = written.strip_suffix('}').and_then(|written| written.rsplit_once('{')).map(|(_, list)| list);
+    list.is_some_and(|list| list.trim_start_matches([':', ' ']).starts_with('#') && list.contains(&heading.anchor))
 }

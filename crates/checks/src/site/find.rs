@@ -21,6 +21,8 @@ use crate::{Files, paths};
 const MOST_SITES: usize = 100;
 /// How deep files may refer to files.
 const DEEPEST: usize = 8;
+/// More configurations of MkDocs in one folder are not told apart.
+const MOST_VARIANTS: usize = 20;
 const SCRIPTS: [&str; 6] = ["js", "ts", "mjs", "mts", "cjs", "cts"];
 
 /// Files that give away a generator whose rules are not known here, and its name.
@@ -101,6 +103,7 @@ impl Sites {
             || ["docusaurus.config", "astro.config", "next.config", "sidebars"].contains(&paths::stem(path))
             || ["_config", "hugo", "config"].contains(&paths::stem(path)) && !page::is_page(path)
             || path.contains(".vitepress/")
+            || is_mkdocs_variant(path)
             || matches!(name, "book.toml" | "conf.py" | ".mintignore" | "versions.json" | ".gitignore")
             || OTHERS.iter().any(|(file, _)| *file == name)
     }
@@ -141,6 +144,7 @@ impl Finder<'_> {
             ("conf", "py") => self.sphinx(),
             ("docs" | "mint", "json") => self.mintlify(stem == "mint"),
             ("mkdocs", "yml" | "yaml") => self.mkdocs(),
+            (_, "yml" | "yaml") if is_mkdocs_variant(self.path) => self.mkdocs_variant(),
             ("SUMMARY", "md") => self.book(),
             ("sidebars", _) if is_script || ending == "json" => self.sidebars(),
             _ => None,
@@ -320,7 +324,7 @@ impl Finder<'_> {
             }
         }
         let files = if root.is_empty() { self.all.to_vec() } else { self.below(root) };
-        let layouts = hugo::Layouts::of(&files, &|path| text_of(self.files, path));
+        let layouts = hugo::Layouts::of(root, &files, self.all, &|path| text_of(self.files, path));
         Some((Arc::new(hugo::site(root, &config, layouts, &files)), None))
     }
 
@@ -392,6 +396,30 @@ impl Finder<'_> {
         Some((Arc::new(generator), self.navigation(self.path)))
     }
 
+    /// A configuration that `mkdocs build -f` names: it counts if it is whole, and for each docs folder only one does.
+    fn mkdocs_variant(&self) -> Option<Found> {
+        let main = ["mkdocs.yml", "mkdocs.yaml"].map(|name| paths::join(self.folder(), name));
+        let files: Vec<String> = self.below(self.folder());
+        let files = if self.folder().is_empty() { self.all } else { files.as_slice() };
+        let beside = |path: &&String| paths::folder(path) == self.folder();
+        let variants = files.iter().filter(beside).filter(|path| is_mkdocs_variant(path) || main.contains(path));
+        let read = |path: &String| Some((path.clone(), self.inherited(path, 0)?));
+        let mut known: Vec<(String, Value)> = variants.take(MOST_VARIANTS).filter_map(read).collect();
+        let parents: Vec<String> = known
+            .iter()
+            .filter_map(|(_, config)| config.get("INHERIT").and_then(Value::text))
+            .filter_map(|parent| paths::normalise(self.folder(), parent))
+            .collect();
+        known.retain(|(path, config)| config.get("site_name").is_some() && !parents.contains(path));
+        let docs = |config: &Value| config.get("docs_dir").and_then(Value::text).unwrap_or("docs").to_owned();
+        let own = known.iter().find(|(path, _)| path == self.path).map(|(_, config)| docs(config))?;
+        known.retain(|(_, config)| docs(config) == own);
+        let chosen = known.iter().find(|(path, _)| main.contains(path));
+        let chosen = chosen.or_else(|| known.iter().find(|(_, config)| config.get("site_url").is_some()));
+        let (chosen, _) = chosen.or_else(|| known.first())?;
+        if chosen == self.path { self.mkdocs() } else { None }
+    }
+
     /// The configuration with what it takes over from another.
     fn inherited(&self, path: &str, depth: usize) -> Option<Value> {
         let own = yaml(&text_of(self.files, path)?).ok().flatten()?;
@@ -449,6 +477,13 @@ impl Finder<'_> {
         let generator = mdbook::site(&folder, config.as_ref(), wanted, Some(chapters));
         Some((Arc::new(generator), self.navigation(self.path)))
     }
+}
+
+/// `mkdocs-online.yml`, `mkdocs.fr.yml`
+fn is_mkdocs_variant(path: &str) -> bool {
+    let rest = paths::file_name(path).strip_prefix("mkdocs");
+    let is_yaml = matches!(paths::extension(path).as_str(), "yml" | "yaml");
+    is_yaml && rest.is_some_and(|rest| rest.starts_with(['-', '.', '_']) && !matches!(rest, ".yml" | ".yaml"))
 }
 
 /// Texts in quotes in a script of Python.

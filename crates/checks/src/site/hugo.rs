@@ -7,6 +7,7 @@ use copydesk_values::Value;
 use super::address::plain;
 use super::generator::{Asked, Filled, Front, Generator, Reason, Rule, Way};
 use super::liquid::{self, Part};
+use super::shortcodes::{Ids, Shortcodes};
 use super::ways::{self, bare};
 use crate::page::{Dialect, IdRule, LinkKind};
 use crate::paths;
@@ -41,97 +42,28 @@ pub(crate) struct Layouts {
     hook: Option<Vec<String>>,
     /// What the host redirects, by files that the site gives to it.
     redirects: Vec<Rule>,
-    /// The shortcodes that bring no anchors.
+    /// The shortcodes that bring no anchors but those below.
     harmless: Arc<[String]>,
+    ids: Ids,
 }
 
-/// Shortcodes of Hugo's own, and such as many themes have, that bring no anchors to which anybody links.
-const OWN: [&str; 46] = [
-    "ref",
-    "relref",
-    "figure",
-    "highlight",
-    "youtube",
-    "vimeo",
-    "gist",
-    "tweet",
-    "x",
-    "instagram",
-    "param",
-    "details",
-    "qr",
-    "comment",
-    "alert",
-    "pageinfo",
-    "tabpane",
-    "tab",
-    "tabs",
-    "button",
-    "notice",
-    "hint",
-    "callout",
-    "expand",
-    "columns",
-    "column",
-    "card",
-    "cards",
-    "cardpane",
-    "steps",
-    "step",
-    "mermaid",
-    "katex",
-    "math",
-    "note",
-    "tip",
-    "warning",
-    "info",
-    "important",
-    "caution",
-    "danger",
-    "img",
-    "image",
-    "video",
-    "icon",
-    "badge",
-];
-
 impl Layouts {
-    /// Reads the templates among the files of a site.
-    pub(crate) fn of(files: &[String], read: &dyn Fn(&str) -> Option<String>) -> Self {
-        const MARKS: [&str; 12] = [
-            "id=",
-            "<h1",
-            "<h2",
-            "<h3",
-            "<h4",
-            "<h5",
-            "readFile",
-            "ReadFile",
-            "GetPage",
-            ".Content",
-            "partial",
-            "RenderString",
-        ];
+    /// Reads the templates among the files of a site, `files`, and of the themes among those of the repository, `all`.
+    pub(crate) fn of(root: &str, files: &[String], all: &[String], read: &dyn Fn(&str) -> Option<String>) -> Self {
         let mut hook: Option<Vec<String>> = None;
-        let mut harmless: Vec<String> = OWN.map(str::to_owned).to_vec();
         let mut redirects = Vec::new();
         for path in files.iter().filter(|path| path.ends_with("static/_redirects") || path.ends_with("index.redirects"))
         {
             redirects.extend(read(path).iter().flat_map(|text| text.lines()).filter_map(redirect));
         }
-        for path in files.iter().filter(|path| path.ends_with(".html") && path.contains("layouts/")) {
-            if path.ends_with("_markup/render-link.html") {
-                let text = read(path).unwrap_or_default();
-                let literals = text.split('"').skip(1).step_by(2).map(str::to_owned);
-                hook.get_or_insert_default().extend(literals);
-            } else if path.contains("/shortcodes/") || path.contains("/_shortcodes/") {
-                let makes = read(path).is_none_or(|text| MARKS.iter().any(|mark| text.contains(mark)));
-                let name = paths::stem(path);
-                harmless.retain(|known| !makes || known != name);
-                harmless.extend((!makes).then(|| name.to_owned()));
-            }
+        for path in files.iter().filter(|path| path.contains("layouts/") && path.ends_with("_markup/render-link.html"))
+        {
+            let text = read(path).unwrap_or_default();
+            let literals = text.split('"').skip(1).step_by(2).map(str::to_owned);
+            hook.get_or_insert_default().extend(literals);
         }
-        Self { hook, redirects, harmless: harmless.into() }
+        let Shortcodes { harmless, ids } = Shortcodes::of(root, all, read);
+        Self { hook, redirects, harmless: harmless.into(), ids }
     }
 }
 
@@ -451,6 +383,11 @@ impl Generator for Hugo {
         let is_made = matches!(section, "tags" | "categories" | "index.xml" | "sitemap.xml" | "robots.txt")
             || address.ends_with("index.xml");
         is_made.then(|| Reason::new("Hugo makes lists of pages there"))
+    }
+
+    fn untold_anchor(&self, fragment: &str) -> Option<Reason> {
+        let is_made = self.layouts.ids.hold(fragment);
+        is_made.then(|| Reason::new("a shortcode may make it"))
     }
 
     fn partial(&self, path: &str) -> Option<Reason> {

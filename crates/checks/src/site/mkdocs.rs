@@ -18,8 +18,8 @@ pub(crate) struct MkDocs {
     base: Option<String>,
     excluded: Vec<Glob>,
     redirects: Vec<Rule>,
-    /// Folders of addresses that plugins make, and which.
-    made: Vec<(String, Reason)>,
+    /// Folders of addresses that plugins make.
+    made: Vec<MadeFolder>,
     /// Why any address may be made by a plugin.
     any: Option<Reason>,
     locales: Locales,
@@ -36,8 +36,15 @@ pub(crate) struct MkDocs {
     parent: Option<String>,
     /// Whether several versions of the site are served, each below its name.
     has_versions: bool,
-    /// Whether `::: module` takes in the description of a module.
-    has_modules: bool,
+}
+
+/// A folder of addresses that a plugin makes.
+#[derive(Debug)]
+struct MadeFolder {
+    folder: String,
+    /// Whether links may name what is in it as if it were files.
+    has_files: bool,
+    reason: Reason,
 }
 
 /// How pages in several languages are told apart.
@@ -49,6 +56,9 @@ enum Locales {
     /// `fr/page.md`, which falls back to the same path of the first.
     Folders(Vec<String>),
 }
+
+/// Plugins that make addresses, but no files that links could name.
+const NO_FILES: [&str; 3] = ["blog", "material/blog", "coverage"];
 
 /// Plugins that put pages where there are no files, and where by default.
 const MAKERS: [(&str, &str, &str); 6] = [
@@ -82,7 +92,6 @@ pub(crate) fn site(folder: &str, config: &Value, generated: &[String]) -> MkDocs
         snippets: None,
         untold_snippets: None,
         macros: None,
-        has_modules: false,
         has_versions: false,
         has_hooks: config.get("hooks").is_some_and(|hooks| !hooks.items().is_empty()),
         parent: None,
@@ -115,6 +124,12 @@ fn plugins(config: &Value) -> Vec<(String, Option<Value>)> {
 fn texts(map: Option<&Value>) -> Vec<(String, String)> {
     let entries = map.map(Value::entries).unwrap_or_default().iter();
     entries.filter_map(|(key, value)| Some((key.name.clone(), value.text()?.to_owned()))).collect()
+}
+
+/// Whether an address is that of a picture or a film, which no plugin makes.
+fn is_picture(address: &str) -> bool {
+    const ENDINGS: [&str; 10] = ["png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "mp4", "webm", "mov"];
+    ENDINGS.contains(&paths::extension(address).as_str())
 }
 
 fn base_of(url: &str) -> String {
@@ -228,7 +243,6 @@ impl MkDocs {
                 };
             }
             "macros" => self.macros = Some(Vec::new()),
-            "mkdocstrings" => self.has_modules = true,
             "mike" => self.has_versions = true,
             "exclude" => {
                 let globs = option("glob").map(Value::items).unwrap_or_default();
@@ -240,14 +254,17 @@ impl MkDocs {
         if let Some((_, key, default)) = MAKERS.iter().find(|(maker, ..)| *maker == plain || *maker == name) {
             let folder = option(key).and_then(Value::text).unwrap_or(default).trim_matches('/').to_owned();
             let reason = Reason::new(format!("the plugin `{name}` makes pages there"));
-            self.made.push((if folder == "." { String::new() } else { folder }, reason));
+            let folder = if folder == "." { String::new() } else { folder };
+            self.made.push(MadeFolder { folder, has_files: !NO_FILES.contains(&plain), reason });
         }
         if ANYWHERE.contains(&plain) {
             let reason = Reason::new(format!("the plugin `{name}` makes pages that are no files"));
             if generated.is_empty() {
                 self.any.get_or_insert(reason);
             } else {
-                self.made.extend(generated.iter().map(|folder| (folder.clone(), reason.clone())));
+                let made =
+                    |folder: &String| MadeFolder { folder: folder.clone(), has_files: true, reason: reason.clone() };
+                self.made.extend(generated.iter().map(made));
             }
         }
     }
@@ -280,6 +297,20 @@ impl MkDocs {
         let below = self.below(page).unwrap_or_default();
         let (bare, is_index) = bare(below, &["index", "README"]);
         if self.as_folders || is_index { bare.to_owned() } else { paths::folder(bare).to_owned() }
+    }
+
+    /// Why a plugin may make what is at an address; `as_page` if it need not be a file.
+    fn made_at(&self, address: &str, as_page: bool) -> Option<Reason> {
+        let made = self.made.iter().filter(|made| made.has_files || as_page);
+        let made = made.into_iter().find(|made| paths::is_below(address, &made.folder));
+        made.map(|made| made.reason.clone()).or_else(|| self.any.clone())
+    }
+
+    /// An address as browsers find it from a page: nothing is above the host, and what is above the site is none of it.
+    fn from_page(&self, page: &str, path: &str) -> Option<String> {
+        let base = self.base.as_deref().unwrap_or_default();
+        let address = ways::clamped(&paths::join(base, &self.folder_of(page)), path);
+        paths::below(&address, base).map(str::to_owned).filter(|_| self.base.is_some())
     }
 
     /// The files that a link to a file may mean, in the language of the page and then in the others.
@@ -378,6 +409,7 @@ impl Generator for MkDocs {
         }
         let by_file = paths::normalise(paths::folder(asked.page), asked.path);
         let by_address = paths::normalise(&self.folder_of(asked.page), asked.path);
+        let by_address = by_address.or_else(|| self.from_page(asked.page, asked.path));
         let files = |path: String| self.in_languages(asked.page, &path).into_iter();
         let is_page = crate::page::is_page(asked.path);
         let mut found = Vec::new();
@@ -401,7 +433,7 @@ impl Generator for MkDocs {
         if is_page && let Some(path) = paths::normalise(paths::folder(asked.page), asked.path) {
             let (bare, _) = bare(&path, &["index", "README"]);
             let below = self.below(bare).unwrap_or(bare);
-            found.extend(self.untold(below).map(Way::Untold));
+            found.extend(self.made_at(below, false).map(Way::Untold));
         }
         found
     }
@@ -419,8 +451,7 @@ impl Generator for MkDocs {
         if matches!(address, "img/favicon.ico" | "404.html" | "search.html" | "sitemap.xml" | "objects.inv") {
             return Some(Reason::new("the theme or a plugin makes it"));
         }
-        let made = self.made.iter().find(|(folder, _)| paths::is_below(address, folder));
-        made.map(|(_, reason)| reason.clone()).or_else(|| self.any.clone())
+        self.made_at(address, !is_picture(address))
     }
 
     fn filled(&self, _page: &str, written: &str) -> Option<Filled> {
@@ -436,12 +467,6 @@ impl Generator for MkDocs {
         Some(Filled::Written(text))
     }
 
-    /// Ids of modules and what is in them are their names, with dots between.
-    fn untold_anchor(&self, fragment: &str) -> Option<Reason> {
-        let is_object = fragment.contains('.') || !fragment.contains('-') && fragment.contains(char::is_uppercase);
-        (self.has_modules && is_object).then(|| Reason::new("it may be the name of an object of code"))
-    }
-
     fn partial(&self, path: &str) -> Option<Reason> {
         let is_excluded = self.below(path).is_some_and(|below| self.excluded.iter().any(|glob| glob.matches(below)));
         let is_part = self.parts().any(|folder| paths::is_below(path, folder) && !paths::is_below(&self.docs, folder));
@@ -450,13 +475,13 @@ impl Generator for MkDocs {
 
     fn dialect(&self) -> Dialect {
         let has_templates = self.macros.is_some() || self.has_hooks;
-        let includes: &[&str] =
-            if has_templates { &["{{", "{%", "<!-- md:", "::: mkdocs-"] } else { &["<!-- md:", "::: mkdocs-"] };
+        let includes: &[&str] = if has_templates { &["{{", "{%", "<!-- md:"] } else { &["<!-- md:"] };
         Dialect {
             ids: self.ids.clone(),
             attribute_lists: true,
             indented_blocks: true,
             templates: self.macros.is_some(),
+            modules: true,
             snippets: if self.snippets.is_some() { Snippets::Scissors } else { Snippets::Scripts },
             includes,
             ..Dialect::default()

@@ -15,6 +15,7 @@ mod mintlify;
 mod mkdocs;
 mod next;
 mod plain;
+mod shortcodes;
 mod sphinx;
 mod table;
 mod vitepress;

@@ -342,3 +342,47 @@ fn terms_of_a_glossary_are_not_judged() {
     let tree = sphinx("", "[a](<#my other term>)\n");
     assert_eq!((found(&tree), left(&tree)), (vec![], 1));
 }
+
+#[test]
+fn ids_of_described_code_begin_with_its_name() {
+    let tree = mkdocs(
+        "::: pkg.mod\n    options: {}\n\n::: mkdocs-click\n    :module: pkg.cli\n    :command: tool\n\n\
+         [a](#pkg.mod.Thing) [b](#tool-build) [c](#other.mod) [d](#build)\n",
+    );
+    assert_eq!(subjects(&tree, Check::Anchors), ["#other.mod", "#build"]);
+    // The two, and one that stands in a part of other pages.
+    assert_eq!(left(&tree), 3);
+}
+
+#[test]
+fn a_configuration_of_mkdocs_may_have_another_name() {
+    let tree = Tree::of([
+        ("mkdocs-common.yml", "site_name: x\n"),
+        ("mkdocs-nav.yml", "nav: [index.md]\n"),
+        ("mkdocs-offline.yml", "INHERIT: mkdocs-common.yml\n"),
+        ("mkdocs-online.yml", "INHERIT: mkdocs-common.yml\nsite_url: https://x.example/\n"),
+        ("docs/index.md", "[a](guide) [b](/guide/) [c](gone)\n\n!!! note\n\n    [d](gone.md)\n"),
+        ("docs/guide.md", "# Guide\n"),
+    ]);
+    assert_eq!(subjects(&tree, Check::Links), ["gone", "gone.md"]);
+    assert_eq!(left(&tree), 0);
+}
+
+#[test]
+fn headings_that_a_template_of_hugo_fills_in_leave_the_others_known() {
+    let tree = Tree::of([
+        ("hugo.toml", "baseURL = 'https://x.example/'\n"),
+        (
+            "content/page.md",
+            "## {{% param x %}} Own {#own}\n\n## New in {{% param x %}}\n\n[a](#own) [b](#new-in-v1) [c](#gone)\n",
+        ),
+    ]);
+    assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
+    assert_eq!(left(&tree), 1);
+}
+
+#[test]
+fn code_that_mkdocs_shows_brings_no_anchors() {
+    let tree = mkdocs("```py\n--8<-- \"docs/x.py\"\n```\n\n[a](#gone)\n").with("docs/x.py", "f(id=\"x\")\n");
+    assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
+}

@@ -38,6 +38,8 @@ pub(crate) struct PageFacts {
 pub(crate) struct PlacedLink {
     pub(crate) link: Link,
     pub(crate) place: (u32, u32),
+    /// Whether it is a definition that no link uses.
+    pub(crate) is_unused: bool,
     /// Its line without the targets of links, and which of them it is.
     pub(crate) around: u64,
 }
@@ -67,7 +69,7 @@ impl PageFacts {
             IdRule::Unknown => Some("nobody here knows how the site makes ids of headings"),
             _ => (page.open || page.made.len() > MOST_MADE).then_some("parts of the page come from elsewhere"),
         };
-        let links = placed(page.links, &lines);
+        let links = placed(page.links, &page.unused, &lines);
         // What is taken in between fences is shown as code.
         let is_code = |link: &Link| {
             matches!(dialect.snippets, Snippets::Scissors | Snippets::MdBook)
@@ -106,7 +108,7 @@ pub(crate) struct Taken {
 }
 
 /// Links with their places and with what stands around them.
-fn placed(links: Vec<Link>, lines: &Lines<'_>) -> Vec<PlacedLink> {
+fn placed(links: Vec<Link>, unused: &[usize], lines: &Lines<'_>) -> Vec<PlacedLink> {
     let mut of_line: HashMap<usize, Vec<Range<usize>>> = HashMap::new();
     for link in &links {
         of_line.entry(lines.line_at(link.range.start).0).or_default().push(link.range.clone());
@@ -119,7 +121,8 @@ fn placed(links: Vec<Link>, lines: &Lines<'_>) -> Vec<PlacedLink> {
         let words = *words.entry(start).or_insert_with(|| hash(&without(line, start, targets)));
         let number = seen.entry(start).or_default();
         *number += 1;
-        PlacedLink { place: lines.place(link.range.start), around: hash(&(words, *number)), link }
+        let is_unused = unused.binary_search(&link.range.start).is_ok();
+        PlacedLink { is_unused, place: lines.place(link.range.start), around: hash(&(words, *number)), link }
     };
     links.into_iter().map(place).collect()
 }

@@ -1,6 +1,7 @@
 //! One Markdown or MDX page, read with byte positions, so that it can be edited without writing it anew.
 
 mod components;
+mod definitions;
 mod fences;
 mod front_matter;
 mod ids;
@@ -41,6 +42,8 @@ pub struct Page {
     pub code: Vec<Range<usize>>,
     /// Places other than headings that a fragment may name: ids, and titles of components that get an anchor.
     pub anchors: Vec<String>,
+    /// Where targets stand of definitions that no link uses; in order.
+    pub unused: Vec<usize>,
     /// How anchors begin and end that are filled in when the site is built.
     pub made: Vec<(String, String)>,
     /// Whether parts of the page come from elsewhere, so that it may have anchors that are not seen here.
@@ -133,6 +136,8 @@ pub struct Dialect {
     pub term_ids: bool,
     /// Whether `{{ … }}` and `{% … %}` are filled in before the page is read.
     pub templates: bool,
+    /// Whether scripts of the site put something in the place of comments such as `<!-- md:name words -->`.
+    pub marks: bool,
     /// Whether `::: package.module` takes in the description of a module.
     pub modules: bool,
     /// How files are taken in.
@@ -162,6 +167,7 @@ impl Default for Dialect {
             component_ids: false,
             term_ids: false,
             templates: false,
+            marks: false,
             modules: false,
             snippets: Snippets::Scripts,
             roles: &[],
@@ -225,6 +231,9 @@ pub fn parse_as(path: &str, text: &str, dialect: &Dialect) -> Page {
     if dialect.templates {
         templates::restore(text, dialect, &mut page);
     }
+    if dialect.marks {
+        marks(text, &mut page);
+    }
     if dialect.modules {
         modules(text, &dialect.ids, &mut page);
     }
@@ -233,6 +242,7 @@ pub fn parse_as(path: &str, text: &str, dialect: &Dialect) -> Page {
         comment_includes(text, &mut page);
     }
     attribute_ids(text, &mut page);
+    definitions::add(text, start, &mut page);
     page.links.extend(snippets::find(text, dialect.snippets, &page.code));
     if is_myst {
         page.anchors.extend(labels(text));
@@ -262,6 +272,16 @@ fn takes_in_more(text: &str, dialect: &Dialect, code: &[Range<usize>]) -> bool {
         }
     }
     false
+}
+
+/// The ids that scripts make of comments: they are the words of the comment, maybe with something before them.
+fn marks(text: &str, page: &mut Page) {
+    for at in memchr::memmem::find_iter(text.as_bytes(), b"<!-- md:") {
+        let inside = text[at + 4..].split("-->").next().unwrap_or_default();
+        let is_line = !inside.contains('\n') && ranges::holding(&page.code, at).is_none();
+        let words = inside.split_whitespace().skip(1).filter(|_| is_line);
+        page.made.extend(words.map(|word| (String::new(), word.trim_matches('`').to_owned())));
+    }
 }
 
 /// The objects of code that `::: package.module` describes: their names, and those of what is in them, become ids. For

@@ -48,6 +48,7 @@ pub(crate) fn findings(context: &Context<'_>, path: &str, tally: &mut Tally) -> 
         }
         let hint = if hints > 0 { hint(context, path, &placed.link, &fault)? } else { None };
         hints = hints.saturating_sub(1);
+        let message = if placed.is_unused { format!("no link uses this definition, and {message}") } else { message };
         let message = hint.map_or(message.clone(), |hint| format!("{message}; did you mean `{hint}`?"));
         let found = finding(check, path, placed.place, message, placed.link.target.clone());
         findings.push(Finding { around: Some(placed.around), ..found });

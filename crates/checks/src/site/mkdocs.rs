@@ -475,12 +475,13 @@ impl Generator for MkDocs {
 
     fn dialect(&self) -> Dialect {
         let has_templates = self.macros.is_some() || self.has_hooks;
-        let includes: &[&str] = if has_templates { &["{{", "{%", "<!-- md:"] } else { &["<!-- md:"] };
+        let includes: &[&str] = if has_templates { &["{{", "{%"] } else { &[] };
         Dialect {
             ids: self.ids.clone(),
             attribute_lists: true,
             indented_blocks: true,
             templates: self.macros.is_some(),
+            marks: self.has_hooks,
             modules: true,
             snippets: if self.snippets.is_some() { Snippets::Scissors } else { Snippets::Scripts },
             includes,

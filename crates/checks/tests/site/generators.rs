@@ -386,3 +386,21 @@ fn code_that_mkdocs_shows_brings_no_anchors() {
     let tree = mkdocs("```py\n--8<-- \"docs/x.py\"\n```\n\n[a](#gone)\n").with("docs/x.py", "f(id=\"x\")\n");
     assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
 }
+
+#[test]
+fn plugins_of_mkdocs_make_no_files_and_browsers_go_no_further_than_the_host() {
+    let tree = Tree::of([
+        ("mkdocs.yml", "site_url: https://x.example/\nplugins: [blog]\nhooks: [marks.py]\n"),
+        ("marks.py", ""),
+        ("docs/index.md", "# Home\n"),
+        (
+            "docs/blog/posts/a.md",
+            "[a](gone.md) ![b](/blog/gone.png) [c](/blog/archive/2024/) <a href=\"../../../../../\">d</a>\n",
+        ),
+        ("docs/guide.md", "# Guide\n\n<!-- md:setting own.name -->\n\n[a](#own.name) [b](#gone)\n"),
+    ]);
+    assert_eq!(subjects(&tree, Check::Links), ["gone.md"]);
+    assert_eq!(subjects(&tree, Check::Images), ["/blog/gone.png"]);
+    assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
+    assert_eq!(left(&tree), 2);
+}

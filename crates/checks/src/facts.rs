@@ -101,6 +101,8 @@ impl PageFacts {
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     pub(crate) anchors: HashSet<String>,
+    /// How anchors begin that are filled in.
+    pub(crate) starts: Vec<String>,
     /// The pages among them.
     pub(crate) pages: Vec<String>,
     /// Why there may be more.

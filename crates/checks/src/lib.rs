@@ -11,6 +11,7 @@ mod facts;
 mod files;
 mod finding;
 mod folder;
+mod html;
 mod inbound;
 pub mod invisible;
 mod lines;

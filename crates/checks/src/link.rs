@@ -5,6 +5,7 @@ use std::io;
 
 use crate::context::Context;
 use crate::facts::Taken;
+use crate::html;
 use crate::page::{self, Link, LinkKind};
 use crate::resolve::{Verdict, first_of, resolve};
 use crate::site::{Address, Asked, Filled, Reason, Target, target};
@@ -146,7 +147,7 @@ fn judged(context: &Context<'_>, link: &Link, verdict: Verdict, fragment: Option
         Verdict::There(files) => files,
     };
     let fragment = fragment.filter(|fragment| link.kind == LinkKind::Page && is_anchor(fragment));
-    let page = pages.into_iter().next().filter(|page| page::is_page(page));
+    let page = pages.into_iter().next().filter(|page| page::is_page(page) || html::is_html(page));
     let (Some(fragment), Some(page)) = (fragment, page) else { return Ok(judgement) };
     let wanted = context.sites.of(&page).generator.dialect().ids.fragment(&fragment);
     let found = match has_anchor(context, &page, &wanted)? {
@@ -221,6 +222,16 @@ enum Anchor {
 
 /// Whether a page, or a snippet in it, has an anchor.
 fn has_anchor(context: &Context<'_>, path: &str, fragment: &str) -> io::Result<Anchor> {
+    if html::is_html(path) {
+        let taken = context.taken_in(path, || in_html(context, path))?;
+        let is_made = taken.starts.iter().any(|start| fragment.starts_with(start.as_str()));
+        return Ok(match &taken.why {
+            _ if taken.anchors.contains(fragment) => Anchor::There,
+            Some(why) => Anchor::NotJudged(why.clone()),
+            None if is_made => Anchor::NotJudged("a shortcode may make it".to_owned()),
+            None => Anchor::Missing,
+        });
+    }
     let Some(facts) = context.facts(path)? else { return Ok(Anchor::NotJudged("the page cannot be read".to_owned())) };
     if facts.anchors.contains(fragment) {
         return Ok(Anchor::There);
@@ -241,6 +252,19 @@ fn has_anchor(context: &Context<'_>, path: &str, fragment: &str) -> io::Result<A
         }
     }
     Ok(taken.why.clone().map_or(Anchor::Missing, Anchor::NotJudged))
+}
+
+/// The anchors of a page of HTML.
+fn in_html(context: &Context<'_>, path: &str) -> io::Result<Taken> {
+    let Some(text) = context.text(path)? else {
+        return Ok(Taken { why: Some("the page cannot be read".to_owned()), ..Taken::default() });
+    };
+    let generator = &context.sites.of(path).generator;
+    let html::Anchors { ids, starts, is_filled } = html::anchors(&text, &generator.dialect());
+    // What is no page of the site is served as it is, and may be nothing but a script.
+    let is_script = !generator.is_page(path) && text.contains("<script");
+    let why = (is_filled || is_script).then(|| "a template may make it".to_owned());
+    Ok(Taken { anchors: ids, starts, why, ..Taken::default() })
 }
 
 /// What a page gets from its snippets, and theirs.

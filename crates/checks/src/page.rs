@@ -16,6 +16,7 @@ mod tags;
 mod templates;
 mod view;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -152,8 +153,17 @@ pub struct Dialect {
     pub is_mdx: bool,
     /// How lines begin that take in something from elsewhere.
     pub includes: &'static [&'static str],
-    /// The names of those that are known to bring no anchors.
-    pub harmless: Arc<[String]>,
+    /// Those of which it is known what anchors they bring, in the order of their names.
+    pub shortcodes: Arc<[Shortcode]>,
+}
+
+/// A template of the site that pages name, and the anchors that it brings.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Shortcode {
+    pub name: String,
+    pub ids: Vec<String>,
+    /// How those begin that are filled in.
+    pub starts: Vec<String>,
 }
 
 impl Default for Dialect {
@@ -175,7 +185,7 @@ impl Default for Dialect {
             title_ids: true,
             is_mdx: false,
             includes: &[],
-            harmless: Arc::default(),
+            shortcodes: Arc::default(),
         }
     }
 }
@@ -186,8 +196,10 @@ impl Dialect {
         self.attribute_lists || self.ids == IdRule::Hugo
     }
 
-    fn is_harmless(&self, name: &str) -> bool {
-        self.harmless.iter().any(|known| known == name)
+    /// What a shortcode brings, if that is known.
+    pub(crate) fn shortcode(&self, name: &str) -> Option<&Shortcode> {
+        let at = self.shortcodes.binary_search_by(|known| known.name.as_str().cmp(name)).ok()?;
+        self.shortcodes.get(at)
     }
 }
 
@@ -231,6 +243,7 @@ pub fn parse_as(path: &str, text: &str, dialect: &Dialect) -> Page {
     if dialect.templates {
         templates::restore(text, dialect, &mut page);
     }
+    brought(text, dialect, &mut page);
     if dialect.marks {
         marks(text, &mut page);
     }
@@ -265,13 +278,35 @@ fn takes_in_more(text: &str, dialect: &Dialect, code: &[Range<usize>]) -> bool {
         // What is shown as code has no headings.
         let is_code = rest.is_some_and(|rest| rest.contains("code=\"true\"") || rest.contains("code=true"));
         let is_example = rest.is_some_and(|rest| rest.starts_with("/*"));
-        let takes_in = rest.is_some() && !is_code && !is_example && !name.is_some_and(|name| dialect.is_harmless(name));
+        let takes_in =
+            rest.is_some() && !is_code && !is_example && !name.is_some_and(|name| dialect.shortcode(name).is_some());
         let is_box = content.strip_prefix("::: ").is_some_and(is_container);
         if takes_in && !is_box && ranges::holding(code, start).is_none() {
             return true;
         }
     }
     false
+}
+
+/// Adds the anchors that the shortcodes in a page bring, each of them once.
+fn brought(text: &str, dialect: &Dialect, page: &mut Page) {
+    if dialect.shortcodes.is_empty() {
+        return;
+    }
+    let names: BTreeSet<&str> = shortcodes(text).collect();
+    for shortcode in names.into_iter().filter_map(|name| dialect.shortcode(name)) {
+        page.anchors.extend(shortcode.ids.iter().cloned());
+        page.made.extend(shortcode.starts.iter().map(|start| (start.clone(), String::new())));
+    }
+}
+
+/// The names of the shortcodes in a text; those that only close one begin with a slash.
+pub(crate) fn shortcodes(text: &str) -> impl Iterator<Item = &str> {
+    text.split("{{").skip(1).filter_map(|template| {
+        let inside = template.strip_prefix(['<', '%'])?.trim_start_matches(['-', ' ']);
+        let name = inside.split([' ', '%', '>', '\n']).next().unwrap_or_default().trim_end_matches('/');
+        (!name.is_empty()).then_some(name)
+    })
 }
 
 /// The ids that scripts make of comments: they are the words of the comment, maybe with something before them.

@@ -152,6 +152,9 @@ fn at_end(
     if let Some(rule) = table.redirect(address).and_then(|number| site.generator.redirects().get(number)) {
         return redirected(context, site, rule, address, most);
     }
+    if table.has_list(address) {
+        return Ok(Verdict::There(Vec::new()));
+    }
     for path in site.generator.sources(address) {
         // Notebooks lie where the pages are that programs make of them.
         let notebook = path.rsplit_once('.').map(|(bare, _)| format!("{bare}.ipynb"));

@@ -310,9 +310,16 @@ impl Finder<'_> {
         if is_plain_name && config.get("baseURL").or_else(|| config.get("baseurl")).is_none() {
             return None;
         }
+        // What holds in one environment only is none of a site of its own.
+        let beside = paths::join(paths::folder(root), "_default/");
+        let is_environment = paths::file_name(paths::folder(root)) == "config" && !root.ends_with("/_default");
+        if is_environment && !self.below(beside.trim_end_matches('/')).is_empty() {
+            return None;
+        }
         if root.ends_with("config/_default") {
             root = root.strip_suffix("config/_default").unwrap_or(root).trim_end_matches('/');
-            for (name, key) in [("languages", "languages"), ("module", "module"), ("permalinks", "permalinks")] {
+            for key in ["languages", "module", "permalinks", "params", "taxonomies", "outputs", "markup"] {
+                let name = key;
                 for ending in ["toml", "yaml", "yml"] {
                     let path = paths::join(self.folder(), &format!("{name}.{ending}"));
                     let Some(text) = text_of(self.files, &path) else { continue };
@@ -325,7 +332,9 @@ impl Finder<'_> {
         }
         let files = if root.is_empty() { self.all.to_vec() } else { self.below(root) };
         let layouts = hugo::Layouts::of(root, &files, self.all, &|path| text_of(self.files, path));
-        Some((Arc::new(hugo::site(root, &config, layouts, &files)), None))
+        let site = hugo::site(root, &config, layouts, &files);
+        // A theme has settings as well, but nothing to show.
+        files.iter().any(|path| site.is_page(path)).then(|| -> Found { (Arc::new(site), None) })
     }
 
     fn sphinx(&self) -> Option<Found> {

@@ -172,6 +172,11 @@ pub(crate) trait Generator: Debug + Send + Sync {
         Vec::new()
     }
 
+    /// The addresses of lists that the page stands in, if the generator makes them.
+    fn lists(&self, _path: &str, _front: &Front) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Where a link may lead, in the order in which the generator looks.
     fn ways(&self, asked: &Asked<'_>) -> Vec<Way>;
 

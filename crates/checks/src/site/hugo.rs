@@ -7,9 +7,10 @@ use copydesk_values::Value;
 use super::address::plain;
 use super::generator::{Asked, Filled, Front, Generator, Reason, Rule, Way};
 use super::liquid::{self, Part};
-use super::shortcodes::{Ids, Shortcodes};
+use super::permalinks::{self, Permalink};
+use super::shortcodes;
 use super::ways::{self, bare};
-use crate::page::{Dialect, IdRule, LinkKind};
+use crate::page::{Dialect, IdRule, LinkKind, Shortcode};
 use crate::paths;
 
 #[derive(Debug)]
@@ -23,8 +24,14 @@ pub(crate) struct Hugo {
     first: Option<String>,
     statics: Vec<String>,
     /// Sections whose pages have other addresses than their paths.
-    permalinks: Vec<String>,
+    permalinks: Vec<Permalink>,
     redirects: Vec<Rule>,
+    /// The fields of front matter that pages are listed by, and the folders of the lists.
+    taxonomies: Vec<String>,
+    /// The settings that are texts, which pages may name; those in maps with dots between.
+    params: Vec<(String, String)>,
+    /// Whether the site makes files of other kinds than pages.
+    has_outputs: bool,
     /// Whether links may name files, by a template of the site, of its theme or of Hugo for several languages.
     by_file: bool,
     /// Whether terms of definitions have ids.
@@ -42,9 +49,8 @@ pub(crate) struct Layouts {
     hook: Option<Vec<String>>,
     /// What the host redirects, by files that the site gives to it.
     redirects: Vec<Rule>,
-    /// The shortcodes that bring no anchors but those below.
-    harmless: Arc<[String]>,
-    ids: Ids,
+    /// The shortcodes of which it is known what anchors they bring.
+    shortcodes: Arc<[Shortcode]>,
 }
 
 impl Layouts {
@@ -62,8 +68,7 @@ impl Layouts {
             let literals = text.split('"').skip(1).step_by(2).map(str::to_owned);
             hook.get_or_insert_default().extend(literals);
         }
-        let Shortcodes { harmless, ids } = Shortcodes::of(root, all, read);
-        Self { hook, redirects, harmless: harmless.into(), ids }
+        Self { hook, redirects, shortcodes: shortcodes::of(root, all, read).into() }
     }
 }
 
@@ -122,10 +127,6 @@ pub(crate) fn site(root: &str, config: &Value, mut layouts: Layouts, files: &[St
         .get("staticDir")
         .map(|value| value.text().into_iter().chain(value.items().iter().filter_map(Value::text)).collect::<Vec<_>>());
     let statics = listed.unwrap_or_else(|| vec!["static"]).into_iter().filter_map(folder).collect();
-    let permalinks = config.get("permalinks").map(Value::entries).unwrap_or_default();
-    let nested = permalinks.iter().flat_map(|(_, value)| value.entries()).map(|(key, _)| key.name.clone());
-    let permalinks =
-        permalinks.iter().filter(|(_, value)| value.text().is_some()).map(|(key, _)| key.name.clone()).chain(nested);
     let after_host = |url: &str| {
         url.split_once("://").map_or(url, |(_, rest)| rest).split_once('/').map_or("", |(_, path)| path).to_owned()
     };
@@ -136,7 +137,10 @@ pub(crate) fn site(root: &str, config: &Value, mut layouts: Layouts, files: &[St
         languages: languages.iter().map(|(key, _)| key.name.clone()).collect(),
         first: (!in_folder).then(|| first.to_owned()),
         statics,
-        permalinks: permalinks.collect(),
+        permalinks: permalinks::of(config),
+        taxonomies: taxonomies(config),
+        params: params(config),
+        has_outputs: config.get("outputs").is_some() || config.get("outputFormats").is_some(),
         redirects: std::mem::take(&mut layouts.redirects),
         by_file: layouts.hook.is_some()
             || languages.len() > 1
@@ -160,6 +164,36 @@ pub(crate) fn site(root: &str, config: &Value, mut layouts: Layouts, files: &[St
     names.sort();
     site.names = names;
     site
+}
+
+/// What pages are listed by: tags and categories, if the site does not say otherwise.
+fn taxonomies(config: &Value) -> Vec<String> {
+    match config.get("taxonomies") {
+        Some(own) => own.entries().iter().filter_map(|(_, value)| value.text()).map(str::to_owned).collect(),
+        None => vec!["tags".to_owned(), "categories".to_owned()],
+    }
+}
+
+/// The texts among the settings of the site's own, in small letters as Hugo reads their names.
+fn params(config: &Value) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let all =
+        config.entries().iter().filter(|(key, _)| key.name == "params").map(|(_, params)| (String::new(), params));
+    let mut round: Vec<(String, &Value)> = all.collect();
+    for _ in 0..4 {
+        let mut next = Vec::new();
+        for (prefix, value) in round {
+            for (key, value) in value.entries() {
+                let name = format!("{prefix}{}", key.name.to_lowercase());
+                match value.written() {
+                    Some(text) => found.push((name, text.to_owned())),
+                    None => next.push((format!("{name}."), value)),
+                }
+            }
+        }
+        round = next;
+    }
+    found
 }
 
 /// More pages of one name are not looked through.
@@ -205,6 +239,23 @@ impl Hugo {
             found.extend(named.take(MOST_NAMED).map(|(_, file)| Way::File(file.clone())));
         }
         found
+    }
+
+    /// An address with the settings of the site that it names: `{{< param "x" >}}`.
+    fn with_params(&self, written: &str) -> Option<String> {
+        let mut text = String::new();
+        for part in liquid::parts(written)? {
+            match part {
+                Part::Text(plain) => text.push_str(plain),
+                Part::Value(shortcode) => {
+                    let inside = shortcode.strip_prefix(['<', '%'])?.strip_suffix(['>', '%'])?.trim();
+                    let name = inside.strip_prefix("param ")?.trim().trim_matches(['"', '`']).to_lowercase();
+                    text.push_str(self.params.iter().find(|(known, _)| *known == name).map(|(_, value)| value)?);
+                }
+                Part::Tag(_) => return None,
+            }
+        }
+        Some(text)
     }
 
     /// A path below the content folder without its ending and language, and the language.
@@ -262,6 +313,11 @@ impl Generator for Hugo {
         }
         let name = paths::file_name(bare);
         let bare = if matches!(name, "index" | "_index") { paths::folder(bare) } else { bare };
+        let section = bare.split('/').next().unwrap_or_default();
+        let permalink = self.permalinks.iter().find(|permalink| permalink.section == section && name != "_index");
+        if let Some(permalink) = permalink.filter(|permalink| permalink.is_known()) {
+            return vec![plain(&format!("{route}/{}", permalink.address(bare, front))).to_owned()];
+        }
         let own = match front.get("slug").filter(|_| name != "_index") {
             Some(slug) => paths::join(paths::folder(bare), slug),
             None => bare.to_owned(),
@@ -276,6 +332,19 @@ impl Generator for Hugo {
             None => paths::normalise(paths::folder(&own), alias),
         };
         front.all("aliases").into_iter().filter_map(alias).collect()
+    }
+
+    fn lists(&self, path: &str, front: &Front) -> Vec<String> {
+        let own = self.addresses(path, front);
+        let Some(content) = self.content_of(path).filter(|_| !own.is_empty()) else { return Vec::new() };
+        let list = |name: &String| {
+            let terms = front.all(name).into_iter().map(permalinks::sanitized);
+            let terms: Vec<String> =
+                terms.map(|term| plain(&format!("{}/{name}/{term}", content.route)).to_owned()).collect();
+            let whole = plain(&format!("{}/{name}", content.route)).to_owned();
+            terms.into_iter().chain([whole])
+        };
+        self.taxonomies.iter().flat_map(list).collect()
     }
 
     fn ways(&self, asked: &Asked<'_>) -> Vec<Way> {
@@ -340,6 +409,9 @@ impl Generator for Hugo {
     }
 
     fn filled(&self, page: &str, written: &str) -> Option<Filled> {
+        if let Some(text) = self.with_params(written) {
+            return Some(Filled::Written(text));
+        }
         let [Part::Value(shortcode), rest @ ..] = &liquid::parts(written)?[..] else { return None };
         let inside = shortcode.strip_prefix(['<', '%'])?.strip_suffix(['>', '%'])?.trim();
         let (name, arguments) = inside.split_once(char::is_whitespace)?;
@@ -377,17 +449,18 @@ impl Generator for Hugo {
     fn untold(&self, address: &str) -> Option<Reason> {
         let section = address.split('/').find(|part| !self.languages.iter().any(|language| language == part));
         let section = section.unwrap_or_default();
-        if self.permalinks.iter().any(|name| name == section) {
+        if self.permalinks.iter().any(|permalink| permalink.section == section && !permalink.is_known()) {
             return Some(Reason::new("`permalinks` gives the pages of the section other addresses"));
         }
-        let is_made = matches!(section, "tags" | "categories" | "index.xml" | "sitemap.xml" | "robots.txt")
-            || address.ends_with("index.xml");
-        is_made.then(|| Reason::new("Hugo makes lists of pages there"))
-    }
-
-    fn untold_anchor(&self, fragment: &str) -> Option<Reason> {
-        let is_made = self.layouts.ids.hold(fragment);
-        is_made.then(|| Reason::new("a shortcode may make it"))
+        let (before, name) = (paths::folder(address), paths::file_name(address));
+        let is_number = !name.is_empty() && name.chars().all(|c| c.is_ascii_digit());
+        let is_next = is_number && paths::file_name(before) == "page";
+        if matches!(name, "index.xml" | "sitemap.xml" | "robots.txt") || is_next {
+            return Some(Reason::new("Hugo makes lists of pages there"));
+        }
+        let is_file = matches!(paths::extension(name).as_str(), "txt" | "json" | "xml" | "ics" | "webmanifest");
+        let is_output = self.has_outputs && is_file && (before.is_empty() || name.starts_with("index."));
+        is_output.then(|| Reason::new("an output format of the site may make it"))
     }
 
     fn partial(&self, path: &str) -> Option<Reason> {
@@ -402,7 +475,7 @@ impl Generator for Hugo {
             term_ids: self.term_ids,
             templates: true,
             includes: &["{{%", "{{<"],
-            harmless: Arc::clone(&self.layouts.harmless),
+            shortcodes: Arc::clone(&self.layouts.shortcodes),
             ..Dialect::default()
         }
     }

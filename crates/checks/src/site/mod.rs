@@ -14,6 +14,7 @@ mod mdbook;
 mod mintlify;
 mod mkdocs;
 mod next;
+mod permalinks;
 mod plain;
 mod shortcodes;
 mod sphinx;
@@ -199,7 +200,8 @@ pub(crate) fn is_text(path: &str) -> bool {
 /// Whether a file lies in a folder that holds no documentation of its own: packages, and what is hidden.
 pub(crate) fn is_foreign(path: &str) -> bool {
     path.split('/').rev().skip(1).any(|part| {
-        let is_test = matches!(part, "__tests__" | "__fixtures__" | "fixtures" | "testdata");
+        let is_test =
+            matches!(part, "__tests__" | "__fixtures__" | "fixtures" | "testdata" | "goldens" | "__snapshots__");
         matches!(part, "node_modules" | "vendor" | "third_party" | "__pycache__")
             || is_test
             || part.starts_with('.') && part != ".vitepress"

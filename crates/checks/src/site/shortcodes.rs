@@ -1,14 +1,12 @@
 //! What the shortcodes of a Hugo site put into pages, as far as anchors depend on it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use crate::page::IdRule;
+use crate::page::{IdRule, Shortcode};
 use crate::paths;
 
 /// How deep templates may take in templates.
 const DEEPEST: usize = 4;
-/// No beginning of an id is compared further.
-const LONGEST: usize = 64;
 
 /// Shortcodes of Hugo's own, and such as many themes have, that bring no anchors to which anybody links.
 const OWN: [&str; 58] = [
@@ -80,37 +78,6 @@ enum Made {
     Start(String),
 }
 
-/// What is known about the shortcodes of a site.
-#[derive(Debug, Default)]
-pub(crate) struct Shortcodes {
-    /// Those that bring no anchors but the ones below.
-    pub(crate) harmless: Vec<String>,
-    pub(crate) ids: Ids,
-}
-
-/// The ids that shortcodes make.
-#[derive(Debug, Default)]
-pub(crate) struct Ids {
-    whole: BTreeSet<String>,
-    /// How those begin that are filled in.
-    starts: BTreeSet<String>,
-}
-
-impl Ids {
-    /// Whether a shortcode may make an id.
-    pub(crate) fn hold(&self, id: &str) -> bool {
-        let begins = |at: usize| id.is_char_boundary(at) && self.starts.contains(&id[..at]);
-        self.whole.contains(id) || (1..=id.len().min(LONGEST)).any(begins)
-    }
-
-    fn add(&mut self, id: Made) {
-        match id {
-            Made::Whole(id) => self.whole.insert(id),
-            Made::Start(start) => self.starts.insert(start.get(..LONGEST).map_or(start.clone(), str::to_owned)),
-        };
-    }
-}
-
 /// Where templates are and what is in them.
 struct Templates<'a> {
     root: &'a str,
@@ -119,41 +86,51 @@ struct Templates<'a> {
     read: &'a dyn Fn(&str) -> Option<String>,
 }
 
-impl Shortcodes {
-    /// Reads the shortcodes among the files of a repository: those of the site itself, and where it has none of a name,
-    /// those of themes beside it.
-    pub(crate) fn of(root: &str, files: &[String], read: &dyn Fn(&str) -> Option<String>) -> Self {
-        let mut named: BTreeMap<&str, &str> = BTreeMap::new();
-        let mut parts: BTreeMap<&str, &str> = BTreeMap::new();
-        let layouts = || files.iter().filter(|path| path.contains("layouts/"));
-        let (own, others): (Vec<&String>, Vec<&String>) =
-            layouts().partition(|path| path.starts_with(&paths::join(root, "layouts/")));
-        for path in others.into_iter().chain(own) {
-            let after = |mark: &str| path.split_once(mark).map(|(_, name)| name);
-            if let Some(name) = after("/_shortcodes/").or_else(|| after("/shortcodes/")) {
-                named.insert(name.rsplit_once('.').map_or(name, |(name, _)| name), path);
-            } else if let Some(name) = after("/_partials/").or_else(|| after("/partials/")) {
-                parts.insert(name, path);
-            }
+/// Reads the shortcodes among the files of a repository: those of the site itself, and where it has none of a name, those
+/// of themes beside it. Those that may bring any anchors are left out; the others are in the order of their names.
+pub(crate) fn of(root: &str, files: &[String], read: &dyn Fn(&str) -> Option<String>) -> Vec<Shortcode> {
+    let mut named: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut parts: BTreeMap<&str, &str> = BTreeMap::new();
+    let layouts = || files.iter().filter(|path| path.contains("layouts/"));
+    let (own, others): (Vec<&String>, Vec<&String>) =
+        layouts().partition(|path| path.starts_with(&paths::join(root, "layouts/")));
+    for path in others.into_iter().chain(own) {
+        let after = |mark: &str| path.split_once(mark).map(|(_, name)| name);
+        if let Some(name) = after("/_shortcodes/").or_else(|| after("/shortcodes/")) {
+            named.insert(name.rsplit_once('.').map_or(name, |(name, _)| name), path);
+        } else if let Some(name) = after("/_partials/").or_else(|| after("/partials/")) {
+            parts.insert(name, path);
         }
-        let templates = Templates { root, parts, read };
-        let mut found = Self { harmless: OWN.map(str::to_owned).to_vec(), ids: Ids::default() };
-        // Docsy numbers the parts of its pages.
-        found.ids.add(Made::Start("td-".to_owned()));
-        for (name, path) in named {
-            let Some(ids) = read(path).and_then(|text| templates.ids(&text, 0)) else {
-                found.harmless.retain(|known| known != name);
-                continue;
-            };
-            // Whoever uses a well-known shortcode links to no part of it, whatever its ids are.
-            let is_any = |id: &Made| matches!(id, Made::Start(start) if start.is_empty());
-            if !OWN.contains(&name) && !ids.iter().any(is_any) {
-                found.harmless.push(name.to_owned());
-            }
-            ids.into_iter().filter(|id| !is_any(id)).for_each(|id| found.ids.add(id));
-        }
-        found
     }
+    let templates = Templates { root, parts, read };
+    let mut found: BTreeMap<&str, Shortcode> = OWN.iter().map(|name| (*name, bare(name))).collect();
+    for (name, path) in named {
+        let Some(made) = read(path).and_then(|text| templates.ids(&text, 0)) else {
+            found.remove(name);
+            continue;
+        };
+        let is_any = |id: &Made| matches!(id, Made::Start(start) if start.is_empty());
+        // Whoever uses a well-known shortcode links to no part of it, whatever its ids are.
+        if made.iter().any(is_any) && !OWN.contains(&name) {
+            continue;
+        }
+        let mut shortcode = bare(name);
+        for id in made {
+            match id {
+                Made::Whole(id) => shortcode.ids.push(id),
+                Made::Start(start) if !start.is_empty() => shortcode.starts.push(start),
+                Made::Start(_) => {}
+            }
+        }
+        found.insert(name, shortcode);
+    }
+    found.into_values().collect()
+}
+
+/// A shortcode that brings nothing, but for those of Docsy that number the parts of a page.
+fn bare(name: &str) -> Shortcode {
+    let starts = if name.starts_with("blocks/") { vec!["td-".to_owned()] } else { Vec::new() };
+    Shortcode { name: name.to_owned(), ids: Vec::new(), starts }
 }
 
 impl Templates<'_> {
@@ -267,10 +244,10 @@ fn arguments<'t>(text: &'t str, function: &str) -> Vec<Option<&'t str>> {
 mod tests {
     use super::*;
 
-    fn of(files: &[(&str, &str)]) -> Shortcodes {
+    fn of(files: &[(&str, &str)]) -> Vec<Shortcode> {
         let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
         let read = |path: &str| files.iter().find(|(known, _)| *known == path).map(|(_, text)| (*text).to_owned());
-        Shortcodes::of("site", &paths, &read)
+        super::of("site", &paths, &read)
     }
 
     #[test]
@@ -305,17 +282,11 @@ mod tests {
             ("figure", true),
             ("unknown", false),
         ] {
-            assert_eq!(known.harmless.iter().any(|it| it == name), expected, "{name}");
+            assert_eq!(known.iter().any(|it| it.name == name), expected, "{name}");
         }
-        for (fragment, expected) in [
-            ("part-3", true),
-            ("heading", true),
-            ("row-1", true),
-            ("fixed", true),
-            ("fixed-2", false),
-            ("other", false),
-        ] {
-            assert_eq!(known.ids.hold(fragment), expected, "{fragment}");
-        }
+        let ids: Vec<&str> = known.iter().flat_map(|it| &it.ids).map(String::as_str).collect();
+        assert_eq!(ids, ["heading", "fixed"]);
+        let starts: Vec<&str> = known.iter().flat_map(|it| &it.starts).map(String::as_str).collect();
+        assert!(starts.contains(&"part-") && starts.contains(&"row-"), "{starts:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! The addresses of a site.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::OnceLock;
 
@@ -16,6 +16,7 @@ pub(crate) struct Table {
     by_file: HashMap<String, String>,
     aliases: HashMap<String, u32>,
     fallbacks: HashMap<String, u32>,
+    lists: HashSet<String>,
     redirects: Sources,
     /// Made when somebody asks for what is nearly there.
     by_folded: OnceLock<HashMap<String, Vec<u32>>>,
@@ -61,6 +62,7 @@ impl Table {
         for address in generator.fallbacks(path, front) {
             self.fallbacks.entry(address).or_insert(number);
         }
+        self.lists.extend(generator.lists(path, front));
         for alias in generator.aliases(path, front) {
             self.aliases.insert(alias, number);
         }
@@ -75,6 +77,11 @@ impl Table {
     /// The page that an address redirects to by the page's own words.
     pub(crate) fn alias(&self, address: &str) -> Option<&str> {
         self.aliases.get(address).and_then(|number| self.files.get(*number as usize)).map(String::as_str)
+    }
+
+    /// Whether a list of pages is at an address.
+    pub(crate) fn has_list(&self, address: &str) -> bool {
+        self.lists.contains(address)
     }
 
     /// The number of the redirect of the site that is for an address.

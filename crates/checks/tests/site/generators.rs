@@ -404,3 +404,28 @@ fn plugins_of_mkdocs_make_no_files_and_browsers_go_no_further_than_the_host() {
     assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
     assert_eq!(left(&tree), 2);
 }
+
+#[test]
+fn hugo_tells_where_pages_lists_and_settings_lead() {
+    let page = "[a](/news/2024/05/first-news/) [b](/news/2024/05/gone/) [c](/tags/new-things/) [d](/tags/gone/) \
+                [e]({{< param \"repo.url\" >}}/x) [f]({{% param home %}}) [g](/llms.txt) [h](/#start) [i](/#gone)\n";
+    let tree = Tree::of([
+        (
+            "config/_default/hugo.yaml",
+            "baseURL: https://x.example/\npermalinks: {news: /:section/:year/:month/:slug/}\n",
+        ),
+        ("config/_default/params.yaml", "repo: {url: https://y.example}\nhome: /gone/\n"),
+        ("config/_default/outputs.yaml", "home: [HTML, LLMS]\n"),
+        (
+            "config/staging/hugo.yaml",
+            "baseURL: https://z.example/\nmodule: {mounts: [{source: ../.., target: content}]}\n",
+        ),
+        ("layouts/shortcodes/start.html", "<p id=\"start\"></p>"),
+        ("content/_index.html", "---\ntitle: Home\n---\n<div>{{< start >}}</div>\n"),
+        ("content/news/one.md", "---\ntitle: First news!\ndate: 2024-05-06\ntags: [New things]\n---\n"),
+        ("content/page.md", page),
+    ]);
+    assert_eq!(subjects(&tree, Check::Links), ["/news/2024/05/gone/", "/tags/gone/", "{{% param home %}}"]);
+    assert_eq!(subjects(&tree, Check::Anchors), ["/#gone"]);
+    assert_eq!(left(&tree), 1);
+}

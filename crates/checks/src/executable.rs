@@ -1,6 +1,8 @@
 //! What a page runs: when the site is built, or in front of its readers. Most of it is normal on a site that has it; what a
 //! change brings in is for a person to look at.
 
+mod code;
+mod front;
 mod html;
 mod include;
 mod mdx;
@@ -10,7 +12,6 @@ mod url;
 use std::io;
 use std::ops::Range;
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use sha2::{Digest, Sha256};
 
 use crate::all::documentation;
@@ -18,7 +19,7 @@ use crate::context::Context;
 use crate::finding::finding;
 use crate::lines::Lines;
 use crate::page::Page;
-use crate::site::SiteSettings;
+use crate::site::{Site, SiteSettings};
 use crate::{Check, Finding, page, paths};
 
 pub(crate) use html::is_live;
@@ -73,13 +74,25 @@ enum Engine {
     Other,
 }
 
+/// How a page is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Way {
+    engine: Engine,
+    /// Whether pages are templates of Jinja.
+    is_jinja: bool,
+    /// Whether fences of code may stand inside of lists and quotes.
+    nests_fences: bool,
+    /// Whether Markdown is read inside of tags that ask for it.
+    reads_inside: bool,
+    /// Whether a page may be plain Markdown with tags, although it looks like MDX.
+    may_be_plain: bool,
+}
+
 /// A page and what surrounds it.
 struct Subject<'a> {
     path: &'a str,
     text: &'a str,
-    engine: Engine,
-    /// Whether pages are templates of Jinja.
-    is_jinja: bool,
+    way: Way,
     /// Whether there is such a file.
     exists: &'a dyn Fn(&str) -> bool,
     /// Whether a path is part of the documentation.
@@ -98,7 +111,7 @@ pub(crate) fn findings(
         return Ok(Vec::new());
     }
     let Some(text) = context.text(path)? else { return Ok(Vec::new()) };
-    let items = items_of(context, settings, path, &text);
+    let items = items_of(context, base, settings, path, &text);
     let lines = Lines::of(&text);
     let mut findings = Vec::new();
     for item in items.into_iter().take(MOST) {
@@ -115,13 +128,55 @@ fn is_read(path: &str) -> bool {
     page::is_page(path) || matches!(paths::extension(path).as_str(), "mkd" | "rst" | "adoc" | "asciidoc")
 }
 
-fn items_of(context: &Context<'_>, settings: &SiteSettings, path: &str, text: &str) -> Vec<Item> {
+/// What a page runs, by the rules of every site that it is of, now and before: a change does not choose by which rules it
+/// is judged.
+fn items_of(context: &Context<'_>, base: &Context<'_>, settings: &SiteSettings, path: &str, text: &str) -> Vec<Item> {
     let exists = |path: &str| context.look.exists(path).unwrap_or(false);
     let is_docs = |path: &str| settings.holds(path);
-    let site = context.sites.of(path);
+    let mut ways: Vec<Way> = Vec::new();
+    for of in [base, context] {
+        for site in of.sites.around(path) {
+            let way = way_of(of, site, path);
+            if !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+    }
+    let mut found: Vec<Item> = Vec::new();
+    for way in ways {
+        for item in items(&Subject { path, text, way, exists: &exists, is_docs: &is_docs }) {
+            if !found.contains(&item) {
+                found.push(item);
+            }
+        }
+    }
+    found.sort_by_key(|item| item.at);
+    found
+}
+
+fn way_of(context: &Context<'_>, site: &Site, path: &str) -> Way {
     let engine = engine(path, site.generator.name());
-    let is_jinja = engine == Engine::MkDocs && template::is_jinja(context, site.generator.root());
-    items(&Subject { path, text, engine, is_jinja, exists: &exists, is_docs: &is_docs })
+    let text = |path: &str| context.text(path).ok().flatten();
+    match engine {
+        Engine::MkDocs => template::mkdocs(&text, &site.config),
+        Engine::Mdx if paths::extension(path) != "mdx" => {
+            let may_be_plain = site.generator.name() == "Next.js" || says_format(&text, &site.config);
+            Way { may_be_plain, ..Way::new(engine) }
+        }
+        _ => Way::new(engine),
+    }
+}
+
+/// Whether a configuration says what pages are written in.
+fn says_format(text: &dyn Fn(&str) -> Option<String>, config: &str) -> bool {
+    config.contains("docusaurus.config") && text(config).is_none_or(|config| config.contains("format"))
+}
+
+impl Way {
+    fn new(engine: Engine) -> Self {
+        let is_jekyll = engine == Engine::Jekyll;
+        Self { engine, is_jinja: false, nests_fences: is_jekyll, reads_inside: is_jekyll, may_be_plain: false }
+    }
 }
 
 fn engine(path: &str, generator: &str) -> Engine {
@@ -129,7 +184,7 @@ fn engine(path: &str, generator: &str) -> Engine {
         ("mdx", _) => Engine::Mdx,
         ("rst", _) => Engine::Sphinx,
         ("adoc" | "asciidoc", _) => Engine::AsciiDoc,
-        (_, "Docusaurus" | "Mintlify") => Engine::Mdx,
+        (_, "Docusaurus" | "Mintlify" | "Next.js") => Engine::Mdx,
         (_, "VitePress") => Engine::Vue,
         (_, "MkDocs") => Engine::MkDocs,
         (_, "Sphinx") => Engine::Sphinx,
@@ -143,20 +198,21 @@ fn engine(path: &str, generator: &str) -> Engine {
 fn items(subject: &Subject<'_>) -> Vec<Item> {
     let mut found = Vec::new();
     let page = page::parse(subject.path, subject.text);
-    let start = front_matter(subject, &page, &mut found);
-    let code = if subject.engine == Engine::Sphinx && paths::extension(subject.path) == "rst"
-        || subject.engine == Engine::AsciiDoc
-    {
-        Vec::new()
-    } else {
-        code_of(subject, start)
-    };
-    match subject.engine {
-        Engine::Mdx => mdx::find(subject, start, &code, &mut found),
-        engine => {
-            html::find(subject.text, start, &code, engine == Engine::Vue, &mut found);
-            template::find(subject, start, &code, &mut found);
-            if engine == Engine::Vue {
+    let start = front::find(subject, &page, &mut found);
+    let code = code::of(subject, start);
+    let is_vue = subject.way.engine == Engine::Vue;
+    match subject.way.engine {
+        Engine::Mdx => {
+            mdx::find(subject, start, &code.shown, &mut found);
+            if subject.way.may_be_plain || front::says_format(&page) {
+                html::find(subject.text, start, &code.shown, false, &mut found);
+            }
+        }
+        _ => {
+            html::find(subject.text, start, &code.shown, is_vue, &mut found);
+            html::braces(subject.text, start, &code.shown, is_vue, &mut found);
+            template::find(subject, start, &code.mute, &mut found);
+            if is_vue {
                 mdx::set_up(subject, &mut found);
             }
         }
@@ -165,135 +221,6 @@ fn items(subject: &Subject<'_>) -> Vec<Item> {
     links(&page, &mut found);
     found.sort_by_key(|item| item.at);
     found
-}
-
-/// What the front matter runs; gives the position after it.
-fn front_matter(subject: &Subject<'_>, page: &Page, found: &mut Vec<Item>) -> usize {
-    let text = subject.text;
-    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let first = text[start..].lines().next().unwrap_or_default();
-    // Some readers take what follows the dashes for a language, and run it.
-    let language = first.strip_prefix("---").map(|rest| rest.trim_start_matches('-').trim());
-    if language.is_some_and(|language| language.starts_with(|c: char| c.is_alphabetic())) {
-        found.push(Item::new(start, "front matter in a language that runs", &text[start..]));
-    }
-    let Some(front) = &page.front_matter else { return start };
-    let body = &text[front.body.clone()];
-    let at = front.body.start;
-    match copydesk_values::yaml(body) {
-        Ok(Some(value)) if text[start..].starts_with("---") => {
-            if let Some(tag) = first_tag(&value) {
-                found.push(Item::new(at, format!("front matter with a tag that programs act upon (`{tag}`)"), body));
-            }
-            for (key, value) in value.entries().iter().filter(|(key, value)| runs(&key.name, value)) {
-                let what =
-                    format!("the field `{}` of the front matter makes the site run or take in something", key.name);
-                let end = value.range.end.min(body.len()).max(key.range.start);
-                found.push(Item::new(at + key.range.start, what, body.get(key.range.start..end).unwrap_or(body)));
-            }
-        }
-        _ => {
-            for field in front.fields.iter().filter(|field| names_runner(&field.name)) {
-                let what = format!("the field `{}` of the front matter makes the site run something", field.name);
-                found.push(Item::new(field.range.start, what, &text[field.range.clone()]));
-            }
-        }
-    }
-    front.range.end
-}
-
-fn first_tag(value: &copydesk_values::Value) -> Option<&str> {
-    let keys = value.entries().iter().filter_map(|(key, _)| key.other.as_deref().and_then(first_tag));
-    let own = value.tag.as_deref().into_iter().chain(keys);
-    let inner = value.items().iter().chain(value.entries().iter().map(|(_, value)| value));
-    own.chain(inner.filter_map(first_tag)).next()
-}
-
-/// Fields by which generators run code, or put scripts into the head of a page.
-fn names_runner(name: &str) -> bool {
-    const NAMES: [&str; 33] = [
-        "execute",
-        "execution",
-        "jupyter",
-        "jupytext",
-        "kernelspec",
-        "kernel",
-        "engine",
-        "engines",
-        "filters",
-        "filter",
-        "knitr",
-        "server",
-        "runtime",
-        "mystnb",
-        "file_format",
-        "head",
-        "script",
-        "scripts",
-        "custom_js",
-        "js",
-        "extra_javascript",
-        "extra_js",
-        "include-in-header",
-        "include-before-body",
-        "include-after-body",
-        "header-includes",
-        "shortcodes",
-        "eleventycomputed",
-        "templateengineoverride",
-        "exec",
-        "eval",
-        "pre-render",
-        "post-render",
-    ];
-    NAMES.contains(&name.to_ascii_lowercase().as_str())
-}
-
-fn runs(name: &str, value: &copydesk_values::Value) -> bool {
-    let written = value.written().unwrap_or_default();
-    let leaves = written.contains("..") || written.starts_with('/') || written.contains("://");
-    match name {
-        "head" => puts_more_than_remarks(value),
-        "layout" | "template" => leaves || written.contains(".astro") || written.contains(".js"),
-        "format" => value.entries().iter().any(|(_, value)| !value.entries().is_empty()),
-        _ => names_runner(name) || has_live_text(value),
-    }
-}
-
-/// Whether what goes into the head of a page is more than remarks about it.
-fn puts_more_than_remarks(value: &copydesk_values::Value) -> bool {
-    const TAGS: [&str; 7] = ["script", "style", "base", "noscript", "stylesheet", "modulepreload", "import"];
-    let is_more = |text: &str| TAGS.contains(&text.to_ascii_lowercase().as_str()) || is_live(text);
-    value.written().is_some_and(is_more)
-        || value.items().iter().any(puts_more_than_remarks)
-        || value.entries().iter().any(|(key, value)| is_event_name(&key.name) || puts_more_than_remarks(value))
-}
-
-fn is_event_name(name: &str) -> bool {
-    html::is_event(name, true) || matches!(name, "innerHTML" | "http-equiv" | "srcdoc")
-}
-
-fn has_live_text(value: &copydesk_values::Value) -> bool {
-    value.written().is_some_and(is_live)
-        || value.items().iter().any(has_live_text)
-        || value.entries().iter().any(|(_, value)| has_live_text(value))
-}
-
-/// Where code stands that is shown and not run. Indented text is code only where every reader takes it for that.
-fn code_of(subject: &Subject<'_>, start: usize) -> Vec<Range<usize>> {
-    let mut code = Vec::new();
-    let mut block = None;
-    let is_indented_shown = !matches!(subject.engine, Engine::MkDocs | Engine::Mdx);
-    for (event, range) in Parser::new_ext(&subject.text[start..], Options::empty()).into_offset_iter() {
-        let range = start + range.start..start + range.end;
-        match event {
-            Event::Start(Tag::CodeBlock(kind)) if kind.is_fenced() || is_indented_shown => block = Some(range),
-            Event::End(TagEnd::CodeBlock) => code.extend(block.take()),
-            Event::Code(_) => code.push(range),
-            _ => {}
-        }
-    }
-    code
 }
 
 fn is_in(code: &[Range<usize>], at: usize) -> Option<usize> {
@@ -316,7 +243,7 @@ fn is_pardoned(item: &Item, base: &Context<'_>, settings: &SiteSettings) -> io::
                 continue;
             }
             let Ok(text) = String::from_utf8(content) else { continue };
-            if items_of(base, settings, &path, &text).iter().any(|known| known.pardons.contains(pardon)) {
+            if items_of(base, base, settings, &path, &text).iter().any(|known| known.pardons.contains(pardon)) {
                 return Ok(true);
             }
         }

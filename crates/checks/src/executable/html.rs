@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use copydesk_values::is_harmless;
+use copydesk_values::texts;
 
 use super::{Item, is_in, url};
 
@@ -47,12 +47,18 @@ pub(crate) fn is_live(text: &str) -> bool {
     if url::runs(text) {
         return true;
     }
-    if !text.contains('<') && !text.contains('&') {
+    if !text.contains(['<', '&', '"', '\'']) {
         return false;
     }
     let plain = url::decoded(text);
     let mut found = Vec::new();
     find(&plain, 0, &[], false, &mut found);
+    // What stands between quotes of a tag may end them and go on with attributes of its own.
+    if plain.contains('=') {
+        for quote in ['"', '\''].into_iter().filter(|quote| plain.contains(*quote)) {
+            find(&format!("<a b={quote}{plain}{quote}>"), 0, &[], false, &mut found);
+        }
+    }
     !found.is_empty()
 }
 
@@ -91,7 +97,8 @@ pub(super) fn find(text: &str, start: usize, code: &[Range<usize>], is_vue: bool
 
 /// Whether the name of a tag may be that of an element that runs by what it is.
 fn may_run(rest: &[u8]) -> bool {
-    const STARTS: [&[u8]; 8] = [b"script", b"iframe", b"object", b"embed", b"applet", b"base", b"meta", b"link"];
+    const STARTS: [&[u8]; 9] =
+        [b"script", b"iframe", b"object", b"embed", b"applet", b"base", b"meta", b"link", b"style"];
     STARTS.iter().any(|start| rest.get(..start.len()).is_some_and(|it| it.eq_ignore_ascii_case(start)))
 }
 
@@ -165,7 +172,13 @@ pub(super) fn judged<'a>(
             let end = memchr::memmem::find(rest.as_bytes(), b"</script").unwrap_or(all.len()).max(all.len());
             Some(Item::new(at, "a script", &rest[..end]))
         }
-        "object" | "embed" | "applet" | "base" => Some(Item::new(
+        "style" => {
+            let rest = &text[at..];
+            let end = memchr::memmem::find(rest.as_bytes(), b"</style").unwrap_or(rest.len()).max(all.len());
+            takes_in(&rest[..end], get)
+                .then(|| Item::new(at, "styles that run or take in something from elsewhere", &rest[..end]))
+        }
+        "object" | "embed" | "applet" | "base" | "portal" | "frame" | "fencedframe" => Some(Item::new(
             at,
             format!("the tag `<{}>` takes in something from elsewhere", name.to_ascii_lowercase()),
             all,
@@ -174,6 +187,9 @@ pub(super) fn judged<'a>(
             let source = url::decoded(get("src").unwrap_or_default());
             if get("srcdoc").is_some() || get("srcDoc").is_some() {
                 return Some(Item::new(at, "a frame with a page of its own", all));
+            }
+            if get(":src").or_else(|| get("v-bind:src")).is_some() || url::runs(&source) {
+                return Some(Item::new(at, "a frame of another site", all));
             }
             let host = url::host(&source)?;
             (!FRAMES.contains(&host.as_str()))
@@ -191,14 +207,22 @@ pub(super) fn judged<'a>(
     }
 }
 
+/// Whether styles take in others, or hold what Vue and its tools run.
+fn takes_in<'a>(styles: &str, get: &dyn Fn(&str) -> Option<&'a str>) -> bool {
+    let lower = styles.to_ascii_lowercase();
+    let is_other = get("lang").is_some_and(|language| !matches!(language, "css" | "scss" | "postcss"));
+    let marks = ["@import", "@plugin", "@use", "@require", "@\\", "v-bind", "expression(", "javascript:"];
+    get("src").is_some() || is_other || marks.iter().any(|mark| lower.contains(mark))
+}
+
 fn attributes(tag: &Tag<'_>, text: &str, is_vue: bool, found: &mut Vec<Item>) {
     let all = &text[tag.range.clone()];
     let at = tag.range.start;
-    let is_html = tag.name.starts_with(|c: char| c.is_ascii_lowercase()) && !tag.name.contains('-');
+    let is_html = tag.name.starts_with(|c: char| c.is_ascii_lowercase());
     for (name, value) in &tag.attributes {
         if is_event(name, is_html) {
             found.push(Item::new(at, format!("the attribute `{name}` is a script"), all));
-        } else if is_address(name) && url::runs(value) {
+        } else if url::runs(value) {
             found.push(Item::new(at, "an address that is a script", all));
         } else if is_vue && is_directive(name, value) {
             found.push(Item::new(at, format!("the attribute `{name}` is a script"), all));
@@ -211,6 +235,7 @@ pub(super) fn is_event(name: &str, is_html: bool) -> bool {
     let is_on = name.len() > 2 && name.as_bytes()[..2].eq_ignore_ascii_case(b"on");
     let rest = name.get(2..).unwrap_or_default();
     is_on
+        && !matches!(rest, "e" | "ly" | "ce")
         && rest.starts_with(|c: char| c.is_ascii_alphabetic())
         && (is_html || rest.starts_with(char::is_uppercase) || {
             const EVENTS: [&str; 14] = [
@@ -233,24 +258,66 @@ pub(super) fn is_event(name: &str, is_html: bool) -> bool {
         })
 }
 
-/// Whether an attribute may hold an address that browsers follow.
-pub(super) fn is_address(name: &str) -> bool {
-    const NAMES: [&str; 11] =
-        ["href", "src", "action", "formaction", "xlink:href", "data", "to", "url", "link", "from", "values"];
-    NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
-}
-
-/// Attributes of Vue that are expressions, unless they are only values.
+/// Attributes of Vue that are expressions, unless they are only values that no element acts upon.
 fn is_directive(name: &str, value: &str) -> bool {
-    let is_plain = || is_harmless(&url::decoded(value), &|_| true);
+    let value = url::decoded(value);
+    let is_plain = || texts(&value, &|_| true).is_some_and(|texts| !url::runs_in(&texts));
+    if name == "is" || name.contains('[') {
+        return true;
+    }
+    let bound = [":", ".", "^", "v-bind:"].iter().find_map(|mark| name.strip_prefix(mark));
     match name {
         "v-pre" | "v-once" | "v-cloak" | "v-else" => false,
-        "v-html" => true,
+        "v-html" | "v-bind" => true,
         _ if name.starts_with('@') || name.starts_with("v-on") => true,
-        _ if name.starts_with([':', '.']) || name.starts_with("v-") => !value.is_empty() && !is_plain(),
+        _ if bound.is_some_and(is_acted_upon) => true,
+        _ if bound.is_some() || name.starts_with("v-") => !value.is_empty() && !is_plain(),
         _ if name.starts_with('#') => {
             !value.is_empty() && !value.chars().all(|c| c.is_alphanumeric() || " {},_".contains(c))
         }
         _ => false,
     }
+}
+
+/// Whether a value of an element is more than shown.
+fn is_acted_upon(name: &str) -> bool {
+    const NAMES: [&str; 5] = ["is", "innerhtml", "outerhtml", "srcdoc", "http-equiv"];
+    let name = name.trim_start_matches(['.', '^']).split('.').next().unwrap_or_default();
+    is_event(name, true) || NAMES.contains(&name.to_ascii_lowercase().as_str())
+}
+
+/// How many braces of a line are looked at.
+const MOST_BRACES: usize = 16;
+
+/// Attributes that stand in braces behind what they are for: `{ onclick="…" }`. Many readers of Markdown know them.
+pub(super) fn braces(text: &str, start: usize, code: &[Range<usize>], is_vue: bool, found: &mut Vec<Item>) {
+    let mut at = start;
+    for line in text[start..].split_inclusive('\n') {
+        let begin = at;
+        at += line.len();
+        let Some(last) = line.rfind('}') else { continue };
+        for (from, _) in line.match_indices('{').take(MOST_BRACES).filter(|(from, _)| *from < last) {
+            let inside = line[from + 1..last].trim_start_matches([':', ' ']);
+            let kept = &line[from + 1..last];
+            let kept = if is_vue { kept.trim_start() } else { inside };
+            // Other braces are those of templates.
+            let is_template =
+                line[..from].ends_with('{') || kept.starts_with(['{', '%', '<', '#']) && !kept.contains('=');
+            if is_template || !kept.contains('=') || is_in(code, begin + from).is_some() {
+                continue;
+            }
+            let tag = format!("<a {kept}>");
+            let mut inner = Vec::new();
+            let last = [b'"', b'\''].map(|quote| memchr::memrchr(quote, tag.as_bytes()).unwrap_or(0));
+            attributes(&read(&tag, 0, last), &tag, is_vue, &mut inner);
+            if let Some(item) = inner.into_iter().next() {
+                found.push(Item::new(begin + from, item.what, &line[from..=last_of(line)]));
+                break;
+            }
+        }
+    }
+}
+
+fn last_of(line: &str) -> usize {
+    line.rfind('}').unwrap_or(line.len() - 1)
 }

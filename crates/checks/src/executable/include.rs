@@ -128,10 +128,11 @@ pub(super) fn find(subject: &Subject<'_>, start: usize, found: &mut Vec<Item>) {
         let place = at + (line.len() - line.trim_start().len());
         at += line.len();
         chunk(content, place, found);
-        match subject.engine {
+        match subject.way.engine {
             Engine::MkDocs => {
                 // Between two marks that stand alone every line is a file.
-                let is_mark = content.trim_start_matches('-').starts_with("8<-") && content.ends_with("-8<--");
+                let mark = content.trim_start_matches('-').strip_prefix("8<").unwrap_or("x");
+                let is_mark = content.starts_with('-') && !mark.is_empty() && mark.bytes().all(|b| b == b'-');
                 is_list ^= is_mark;
                 if is_list && !is_mark && !content.is_empty() {
                     taken(subject, content.trim_start_matches([';', ' ']), place, content, found);
@@ -148,10 +149,11 @@ pub(super) fn find(subject: &Subject<'_>, start: usize, found: &mut Vec<Item>) {
             _ => {}
         }
     }
-    match subject.engine {
+    match subject.way.engine {
         Engine::Book => book(subject, start, found),
         Engine::Jekyll => liquid(subject, start, found),
         Engine::Hugo => hugo(subject, start, found),
+        Engine::Vue => vue_comments(subject, found),
         _ => {}
     }
 }
@@ -183,7 +185,7 @@ fn mkdocs(subject: &Subject<'_>, content: &str, at: usize, found: &mut Vec<Item>
     }
     if let Some(info) = info(content)
         && ["exec=", "exec =", "html=\"on", "session="].iter().any(|mark| info.contains(mark))
-        && content.starts_with(['`', '~'])
+        && content.trim_start_matches(['>', ' ', '-', '*']).starts_with(['`', '~'])
     {
         found.push(Item::new(at, "a block of code that runs when the site is built", content));
     }
@@ -235,13 +237,35 @@ fn sphinx(subject: &Subject<'_>, content: &str, at: usize, found: &mut Vec<Item>
     }
 }
 
+/// `<<< path`, wherever a block may begin.
 fn vitepress(subject: &Subject<'_>, content: &str, at: usize, found: &mut Vec<Item>) {
-    let included = content.split_once("@include:").and_then(|(_, rest)| rest.split("-->").next());
-    let snippet = content.strip_prefix("<<<");
-    if let Some(path) = included.or(snippet) {
-        let path = path.trim().split(['#', '{', '[', ' ']).next().unwrap_or_default();
-        let path = path.strip_prefix("@/").map_or_else(|| path.to_owned(), |path| format!("./{path}"));
-        taken(subject, &path, at, content, found);
+    let block = content.trim_start_matches(|c: char| c.is_ascii_digit() || ">-*+.) \t".contains(c));
+    if let Some(path) = block.strip_prefix("<<<") {
+        vue_file(subject, path.trim(), at, content, found);
+    }
+}
+
+/// `<!-- @include: path -->`, which is replaced before anything else is read.
+fn vue_comments(subject: &Subject<'_>, found: &mut Vec<Item>) {
+    for (range, inside) in between(subject.text, 0, "<!--", "-->") {
+        if let Some(path) = inside.trim_start().strip_prefix("@include") {
+            let all = &subject.text[range.clone()];
+            vue_file(subject, path.trim_start_matches([':', ' ', '\t', '\r', '\n']).trim(), range.start, all, found);
+        }
+    }
+}
+
+/// A file with the lines or the region of it that is meant, and with a language or a title.
+fn vue_file(subject: &Subject<'_>, written: &str, at: usize, all: &str, found: &mut Vec<Item>) {
+    let (path, more) = written.split_at(written.find(['#', '{', '[', ' ']).unwrap_or(written.len()));
+    let path = path.strip_prefix("@/").map_or_else(|| path.to_owned(), |path| format!("./{path}"));
+    if more.contains("..")
+        || more.contains(['/', '\\']) && !more.trim_start().starts_with(['[', '{'])
+        || path.is_empty()
+    {
+        found.push(Item::new(at, "something from outside of the documentation", all));
+    } else {
+        taken(subject, &path, at, all, found);
     }
 }
 
@@ -293,7 +317,9 @@ fn hugo(subject: &Subject<'_>, start: usize, found: &mut Vec<Item>) {
             if is_shown || inside.starts_with('/') {
                 continue;
             }
-            if reads && (inside.contains("..") || inside.contains("\"/") || lower.contains("script")) {
+            if name.contains(".inline") {
+                found.push(Item::new(range.start, "a template that runs when the page is built", all));
+            } else if reads && (inside.contains("..") || inside.contains("\"/") || lower.contains("script")) {
                 found.push(Item::new(range.start, "something from outside of the documentation", all));
             } else if reads || name.contains("html") {
                 found.push(Item::new(range.start, "a command that no other page has", all).unless("command", name));
@@ -311,7 +337,7 @@ fn taken(subject: &Subject<'_>, path: &str, at: usize, all: &str, found: &mut Ve
     }
     let path = path.split([':', '#']).next().unwrap_or(path).trim();
     // Paths from the top are those of the site with some generators, and of the machine with others.
-    let rooted = path.starts_with(['/', '~', '\\']) && subject.engine != Engine::Sphinx;
+    let rooted = path.starts_with(['/', '~', '\\']) && subject.way.engine != Engine::Sphinx;
     let path = path.trim_start_matches('/');
     let from_page = paths::normalise(paths::folder(subject.path), path);
     let from_top = paths::normalise("", path);

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use copydesk_values::{Statement, is_harmless, statements};
+use copydesk_values::{Statement, statements, texts};
 use markdown::mdast::{AttributeContent, AttributeValue, Node};
 use markdown::{Constructs, MdxSignal, ParseOptions, to_mdast};
 
@@ -15,24 +15,29 @@ use crate::paths;
 const LARGEST: usize = 512 * 1024;
 /// What the parser has for its calls. Only what is used of it takes memory.
 const STACK: usize = 256 * 1024 * 1024;
-/// Packages of components that generators bring along.
-const COMPONENTS: [&str; 10] = [
+/// Packages of components that generators bring along, and folders of them.
+const COMPONENTS: [&str; 9] = [
     "vitepress",
-    "@theme/",
-    "@theme-original/",
-    "@docusaurus/",
+    "vitepress/theme",
+    "vitepress/client",
     "@astrojs/starlight/components",
     "astro:assets",
     "nextra/components",
     "nextra-theme-docs",
     "nextra-theme-blog",
-    "fumadocs-ui/components",
+    "@docusaurus/theme-common",
 ];
+const FOLDERS: [&str; 4] = ["@theme/", "@theme-original/", "fumadocs-ui/components/", "@astrojs/starlight/components/"];
 /// Names that pages of MDX know without an import.
 const NAMES: [&str; 9] =
     ["props", "frontmatter", "frontMatter", "toc", "contentTitle", "metadata", "children", "siteConfig", "page"];
 
 pub(super) fn find(subject: &Subject<'_>, start: usize, code: &[Range<usize>], found: &mut Vec<Item>) {
+    if let Some(text) = unwrapped(subject.text) {
+        let subject = Subject { text: &text, ..*subject };
+        let code = super::code::of(&subject, start).shown;
+        return find(&subject, start, &code, found);
+    }
     let live = live_parts(subject.text, start).unwrap_or_else(|| plainly(subject.text, start, code));
     let mut names: HashSet<String> = NAMES.iter().map(|name| (*name).to_owned()).collect();
     for (at, script) in &live.modules {
@@ -45,10 +50,7 @@ pub(super) fn find(subject: &Subject<'_>, start: usize, code: &[Range<usize>], f
         }
     }
     for (at, script) in &live.expressions {
-        if !is_remark(script)
-            && !is_harmless(script, &|name| names.contains(name))
-            && !is_formula(subject.text, *at, script)
-        {
+        if !is_remark(script) && !is_value(script, &names) && !is_formula(subject.text, *at, script) {
             found.push(Item::new(*at, "an expression that runs when the page is built", script));
         }
     }
@@ -56,6 +58,37 @@ pub(super) fn find(subject: &Subject<'_>, start: usize, code: &[Range<usize>], f
         judge(subject, element, &names, found);
     }
     found.extend(live.runners.iter().map(|(at, text)| Item::new(*at, "code that runs in the page", text)));
+}
+
+/// The page with those fences blanked whose content is no code but more of the page; none if there are none.
+fn unwrapped(text: &str) -> Option<String> {
+    const NAME: &str = "mdx-code-block";
+    if !text.contains(NAME) {
+        return None;
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut open: Option<usize> = None;
+    let mut has_any = false;
+    for line in text.split_inclusive('\n') {
+        let content = line.trim();
+        let rest = content.trim_start_matches(['`', '~']);
+        let length = content.len() - rest.len();
+        let opens = open.is_none() && length >= 3 && rest.trim_start().starts_with(NAME);
+        let closes = open == Some(length) && rest.is_empty();
+        open = if opens { Some(length) } else { open.filter(|_| !closes) };
+        has_any |= opens;
+        if opens || closes {
+            plain.extend(line.bytes().map(|byte| if matches!(byte, b'\r' | b'\n') { char::from(byte) } else { ' ' }));
+        } else {
+            plain.push_str(line);
+        }
+    }
+    has_any.then_some(plain)
+}
+
+/// Whether an expression is only a value, and none that runs as an address.
+fn is_value(script: &str, names: &HashSet<String>) -> bool {
+    texts(script, &|name| names.contains(name)).is_some_and(|texts| !url::runs_in(&texts))
 }
 
 /// The parts of a page that are not Markdown, with their places.
@@ -228,6 +261,12 @@ pub(super) fn set_up(subject: &Subject<'_>, found: &mut Vec<Item>) {
     }
 }
 
+fn is_brought_along(from: &str) -> bool {
+    let is_plain = !from.contains("..") && !from.contains(['!', '?', '#']);
+    let of_docusaurus = from.strip_prefix("@docusaurus/").is_some_and(|name| !name.contains('/'));
+    is_plain && (of_docusaurus || COMPONENTS.contains(&from) || FOLDERS.iter().any(|folder| from.starts_with(folder)))
+}
+
 /// What is to be said of an import or export.
 fn module(subject: &Subject<'_>, at: usize, script: &str, statement: &Statement) -> Option<Item> {
     let text = &script[statement.range.clone()];
@@ -235,13 +274,12 @@ fn module(subject: &Subject<'_>, at: usize, script: &str, statement: &Statement)
     let Some(from) = &statement.from else {
         return Some(Item::new(at, "a statement that runs when the page is built", text));
     };
-    if COMPONENTS.iter().any(|known| from.starts_with(known)) && !from.contains("..") {
-        // What other pages import is theirs to know.
+    if is_brought_along(from) {
         return None;
     }
     let item = Item::new(at, "an import that no other page has", text).unless("import", from.as_str());
     let plain = from.split('?').next().unwrap_or(from);
-    if from.contains('!') {
+    if from.contains(['!', '#']) {
         return Some(item);
     }
     let is_local = plain.starts_with(['.', '/', '~', '@']);
@@ -254,7 +292,10 @@ fn module(subject: &Subject<'_>, at: usize, script: &str, statement: &Statement)
     let leaves = plain.starts_with('.') && place.is_none();
     let is_as_it_is =
         matches!(from.split_once('?').map(|(_, how)| how), None | Some("raw" | "url" | "inline" | "component"));
-    if is_content && !leaves && stays && is_as_it_is {
+    // Pages are taken in from the documentation; others may say what is not for readers.
+    let is_page = matches!(ending.as_str(), "md" | "mdx");
+    let is_of_docs = !is_page || place.as_deref().is_none_or(|place| (subject.is_docs)(place));
+    if is_content && !leaves && stays && is_as_it_is && is_of_docs {
         return None;
     }
     // A component of the repository that is there already; a change cannot write one.
@@ -300,11 +341,12 @@ fn judge(subject: &Subject<'_>, element: &Element, names: &HashSet<String>, foun
     if is_tag || matches!(element.name.as_str(), "Script" | "Iframe") {
         found.extend(html::judged(&element.name, &get, at, opening, subject.text));
     }
-    let is_html = element.name.starts_with(|c: char| c.is_ascii_lowercase()) && !element.name.contains(['-', '.']);
+    let is_html = element.name.starts_with(|c: char| c.is_ascii_lowercase()) && !element.name.contains('.');
     for (name, text, script) in &element.attributes {
         let runs = match (text, script) {
             (Some(text), _) if html::is_event(name, is_html) => Some(text),
-            (Some(text), _) if html::is_address(name) && url::runs(text) => Some(text),
+            (Some(text), _) if url::runs(text) => Some(text),
+            (_, Some(script)) if html::is_event(name, is_html) => Some(script),
             (_, Some(script)) if matches!(name.as_str(), "dangerouslySetInnerHTML" | "srcDoc" | "innerHTML") => {
                 Some(script)
             }
@@ -325,7 +367,5 @@ fn judge(subject: &Subject<'_>, element: &Element, names: &HashSet<String>, foun
 /// Whether the script of an attribute is only a value, and no address that runs.
 fn is_plain(name: &str, script: &str, names: &HashSet<String>) -> bool {
     let is_fine = !name.is_empty() || script.trim().starts_with("/*");
-    is_fine
-        && is_harmless(script, &|name| names.contains(name))
-        && !url::runs(script.trim().trim_matches(['\'', '"', '`']))
+    is_fine && is_value(script, names)
 }

@@ -4,29 +4,43 @@ use std::ops::Range;
 
 use copydesk_values::{Value, is_harmless, yaml};
 
-use super::{Engine, Item, Subject};
-use crate::context::Context;
+use super::{Engine, Item, Subject, Way};
 use crate::paths;
 
-/// Whether the pages of a site of MkDocs are templates.
-pub(super) fn is_jinja(context: &Context<'_>, root: &str) -> bool {
-    ["mkdocs.yml", "mkdocs.yaml"].iter().any(|name| {
-        let text = context.text(&paths::join(root, name)).ok().flatten();
-        let config = text.and_then(|text| yaml(&text).ok().flatten());
-        config.as_ref().and_then(|config| config.get("plugins")).is_some_and(|plugins| {
-            let is_engine = |name: &str| matches!(name, "macros" | "markdownextradata" | "simple-blog" | "jinja2");
-            let listed = plugins.items().iter().any(|item| {
-                item.text().is_some_and(is_engine) || item.entries().iter().any(|(key, _)| is_engine(&key.name))
-            });
-            listed || plugins.entries().iter().any(|(key, _): &(_, Value)| is_engine(&key.name))
-        })
-    })
+/// How many configurations may take in one another.
+const DEEPEST: usize = 8;
+
+/// How a site of MkDocs reads its pages, by its configuration and those that it takes in.
+pub(super) fn mkdocs(text: &dyn Fn(&str) -> Option<String>, config: &str) -> Way {
+    let mut way = Way { nests_fences: false, reads_inside: false, ..Way::new(Engine::MkDocs) };
+    let mut next = Some(config.to_owned());
+    for _ in 0..DEEPEST {
+        let Some(path) = next.take() else { break };
+        let Some(config) = text(&path).and_then(|text| yaml(&text).ok().flatten()) else { break };
+        let names = |key: &str| -> Vec<String> { config.get(key).map(listed).unwrap_or_default() };
+        const ENGINES: [&str; 5] = ["macros", "markdownextradata", "simple-blog", "jinja2", "table-reader"];
+        way.is_jinja |= names("plugins").iter().any(|name| ENGINES.contains(&name.as_str()));
+        let extensions = names("markdown_extensions");
+        let has = |known: &[&str]| extensions.iter().any(|name| known.contains(&name.as_str()));
+        way.nests_fences |= has(&["pymdownx.superfences", "pymdownx.extra"]);
+        way.reads_inside |= has(&["md_in_html", "markdown.extensions.md_in_html", "extra", "pymdownx.extra"]);
+        next = config.get("INHERIT").and_then(Value::text).and_then(|it| paths::normalise(paths::folder(&path), it));
+    }
+    way
+}
+
+/// The names of a list of names, each with its settings or without, or of a map of them.
+fn listed(value: &Value) -> Vec<String> {
+    let keys = |value: &Value| -> Vec<String> { value.entries().iter().map(|(key, _)| key.name.clone()).collect() };
+    let items =
+        value.items().iter().flat_map(|item| item.text().map(|it| vec![it.to_owned()]).unwrap_or_else(|| keys(item)));
+    items.chain(keys(value)).collect()
 }
 
 pub(super) fn find(subject: &Subject<'_>, start: usize, code: &[Range<usize>], found: &mut Vec<Item>) {
-    match subject.engine {
+    match subject.way.engine {
         Engine::Vue => vue(subject.text, start, code, found),
-        Engine::MkDocs if subject.is_jinja => jinja(subject.text, start, found),
+        Engine::MkDocs if subject.way.is_jinja => jinja(subject.text, 0, found),
         _ => {}
     }
 }

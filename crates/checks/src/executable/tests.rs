@@ -4,8 +4,7 @@ fn found(path: &str, engine: Engine, text: &str) -> Vec<String> {
     let subject = Subject {
         path,
         text,
-        engine,
-        is_jinja: true,
+        way: Way { is_jinja: true, nests_fences: true, reads_inside: true, ..Way::new(engine) },
         exists: &|path| path.starts_with("docs/there") || path == "secret.yml",
         is_docs: &|path| path.starts_with("docs"),
     };

@@ -16,11 +16,23 @@ pub(super) fn runs(address: &str) -> bool {
     }
 }
 
-/// The host of an address, if it names one.
+/// Whether the texts of an expression, one after the other, are or hold such an address.
+pub(super) fn runs_in(texts: &[String]) -> bool {
+    let joined: String = texts.concat().chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
+    let lower = joined.to_ascii_lowercase();
+    texts.iter().any(|text| runs(text))
+        || ["javascript:", "vbscript:", "data:text/html"].iter().any(|scheme| lower.contains(scheme))
+}
+
+/// The host of an address, if it names one, as browsers read it: strokes may lean either way, and be missing.
 pub(super) fn host(address: &str) -> Option<String> {
     let plain: String = address.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
-    let rest = plain.split_once("://").map(|(_, rest)| rest).or_else(|| plain.strip_prefix("//"))?;
-    let host = rest.split(['/', '?', '#', '\\']).next()?.rsplit('@').next()?;
+    let plain = plain.replace('\\', "/");
+    let rest = match plain.split_once(':') {
+        Some((scheme, rest)) if scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c)) => rest,
+        _ => plain.strip_prefix("//")?,
+    };
+    let host = rest.trim_start_matches('/').split(['/', '?', '#']).next()?.rsplit('@').next()?;
     Some(host.split(':').next().unwrap_or(host).to_ascii_lowercase())
 }
 

@@ -269,11 +269,47 @@ fn compared(path: &str, kind: Kind, before: Option<&str>, now: Option<&str>) -> 
             return Some(format!("{path} would not describe an interface any more."));
         }
     }
-    brought(path, was.as_ref(), &now)
+    if let Some(why) = redirected(path, kind, was.as_ref(), &now) {
+        return Some(why);
+    }
+    brought(path, kind, was.as_ref(), &now)
+}
+
+/// Generators write redirects into pages, and pages to where a redirect comes from: both must be plain addresses.
+fn redirected(path: &str, kind: Kind, before: Option<&Value>, now: &Value) -> Option<String> {
+    let known: HashSet<(String, String)> = before.map(|before| redirects_of(before, kind)).unwrap_or_default();
+    let is_plain =
+        |address: &str| !address.contains(|c: char| c.is_whitespace() || c.is_control() || "\"'`<>\\{}".contains(c));
+    let stays = |source: &str| !source.split('/').any(|part| part == "..");
+    // MkDocs writes files where redirects come from; a stroke in front would be the top of the machine.
+    let is_below = |source: &str| kind != Kind::MkDocs || !source.starts_with('/');
+    let odd = redirects_of(now, kind).into_iter().find(|redirect| {
+        let (source, target) = redirect;
+        !known.contains(redirect) && !(is_plain(source) && is_plain(target) && stays(source) && is_below(source))
+    });
+    odd.map(|(source, target)| {
+        let shown: String = format!("{source} → {target}").chars().take(80).collect();
+        format!("{path} would hold a redirect that is no plain address: {shown:?}.")
+    })
+}
+
+/// The redirects that generators write as pages.
+fn redirects_of(config: &Value, kind: Kind) -> HashSet<(String, String)> {
+    let maps: Vec<&Value> = match kind {
+        Kind::MkDocs => {
+            let plugins = config.get("plugins");
+            let inside = plugins.into_iter().flat_map(|plugins| plugins.items().iter().chain([plugins]));
+            inside.filter_map(|plugin| plugin.get("redirects")?.get("redirect_maps")).collect()
+        }
+        Kind::Book => config.get("output").and_then(|it| it.get("html")?.get("redirect")).into_iter().collect(),
+        _ => Vec::new(),
+    };
+    let entries = maps.into_iter().flat_map(|map| map.entries());
+    entries.map(|(from, to)| (from.name.clone(), to.written().unwrap_or("{}").to_owned())).collect()
 }
 
 /// What may be free to differ must still be nothing that programs act upon: no tags, no scripts, no files elsewhere.
-fn brought(path: &str, before: Option<&Value>, now: &Value) -> Option<String> {
+fn brought(path: &str, kind: Kind, before: Option<&Value>, now: &Value) -> Option<String> {
     let (mut known, mut found) = (Said::default(), Said::default());
     if let Some(before) = before {
         known.take(before);
@@ -285,6 +321,12 @@ fn brought(path: &str, before: Option<&Value>, now: &Value) -> Option<String> {
     if let Some(text) = found.texts.iter().filter(|text| !known.texts.contains(*text)).find(|text| is_live(text)) {
         let shown: String = text.chars().take(80).collect();
         return Some(format!("{path} would hold a script: {shown:?}."));
+    }
+    // Titles may be filled in like templates.
+    let is_template = |text: &&String| kind.is_of_site() && (text.contains("{{") || text.contains("{%"));
+    if let Some(text) = found.texts.iter().filter(|text| !known.texts.contains(*text)).find(is_template) {
+        let shown: String = text.chars().take(80).collect();
+        return Some(format!("{path} would hold a template: {shown:?}."));
     }
     let is_inside = |target: &String| {
         let place = paths::normalise(paths::folder(path), target);

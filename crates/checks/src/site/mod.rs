@@ -134,6 +134,21 @@ impl Sites {
         }
     }
 
+    /// The sites that may read a file as a page: all whose folders reach nearest to it, whatever they make of it then.
+    pub(crate) fn around(&self, path: &str) -> Vec<&Site> {
+        let reach = |site: &Site| -> Option<usize> {
+            let folders = site.generator.folders();
+            folders.into_iter().filter(|folder| paths::is_below(path, folder)).map(str::len).max()
+        };
+        let longest = self.sites.iter().filter_map(reach).max();
+        let mut sites: Vec<&Site> =
+            self.sites.iter().filter(|site| longest.is_some() && reach(site) == longest).collect();
+        if sites.is_empty() {
+            sites.push(self.of(path));
+        }
+        sites
+    }
+
     /// The site that a navigation file is of.
     pub(crate) fn navigated(&self, path: &str) -> Option<&Site> {
         self.sites.iter().find(|site| site.navigation.as_ref().is_some_and(|(known, _)| known == path))

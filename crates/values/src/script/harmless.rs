@@ -1,6 +1,7 @@
 //! What pieces of script in a page may do: whether an expression is a value and nothing else, and what the imports and
 //! exports of a page are.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use oxc_allocator::Allocator;
@@ -69,25 +70,45 @@ fn statement(parsed: &Parsed<'_>) -> Statement {
 /// Whether an expression is only a value: literals, lists and objects of them, tags without anything that runs, and
 /// parts of what `is_known` knows by its name. An empty one and a comment are.
 pub fn is_harmless(expression: &str, is_known: &(dyn Fn(&str) -> bool + Sync)) -> bool {
+    texts(expression, is_known).is_some()
+}
+
+/// The texts that a value is made of, in order; none if an expression is more than a value.
+pub fn texts(expression: &str, is_known: &(dyn Fn(&str) -> bool + Sync)) -> Option<Vec<String>> {
     let text = format!("({expression}\n)");
     if text.len() > LARGEST || too_deep(&text).is_some() {
-        return false;
+        return None;
     }
     let depth = text.bytes().filter(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<' | b'-' | b'+' | b'!')).count();
     if text.len() <= SHORT && depth <= SHALLOW {
         return looked_at(&text, is_known);
     }
-    on_a_large_stack(|| Ok(looked_at(&text, is_known))).unwrap_or(false)
+    on_a_large_stack(|| Ok(looked_at(&text, is_known))).ok().flatten()
 }
 
-fn looked_at(text: &str, is_known: &dyn Fn(&str) -> bool) -> bool {
+/// What is known while an expression is looked at.
+struct Known<'k> {
+    is_known: &'k dyn Fn(&str) -> bool,
+    texts: RefCell<Vec<String>>,
+}
+
+impl Known<'_> {
+    fn says(&self, text: &str) -> bool {
+        self.texts.borrow_mut().push(text.to_owned());
+        true
+    }
+}
+
+fn looked_at(text: &str, is_known: &dyn Fn(&str) -> bool) -> Option<Vec<String>> {
     let allocator = Allocator::default();
     let parsed = Parser::new(&allocator, text, SourceType::jsx()).parse();
     let is_sound = !parsed.panicked && parsed.diagnostics.iter().next().is_none();
-    match parsed.program.body.as_slice() {
-        [Parsed::ExpressionStatement(it)] if is_sound => is_value(&it.expression, is_known),
+    let known = Known { is_known, texts: RefCell::default() };
+    let is_fine = match parsed.program.body.as_slice() {
+        [Parsed::ExpressionStatement(it)] if is_sound => is_value(&it.expression, &known),
         _ => is_comment(&text[1..text.len() - 1]),
-    }
+    };
+    is_fine.then(|| known.texts.into_inner())
 }
 
 /// Whether there is nothing but comments of the form that has an end.
@@ -100,20 +121,23 @@ fn is_comment(text: &str) -> bool {
     rest.is_empty()
 }
 
-fn is_value(expression: &Expression<'_>, is_known: &dyn Fn(&str) -> bool) -> bool {
-    let value = |it: &Expression<'_>| is_value(it, is_known);
+fn is_value(expression: &Expression<'_>, known: &Known<'_>) -> bool {
+    let value = |it: &Expression<'_>| is_value(it, known);
     match expression {
-        Expression::StringLiteral(_)
-        | Expression::NumericLiteral(_)
+        Expression::StringLiteral(it) => known.says(&it.value),
+        Expression::NumericLiteral(_)
         | Expression::BooleanLiteral(_)
         | Expression::NullLiteral(_)
         | Expression::BigIntLiteral(_)
         | Expression::RegExpLiteral(_) => true,
         Expression::Identifier(it) => {
-            matches!(it.name.as_str(), "undefined" | "NaN" | "Infinity") || is_known(&it.name)
+            matches!(it.name.as_str(), "undefined" | "NaN" | "Infinity") || (known.is_known)(&it.name)
         }
         Expression::ParenthesizedExpression(it) => value(&it.expression),
-        Expression::TemplateLiteral(it) => it.expressions.iter().all(value),
+        Expression::TemplateLiteral(it) => it.quasis.iter().enumerate().all(|(number, part)| {
+            known.says(part.value.cooked.as_ref().unwrap_or(&part.value.raw))
+                && it.expressions.get(number).is_none_or(value)
+        }),
         Expression::UnaryExpression(it) => {
             matches!(it.operator, UnaryOperator::UnaryNegation | UnaryOperator::UnaryPlus | UnaryOperator::LogicalNot)
                 && value(&it.argument)
@@ -147,11 +171,12 @@ fn is_value(expression: &Expression<'_>, is_known: &dyn Fn(&str) -> bool) -> boo
             };
             is_named && value(&it.object)
         }
-        Expression::JSXElement(it) => is_plain_element(it, is_known),
-        Expression::JSXFragment(it) => it.children.iter().all(|child| is_plain_child(child, is_known)),
+        Expression::JSXElement(it) => is_plain_element(it, known),
+        Expression::JSXFragment(it) => it.children.iter().all(|child| is_plain_child(child, known)),
         Expression::CallExpression(it) if is_of_value(&it.callee) => {
             let Expression::StaticMemberExpression(callee) = &it.callee else { return false };
-            value(&callee.object) && it.arguments.iter().all(|it| it.as_expression().is_some_and(is_literal))
+            value(&callee.object)
+                && it.arguments.iter().all(|it| it.as_expression().is_some_and(|it| is_literal(it) && value(it)))
         }
         Expression::CallExpression(it) => {
             let name = if let Expression::Identifier(name) = &it.callee { name.name.as_str() } else { "" };
@@ -186,12 +211,12 @@ fn is_address_of(function: &str, argument: &str) -> bool {
     let is_image = IMAGES.iter().any(|ending| argument.to_ascii_lowercase().ends_with(ending));
     match function {
         "useBaseUrl" => true,
-        "require" => is_image && !argument.contains('!'),
+        "require" => is_image && !argument.contains(['!', '?', '#']),
         _ => false,
     }
 }
 
-fn is_plain_element(element: &JSXElement<'_>, is_known: &dyn Fn(&str) -> bool) -> bool {
+fn is_plain_element(element: &JSXElement<'_>, known: &Known<'_>) -> bool {
     let attributes = element.opening_element.attributes.iter().all(|attribute| match attribute {
         JSXAttributeItem::SpreadAttribute(_) => false,
         JSXAttributeItem::Attribute(it) => {
@@ -201,33 +226,34 @@ fn is_plain_element(element: &JSXElement<'_>, is_known: &dyn Fn(&str) -> bool) -
             };
             let is_event = name.len() > 2 && name[..2].eq_ignore_ascii_case("on");
             let is_fine = match &it.value {
-                None | Some(JSXAttributeValue::StringLiteral(_)) => true,
-                Some(JSXAttributeValue::Element(it)) => is_plain_element(it, is_known),
+                None => true,
+                Some(JSXAttributeValue::StringLiteral(it)) => known.says(&it.value),
+                Some(JSXAttributeValue::Element(it)) => is_plain_element(it, known),
                 Some(JSXAttributeValue::Fragment(_)) => false,
-                Some(JSXAttributeValue::ExpressionContainer(it)) => is_plain(&it.expression, is_known),
+                Some(JSXAttributeValue::ExpressionContainer(it)) => is_plain(&it.expression, known),
             };
             !is_event && !is_machinery(name) && is_fine
         }
     });
     let name = element.opening_element.name.to_string().to_ascii_lowercase();
     let is_safe = !matches!(name.as_str(), "script" | "iframe" | "object" | "embed" | "base" | "link" | "meta");
-    is_safe && attributes && element.children.iter().all(|child| is_plain_child(child, is_known))
+    is_safe && attributes && element.children.iter().all(|child| is_plain_child(child, known))
 }
 
-fn is_plain_child(child: &JSXChild<'_>, is_known: &dyn Fn(&str) -> bool) -> bool {
+fn is_plain_child(child: &JSXChild<'_>, known: &Known<'_>) -> bool {
     match child {
-        JSXChild::Text(_) => true,
-        JSXChild::Element(it) => is_plain_element(it, is_known),
-        JSXChild::Fragment(it) => it.children.iter().all(|child| is_plain_child(child, is_known)),
-        JSXChild::ExpressionContainer(it) => is_plain(&it.expression, is_known),
+        JSXChild::Text(it) => known.says(&it.value),
+        JSXChild::Element(it) => is_plain_element(it, known),
+        JSXChild::Fragment(it) => it.children.iter().all(|child| is_plain_child(child, known)),
+        JSXChild::ExpressionContainer(it) => is_plain(&it.expression, known),
         JSXChild::Spread(_) => false,
     }
 }
 
-fn is_plain(expression: &JSXExpression<'_>, is_known: &dyn Fn(&str) -> bool) -> bool {
+fn is_plain(expression: &JSXExpression<'_>, known: &Known<'_>) -> bool {
     match expression {
         JSXExpression::EmptyExpression(_) => true,
-        other => other.as_expression().is_some_and(|it| is_value(it, is_known)),
+        other => other.as_expression().is_some_and(|it| is_value(it, known)),
     }
 }
 

@@ -196,7 +196,7 @@ fn raw(subject: &Subject<'_>, start: usize) -> Vec<Range<usize>> {
         let content = line.trim_start_matches(' ');
         let Some(tag) = content.strip_prefix('<').filter(|_| line.len() - content.len() < 4) else { continue };
         let name = name_of(tag);
-        let asks = subject.way.reads_inside && line.contains("markdown");
+        let asks = subject.way.reads_inside && asks_for_markdown(line);
         if name.is_empty() || INLINE.contains(&name.as_str()) || asks {
             continue;
         }
@@ -206,6 +206,13 @@ fn raw(subject: &Subject<'_>, start: usize) -> Vec<Range<usize>> {
         }
     }
     joined(found)
+}
+
+/// Whether a tag asks for Markdown to be read inside of it.
+fn asks_for_markdown(line: &str) -> bool {
+    let after = line.split_once(" markdown").map(|(_, after)| after);
+    let asked = [">", " ", "=1", "=\"1\"", "='1'", "=\"block\"", "=\"span\"", "=\"md\""];
+    after.is_some_and(|after| asked.iter().any(|way| after.starts_with(way)))
 }
 
 /// Ranges in order, with those that touch made one.

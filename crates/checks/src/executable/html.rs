@@ -207,6 +207,11 @@ pub(super) fn judged<'a>(
     }
 }
 
+/// Whether an address is one of a site whose frames pages show.
+pub(super) fn is_frame(address: &str) -> bool {
+    url::host(address).is_some_and(|host| FRAMES.contains(&host.as_str()))
+}
+
 /// Whether styles take in others, or hold what Vue and its tools run.
 fn takes_in<'a>(styles: &str, get: &dyn Fn(&str) -> Option<&'a str>) -> bool {
     let lower = styles.to_ascii_lowercase();

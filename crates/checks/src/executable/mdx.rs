@@ -334,8 +334,14 @@ fn judge(subject: &Subject<'_>, element: &Element, names: &HashSet<String>, foun
     let opening = &all[..all.find('>').map_or(all.len(), |end| end + 1)];
     let get = |name: &str| -> Option<&str> {
         let attribute = element.attributes.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name));
-        attribute.map(|(_, text, script)| text.as_deref().or(script.as_deref()).unwrap_or_default())
+        attribute.map(|(_, text, value)| text.as_deref().or(value.as_deref().map(unquoted)).unwrap_or_default())
     };
+    if element.name.contains('.') && element.name.starts_with(char::is_lowercase) {
+        found.push(Item::new(at, "a tag whose name is a value", opening));
+    }
+    if element.name == "iframe" && !is_static(element, names) {
+        found.push(Item::new(at, "a frame whose address is a value", opening));
+    }
     // A component may be called like a tag; only those that stand for scripts and frames are meant.
     let is_tag = element.name.starts_with(|c: char| c.is_ascii_lowercase());
     if is_tag || matches!(element.name.as_str(), "Script" | "Iframe") {
@@ -362,6 +368,21 @@ fn judge(subject: &Subject<'_>, element: &Element, names: &HashSet<String>, foun
             found.push(Item::new(at, what, text));
         }
     }
+}
+
+fn unquoted(script: &str) -> &str {
+    script.trim().trim_matches(['"', '\'', '`'])
+}
+
+/// Whether the address of a frame is written down, if it is a script at all, or at least whose site it is of.
+fn is_static(element: &Element, names: &HashSet<String>) -> bool {
+    let source = element.attributes.iter().find(|(name, ..)| name.eq_ignore_ascii_case("src"));
+    let Some(script) = source.and_then(|(_, _, script)| script.as_deref()) else { return true };
+    let texts = texts(script, &|name| names.contains(name)).unwrap_or_default();
+    texts.first().is_some_and(|text| {
+        let has_all_of_host = text.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
+        text == unquoted(script) || has_all_of_host && html::is_frame(text)
+    })
 }
 
 /// Whether the script of an attribute is only a value, and no address that runs.

@@ -6,8 +6,9 @@ use std::ops::Range;
 
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{
-    Argument, ArrayExpressionElement, Declaration, Expression, JSXAttributeItem, JSXAttributeName, JSXAttributeValue,
-    JSXChild, JSXElement, JSXExpression, ObjectPropertyKind, PropertyKey, Statement as Parsed, UnaryOperator,
+    Argument, ArrayExpressionElement, BinaryOperator, Declaration, Expression, JSXAttributeItem, JSXAttributeName,
+    JSXAttributeValue, JSXChild, JSXElement, JSXExpression, ObjectPropertyKind, PropertyKey, Statement as Parsed,
+    UnaryOperator,
 };
 use oxc_parser::Parser;
 use oxc_span::SourceType;
@@ -142,7 +143,7 @@ fn is_value(expression: &Expression<'_>, known: &Known<'_>) -> bool {
             matches!(it.operator, UnaryOperator::UnaryNegation | UnaryOperator::UnaryPlus | UnaryOperator::LogicalNot)
                 && value(&it.argument)
         }
-        Expression::BinaryExpression(it) => !it.operator.is_relational() && value(&it.left) && value(&it.right),
+        Expression::BinaryExpression(_) => !is_open(expression) && are_values(expression, known),
         Expression::LogicalExpression(it) => value(&it.left) && value(&it.right),
         Expression::ConditionalExpression(it) => value(&it.test) && value(&it.consequent) && value(&it.alternate),
         Expression::ArrayExpression(it) => it.elements.iter().all(|element| match element {
@@ -186,10 +187,100 @@ fn is_value(expression: &Expression<'_>, known: &Known<'_>) -> bool {
     }
 }
 
-/// Whether a function only gives a value in another form.
+/// Whether all that is put together is: the whole of it has been looked at before.
+fn are_values(expression: &Expression<'_>, known: &Known<'_>) -> bool {
+    match expression {
+        Expression::BinaryExpression(it) => {
+            !it.operator.is_relational() && are_values(&it.left, known) && are_values(&it.right, known)
+        }
+        other => is_value(other, known),
+    }
+}
+
+/// Whether a function only gives a value in another form: one that neither stands here nor in the front matter, since such
+/// a form could be any text.
 fn is_of_value(callee: &Expression<'_>) -> bool {
     const NAMES: [&str; 7] = ["slice", "join", "at", "trim", "toUpperCase", "toLowerCase", "concat"];
-    matches!(callee, Expression::StaticMemberExpression(it) if NAMES.contains(&it.property.name.as_str()))
+    let Expression::StaticMemberExpression(it) = callee else { return false };
+    NAMES.contains(&it.property.name.as_str()) && root(&it.object).is_some_and(|name| !is_of_page(name))
+}
+
+/// The name that a value is a part of.
+fn root<'e>(expression: &'e Expression<'_>) -> Option<&'e str> {
+    match expression {
+        Expression::Identifier(it) => Some(it.name.as_str()),
+        Expression::StaticMemberExpression(it) => root(&it.object),
+        Expression::ComputedMemberExpression(it) => root(&it.object),
+        Expression::ParenthesizedExpression(it) => root(&it.expression),
+        _ => None,
+    }
+}
+
+/// Names of what the page itself says.
+fn is_of_page(name: &str) -> bool {
+    const NAMES: [&str; 12] = [
+        "props",
+        "frontMatter",
+        "frontmatter",
+        "metadata",
+        "meta",
+        "toc",
+        "contentTitle",
+        "page",
+        "$frontmatter",
+        "$page",
+        "$params",
+        "$attrs",
+    ];
+    NAMES.contains(&name)
+}
+
+/// A piece of a text that is put together.
+enum Piece<'e> {
+    Text(&'e str),
+    /// What the page says in its front matter.
+    OfPage,
+    Other,
+}
+
+/// Whether a text is put together from what the page says in such a way that its beginning could be any scheme.
+fn is_open(expression: &Expression<'_>) -> bool {
+    let mut pieces = Vec::new();
+    take_apart(expression, &mut pieces);
+    let ends_scheme = |text: &str| text.contains(|c: char| !c.is_ascii_alphanumeric() && !"+-.\t\r\n".contains(c));
+    let Some(at) = pieces.iter().position(|piece| matches!(piece, Piece::OfPage)) else { return false };
+    let is_begun = pieces[..at].iter().any(|piece| match piece {
+        Piece::Text(text) => ends_scheme(text),
+        _ => false,
+    });
+    let first = pieces[at + 1..].iter().find(|piece| !matches!(piece, Piece::Text(text) if text.is_empty()));
+    let is_ended = match first {
+        None => true,
+        Some(Piece::Text(text)) => text.chars().next().is_some_and(|c| c != ':' && ends_scheme(&c.to_string())),
+        Some(_) => false,
+    };
+    !is_begun && !(is_ended && pieces[..at].iter().all(|piece| matches!(piece, Piece::Text(text) if text.is_empty())))
+}
+
+fn take_apart<'e>(expression: &'e Expression<'_>, pieces: &mut Vec<Piece<'e>>) {
+    match expression {
+        Expression::StringLiteral(it) => pieces.push(Piece::Text(it.value.as_str())),
+        Expression::ParenthesizedExpression(it) => take_apart(&it.expression, pieces),
+        Expression::BinaryExpression(it) if it.operator == BinaryOperator::Addition => {
+            take_apart(&it.left, pieces);
+            take_apart(&it.right, pieces);
+        }
+        Expression::TemplateLiteral(it) => {
+            for (number, part) in it.quasis.iter().enumerate() {
+                pieces.push(Piece::Text(part.value.cooked.as_ref().unwrap_or(&part.value.raw).as_str()));
+                if let Some(inner) = it.expressions.get(number) {
+                    take_apart(inner, pieces);
+                }
+            }
+        }
+        other if root(other).is_some_and(is_of_page) => pieces.push(Piece::OfPage),
+        _ => pieces.push(Piece::Other),
+    }
 }
 
 fn is_literal(expression: &Expression<'_>) -> bool {
@@ -236,7 +327,10 @@ fn is_plain_element(element: &JSXElement<'_>, known: &Known<'_>) -> bool {
         }
     });
     let name = element.opening_element.name.to_string().to_ascii_lowercase();
-    let is_safe = !matches!(name.as_str(), "script" | "iframe" | "object" | "embed" | "base" | "link" | "meta");
+    const ACTED_UPON: [&str; 8] = ["script", "iframe", "object", "embed", "base", "link", "meta", "style"];
+    // What a name in small letters leads to may be the name of any tag.
+    let is_part = name.contains('.') && element.opening_element.name.to_string().starts_with(char::is_lowercase);
+    let is_safe = !is_part && !ACTED_UPON.contains(&name.as_str());
     is_safe && attributes && element.children.iter().all(|child| is_plain_child(child, known))
 }
 

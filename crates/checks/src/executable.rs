@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::finding::finding;
 use crate::lines::Lines;
 use crate::page::Page;
-use crate::site::{Site, SiteSettings};
+use crate::site::{Site, SiteSettings, is_foreign};
 use crate::{Check, Finding, page, paths};
 
 pub(crate) use html::is_live;
@@ -50,6 +50,12 @@ struct Pardon {
 impl Item {
     fn new(at: usize, what: impl Into<String>, text: &str) -> Self {
         Self { at, what: what.into(), text: text.to_owned(), pardons: Vec::new() }
+    }
+
+    /// It is fine if another page has all of the same.
+    fn unless_same(self) -> Self {
+        let text = self.text.clone();
+        self.unless("the same", text)
     }
 
     fn unless(mut self, kind: &'static str, name: impl Into<String>) -> Self {
@@ -84,6 +90,8 @@ struct Way {
     nests_fences: bool,
     /// Whether Markdown is read inside of tags that ask for it.
     reads_inside: bool,
+    /// Whether lines of a template take in files.
+    takes_in: bool,
     /// Whether a page may be plain Markdown with tags, although it looks like MDX.
     may_be_plain: bool,
 }
@@ -93,6 +101,8 @@ struct Subject<'a> {
     path: &'a str,
     text: &'a str,
     way: Way,
+    /// The folder of the site.
+    root: &'a str,
     /// Whether there is such a file.
     exists: &'a dyn Fn(&str) -> bool,
     /// Whether a path is part of the documentation.
@@ -133,18 +143,18 @@ fn is_read(path: &str) -> bool {
 fn items_of(context: &Context<'_>, base: &Context<'_>, settings: &SiteSettings, path: &str, text: &str) -> Vec<Item> {
     let exists = |path: &str| context.look.exists(path).unwrap_or(false);
     let is_docs = |path: &str| settings.holds(path);
-    let mut ways: Vec<Way> = Vec::new();
+    let mut ways: Vec<(Way, &str)> = Vec::new();
     for of in [base, context] {
         for site in of.sites.around(path) {
-            let way = way_of(of, site, path);
+            let way = (way_of(of, site, path), site.generator.root());
             if !ways.contains(&way) {
                 ways.push(way);
             }
         }
     }
     let mut found: Vec<Item> = Vec::new();
-    for way in ways {
-        for item in items(&Subject { path, text, way, exists: &exists, is_docs: &is_docs }) {
+    for (way, root) in ways {
+        for item in items(&Subject { path, text, way, root, exists: &exists, is_docs: &is_docs }) {
             if !found.contains(&item) {
                 found.push(item);
             }
@@ -175,7 +185,14 @@ fn says_format(text: &dyn Fn(&str) -> Option<String>, config: &str) -> bool {
 impl Way {
     fn new(engine: Engine) -> Self {
         let is_jekyll = engine == Engine::Jekyll;
-        Self { engine, is_jinja: false, nests_fences: is_jekyll, reads_inside: is_jekyll, may_be_plain: false }
+        Self {
+            engine,
+            is_jinja: false,
+            nests_fences: is_jekyll,
+            reads_inside: is_jekyll,
+            takes_in: false,
+            may_be_plain: false,
+        }
     }
 }
 
@@ -217,7 +234,7 @@ fn items(subject: &Subject<'_>) -> Vec<Item> {
             }
         }
     }
-    include::find(subject, start, &mut found);
+    include::find(subject, start, &code.shown, &mut found);
     links(&page, &mut found);
     found.sort_by_key(|item| item.at);
     found
@@ -235,9 +252,22 @@ fn links(page: &Page, found: &mut Vec<Item>) {
     }
 }
 
+/// All pages of the documentation, of every format that is read here.
+fn pages(context: &Context<'_>, settings: &SiteSettings) -> io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for folder in &settings.docs_paths {
+        found.extend(context.look.files.list(&paths::plain_folder(folder))?);
+    }
+    found.extend(documentation(context.look.files, settings)?);
+    found.retain(|path| is_read(path) && !is_foreign(path));
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
 fn is_pardoned(item: &Item, base: &Context<'_>, settings: &SiteSettings) -> io::Result<bool> {
     for pardon in &item.pardons {
-        for path in documentation(base.look.files, settings)?.into_iter().filter(|path| is_read(path)) {
+        for path in pages(base, settings)? {
             let content = base.look.files.read(&path)?.unwrap_or_default();
             if memchr::memmem::find(&content, pardon.name.as_bytes()).is_none() {
                 continue;

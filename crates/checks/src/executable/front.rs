@@ -59,7 +59,9 @@ fn fields(value: &Value, at: usize, body: &str, found: &mut Vec<Item>) {
     for (key, value) in value.entries().iter().filter(|(key, value)| runs(&key.name, value)) {
         let what = format!("the field `{}` of the front matter makes the site run or take in something", key.name);
         let end = value.range.end.min(body.len()).max(key.range.start);
-        found.push(Item::new(at + key.range.start, what, body.get(key.range.start..end).unwrap_or(body)));
+        let item = Item::new(at + key.range.start, what, body.get(key.range.start..end).unwrap_or(body));
+        let is_layout = matches!(key.name.as_str(), "layout" | "template");
+        found.push(if is_layout { item.unless_same() } else { item });
     }
 }
 

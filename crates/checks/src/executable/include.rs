@@ -1,11 +1,13 @@
 //! Lines that take in files from elsewhere, and blocks whose code runs when the site is built.
 
+use std::ops::Range;
+
 use super::template::between;
-use super::{Engine, Item, Subject, url};
+use super::{Engine, Item, Subject, is_in, url};
 use crate::paths;
 
 /// Directives of Sphinx and MyST that only lay text out, up to their domain.
-const DIRECTIVES: [&str; 74] = [
+const DIRECTIVES: [&str; 76] = [
     "note",
     "warning",
     "tip",
@@ -35,6 +37,8 @@ const DIRECTIVES: [&str; 74] = [
     "math",
     "table",
     "list-table",
+    "csv-table",
+    "eval-rst",
     "glossary",
     "tab-set",
     "tab-item",
@@ -82,9 +86,8 @@ const DIRECTIVES: [&str; 74] = [
     "line-block",
 ];
 /// Directives that run what they hold, whoever else has them.
-const RUNNERS: [&str; 17] = [
+const RUNNERS: [&str; 16] = [
     "code-cell",
-    "eval-rst",
     "jupyter-execute",
     "jupyter-kernel",
     "execute_code",
@@ -120,7 +123,7 @@ const CHUNKS: [&str; 15] = [
     "python3",
 ];
 
-pub(super) fn find(subject: &Subject<'_>, start: usize, found: &mut Vec<Item>) {
+pub(super) fn find(subject: &Subject<'_>, start: usize, code: &[Range<usize>], found: &mut Vec<Item>) {
     let mut at = start;
     let mut is_list = false;
     for line in subject.text[start..].split_inclusive('\n') {
@@ -139,7 +142,8 @@ pub(super) fn find(subject: &Subject<'_>, start: usize, found: &mut Vec<Item>) {
                 }
                 mkdocs(subject, content, place, found);
             }
-            Engine::Sphinx => sphinx(subject, content, place, found),
+            // What is only shown has no directives; all others take files in before they read what is code.
+            Engine::Sphinx if is_in(code, place).is_none() => sphinx(subject, content, place, found),
             Engine::Vue => vitepress(subject, content, place, found),
             Engine::AsciiDoc => {
                 if let Some((path, _)) = content.strip_prefix("include::").and_then(|rest| rest.split_once('[')) {
@@ -176,7 +180,8 @@ fn chunk(content: &str, at: usize, found: &mut Vec<Item>) {
 }
 
 fn mkdocs(subject: &Subject<'_>, content: &str, at: usize, found: &mut Vec<Item>) {
-    if let Some(place) = content.find("8<-").filter(|place| content[..*place].ends_with('-')) {
+    let is_escaped = content.starts_with(';');
+    if let Some(place) = content.find("8<-").filter(|place| content[..*place].ends_with('-') && !is_escaped) {
         let rest = content[place..].trim_start_matches(['8', '<', '-', ' ']);
         let path = rest.trim_matches(['"', '\'']);
         if !path.is_empty() {
@@ -196,7 +201,8 @@ fn mkdocs(subject: &Subject<'_>, content: &str, at: usize, found: &mut Vec<Item>
             Item::new(at, "the description of a module that no other page shows", content).unless("module", package),
         );
     }
-    for (open, close) in [("{%", "%}"), ("{!", "!}")] {
+    let pairs = if subject.way.takes_in { &[("{%", "%}"), ("{!", "!}")][..] } else { &[] };
+    for &(open, close) in pairs {
         for (_, inside) in between(content, 0, open, close) {
             let inside = inside.trim();
             let path = if open == "{!" { Some(inside) } else { inside.strip_prefix("include").and_then(quoted) };
@@ -319,7 +325,7 @@ fn hugo(subject: &Subject<'_>, start: usize, found: &mut Vec<Item>) {
             }
             if name.contains(".inline") {
                 found.push(Item::new(range.start, "a template that runs when the page is built", all));
-            } else if reads && (inside.contains("..") || inside.contains("\"/") || lower.contains("script")) {
+            } else if reads && (inside.contains("..") || lower.contains("script")) {
                 found.push(Item::new(range.start, "something from outside of the documentation", all));
             } else if reads || name.contains("html") {
                 found.push(Item::new(range.start, "a command that no other page has", all).unless("command", name));

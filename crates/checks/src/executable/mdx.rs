@@ -1,12 +1,13 @@
 //! What runs in MDX: imports, exports and expressions, and tags whose attributes are such. A full parser says what is code
 //! that is only shown; where it gives up, everything is taken for live that is not in a fence.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::ops::Range;
 
 use copydesk_values::{Statement, statements, texts};
 use markdown::mdast::{AttributeContent, AttributeValue, Node};
-use markdown::{Constructs, MdxSignal, ParseOptions, to_mdast};
+use markdown::{Constructs, MdxExpressionKind, MdxSignal, ParseOptions, to_mdast};
 
 use super::{Item, Subject, html, is_in, url};
 use crate::paths;
@@ -16,12 +17,13 @@ const LARGEST: usize = 512 * 1024;
 /// What the parser has for its calls. Only what is used of it takes memory.
 const STACK: usize = 256 * 1024 * 1024;
 /// Packages of components that generators bring along, and folders of them.
-const COMPONENTS: [&str; 9] = [
+const COMPONENTS: [&str; 10] = [
     "vitepress",
     "vitepress/theme",
     "vitepress/client",
     "@astrojs/starlight/components",
     "astro:assets",
+    "astro:components",
     "nextra/components",
     "nextra-theme-docs",
     "nextra-theme-blog",
@@ -38,7 +40,12 @@ pub(super) fn find(subject: &Subject<'_>, start: usize, code: &[Range<usize>], f
         let code = super::code::of(&subject, start).shown;
         return find(&subject, start, &code, found);
     }
-    let live = live_parts(subject.text, start).unwrap_or_else(|| plainly(subject.text, start, code));
+    let read = live_parts(subject.text, start);
+    if read.is_none() && !subject.way.may_be_plain {
+        let what = "a page that cannot be read as MDX, so nobody can tell what it runs";
+        found.push(Item::new(start, what, &subject.text[start..]));
+    }
+    let live = read.unwrap_or_else(|| plainly(subject.text, start, code));
     let mut names: HashSet<String> = NAMES.iter().map(|name| (*name).to_owned()).collect();
     for (at, script) in &live.modules {
         match statements(script) {
@@ -51,7 +58,7 @@ pub(super) fn find(subject: &Subject<'_>, start: usize, code: &[Range<usize>], f
     }
     for (at, script) in &live.expressions {
         if !is_remark(script) && !is_value(script, &names) && !is_formula(subject.text, *at, script) {
-            found.push(Item::new(*at, "an expression that runs when the page is built", script));
+            found.push(Item::new(*at, "an expression that runs when the page is built", script).unless_same());
         }
     }
     for element in &live.elements {
@@ -118,8 +125,12 @@ fn live_parts(text: &str, start: usize) -> Option<Live> {
     let body = body.replace("<!--", "    ").replace("-->", "   ");
     let work = move || {
         let constructs = Constructs { frontmatter: false, ..both(Constructs::gfm(), Constructs::mdx()) };
-        let options =
-            ParseOptions { constructs, mdx_esm_parse: Some(Box::new(|_| MdxSignal::Ok)), ..ParseOptions::mdx() };
+        let options = ParseOptions {
+            constructs,
+            mdx_esm_parse: Some(Box::new(|_| MdxSignal::Ok)),
+            mdx_expression_parse: Some(expressions()),
+            ..ParseOptions::mdx()
+        };
         let tree = to_mdast(&body, &options).ok()?;
         let mut live = Live::default();
         walk(&tree, start, &mut live);
@@ -127,6 +138,28 @@ fn live_parts(text: &str, start: usize) -> Option<Live> {
     };
     let thread = std::thread::Builder::new().name("page".to_owned()).stack_size(STACK).spawn(work).ok()?;
     thread.join().ok().flatten()
+}
+
+/// How much of expressions is read to find out where they end. After that, braces are counted on by nobody.
+const MOST_READ: usize = 4 * 1024 * 1024;
+
+/// Tells where an expression ends: at the first brace at which it is whole, as braces in texts are no ends.
+fn expressions() -> Box<dyn Fn(&str, &MdxExpressionKind) -> MdxSignal> {
+    let left = Cell::new(MOST_READ);
+    Box::new(move |script, kind| {
+        left.set(left.get().saturating_sub(script.len() + 64));
+        let is_whole = match kind {
+            MdxExpressionKind::AttributeExpression => statements(&format!("({{{script}\n}})")).is_ok(),
+            _ => {
+                statements(&format!("({script}\n)")).is_ok() || is_remark(script) || texts(script, &|_| true).is_some()
+            }
+        };
+        if is_whole || left.get() == 0 || !script.contains(['"', '\'', '`', '/', '{']) {
+            MdxSignal::Ok
+        } else {
+            MdxSignal::Eof("it is not whole".to_owned(), Box::new("page".to_owned()), Box::new("expression".to_owned()))
+        }
+    })
 }
 
 /// What MDX knows, and the tables and the like that sites add.
@@ -321,7 +354,10 @@ fn module(subject: &Subject<'_>, at: usize, script: &str, statement: &Statement)
 /// The file that an import from beside the page or from the top means; none if it leaves the repository or goes by
 /// another name.
 fn place_of(subject: &Subject<'_>, from: &str) -> Option<String> {
-    match from.strip_prefix('/').or_else(|| from.strip_prefix("@site/")) {
+    if let Some(rooted) = from.strip_prefix("@site/") {
+        return paths::normalise(subject.root, rooted);
+    }
+    match from.strip_prefix('/') {
         Some(rooted) => paths::normalise("", rooted),
         None if from.starts_with('.') => paths::normalise(paths::folder(subject.path), from),
         None => None,
@@ -365,7 +401,7 @@ fn judge(subject: &Subject<'_>, element: &Element, names: &HashSet<String>, foun
             } else {
                 format!("the attribute `{name}` is a script")
             };
-            found.push(Item::new(at, what, text));
+            found.push(Item::new(at, what, text).unless_same());
         }
     }
 }

@@ -20,7 +20,9 @@ pub(super) fn mkdocs(text: &dyn Fn(&str) -> Option<String>, config: &str) -> Way
         let names = |key: &str| -> Vec<String> { config.get(key).map(listed).unwrap_or_default() };
         const ENGINES: [&str; 5] = ["macros", "markdownextradata", "simple-blog", "jinja2", "table-reader"];
         way.is_jinja |= names("plugins").iter().any(|name| ENGINES.contains(&name.as_str()));
+        way.takes_in |= way.is_jinja || names("plugins").iter().any(|name| name.contains("include"));
         let extensions = names("markdown_extensions");
+        way.takes_in |= extensions.iter().any(|name| name.contains("include"));
         let has = |known: &[&str]| extensions.iter().any(|name| known.contains(&name.as_str()));
         way.nests_fences |= has(&["pymdownx.superfences", "pymdownx.extra"]);
         way.reads_inside |= has(&["md_in_html", "markdown.extensions.md_in_html", "extra", "pymdownx.extra"]);
@@ -53,7 +55,7 @@ fn vue(text: &str, start: usize, code: &[Range<usize>], found: &mut Vec<Item>) {
             let line = plain[..range.start].matches('\n').count();
             let at =
                 text[start..].match_indices('\n').nth(line.wrapping_sub(1)).map_or(start, |(at, _)| start + at + 1);
-            found.push(Item::new(at, "an expression that runs when the page is built", &plain[range]));
+            found.push(Item::new(at, "an expression that runs when the page is built", &plain[range]).unless_same());
         }
     }
 }
@@ -79,12 +81,14 @@ fn jinja(text: &str, start: usize, found: &mut Vec<Item>) {
     for (range, inside) in between(text, start, "{{", "}}") {
         let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ' ' | '-');
         if !inside.chars().all(is_name) || inside.contains("__") {
-            found.push(Item::new(range.start, "a template that runs when the page is built", &text[range.clone()]));
+            let what = "a template that runs when the page is built";
+            found.push(Item::new(range.start, what, &text[range.clone()]).unless_same());
         }
     }
     for (range, inside) in between(text, start, "{%", "%}") {
         if !matches!(inside.trim().trim_matches('-').trim(), "raw" | "endraw" | "endif" | "endfor" | "else") {
-            found.push(Item::new(range.start, "a template that runs when the page is built", &text[range.clone()]));
+            let what = "a template that runs when the page is built";
+            found.push(Item::new(range.start, what, &text[range.clone()]).unless_same());
         }
     }
 }

@@ -4,7 +4,8 @@ fn found(path: &str, engine: Engine, text: &str) -> Vec<String> {
     let subject = Subject {
         path,
         text,
-        way: Way { is_jinja: true, nests_fences: true, reads_inside: true, ..Way::new(engine) },
+        way: Way { is_jinja: true, takes_in: true, nests_fences: true, reads_inside: true, ..Way::new(engine) },
+        root: "",
         exists: &|path| path.starts_with("docs/there") || path == "secret.yml",
         is_docs: &|path| path.starts_with("docs"),
     };
@@ -134,7 +135,7 @@ fn templates_and_what_they_take_in_are_found() {
         (Engine::Book, "docs/a.md", "{{#playground /etc/passwd}}\n"),
         (Engine::Book, "docs/a.md", "{{#shell id}}\n"),
         (Engine::Sphinx, "docs/a.md", "```{code-cell} python\nx\n```\n"),
-        (Engine::Sphinx, "docs/a.md", "```{eval-rst}\nx\n```\n"),
+        (Engine::Sphinx, "docs/a.md", "```{eval-rst}\n.. raw:: html\n\n   x\n```\n"),
         (Engine::Sphinx, "docs/a.md", "```{literalinclude} ../../x\n```\n"),
         (Engine::Sphinx, "docs/a.md", ":::{exec}\nx\n:::\n"),
         (Engine::Sphinx, "docs/a.rst", ".. include:: ../../../x\n"),

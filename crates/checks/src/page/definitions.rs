@@ -37,7 +37,7 @@ pub(super) fn add(text: &str, start: usize, page: &mut Page) {
         }
         let target = text[range.clone()].to_owned();
         page.unused.push(range.start);
-        page.links.push(Link { kind: LinkKind::Page, target, range, in_tag: false });
+        page.links.push(Link { kind: LinkKind::Page, target, range, in_tag: false, in_component: false });
     }
 }
 

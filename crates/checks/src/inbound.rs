@@ -6,10 +6,9 @@ use std::io;
 use memchr::memmem::Finder;
 
 use crate::context::Context;
-use crate::link::snippet;
 use crate::look::Look;
 use crate::paths;
-use crate::resolve::Verdict;
+use crate::resolve::{Verdict, snippet};
 
 /// What is gone: files, anchors of pages, redirects.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::facts::Taken;
 use crate::html;
 use crate::page::{self, Link, LinkKind};
-use crate::resolve::{Verdict, first_of, resolve};
+use crate::resolve::{Verdict, first_of, resolve, snippet};
 use crate::site::{Address, Asked, Filled, Reason, Target, target};
 use crate::{parts, paths};
 
@@ -397,15 +397,6 @@ fn is_of_drawing(before: &str) -> bool {
     let near = &before[before.floor_char_boundary(before.len().saturating_sub(400))..];
     let tag = near.rsplit_once('<').map(|(_, tag)| tag).unwrap_or_default();
     DRAWN.contains(&tag.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default())
-}
-
-/// What a snippet link of a page takes in.
-pub(crate) fn snippet(context: &Context<'_>, path: &str, link: &Link) -> io::Result<Verdict> {
-    let Target::Local(address) = target(&link.target) else {
-        return Ok(Verdict::NotJudged(Reason::new("a template fills it in")));
-    };
-    let asked = Asked { page: path, at: None, kind: link.kind, in_tag: link.in_tag, path: &address.path };
-    resolve(context, context.sites.of(path), &asked)
 }
 
 /// Whether a fragment names a place in a page: not a footnote, a tab that the site makes, or a text to search for.

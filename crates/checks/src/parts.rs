@@ -4,9 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 
 use crate::context::Context;
-use crate::link::snippet;
 use crate::page;
-use crate::resolve::Verdict;
+use crate::resolve::{Verdict, snippet};
 use crate::site::Site;
 
 /// More pages than these are not asked about one part.

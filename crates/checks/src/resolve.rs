@@ -3,8 +3,8 @@
 use std::io;
 
 use crate::context::Context;
-use crate::page::LinkKind;
-use crate::site::{Asked, Reason, Rule, Site, Way};
+use crate::page::{Link, LinkKind};
+use crate::site::{Asked, Reason, Rule, Site, Target, Way, target};
 use crate::{paths, redirects};
 
 /// What a link leads to.
@@ -185,4 +185,13 @@ fn redirected(context: &Context<'_>, site: &Site, rule: &Rule, address: &str, mo
     }
     let is_for_many = redirects::is_pattern(&rule.source) && redirects::is_pattern(&rule.destination);
     if is_for_many { Ok(Verdict::Missing) } else { somewhere }
+}
+
+/// What a snippet link of a page takes in.
+pub(crate) fn snippet(context: &Context<'_>, path: &str, link: &Link) -> io::Result<Verdict> {
+    let Target::Local(address) = target(&link.target) else {
+        return Ok(Verdict::NotJudged(Reason::new("a template fills it in")));
+    };
+    let asked = Asked { page: path, at: None, kind: link.kind, in_tag: link.in_tag, path: &address.path };
+    resolve(context, context.sites.of(path), &asked)
 }

@@ -156,7 +156,11 @@ impl<'a> Context<'a> {
         let mut labels = HashSet::new();
         for folder in site.generator.folders() {
             for path in self.look.list(folder)?.iter().filter(|path| site.generator.is_page(path)) {
-                labels.extend(self.text(path)?.as_deref().map(page::labels).unwrap_or_default());
+                let text = self.text(path)?.unwrap_or_default();
+                labels.extend(page::labels(&text));
+                if site.generator.shares_headings() {
+                    labels.extend(page::heading_labels(&text));
+                }
             }
         }
         Ok(slot.get_or_init(|| labels))

@@ -151,6 +151,10 @@ fn judged(context: &Context<'_>, link: &Link, verdict: Verdict, fragment: Option
     let (Some(fragment), Some(page)) = (fragment, page) else { return Ok(judgement) };
     let wanted = context.sites.of(&page).generator.dialect().ids.fragment(&fragment);
     let found = match has_anchor(context, &page, &wanted)? {
+        // An id that is written in the page is taken as it is.
+        Anchor::Missing if wanted != fragment && matches!(has_anchor(context, &page, &fragment)?, Anchor::There) => {
+            Anchor::There
+        }
         Anchor::Missing if link.target.starts_with('#') => label(context, &page, &fragment)?,
         found => found,
     };

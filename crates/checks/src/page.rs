@@ -24,7 +24,7 @@ use crate::Check;
 use crate::paths::extension;
 
 pub use ids::{Case, IdRule};
-pub(crate) use myst::labels;
+pub(crate) use myst::{heading_labels, labels};
 pub use slug::{anchor_key, slug};
 pub use snippets::Snippets;
 

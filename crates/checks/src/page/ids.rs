@@ -21,6 +21,9 @@ pub enum IdRule {
         separator: String,
         case: Case,
     },
+    /// As GitHub makes them, but hyphens do not follow each other, dots stay, and `id-` stands before a digit. Older
+    /// versions do otherwise, so ids are compared without what differs.
+    GitBook,
     MdBook,
     /// Kramdown as Jekyll runs it.
     Kramdown,
@@ -45,6 +48,10 @@ impl IdRule {
     pub(crate) fn fragment(&self, written: &str) -> String {
         match self {
             Self::Mintlify => written.chars().filter(|c| !"?,;:!'\"()[]{}".contains(*c) && !is_picture(*c)).collect(),
+            Self::GitBook => {
+                let rest = written.strip_prefix("id-").filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+                gitbook(rest.unwrap_or(written))
+            }
             _ => written.to_owned(),
         }
     }
@@ -53,6 +60,7 @@ impl IdRule {
     pub fn slug(&self, text: &str) -> String {
         match self {
             Self::GitHub | Self::Unknown => github(text),
+            Self::GitBook => gitbook(text),
             Self::VitePress => vitepress(text),
             Self::Mintlify => mintlify(text),
             Self::Python { separator, unicode } => python(text, separator, *unicode),
@@ -268,6 +276,12 @@ fn kramdown(text: &str) -> String {
     slug
 }
 
+fn gitbook(text: &str) -> String {
+    let slug = github(text);
+    let parts: Vec<&str> = slug.split('-').filter(|part| !part.is_empty()).collect();
+    parts.join("-")
+}
+
 fn hugo(text: &str) -> String {
     let mut slug = String::with_capacity(text.len());
     for c in text.trim().chars() {
@@ -312,6 +326,7 @@ mod tests {
             (IdRule::MdBook, "The `match` Keyword!", "the-match-keyword"),
             (IdRule::Pymdown { separator: "_".to_owned(), case: Case::Lower }, "A code<T> x", "a_code_x"),
             (IdRule::MdBook, "::", "section"),
+            (IdRule::GitBook, "1.2 - Start", "12-start"),
             (IdRule::Kramdown, "A/B: test", "ab-test"),
             (IdRule::Kramdown, "Snake_case -- dash", "snake_case--dash"),
             (IdRule::Hugo, "A/B: test_x", "ab-test_x"),

@@ -87,6 +87,8 @@ pub(crate) fn labels(text: &str) -> Vec<String> {
         let name = target(line)
             .or_else(|| line.strip_prefix(":name:"))
             .or_else(|| line.strip_prefix(":label:"))
+            .or_else(|| line.strip_prefix("label:"))
+            .or_else(|| line.strip_prefix("#| label:"))
             .or_else(|| line.strip_prefix(".. _").and_then(|rest| rest.strip_suffix(':')))
             .or_else(|| line.strip_prefix("$$ (").and_then(|rest| rest.strip_suffix(')')))
             .or_else(|| line.strip_prefix("$$(").and_then(|rest| rest.strip_suffix(')')));
@@ -97,6 +99,12 @@ pub(crate) fn labels(text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// The ids of the headings of a page.
+pub(crate) fn heading_labels(text: &str) -> Vec<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#'));
+    headings.filter(|title| title.starts_with(' ')).map(docutils).collect()
 }
 
 /// The id that docutils gives to a section of this title.

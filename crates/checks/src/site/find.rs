@@ -101,7 +101,7 @@ impl Sites {
         let name = paths::file_name(path);
         nav::kind_of(path).is_some()
             || ["docusaurus.config", "astro.config", "next.config", "sidebars"].contains(&paths::stem(path))
-            || ["_config", "hugo", "config"].contains(&paths::stem(path)) && !page::is_page(path)
+            || ["_config", "_toc", "hugo", "config", "myst"].contains(&paths::stem(path)) && !page::is_page(path)
             || path.contains(".vitepress/")
             || is_mkdocs_variant(path)
             || matches!(name, "book.toml" | "conf.py" | ".mintignore" | "versions.json" | ".gitignore")
@@ -136,12 +136,19 @@ impl Finder<'_> {
             ("next.config", _) if is_script => self.next(),
             ("_config", "yml" | "yaml") => {
                 let config = yaml(&self.text()?).ok().flatten()?;
+                if ["_toc.yml", "_toc.yaml"].iter().any(|name| self.has(&paths::join(self.folder(), name))) {
+                    return Some((Arc::new(sphinx::jupyter_book(self.folder(), &config)), None));
+                }
                 let gems = text_of(self.files, &paths::join(self.folder(), "Gemfile"));
                 let gems = gems.or_else(|| text_of(self.files, "Gemfile"));
                 Some((Arc::new(jekyll::site(self.folder(), &config, gems.as_deref())), None))
             }
             ("hugo" | "config", "toml" | "yaml" | "yml" | "json") => self.hugo(stem == "config"),
             ("conf", "py") => self.sphinx(),
+            ("myst", "yml") => {
+                let config = yaml(&self.text()?).ok().flatten().filter(|config| config.get("project").is_some())?;
+                Some((Arc::new(sphinx::myst(self.folder(), &config)), None))
+            }
             ("docs" | "mint", "json") => self.mintlify(stem == "mint"),
             ("mkdocs", "yml" | "yaml") => self.mkdocs(),
             (_, "yml" | "yaml") if is_mkdocs_variant(self.path) => self.mkdocs_variant(),
@@ -331,8 +338,9 @@ impl Finder<'_> {
             }
         }
         let files = if root.is_empty() { self.all.to_vec() } else { self.below(root) };
+        let hosted = self.hosted(root, "static");
         let layouts = hugo::Layouts::of(root, &files, self.all, &|path| text_of(self.files, path));
-        let site = hugo::site(root, &config, layouts, &files);
+        let site = hugo::site(root, &config, layouts.with_redirects(hosted), &files);
         // A theme has settings as well, but nothing to show.
         files.iter().any(|path| site.is_page(path)).then(|| -> Found { (Arc::new(site), None) })
     }
@@ -401,7 +409,10 @@ impl Finder<'_> {
     fn mkdocs(&self) -> Option<Found> {
         let config = self.inherited(self.path, 0).unwrap_or_else(|| Value::new(What::Map(Map::default()), 0..0));
         let generated = self.generated(&config);
-        let generator = mkdocs::site(self.folder(), &config, &generated);
+        let generator = mkdocs::site(self.folder(), &config, &generated).with_files(self.all);
+        let docs = config.get("docs_dir").and_then(Value::text).unwrap_or("docs");
+        let generator = generator.with_macros(self.macros(&config).as_deref());
+        let generator = generator.with_redirects(self.hosted(self.folder(), docs));
         Some((Arc::new(generator), self.navigation(self.path)))
     }
 
@@ -436,6 +447,15 @@ impl Finder<'_> {
         let parent = parent.and_then(|parent| paths::normalise(paths::folder(path), parent));
         let Some(parent) = parent.and_then(|parent| self.inherited(&parent, depth + 1)) else { return Some(own) };
         Some(merged(parent, own))
+    }
+
+    /// The module with the functions that templates of a site may call, if it is in the repository.
+    fn macros(&self, config: &Value) -> Option<String> {
+        let plugins = config.get("plugins")?;
+        let options = plugins.items().iter().find_map(|item| item.get("macros")).or_else(|| plugins.get("macros"));
+        let named = options.and_then(|options| options.get("module_name")).and_then(Value::text);
+        let module = paths::normalise(self.folder(), named.unwrap_or("main"))?;
+        [format!("{module}.py"), format!("{module}/__init__.py")].iter().find_map(|path| text_of(self.files, path))
     }
 
     /// Folders that the scripts of a site name: where they put pages.

@@ -238,6 +238,11 @@ pub(crate) trait Generator: Debug + Send + Sync {
         false
     }
 
+    /// Whether headings of other pages may be named as if they were of the page.
+    fn shares_headings(&self) -> bool {
+        false
+    }
+
     /// Why nobody can tell from the repository whether a name of a place is there.
     fn untold_label(&self, _name: &str) -> Option<Reason> {
         None

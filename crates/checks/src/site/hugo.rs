@@ -72,6 +72,14 @@ impl Layouts {
     }
 }
 
+impl Layouts {
+    /// The same with what the host redirects otherwise.
+    pub(crate) fn with_redirects(mut self, hosted: Vec<Rule>) -> Self {
+        self.redirects.extend(hosted);
+        self
+    }
+}
+
 /// A redirect in a line of `_redirects`.
 fn redirect(line: &str) -> Option<Rule> {
     let mut words = line.split_whitespace();

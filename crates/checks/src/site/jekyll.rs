@@ -138,7 +138,8 @@ impl Jekyll {
             let (bare, is_index) = bare(below.strip_suffix(".html").unwrap_or(below), &["index", "README", "readme"]);
             return if self.pretty || is_index { format!("{bare}/") } else { format!("{bare}.html") };
         };
-        let (inner, _) = bare(inner.strip_suffix(".html").unwrap_or(inner), &[]);
+        let (inner, ending) = inner.rsplit_once('.').unwrap_or((inner, "html"));
+        let ending = if ending == "txt" { ".txt" } else { ".html" };
         let name = paths::file_name(inner);
         let (date, title) = dated(name);
         let template = front.get("permalink").or(collection.permalink.as_deref());
@@ -161,7 +162,7 @@ impl Jekyll {
             front.all("categories").into_iter().chain(front.all("category")).flat_map(str::split_whitespace);
         let categories: Vec<String> = categories.map(str::to_lowercase).collect();
         let filled = template
-            .replace(":output_ext", ".html")
+            .replace(":output_ext", ending)
             .replace(":collection", &collection.name)
             .replace(":categories", &categories.join("/"))
             .replace(":path", if collection.name == "posts" { slug } else { inner })
@@ -214,11 +215,15 @@ impl Generator for Jekyll {
 
     fn is_page(&self, path: &str) -> bool {
         let Some(below) = paths::below(path, &self.root) else { return false };
-        if !matches!(paths::extension(path).as_str(), "md" | "markdown" | "html") {
-            return false;
-        }
+        let extension = paths::extension(path);
+        let is_written = matches!(extension.as_str(), "md" | "markdown" | "html");
         if let Some((collection, _)) = self.collection(below) {
-            return collection.is_served;
+            // Whatever has front matter is shown.
+            return collection.is_served
+                && (is_written || matches!(extension.as_str(), "txt" | "rst" | "adoc" | "textile"));
+        }
+        if !is_written {
+            return false;
         }
         let is_hidden = below.split('/').any(|part| part.starts_with(['_', '.', '#']));
         let is_kept = self.included.iter().any(|glob| glob.matches(below));

@@ -124,7 +124,9 @@ impl Generator for MdBook {
             return vec![Way::Package];
         }
         let mut found = vec![Way::Address(path)];
-        if self.base.is_none() && asked.path.starts_with('/') {
+        // Without a configuration it is read by GitBook, to which a slash is the folder of the book.
+        let is_file = self.chapters.is_none() && asked.kind == LinkKind::Image;
+        if self.base.is_none() && asked.path.starts_with('/') && !is_file {
             found.push(Way::Untold(Reason::new("the book does not say (`site-url`) where it is served")));
         }
         let is_name = !asked.path.contains('/') && !asked.path.ends_with(".html");
@@ -157,7 +159,8 @@ impl Generator for MdBook {
     }
 
     fn dialect(&self) -> Dialect {
-        Dialect { ids: IdRule::MdBook, snippets: Snippets::MdBook, ..Dialect::default() }
+        let ids = if self.chapters.is_some() { IdRule::MdBook } else { IdRule::GitBook };
+        Dialect { ids, snippets: Snippets::MdBook, ..Dialect::default() }
     }
 }
 

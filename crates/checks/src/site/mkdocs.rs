@@ -1,5 +1,7 @@
 //! MkDocs, also with Material: pages are files below `docs_dir`, links to pages go by file.
 
+use std::collections::BTreeSet;
+
 use copydesk_values::Value;
 
 use super::generator::{Asked, Filled, Front, Generator, Place, Reason, Rule, Way};
@@ -17,6 +19,8 @@ pub(crate) struct MkDocs {
     /// The path of the site's address below its host; none if it is not said.
     base: Option<String>,
     excluded: Vec<Glob>,
+    /// Pages that another stands for: `README.md` beside `index.md`.
+    hidden: BTreeSet<String>,
     redirects: Vec<Rule>,
     /// Folders of addresses that plugins make.
     made: Vec<MadeFolder>,
@@ -30,10 +34,14 @@ pub(crate) struct MkDocs {
     untold_snippets: Option<Reason>,
     /// Whether templates are filled in, and the names that the configuration gives to texts.
     macros: Option<Vec<(String, String)>>,
+    /// Whether templates may put headings and ids into pages.
+    macros_make: bool,
     /// Whether scripts of the site may fill in templates as well.
     has_hooks: bool,
     /// The docs folder of the site whose settings this one takes over: scripts fall back to it for translations.
     parent: Option<String>,
+    /// Whether a plugin lists the newest pages.
+    has_feeds: bool,
     /// Whether several versions of the site are served, each below its name.
     has_versions: bool,
 }
@@ -84,6 +92,7 @@ pub(crate) fn site(folder: &str, config: &Value, generated: &[String]) -> MkDocs
         as_folders: config.get("use_directory_urls").and_then(Value::truth).unwrap_or(true),
         base: config.get("site_url").and_then(Value::text).map(base_of),
         excluded: excluded(config),
+        hidden: BTreeSet::new(),
         redirects: Vec::new(),
         made: Vec::new(),
         any: None,
@@ -92,7 +101,9 @@ pub(crate) fn site(folder: &str, config: &Value, generated: &[String]) -> MkDocs
         snippets: None,
         untold_snippets: None,
         macros: None,
+        macros_make: true,
         has_versions: false,
+        has_feeds: false,
         has_hooks: config.get("hooks").is_some_and(|hooks| !hooks.items().is_empty()),
         parent: None,
     };
@@ -106,6 +117,31 @@ pub(crate) fn site(folder: &str, config: &Value, generated: &[String]) -> MkDocs
         names.extend(texts(config.get("extra")));
     }
     site
+}
+
+impl MkDocs {
+    /// The same site, now that it is known what its own functions for templates are; none if it has none.
+    pub(crate) fn with_macros(mut self, module: Option<&str>) -> Self {
+        const MARKS: [&str; 8] = ["id=", "<h1", "<h2", "<h3", "<h4", "\"#", "'#", "\\n#"];
+        self.macros_make = module.is_some_and(|module| MARKS.iter().any(|mark| module.contains(mark)));
+        self
+    }
+
+    /// The same site with what its host redirects.
+    pub(crate) fn with_redirects(mut self, hosted: Vec<Rule>) -> Self {
+        self.redirects.extend(hosted);
+        self
+    }
+
+    /// The same site, now that its files are known.
+    pub(crate) fn with_files(mut self, files: &[String]) -> Self {
+        let index = |path: &str| paths::join(paths::folder(path), "index.md");
+        let is_hidden =
+            |path: &&String| paths::file_name(path) == "README.md" && files.binary_search(&index(path)).is_ok();
+        let below = files.iter().filter(|path| self.below(path).is_some());
+        self.hidden = below.filter(is_hidden).cloned().collect();
+        self
+    }
 }
 
 /// The plugins with their settings, whether they are a list or a map.
@@ -244,6 +280,7 @@ impl MkDocs {
             }
             "macros" => self.macros = Some(Vec::new()),
             "mike" => self.has_versions = true,
+            "rss" => self.has_feeds = true,
             "exclude" => {
                 let globs = option("glob").map(Value::items).unwrap_or_default();
                 self.excluded.extend(globs.iter().filter_map(Value::text).map(Glob::new));
@@ -356,7 +393,10 @@ impl Generator for MkDocs {
     fn is_page(&self, path: &str) -> bool {
         let Some(below) = self.below(path) else { return false };
         let is_hidden = below.split('/').any(|part| part.starts_with('.'));
-        crate::page::is_page(path) && !is_hidden && !self.excluded.iter().any(|glob| glob.matches(below))
+        crate::page::is_page(path)
+            && !is_hidden
+            && !self.hidden.contains(path)
+            && !self.excluded.iter().any(|glob| glob.matches(below))
     }
 
     fn addresses(&self, path: &str, _front: &Front) -> Vec<String> {
@@ -451,7 +491,15 @@ impl Generator for MkDocs {
         if matches!(address, "img/favicon.ico" | "404.html" | "search.html" | "sitemap.xml" | "objects.inv") {
             return Some(Reason::new("the theme or a plugin makes it"));
         }
+        let is_feed = paths::file_name(address).starts_with("feed_");
+        if self.has_feeds && is_feed && matches!(paths::extension(address).as_str(), "xml" | "json") {
+            return Some(Reason::new("the plugin `rss` makes it"));
+        }
         self.made_at(address, !is_picture(address))
+    }
+
+    fn leaves_out(&self, path: &str) -> bool {
+        self.hidden.contains(path)
     }
 
     fn filled(&self, _page: &str, written: &str) -> Option<Filled> {
@@ -474,8 +522,11 @@ impl Generator for MkDocs {
     }
 
     fn dialect(&self) -> Dialect {
-        let has_templates = self.macros.is_some() || self.has_hooks;
-        let includes: &[&str] = if has_templates { &["{{", "{%"] } else { &[] };
+        let includes: &[&str] = match () {
+            () if self.has_hooks || self.macros.is_some() && self.macros_make => &["{{", "{%"],
+            () if self.macros.is_some() => &["{% include", "{%- include"],
+            () => &[],
+        };
         Dialect {
             ids: self.ids.clone(),
             attribute_lists: true,

@@ -60,6 +60,8 @@ impl Generator for Plain {
         }
         let is_certain = crate::page::is_page(asked.path) || asked.kind == LinkKind::Image;
         match &self.other {
+            // Code hosts take a slash for the root of the repository.
+            _ if asked.path.starts_with('/') && is_certain && super::is_aside(asked.page) => {}
             _ if asked.path.starts_with('/') => {
                 found.push(Way::Untold(Reason::new("nobody here knows where the site begins that shows the page")));
             }

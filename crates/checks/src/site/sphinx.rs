@@ -1,4 +1,7 @@
-//! Sphinx with MyST, as far as Markdown goes.
+//! Sphinx with MyST, as far as Markdown goes, and its kin: Jupyter Book, which writes the settings of Sphinx as YAML, and
+//! MyST's own generator.
+
+use copydesk_values::Value;
 
 use super::generator::{Asked, Front, Generator, Reason, Way};
 use super::glob::Glob;
@@ -8,7 +11,10 @@ use crate::paths;
 
 #[derive(Debug)]
 pub(crate) struct Sphinx {
+    name: &'static str,
     root: String,
+    /// Whether headings of other pages may be named as if they were of the page.
+    shares_headings: bool,
     excluded: Vec<Glob>,
     /// Down to which level headings have anchors.
     anchors: u8,
@@ -59,7 +65,47 @@ pub(crate) fn site(root: &str, conf: &str) -> Sphinx {
     let others = assigned(conf, "intersphinx_mapping").map(texts).unwrap_or_default();
     let has_others = has("sphinx.ext.intersphinx") && !others.is_empty();
     let extra = list("html_extra_path").iter().filter_map(|folder| paths::normalise(root, folder)).collect();
-    Sphinx { root: root.to_owned(), excluded, anchors, made, has_objects, own: own_names(conf), has_others, extra }
+    let (name, shares_headings) = ("Sphinx", false);
+    Sphinx {
+        name,
+        shares_headings,
+        root: root.to_owned(),
+        excluded,
+        anchors,
+        made,
+        has_objects,
+        own: own_names(conf),
+        has_others,
+        extra,
+    }
+}
+
+/// A book from the `_config.yml` of Jupyter Book.
+pub(crate) fn jupyter_book(root: &str, config: &Value) -> Sphinx {
+    let list = |place: &[&str]| -> String {
+        let items = config.at(place).map(Value::items).unwrap_or_default();
+        items.iter().filter_map(Value::text).map(|item| format!("'{item}', ")).collect()
+    };
+    let own = |name: &str| config.at(&["sphinx", "config", name]).or_else(|| config.at(&["parse", name]));
+    let anchors = own("myst_heading_anchors").and_then(Value::written).unwrap_or("0");
+    let others = own("intersphinx_mapping").map(Value::entries).unwrap_or_default();
+    let others: String = others.iter().map(|(key, _)| format!("'{}', ", key.name)).collect();
+    let conf = format!(
+        "extensions = [{}{}]\nexclude_patterns = [{}]\nmyst_heading_anchors = {anchors}\nintersphinx_mapping = {{{others}}}\n",
+        list(&["sphinx", "extra_extensions"]),
+        if others.is_empty() { "" } else { "'sphinx.ext.intersphinx'" },
+        list(&["exclude_patterns"]),
+    );
+    Sphinx { name: "Jupyter Book", ..site(root, &conf) }
+}
+
+/// A project of MyST's own generator from its `myst.yml`.
+pub(crate) fn myst(root: &str, config: &Value) -> Sphinx {
+    let mut site = site(root, "myst_heading_anchors = 6\n");
+    let excluded = config.at(&["project", "exclude"]);
+    let items = excluded.map(|value| value.items().iter().chain([value]).filter_map(Value::text).collect::<Vec<_>>());
+    site.excluded.extend(items.unwrap_or_default().into_iter().map(Glob::new));
+    Sphinx { name: "MyST", shares_headings: true, ..site }
 }
 
 /// What stands after the last `name =` at the beginning of a line, up to the end of its brackets.
@@ -127,7 +173,7 @@ impl Sphinx {
 
 impl Generator for Sphinx {
     fn name(&self) -> &'static str {
-        "Sphinx"
+        self.name
     }
 
     fn root(&self) -> &str {
@@ -182,6 +228,10 @@ impl Generator for Sphinx {
 
     fn shares_labels(&self) -> bool {
         true
+    }
+
+    fn shares_headings(&self) -> bool {
+        self.shares_headings
     }
 
     fn untold_label(&self, name: &str) -> Option<Reason> {

@@ -429,3 +429,62 @@ fn hugo_tells_where_pages_lists_and_settings_lead() {
     assert_eq!(subjects(&tree, Check::Anchors), ["/#gone"]);
     assert_eq!(left(&tree), 1);
 }
+
+#[test]
+fn jupyter_book_and_myst_share_the_names_of_places() {
+    let page = "(here)=\n# Page\n\n[a](other.md) [b](gone.md) [c](#there) [d](#gone) ![e](x.png)\n";
+    let other = "# Other\n\n```{figure} x.png\n:name: there\n```\n\n## A Part\n";
+    let book = Tree::of([("docs/_config.yml", "title: x\n"), ("docs/_toc.yml", "root: page\n")]);
+    let project = Tree::of([("docs/myst.yml", "version: 1\nproject: {title: x}\n")]);
+    for tree in [book, project] {
+        let tree = tree.with("docs/page.md", page).with("docs/other.md", other).with("docs/x.png", "");
+        assert_eq!(subjects(&tree, Check::Links), ["gone.md"]);
+        assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
+        assert_eq!(left(&tree), 0);
+    }
+    let tree = Tree::of([("myst.yml", "project: {}\n"), ("a.md", "[a](#a-part) [b](#gone)\n"), ("b.md", other)]);
+    assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
+}
+
+#[test]
+fn ids_of_gitbook_keep_dots() {
+    let tree = Tree::of([
+        ("SUMMARY.md", "* [A](README.md)\n"),
+        (
+            "README.md",
+            "## Release 4.6\n\n## 1. One - two\n\n[a](#release-4.6) [b](#id-1.-one-two) [c](#gone) ![d](/.gitbook/x.png)\n",
+        ),
+    ]);
+    assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
+    assert_eq!(subjects(&tree, Check::Images), ["/.gitbook/x.png"]);
+}
+
+#[test]
+fn a_readme_beside_an_index_of_mkdocs_is_shown_by_code_hosts_alone() {
+    let tree = Tree::of([
+        ("mkdocs.yml", "site_name: x\n"),
+        ("docs/index.md", "[a](README.md) ## A & B\n"),
+        ("docs/README.md", "## A & B\n\n[a](#a--b) [b](#a-b) [c](/docs/gone.md)\n"),
+    ]);
+    assert_eq!(subjects(&tree, Check::Links), ["/docs/gone.md", "README.md"]);
+    assert_eq!(subjects(&tree, Check::Anchors), ["#a-b"]);
+}
+
+#[test]
+fn functions_of_templates_of_mkdocs_tell_whether_they_make_anchors() {
+    let page = "{{ table('x') }}\n\n[a](#gone)\n";
+    let tree = mkdocs(page).with("main.py", "def table(x):\n    return '<td>' + x\n");
+    assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
+    let tree = mkdocs(page).with("main.py", "def table(x):\n    return '<td id=\"' + x\n");
+    assert_eq!(subjects(&tree, Check::Anchors), Vec::<String>::new());
+}
+
+#[test]
+fn collections_of_jekyll_hold_texts_of_any_kind() {
+    let tree = Tree::of([
+        ("_config.yml", "collections: {terms: {output: true, permalink: /terms/:path/}}\n"),
+        ("_terms/one-1.0.txt", "---\n---\nText\n"),
+        ("page.md", "---\n---\n[a](/terms/one-1.0/) [b](/terms/gone/)\n"),
+    ]);
+    assert_eq!(subjects(&tree, Check::Links), ["/terms/gone/"]);
+}

@@ -280,7 +280,8 @@ impl Change<'_> {
             if let Err(message) = scope.may_write(path).and_then(|()| scope.may_replace(path, content)) {
                 report(path, message);
             }
-            let refused = scope::settings::refused(path, before.as_deref(), now.as_deref(), &scope.ground);
+            let refused = scope::settings::refused(path, before.as_deref(), now.as_deref(), &scope.ground)
+                .or_else(|| scope::scripts::refused(path, self.base.look.files, self.now.look.files, &scope.ground));
             if let Some(message) = refused {
                 report(path, message);
             }

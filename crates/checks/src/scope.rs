@@ -2,6 +2,7 @@
 //! navigation of the site, and what the site itself names. Everything else is refused by name of the reason.
 
 mod ground;
+pub(crate) mod scripts;
 pub(crate) mod settings;
 
 use std::collections::HashMap;
@@ -65,6 +66,9 @@ impl Scope {
         if is_among(&self.deny, path) {
             return Err(format!("{path} is among the paths that the project has closed."));
         }
+        if self.is_navigation(path) {
+            return Ok(());
+        }
         if nav::is_script(path) {
             return Err(format!(
                 "{path} is a script that runs when the documentation is built, and may not be changed."
@@ -100,6 +104,19 @@ impl Scope {
             return Err(format!("{path} is outside of the documentation, which is in {folders}."));
         }
         content(path)
+    }
+
+    /// Whether a script is one that the navigation of these docs is written in.
+    fn is_navigation(&self, path: &str) -> bool {
+        let site = SiteSettings::new(&self.docs_paths);
+        let is_near = |config: &str| {
+            let folder = paths::folder(config);
+            let folder = folder.find(".vitepress").map_or(folder, |at| folder[..at].trim_end_matches('/'));
+            self.docs_path_of(config).is_some() || site.is_navigation_folder(folder)
+        };
+        let is_known = self.ground.scripts.get(path).is_some_and(|configs| configs.iter().any(|it| is_near(it)));
+        let is_meta = self.ground.metas.contains(paths::file_name(path)) && self.docs_path_of(path).is_some();
+        (is_known || is_meta) && !names::is_generated(path)
     }
 
     /// Whether a file is one of settings of which something may be changed, and stands where a site has it.

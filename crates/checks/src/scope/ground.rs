@@ -1,10 +1,11 @@
 //! What a repository says about its own files before a change: which the site names, and which it reads as data.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use copydesk_values::{Modules, Value, What, json, script, toml, yaml};
 
+use super::scripts;
 use crate::nav;
 use crate::site::is_foreign;
 use crate::{Files, paths};
@@ -24,9 +25,13 @@ pub struct Ground {
     pub(super) data: BTreeSet<String>,
     /// Pages called like instructions for agents that the navigation of a site lists.
     pub(super) listed: BTreeSet<String>,
+    /// Scripts that navigation is written in, each with the configurations that take it in.
+    pub(super) scripts: BTreeMap<String, BTreeSet<String>>,
+    /// How files are called by which pages of a folder are ordered, if those are scripts.
+    pub(super) metas: BTreeSet<String>,
 }
 
-struct Tree<'a>(&'a dyn Files);
+pub(super) struct Tree<'a>(pub(super) &'a dyn Files);
 
 impl Modules for Tree<'_> {
     fn read(&self, path: &str) -> Option<String> {
@@ -45,8 +50,30 @@ impl Ground {
         let all = files.list("")?;
         for path in all.iter().filter(|path| !is_foreign(path) || path.contains(".vitepress/config")) {
             ground.configuration(files, path);
+            ground.navigation(files, path);
         }
         Ok(ground)
+    }
+
+    /// Takes in a script if navigation is written in it.
+    fn navigation(&mut self, files: &dyn Files, path: &str) {
+        let is_config = match paths::stem(paths::file_name(path)) {
+            "docusaurus.config" | "astro.config" => true,
+            "config" | "index" => path.contains(".vitepress/config"),
+            stem if stem.starts_with("sidebars") => is_beside(files, path, "docusaurus.config"),
+            "_meta" => true,
+            _ => false,
+        };
+        if !is_config || !scripts::is_script(path) || self.scripts.len() >= MOST {
+            return;
+        }
+        if scripts::is_meta(path) {
+            self.metas.insert(paths::file_name(path).to_owned());
+        }
+        let Ok(value) = script(&Tree(files), path) else { return };
+        for file in scripts::files(path, &value) {
+            self.scripts.entry(file).or_default().insert(path.to_owned());
+        }
     }
 
     /// Takes in what a file says if it is the configuration of a site.
@@ -134,6 +161,12 @@ impl Ground {
             .find(|path| text_of(files, path).is_some_and(|text| is_description(path, &text)));
         self.descriptions.extend(found);
     }
+}
+
+/// Whether a script of this name stands in the same folder.
+fn is_beside(files: &dyn Files, path: &str, stem: &str) -> bool {
+    let beside = |ending: &str| paths::join(paths::folder(path), &format!("{stem}.{ending}"));
+    ["js", "ts", "mjs", "mts", "cjs", "cts"].iter().any(|ending| files.exists(&beside(ending)).unwrap_or(false))
 }
 
 /// Whether a text describes an interface: OpenAPI, Swagger or AsyncAPI.

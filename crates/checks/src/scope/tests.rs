@@ -241,10 +241,10 @@ fn what_guides_later_jobs_may_not_be_written() {
 }
 
 /// Files in memory.
-struct Memory(std::collections::BTreeMap<String, String>);
+pub(super) struct Memory(std::collections::BTreeMap<String, String>);
 
 impl Memory {
-    fn of(files: &[(&str, &str)]) -> Self {
+    pub(super) fn of(files: &[(&str, &str)]) -> Self {
         Self(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect())
     }
 }

@@ -46,5 +46,5 @@ pub use folder::Folder;
 pub use names::is_guide;
 pub use rules::{BadRules, Rules};
 pub use scope::{Ground, Scope};
-pub use site::{SiteSettings, Sites};
+pub use site::{SiteSettings, Sites, is_foreign};
 pub use tally::{Count, Tally};

@@ -24,7 +24,7 @@ pub struct Rules {
     exclude: Vec<Glob>,
     checks: HashMap<Check, OfCheck>,
     words: BTreeSet<String>,
-    /// Where the folder that is checked lies, seen from the file.
+    /// The folder that the file lies in.
     folder: String,
 }
 
@@ -77,9 +77,9 @@ impl Rules {
         reader.document(&document)
     }
 
-    /// The same for a folder below that of the file.
+    /// The same for a file that lies in a folder of the tree.
     #[must_use]
-    pub fn seen_from(self, folder: &str) -> Self {
+    pub fn in_folder(self, folder: &str) -> Self {
         Self { folder: folder.to_owned(), ..self }
     }
 
@@ -95,7 +95,12 @@ impl Rules {
 
     /// Whether a file is left out of all checks.
     pub fn leaves_out(&self, path: &str) -> bool {
-        !self.exclude.is_empty() && matches(&self.exclude, &paths::join(&self.folder, path))
+        self.is_among(&self.exclude, path)
+    }
+
+    /// Whether a path, as seen from the file's folder, is one of these.
+    fn is_among(&self, globs: &[Glob], path: &str) -> bool {
+        paths::below(path, &self.folder).is_some_and(|path| globs.iter().any(|glob| glob.matches(path)))
     }
 
     /// Drops the findings that the rules leave out, and gives the others the severity that they say. What a job may touch
@@ -108,19 +113,16 @@ impl Rules {
             if finding.check == Check::Scope {
                 return true;
             }
-            let path = paths::join(&self.folder, &finding.path);
             let of_check = self.checks.get(&finding.check);
             if let Some(Level::As(severity)) = of_check.and_then(|it| it.level) {
                 finding.severity = severity;
             }
-            let excluded = matches(&self.exclude, &path) || of_check.is_some_and(|it| matches(&it.exclude, &path));
+            let path = &finding.path;
+            let excluded =
+                self.is_among(&self.exclude, path) || of_check.is_some_and(|it| self.is_among(&it.exclude, path));
             !excluded && !self.is_off(finding.check)
         });
     }
-}
-
-fn matches(globs: &[Glob], path: &str) -> bool {
-    globs.iter().any(|glob| glob.matches(path))
 }
 
 struct Reader<'a> {
@@ -281,7 +283,7 @@ mod tests {
         ] {
             assert_eq!(rules.leaves_out(path), expected, "{path}");
         }
-        let below = Rules::parse("exclude = ['docs/old']").unwrap().seen_from("docs");
-        assert!(below.leaves_out("old/a.md") && !below.leaves_out("docs/old/a.md"));
+        let below = Rules::parse("exclude = ['old']").unwrap().in_folder("docs");
+        assert!(below.leaves_out("docs/old/a.md") && !below.leaves_out("old/a.md"));
     }
 }

@@ -2,13 +2,12 @@
 
 use copydesk_checks::Finding;
 
-use super::place::Place;
 use super::{Outcome, text};
 use crate::output::{self, printable};
 
-pub(super) fn print(outcome: &Outcome, place: &Place) {
+pub(super) fn print(outcome: &Outcome) {
     for finding in &outcome.findings {
-        output::line(&annotation(finding, &place.in_repository(&finding.path)));
+        output::line(&annotation(finding, &finding.path));
     }
     text::closing(outcome).iter().for_each(|line| output::line(line));
 }

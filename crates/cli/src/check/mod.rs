@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use copydesk_checks::{
     Check, Count, ExternalLink, Files, Finding, Folder, Judge, Rules, SiteSettings, Tally, check_all_by,
-    check_change_by, external_links,
+    check_change_by, external_links, paths,
 };
 use copydesk_domain::docs_path;
 use serde_json::{Value, json};
@@ -90,8 +90,9 @@ pub(crate) fn run(
     }
     let place = Place::of(&flags.path);
     let rules = place.rules()?;
-    let base = flags.base.as_deref().map(|reference| Base::find(&flags.path, reference)).transpose()?;
-    let checked = Checked { flags, settings: SiteSettings { docs_paths }, rules, now: Folder::new(&flags.path), base };
+    let base = flags.base.as_deref().map(|reference| Base::find(&place.root, reference)).transpose()?;
+    let docs_paths = docs_paths.iter().map(|path| paths::join(&place.below, path)).collect();
+    let checked = Checked { flags, settings: SiteSettings { docs_paths }, rules, now: Folder::new(&place.root), base };
     let mut outcome = checked.outcome()?;
     if flags.external {
         let (mut findings, count) =
@@ -104,11 +105,15 @@ pub(crate) fn run(
         outcome.external = Some(count);
     }
     outcome.findings.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
+    // Code hosts name files from the root of the repository; people and their tools from where they are.
+    if matches!(flags.format(), CheckFormat::Text | CheckFormat::Json) {
+        outcome.findings.iter_mut().for_each(|finding| finding.path = place.shown(&finding.path));
+    }
     match flags.format() {
         CheckFormat::Text => text::print(&outcome),
         CheckFormat::Json => output::line(&output::pretty(&outcome.json())),
-        CheckFormat::Sarif => output::line(&output::pretty(&sarif::document(&outcome, &place))),
-        CheckFormat::Github => github::print(&outcome, &place),
+        CheckFormat::Sarif => output::line(&output::pretty(&sarif::document(&outcome))),
+        CheckFormat::Github => github::print(&outcome),
     }
     Ok(if outcome.errors() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

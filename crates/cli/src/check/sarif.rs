@@ -3,11 +3,10 @@
 use copydesk_checks::{Check, Finding};
 use serde_json::{Value, json};
 
-use super::place::Place;
 use super::{Outcome, text};
 use crate::output::printable;
 
-pub(super) fn document(outcome: &Outcome, place: &Place) -> Value {
+pub(super) fn document(outcome: &Outcome) -> Value {
     let rules = Check::ALL.map(
         |check| json!({ "id": check.as_str(), "name": check.as_str(), "shortDescription": { "text": check.about() } }),
     );
@@ -25,12 +24,12 @@ pub(super) fn document(outcome: &Outcome, place: &Place) -> Value {
                 "executionSuccessful": true,
                 "toolExecutionNotifications": notifications(outcome),
             }],
-            "results": outcome.findings.iter().map(|finding| result(finding, place)).collect::<Vec<_>>(),
+            "results": outcome.findings.iter().map(result).collect::<Vec<_>>(),
         }],
     })
 }
 
-fn result(finding: &Finding, place: &Place) -> Value {
+fn result(finding: &Finding) -> Value {
     let Finding { check, severity, path, line, column, message, subject, around: _ } = finding;
     json!({
         "ruleId": check.as_str(),
@@ -38,7 +37,7 @@ fn result(finding: &Finding, place: &Place) -> Value {
         "level": severity.as_str(),
         "message": { "text": printable(message) },
         "locations": [{ "physicalLocation": {
-            "artifactLocation": { "uri": encoded(&place.in_repository(path)), "uriBaseId": "%SRCROOT%" },
+            "artifactLocation": { "uri": encoded(path), "uriBaseId": "%SRCROOT%" },
             "region": { "startLine": line, "startColumn": column },
         } }],
         "partialFingerprints": { "copydesk/v1": format!("{} {path} {subject}", check.as_str()) },

@@ -130,6 +130,27 @@ fn only_what_is_new_since_a_commit() {
 }
 
 #[test]
+fn a_folder_is_checked_as_part_of_its_repository() {
+    let desk = desk(&[
+        ("mkdocs.yml", "nav:\n  - index.md\n  - gone.md\n"),
+        ("docs/index.md", "# A\n\n[made](made/x.md) [readme](../README.md) [other](nowhere.md)\n"),
+        ("docs/data.yml", "a: 1\n"),
+        ("README.md", "[not asked for](nowhere.md)\n"),
+        (".gitignore", "docs/made/\n"),
+        (".copydesk.toml", "[checks]\nnavigation = 'warning'\n"),
+    ]);
+    fs::create_dir(desk.path().join(".git")).unwrap();
+    let ran = desk.run(&["check", "docs"]);
+    let lines: Vec<&str> = ran.out.lines().filter(|line| line.ends_with(']')).collect();
+    assert_eq!(lines.len(), 2, "{}", ran.out);
+    assert!(lines[1].starts_with("../mkdocs.yml:3:5: warning:") && lines[0].starts_with("index.md:3:"), "{}", ran.out);
+    assert!(lines[0].contains("`nowhere.md` leads nowhere"), "{}", ran.out);
+    // What lies in a folder of samples is looked at when it is named.
+    write(&desk, "tests/fixtures/site/a.md", PAGE);
+    assert_eq!(desk.run(&["check", "tests/fixtures/site"]).code, 1);
+}
+
+#[test]
 fn what_cannot_be_compared_with_is_said() {
     let desk = desk(&[("a.md", "# A\n")]);
     let said = |ran: Ran| {

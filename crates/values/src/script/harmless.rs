@@ -259,7 +259,8 @@ fn is_open(expression: &Expression<'_>) -> bool {
         Some(Piece::Text(text)) => text.chars().next().is_some_and(|c| c != ':' && ends_scheme(&c.to_string())),
         Some(_) => false,
     };
-    !is_begun && !(is_ended && pieces[..at].iter().all(|piece| matches!(piece, Piece::Text(text) if text.is_empty())))
+    let is_first = pieces[..at].iter().all(|piece| matches!(piece, Piece::Text(text) if text.is_empty()));
+    !(is_begun || is_ended && is_first)
 }
 
 fn take_apart<'e>(expression: &'e Expression<'_>, pieces: &mut Vec<Piece<'e>>) {

@@ -137,6 +137,8 @@ pub struct Dialect {
     pub term_ids: bool,
     /// Whether `{{ … }}` and `{% … %}` are filled in before the page is read.
     pub templates: bool,
+    /// How tabs (`=== "Title"`) get ids, and whether with that of the heading above before it; none if they get none.
+    pub tabs: Option<(IdRule, bool)>,
     /// Whether scripts of the site put something in the place of comments such as `<!-- md:name words -->`.
     pub marks: bool,
     /// Whether `::: package.module` takes in the description of a module.
@@ -177,6 +179,7 @@ impl Default for Dialect {
             component_ids: false,
             term_ids: false,
             templates: false,
+            tabs: None,
             marks: false,
             modules: false,
             snippets: Snippets::Scripts,
@@ -244,6 +247,9 @@ pub fn parse_as(path: &str, text: &str, dialect: &Dialect) -> Page {
         templates::restore(text, dialect, &mut page);
     }
     brought(text, dialect, &mut page);
+    if let Some((ids, with_heading)) = &dialect.tabs {
+        tab_ids(text, ids, *with_heading, &mut page);
+    }
     if dialect.marks {
         marks(text, &mut page);
     }
@@ -255,6 +261,9 @@ pub fn parse_as(path: &str, text: &str, dialect: &Dialect) -> Page {
         comment_includes(text, &mut page);
     }
     attribute_ids(text, &mut page);
+    if dialect.attribute_lists {
+        fence_ids(text, &mut page);
+    }
     definitions::add(text, start, &mut page);
     page.links.extend(snippets::find(text, dialect.snippets, &page.code));
     if is_myst {
@@ -293,10 +302,33 @@ fn brought(text: &str, dialect: &Dialect, page: &mut Page) {
     if dialect.shortcodes.is_empty() {
         return;
     }
+    figures(text, page);
     let names: BTreeSet<&str> = shortcodes(text).collect();
     for shortcode in names.into_iter().filter_map(|name| dialect.shortcode(name)) {
         page.anchors.extend(shortcode.ids.iter().cloned());
         page.made.extend(shortcode.starts.iter().map(|start| (start.clone(), String::new())));
+    }
+}
+
+/// The pictures that shortcodes show: `{{< figure src="/x.png" link="/y/" >}}`.
+fn figures(text: &str, page: &mut Page) {
+    for (at, _) in text.match_indices("{{") {
+        let inside = &text[at + 2..];
+        let Some(call) = inside.strip_prefix(['<', '%']).and_then(|it| it.split_once("}}")).map(|(call, _)| call)
+        else {
+            continue;
+        };
+        let is_figure = matches!(call.split_whitespace().next(), Some("figure" | "img" | "image"));
+        if !is_figure || ranges::holding(&page.code, at).is_some() {
+            continue;
+        }
+        for (name, kind) in [(" src=\"", LinkKind::Image), (" link=\"", LinkKind::Page)] {
+            let Some((before, rest)) = call.split_once(name) else { continue };
+            let Some((target, _)) = rest.split_once('"').filter(|(target, _)| !target.is_empty()) else { continue };
+            let start = at + 3 + before.len() + name.len();
+            let range = start..start + target.len();
+            page.links.push(Link { kind, target: target.to_owned(), range, in_tag: true });
+        }
     }
 }
 
@@ -309,13 +341,41 @@ pub(crate) fn shortcodes(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The ids that scripts make of comments: they are the words of the comment, maybe with something before them.
+/// The ids of tabs.
+fn tab_ids(text: &str, ids: &IdRule, with_heading: bool, page: &mut Page) {
+    let mut at = 0;
+    let mut headings = page.headings.iter().peekable();
+    let mut heading = None;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        while let Some(passed) = headings.next_if(|next| next.range.start <= start) {
+            heading = Some(passed.anchor.as_str());
+        }
+        let content = line.trim();
+        let rest = ["=== ", "===! ", "===+ "].iter().find_map(|mark| content.strip_prefix(mark));
+        let Some(title) = rest.and_then(|rest| rest.strip_prefix('"')?.strip_suffix('"')) else { continue };
+        if ranges::holding(&page.code, start).is_some() {
+            continue;
+        }
+        let words = title.split(' ').filter(|word| word.len() < 3 || !(word.starts_with(':') && word.ends_with(':')));
+        let slug = ids.slug(&words.collect::<Vec<_>>().join(" ").replace('`', ""));
+        page.anchors.push(match heading.filter(|_| with_heading) {
+            Some(heading) => format!("{heading}-{slug}"),
+            None => slug,
+        });
+    }
+}
+
+/// The ids that scripts make of comments: they are the words of the comment, maybe with a mark before them.
 fn marks(text: &str, page: &mut Page) {
     for at in memchr::memmem::find_iter(text.as_bytes(), b"<!-- md:") {
         let inside = text[at + 4..].split("-->").next().unwrap_or_default();
         let is_line = !inside.contains('\n') && ranges::holding(&page.code, at).is_none();
         let words = inside.split_whitespace().skip(1).filter(|_| is_line);
-        page.made.extend(words.map(|word| (String::new(), word.trim_matches('`').to_owned())));
+        for word in words.map(|word| word.trim_matches('`')) {
+            page.made.extend(["", "+"].map(|mark| (format!("{mark}{word}"), word.to_owned())));
+        }
     }
 }
 
@@ -386,6 +446,16 @@ fn attribute_ids(text: &str, page: &mut Page) {
             let id: String = id.chars().take_while(|c| is_part(*c)).take(200).collect();
             page.anchors.extend((!id.is_empty()).then_some(id));
         }
+    }
+}
+
+/// Ids of blocks of code: ```` ``` { .py #id } ````.
+fn fence_ids(text: &str, page: &mut Page) {
+    let is_fence = |line: &&str| line.starts_with("```") || line.starts_with("~~~");
+    for line in text.lines().map(str::trim_start).filter(is_fence) {
+        let list = line.split_once('{').and_then(|(_, rest)| rest.rsplit_once('}')).map(|(list, _)| list);
+        let ids = list.into_iter().flat_map(str::split_whitespace).filter_map(|word| word.strip_prefix('#'));
+        page.anchors.extend(ids.map(str::to_owned));
     }
 }
 

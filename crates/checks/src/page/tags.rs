@@ -98,6 +98,8 @@ pub(super) fn read(text: &str, at: usize, syntax: Syntax) -> Result<Tag, NoTag> 
                 cursor = script::after_braces(&text[..end], cursor)
                     .ok_or(NoTag::Broken("has a brace in its tag that is not closed", cursor))?;
             }
+            // A template that is filled in before anybody reads the tag.
+            Some(b'{') => cursor = after_template(bytes, cursor).ok_or(NoTag::Text)?,
             Some(_) => cursor = attribute(&text[..end], cursor, syntax, &mut tag.attributes)?,
             None => return Err(unfinished(syntax, cursor)),
         }
@@ -130,6 +132,16 @@ pub(super) fn inside(text: &str, range: Range<usize>) -> Vec<Tag> {
         at = end.unwrap_or(at + 1);
     }
     found
+}
+
+/// Where a template ends that starts at `at`.
+fn after_template(bytes: &[u8], at: usize) -> Option<usize> {
+    let closing: &[u8] = match bytes.get(at + 1)? {
+        b'{' => b"}}",
+        b'%' => b"%}",
+        _ => return None,
+    };
+    memchr::memmem::find(&bytes[at + 2..], closing).map(|length| at + 2 + length + 2)
 }
 
 fn unfinished(syntax: Syntax, cursor: usize) -> NoTag {

@@ -57,7 +57,7 @@ fn is_in_address(bytes: &[u8], at: usize) -> bool {
     opens(b"](").is_some_and(|rest| !rest.contains(&b')'))
         || opens(b"=\"").is_some_and(|rest| !rest.contains(&b'"'))
         || opens(b"='").is_some_and(|rest| !rest.contains(&b'\''))
-        || word_start.is_empty() && before.trim_ascii_end().ends_with(b"]:")
+        || before[..word].trim_ascii_end().ends_with(b"]:")
         || before.trim_ascii_end().ends_with(b"](")
 }
 
@@ -71,7 +71,9 @@ pub(super) fn restore(text: &str, dialect: &Dialect, page: &mut Page) {
         }
     };
     page.links.iter_mut().for_each(written);
-    let filled = page.headings.iter().filter(|heading| is_template(&heading.text));
+    // A line of hyphens after a template underlines nothing.
+    let is_line = |heading: &Heading| heading.marker.is_none() && heading.text.starts_with("{{");
+    let filled = page.headings.iter().filter(|heading| is_template(&heading.text) && !is_line(heading));
     for heading in filled.filter(|heading| !names_itself(text, heading)) {
         let ends = |c: char| matches!(c, '{' | '}');
         let start = heading.text.split(ends).next().unwrap_or_default();

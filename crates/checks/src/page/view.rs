@@ -112,11 +112,14 @@ impl View {
     }
 }
 
-/// Blocks whose text is indented: `!!! note`, `??? note` and `=== "Tab"`. Elsewhere such text would be code.
+/// Blocks whose text is indented: `!!! note`, `??? note` and `=== "Tab"`. Elsewhere such text would be code. What is in
+/// tags that hold Markdown may be indented as well.
 #[derive(Default)]
 struct Blocks {
     /// How far the text of each block that is open is indented at least.
     open: Vec<usize>,
+    /// How far each tag that is open is indented, and what is in it.
+    tags: Vec<(usize, Option<usize>)>,
 }
 
 impl Blocks {
@@ -139,7 +142,23 @@ impl Blocks {
         if is_block {
             self.open.push(indentation + Self::WIDTH);
         }
-        skipped
+        skipped + self.in_tags(content, indentation, indentation - skipped)
+    }
+
+    /// How many bytes a line has more before it because it is in a tag; `left` are those that belong to no block.
+    fn in_tags(&mut self, content: &str, indentation: usize, left: usize) -> usize {
+        while self.tags.last().is_some_and(|(tag, _)| indentation < *tag) {
+            self.tags.pop();
+        }
+        if content.starts_with("</") {
+            self.tags.pop();
+            return 0;
+        }
+        let extra = self.tags.last_mut().map_or(0, |(tag, inner)| *inner.get_or_insert(indentation) - *tag);
+        if content.starts_with('<') && content.contains(" markdown") {
+            self.tags.push((indentation, None));
+        }
+        extra.min(left)
     }
 }
 

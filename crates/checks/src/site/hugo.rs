@@ -114,7 +114,9 @@ pub(crate) fn site(root: &str, config: &Value, mut layouts: Layouts, files: &[St
         };
         let below = paths::below(plain(target), "content").unwrap_or_default();
         let language = option("lang").unwrap_or(first);
-        if let Some(folder) = option("source").and_then(folder) {
+        // A single file is shown by code hosts as well, for which it is written.
+        let source = option("source").filter(|source| !crate::page::is_page(source));
+        if let Some(folder) = source.and_then(folder) {
             contents.push(Content { folder, route: plain(&format!("{}/{below}", route(language))).to_owned() });
         }
     }

@@ -28,6 +28,7 @@ pub(crate) struct MkDocs {
     any: Option<Reason>,
     locales: Locales,
     ids: IdRule,
+    tabs: Option<(IdRule, bool)>,
     /// The folders that snippets are looked for in; none if the site has no snippets.
     snippets: Option<Vec<String>>,
     /// Why nobody can tell where snippets are.
@@ -98,6 +99,7 @@ pub(crate) fn site(folder: &str, config: &Value, generated: &[String]) -> MkDocs
         any: None,
         locales: Locales::One,
         ids: ids(config),
+        tabs: tab_ids(config),
         snippets: None,
         untold_snippets: None,
         macros: None,
@@ -202,9 +204,21 @@ fn extension<'c>(config: &'c Value, name: &str) -> Option<Option<&'c Value>> {
 fn ids(config: &Value) -> IdRule {
     let toc = extension(config, "toc").flatten();
     let separator = toc.and_then(|toc| toc.get("separator")).and_then(Value::text).unwrap_or("-").to_owned();
-    let Some(slugify) = toc.and_then(|toc| toc.get("slugify")) else {
-        return IdRule::Python { separator, unicode: false };
-    };
+    match toc.and_then(|toc| toc.get("slugify")) {
+        Some(slugify) => slugified(slugify, separator),
+        None => IdRule::Python { separator, unicode: false },
+    }
+}
+
+/// How tabs get ids, and whether with that of the heading above before it.
+fn tab_ids(config: &Value) -> Option<(IdRule, bool)> {
+    let settings = extension(config, "pymdownx.tabbed").flatten()?;
+    let combined = settings.get("combine_header_slug").and_then(Value::truth).unwrap_or(false);
+    Some((slugified(settings.get("slugify")?, "-".to_owned()), combined))
+}
+
+/// The rule of a function that makes ids.
+fn slugified(slugify: &Value, separator: String) -> IdRule {
     let tag = slugify.tag.as_deref().unwrap_or_default();
     let python = |unicode| IdRule::Python { separator: separator.clone(), unicode };
     if tag.ends_with("pymdownx.slugs.slugify") {
@@ -532,6 +546,7 @@ impl Generator for MkDocs {
             attribute_lists: true,
             indented_blocks: true,
             templates: self.macros.is_some(),
+            tabs: self.tabs.clone(),
             marks: self.has_hooks,
             modules: true,
             snippets: if self.snippets.is_some() { Snippets::Scissors } else { Snippets::Scripts },

@@ -215,8 +215,7 @@ pub(crate) fn is_text(path: &str) -> bool {
 /// Whether a file lies in a folder that holds no documentation of its own: packages, and what is hidden.
 pub fn is_foreign(path: &str) -> bool {
     path.split('/').rev().skip(1).any(|part| {
-        let is_test =
-            matches!(part, "__tests__" | "__fixtures__" | "fixtures" | "testdata" | "goldens" | "__snapshots__");
+        let is_test = matches!(part, "__tests__" | "__fixtures__" | "fixtures" | "testdata");
         matches!(part, "node_modules" | "vendor" | "third_party" | "__pycache__")
             || is_test
             || part.starts_with('.') && part != ".vitepress"

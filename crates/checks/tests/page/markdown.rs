@@ -157,3 +157,16 @@ fn blocks_whose_text_is_indented_are_read() {
     assert!(links(text, &page).iter().all(|(_, target, written)| target == written));
     assert_eq!(targets(&parse("a.md", text)), ["d.md"], "elsewhere it is code, but for the definition");
 }
+
+#[test]
+fn what_is_indented_in_a_tag_that_holds_markdown_is_read() {
+    let text = "2. Select:\n\n     <figure markdown>\n         ![a](a.png)\n\n         [b](b.md)\n     </figure>\n\n<div markdown>\n- x\n\n    [c](c.md)\n</div>\n\ntext\n\n    [code](code.md)\n";
+    let dialect = Dialect { indented_blocks: true, attribute_lists: true, ..Dialect::default() };
+    assert_eq!(targets(&parse_as("a.md", text, &dialect)), ["a.png", "b.md", "c.md"]);
+}
+
+#[test]
+fn templates_in_tags_hide_no_attributes() {
+    let text = "<div>\n  <a {{% button \"x\" %}}\n    href=\"/a/\">a</a>\n  <a {% if x %}class=\"y\"{% endif %} href=\"/b/\">b</a>\n</div>\n";
+    assert_eq!(targets(&parse("a.md", text)), ["/a/", "/b/"]);
+}

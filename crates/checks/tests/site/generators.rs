@@ -488,3 +488,35 @@ fn collections_of_jekyll_hold_texts_of_any_kind() {
     ]);
     assert_eq!(subjects(&tree, Check::Links), ["/terms/gone/"]);
 }
+
+#[test]
+fn tabs_and_code_of_mkdocs_may_have_ids() {
+    let tabbed = "pymdownx.tabbed: {combine_header_slug: true, slugify: !!python/object/apply:pymdownx.slugs.slugify {kwds: {case: lower}}}";
+    let page = "# Page\n\n## Logo\n\n=== \":icon-x: An image\"\n\n    x\n\n``` { .sh #listing }\nx\n```\n\n\
+                [a](#logo-an-image) [b](#listing) [c](#an-image)\n";
+    let tree = mkdocs(page).with("mkdocs.yml", &format!("markdown_extensions:\n  - {tabbed}\n"));
+    assert_eq!(subjects(&tree, Check::Anchors), ["#an-image"]);
+}
+
+#[test]
+fn figures_of_hugo_are_judged() {
+    let tree = Tree::of([
+        ("hugo.toml", "baseURL = 'https://x.example/'\n"),
+        ("static/img/a.png", ""),
+        (
+            "content/page.md",
+            "{{< figure src=\"/img/a.png\" >}}\n\n{{< figure src=\"/img/gone.png\" link=\"/gone/\" >}}\n",
+        ),
+    ]);
+    assert_eq!(subjects(&tree, Check::Images), ["/img/gone.png"]);
+    assert_eq!(subjects(&tree, Check::Links), ["/gone/"]);
+}
+
+#[test]
+fn templates_in_definitions_and_before_lines_hide_nothing_from_hugo() {
+    let page = "[a] [b]\n\n{{< tab lang=\"yaml\" >}}\n---\nx: 1\n---\n{{< /tab >}}\n\n[c](#gone)\n\n\
+                [a]: https://y.example/{{< param version >}}/x\n[b]: /gone/\n";
+    let tree = Tree::of([("hugo.toml", "baseURL = 'https://x.example/'\n"), ("content/page.md", page)]);
+    assert_eq!(subjects(&tree, Check::Links), ["/gone/"]);
+    assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
+}

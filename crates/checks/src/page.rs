@@ -288,7 +288,7 @@ fn takes_in_more(text: &str, dialect: &Dialect, code: &[Range<usize>]) -> bool {
         let is_code = rest.is_some_and(|rest| rest.contains("code=\"true\"") || rest.contains("code=true"));
         let is_example = rest.is_some_and(|rest| rest.starts_with("/*"));
         let takes_in =
-            rest.is_some() && !is_code && !is_example && !name.is_some_and(|name| dialect.shortcode(name).is_some());
+            rest.is_some() && !is_code && !is_example && name.is_none_or(|name| dialect.shortcode(name).is_none());
         let is_box = content.strip_prefix("::: ").is_some_and(is_container);
         if takes_in && !is_box && ranges::holding(code, start).is_none() {
             return true;

@@ -66,7 +66,6 @@ fn target(line: &str) -> Option<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::page::parse;
 
     #[test]

@@ -358,7 +358,7 @@ impl MkDocs {
     }
 
     /// An address as browsers find it from a page: nothing is above the host, and what is above the site is none of it.
-    fn from_page(&self, page: &str, path: &str) -> Option<String> {
+    fn reached(&self, page: &str, path: &str) -> Option<String> {
         let base = self.base.as_deref().unwrap_or_default();
         let address = ways::clamped(&paths::join(base, &self.folder_of(page)), path);
         paths::below(&address, base).map(str::to_owned).filter(|_| self.base.is_some())
@@ -463,7 +463,7 @@ impl Generator for MkDocs {
         }
         let by_file = paths::normalise(paths::folder(asked.page), asked.path);
         let by_address = paths::normalise(&self.folder_of(asked.page), asked.path);
-        let by_address = by_address.or_else(|| self.from_page(asked.page, asked.path));
+        let by_address = by_address.or_else(|| self.reached(asked.page, asked.path));
         let files = |path: String| self.in_languages(asked.page, &path).into_iter();
         let is_page = crate::page::is_page(asked.path);
         let mut found = Vec::new();

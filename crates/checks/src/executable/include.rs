@@ -7,7 +7,7 @@ use super::{Engine, Item, Subject, is_in, url};
 use crate::paths;
 
 /// Directives of Sphinx and MyST that only lay text out, up to their domain.
-const DIRECTIVES: [&str; 76] = [
+const DIRECTIVES: [&str; 86] = [
     "note",
     "warning",
     "tip",
@@ -73,6 +73,16 @@ const DIRECTIVES: [&str; 76] = [
     "program",
     "envvar",
     "confval",
+    "function",
+    "class",
+    "method",
+    "staticmethod",
+    "classmethod",
+    "attribute",
+    "property",
+    "data",
+    "exception",
+    "decorator",
     "describe",
     "object",
     "cmdoption",
@@ -350,6 +360,11 @@ fn taken(subject: &Subject<'_>, path: &str, at: usize, all: &str, found: &mut Ve
     let is_hidden = path.split('/').any(|part| part.starts_with('.') && !part.chars().all(|c| c == '.'));
     if rooted || is_hidden || (from_page.is_none() && from_top.is_none()) || path.contains(['$', '<', '*']) {
         found.push(Item::new(at, OUTSIDE, all));
+        return;
+    }
+    // With these, a file stands where the page says or nowhere; what is not there is taken in by nobody.
+    let is_sure = matches!(subject.way.engine, Engine::Sphinx | Engine::Vue | Engine::Book | Engine::AsciiDoc);
+    if is_sure && from_page.as_deref().is_some_and(|place| (subject.is_docs)(place) && !place.is_empty()) {
         return;
     }
     let is_fine = |place: &Option<String>| {

@@ -127,7 +127,7 @@ fn live_parts(text: &str, start: usize) -> Option<Live> {
         let constructs = Constructs { frontmatter: false, ..both(Constructs::gfm(), Constructs::mdx()) };
         let options = ParseOptions {
             constructs,
-            mdx_esm_parse: Some(Box::new(|_| MdxSignal::Ok)),
+            mdx_esm_parse: Some(modules()),
             mdx_expression_parse: Some(expressions()),
             ..ParseOptions::mdx()
         };
@@ -138,6 +138,19 @@ fn live_parts(text: &str, start: usize) -> Option<Live> {
     };
     let thread = std::thread::Builder::new().name("page".to_owned()).stack_size(STACK).spawn(work).ok()?;
     thread.join().ok().flatten()
+}
+
+/// Tells where imports and exports end: at the first empty line at which they are whole.
+fn modules() -> Box<dyn Fn(&str) -> MdxSignal> {
+    let left = Cell::new(MOST_READ);
+    Box::new(move |script| {
+        left.set(left.get().saturating_sub(script.len() + 64));
+        if left.get() == 0 || statements(script).is_ok() {
+            MdxSignal::Ok
+        } else {
+            MdxSignal::Eof("it is not whole".to_owned(), Box::new("page".to_owned()), Box::new("module".to_owned()))
+        }
+    })
 }
 
 /// How much of expressions is read to find out where they end. After that, braces are counted on by nobody.

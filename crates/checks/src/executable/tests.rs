@@ -179,3 +179,184 @@ fn hostile_pages_take_no_longer() {
         found("docs/a.mdx", Engine::Mdx, &text);
     }
 }
+
+fn plain(engine: Engine, text: &str) -> Vec<String> {
+    let way = Way { engine, nests_fences: false, reads_inside: false, ..Way::new(engine) };
+    let subject = Subject { path: "docs/a.md", text, way, root: "", exists: &|_| false, is_docs: &|_| true };
+    items(&subject).iter().map(|item| item.what.clone()).collect()
+}
+
+#[test]
+fn only_what_the_reader_of_the_site_takes_for_code_is_code() {
+    let script = "<script>x</script>";
+    let image = "<img src=x onerror=x>";
+    for text in [
+        format!("```html\n{script}\n"),
+        format!("~~~\n\n{script}\n"),
+        format!("```foo bar baz\n\n{script}\n\n```\n"),
+        format!("``` html \"x\"\n{script}\n```\n"),
+        format!("  ```\n\n{script}\n\n  ```\n"),
+        format!("````\n```\n\n{script}\n\n```\n"),
+        format!("```\nx\n\t```\n\n{script}\n"),
+        format!("<div>\n\n`{image}`\n\n</div>\n"),
+        format!("<div markdown=\"0\">\n\n`{image}`\n\n</div>\n"),
+        "`a\n<svg onload=x>\nb`\n".to_owned(),
+    ] {
+        assert!(!found("docs/a.md", Engine::MkDocs, &text).is_empty(), "{text}");
+    }
+    for text in [format!("- a\n\n    ```\n\n    {script}\n\n    ```\n"), format!("> ```\n>\n> {script}\n>\n> ```\n")] {
+        assert!(!plain(Engine::MkDocs, &text).is_empty(), "{text}");
+        assert_eq!(found("docs/a.md", Engine::MkDocs, &text), [""; 0], "{text}");
+    }
+    for text in [
+        format!("``` {{ .html title=\"x\" }}\n{script}\n```\n"),
+        format!("!!! note\n    ```html hl_lines=\"1\"\n    {script}\n    ```\n"),
+        format!("<div markdown>\n\n`{image}`\n\n</div>\n"),
+    ] {
+        assert_eq!(found("docs/a.md", Engine::MkDocs, &text), [""; 0], "{text}");
+    }
+    let note = format!("```{{note}}\n{script}\n```\n");
+    assert!(!found("docs/a.md", Engine::Sphinx, &note).is_empty());
+    let shown = "````md\n```{exec}\nx\n```\n````\n";
+    assert_eq!(found("docs/a.md", Engine::Sphinx, shown), [""; 0]);
+    for text in [
+        "```js-vue\n{{ f() }}\n```\n",
+        "    {{ f() }}\n",
+        "``{{ f() }}``{.x}\n",
+        "```js [{{ f() }}]\nx\n```\n",
+        "```<svg/onload=x>\nx\n```\n",
+    ] {
+        assert!(!found("docs/a.md", Engine::Vue, text).is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn attributes_in_braces_are_attributes() {
+    for text in [
+        "# G {: onclick=\"x\" }\n",
+        "[x](y){ .a onclick='x' }\n",
+        "| a |\n|---|\n| b { onclick=x } |\n",
+        "[x](y){: href=\"javascript:x\" }\n",
+        "``` { .html onclick=\"x\" }\nx\n```\n",
+    ] {
+        for engine in [Engine::MkDocs, Engine::Jekyll, Engine::Vue, Engine::Hugo] {
+            assert!(!found("docs/a.md", engine, text).is_empty(), "{text}");
+        }
+    }
+    for text in ["## x {v-html=\"f()\"}\n", "## x {:title=\"f()\"}\n", "- x {@click=\"f()\"}\n"] {
+        assert!(!found("docs/a.md", Engine::Vue, text).is_empty(), "{text}");
+    }
+    for text in ["# G {#id .a data-x=\"1\"}\n", "![x](y){ width=300 loading=lazy }\n", "[x](y){ .only only=\"x\" }\n"] {
+        assert_eq!(found("docs/a.md", Engine::MkDocs, text), [""; 0], "{text}");
+        assert_eq!(found("docs/a.md", Engine::Vue, text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn vue_acts_upon_more_than_expressions() {
+    for text in [
+        "<component :is=\"'script'\">x</component>\n",
+        "<component is=\"script\">x</component>\n",
+        "<div is=\"vue:script\">x</div>\n",
+        "<div :onclick=\"'x'\">x</div>\n",
+        "<div v-bind=\"{onclick: 'x'}\">x</div>\n",
+        "<div :[`on`]=\"'x'\">x</div>\n",
+        "<div .innerHTML=\"'x'\">x</div>\n",
+        "<a :href=\"'java' + 'script:x'\">x</a>\n",
+        "<iframe :src=\"'https://evil.example'\"></iframe>\n",
+        "<style>p { color: v-bind('f()') }</style>\n",
+        "<style lang=\"less\">@plugin 'x';</style>\n",
+        "<style src=\"../x.css\"></style>\n",
+        "<!--@include: ./there.md--> <!--@include: ../../secret.md-->\n",
+        "<!--@include:\n../../secret.md-->\n",
+        "<!--@include: ./there.md{/../../secret.md-->\n",
+        "> <<< ../../secret.txt\n",
+        "1. <<< ../../secret.txt\n",
+        "<script setup>import x from 'vitepress/dist/node/cli.js'</script>\n",
+    ] {
+        assert!(!found("docs/a.md", Engine::Vue, text).is_empty(), "{text}");
+    }
+    for text in [
+        "<Badge :text=\"'a' + 1\" />\n",
+        "<style scoped>\np { color: red }\n</style>\n",
+        "<<< @/there.js#part{1,2} [x]\n",
+    ] {
+        assert_eq!(found("docs/a.md", Engine::Vue, text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn front_matter_ends_where_the_first_reader_ends_it() {
+    for (engine, text) in [
+        (Engine::MkDocs, "---\ntitle: [x\n# <script>x</script>\n---\n"),
+        (Engine::MkDocs, "---\n- a\n# <script>x</script>\n---\n"),
+        (Engine::MkDocs, "---\ntitle: x\n...\n<script>x</script>\n---\n"),
+        (Engine::MkDocs, "+++\ntitle = 'x'\n# <script>x</script>\n+++\n"),
+        (Engine::MkDocs, "---\ndescription: 'x\" onmouseover=\"y'\n---\n"),
+        (Engine::Vue, "---\ntitle: x\n---x: |\n  {{ f() }}\n---\n"),
+        (Engine::Vue, "---\nhead:\n  - [script, {}, x]\n"),
+        (Engine::Vue, "---\nhead:\n  - [script, {}, x]\n---x\n"),
+        (Engine::Vue, "---\nhead: [[link, {rel: a stylesheet, href: x}]]\n---\n"),
+        (Engine::Vue, "---\nhead: [[meta, {HTTP-EQUIV: refresh, content: x}]]\n---\n"),
+        (Engine::Vue, "---\nhead: [[iframe, {src: x}]]\n---\n"),
+        (Engine::Mdx, "+++\ntitle = 'x'\n# {f()}\n+++\n"),
+        (Engine::Mdx, "---\nmdx: {format: md}\n---\n\n{'<script>x</script>'}\n"),
+    ] {
+        assert!(!found("docs/a.md", engine, text).is_empty(), "{text}");
+    }
+    for text in [
+        "---\nhead:\n  - [link, {rel: canonical, href: https://x.example}]\n  - tag: meta\n    attrs: {name: a}\n---\n",
+        "---\ntitle: \"It's = 'x'\"\n---\n",
+    ] {
+        assert_eq!(found("docs/a.md", Engine::Vue, text), [""; 0], "{text}");
+    }
+    assert_eq!(found("docs/a.md", Engine::Hugo, "+++\ntitle = 'x'\n+++\n\nText\n"), [""; 0]);
+}
+
+#[test]
+fn mdx_is_read_as_the_generator_reads_it() {
+    for text in [
+        "```mdx-code-block\n{f()}\n```\n",
+        "- a\n\n  ````mdx-code-block\n  {f()}\n  ````\n",
+        "<a href={'java' + 'script:x'}>x</a>\n",
+        "<a href={`java${'script'}:x`}>x</a>\n",
+        "<a href={'\\x6aavascript:x'}>x</a>\n",
+        "<a href={frontMatter.a + frontMatter.b}>x</a>\n",
+        "<a href={frontMatter.a.slice(1)}>x</a>\n",
+        "<a href={'xjavascript:x'.slice(1)}>x</a>\n",
+        "{<a href='javascript:x'>x</a>}\n",
+        "<svg><a xlinkHref=\"javascript:x\">x</a></svg>\n",
+        "<x-y oncut=\"x\">x</x-y>\n",
+        "<b onwheel={\"x\"} is=\"a\">x</b>\n",
+        "<frontMatter.x>x</frontMatter.x>\n",
+        "<iframe src={frontMatter.x} />\n",
+        "<iframe src={'https://www.youtube.com' + '.evil.example'} />\n",
+        "<iframe src=\"/\\evil.example\" />\n",
+        "<style>{`@import 'https://evil.example'`}</style>\n",
+        "import S from '../secret.md'\n",
+        "import x from '../there.js#a.png'\n",
+        "import x from '@docusaurus/core/bin/x.mjs'\n",
+        "<img src={require('../x.js?.png')} />\n",
+        "<a b=\"\n</c>\n",
+    ] {
+        assert!(!found("docs/a.md", Engine::Mdx, text).is_empty(), "{text}");
+    }
+    for text in [
+        "<div>{\"[{ type: 'A',\"}<br />{' id: 1 }]'}</div>\n",
+        "<iframe src={\"https://www.youtube.com/embed/x\"} />\n",
+        "<iframe src={`https://www.youtube.com/embed/${props.id}`} />\n",
+        "<a href={`/docs/${frontMatter.slug}`}>{frontMatter.title + ' x'}</a>\n",
+        "import Link from '@docusaurus/Link'\nimport Icon from '@theme/Admonition/Icon/Danger'\n",
+    ] {
+        assert_eq!(found("docs/a.md", Engine::Mdx, text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn files_are_taken_in_by_every_spelling() {
+    for text in ["-8<-\nsecret.yml\n-8<-\n", "> ```python exec=\"on\"\n> x\n> ```\n"] {
+        assert!(!found("docs/a.md", Engine::MkDocs, text).is_empty(), "{text}");
+    }
+    assert_eq!(found("docs/a.md", Engine::MkDocs, ";--8<-- \"/etc/passwd\"\n"), [""; 0]);
+    assert_eq!(found("docs/a.md", Engine::Hugo, "{{< x.inline >}}{{ f }}{{< /x.inline >}}\n").len(), 1);
+}

@@ -143,8 +143,10 @@ impl Cut<'_> {
         let is_here = value.file.as_deref().map_or(was_here, |file| file == self.path);
         let within = (is_here || was_here, depth + 1);
         let said = self.text.get(value.range.clone()).filter(|_| is_here && !value.range.is_empty());
-        if let Some(said) = said.and_then(|said| texts(said, &|_| false)) {
-            self.texts.extend(said);
+        let mut known = Vec::new();
+        let is_value = said.is_some_and(|said| texts(said, &|_| false).is_some());
+        if is_value && say(value, &mut known) {
+            self.texts.append(&mut known);
             self.ranges.push((whole, is_alone));
             return;
         }
@@ -167,6 +169,13 @@ impl Cut<'_> {
             unknown.perhaps.iter().for_each(|inner| self.take(inner, inner.range.clone(), true, within));
         }
     }
+}
+
+/// Collects the texts of a value, put together as they are in the end; whether all of it is known.
+fn say(value: &Value, texts: &mut Vec<String>) -> bool {
+    texts.extend(value.text().map(str::to_owned));
+    texts.extend(value.entries().iter().map(|(key, _)| key.name.clone()));
+    value.why_open().is_none() && inside(value).all(|inner| say(inner, texts))
 }
 
 /// A text without some of its parts: one that is alone leaves a mark, one of several leaves nothing.
@@ -281,6 +290,9 @@ mod tests {
             SIDEBARS.replace("'index',", "...api.other(),"),
             SIDEBARS.replace("'index',", "{type: 'html', value: '<img src=x onerror=alert(1)>'},"),
             SIDEBARS.replace("'index',", "{type: 'link', label: 'x', href: 'javascript:alert(1)'},"),
+            SIDEBARS.replace("'index',", "{type: 'link', label: 'x', href: 'java' + 'script:alert(1)'},"),
+            SIDEBARS.replace("'index',", "{type: 'html', value: `<b ${'onclick'}=alert(1)>`},"),
+            SIDEBARS.replace("'index',", "<b title='x' />,"),
             SIDEBARS.replace("  docs:", "  get x() { return 1 },\n  docs:"),
             SIDEBARS.replace("  docs:", "  [f()]: [],\n  docs:"),
             SIDEBARS.replace("  docs:", "  __proto__: {a: []},\n  docs:"),

@@ -560,6 +560,26 @@ mod tests {
     }
 
     #[test]
+    fn redirects_are_plain_addresses_and_titles_are_texts() {
+        for (from, to, why) in [
+            ("a.md: b.md", "a.md: 'https://x.example/\";alert(1);\"'", "redirect"),
+            ("a.md: b.md", "a.md: https://x.example/</script>", "redirect"),
+            ("a.md: b.md", "../../x/a.md: b.md", "redirect"),
+            ("a.md: b.md", "/tmp/a.md: b.md", "redirect"),
+            ("site_name: X", "site_name: 'X\" onmouseover=\"alert(1)'", "script"),
+            ("- index.md", "- '{{ x.__globals__ }}': index.md", "template"),
+        ] {
+            let now = BEFORE.replace(from, to);
+            assert_ne!(now, BEFORE);
+            let said = refused("mkdocs.yml", Some(BEFORE), &now).unwrap_or_else(|| panic!("{now}"));
+            assert!(said.contains(why), "{said}");
+        }
+        let now = BEFORE.replace("a.md: b.md", "a.md: https://x.example/b?c=d&e#f%20g\n        'old/x y.md': b.md");
+        assert!(refused("mkdocs.yml", Some(BEFORE), &now.replace("x y", "x-y")).is_none());
+        assert!(refused("book.toml", Some("[output.html]\n"), "[output.html.redirect]\n'/../a' = 'b'\n").is_some());
+    }
+
+    #[test]
     fn what_readers_do_not_agree_about_is_refused() {
         for (now, why) in [
             (format!("{BEFORE}# a remark\u{2028}hooks: [x.py]\n"), "end of a line"),

@@ -249,3 +249,55 @@ fn the_result_is_data() {
     assert_eq!((value[3]["newFindings"].as_u64(), value[3]["repaired"].as_u64()), (Some(1), Some(1)));
     assert_eq!(value[3]["findings"][0]["message"], "`/none` leads nowhere");
 }
+
+fn runs(base: &Tree, now: &Tree) -> usize {
+    compare(base, now).new.iter().filter(|finding| finding.check == Check::Executable).count()
+}
+
+#[test]
+fn a_change_does_not_choose_by_which_rules_it_is_judged() {
+    let base = Tree::of([
+        ("docs/.vitepress/config.ts", "export default {title: 'X'}\n"),
+        ("docs/index.md", "# A\n"),
+        ("docs/guide/index.md", "# B\n"),
+    ]);
+    for (path, text) in [
+        ("mkdocs.yml", "nav: []\n"),
+        ("docs/mkdocs.yml", "nav: []\n"),
+        ("docs/guide/book.toml", "[book]\ntitle = 'x'\n"),
+        ("docs/guide/_config.yml", "title: x\n"),
+        ("docs/docs.json", "{\"navigation\": []}\n"),
+        ("docs/guide/more.md", "# C\n"),
+    ] {
+        let now = base.clone().with(path, text).with("docs/guide/x.md", "# X\n\n{{ f() }}\n");
+        assert!(runs(&base, &now) > 0, "{path}");
+    }
+    // Code hosts show these, but the site makes pages of them as well.
+    let now = base.clone().with("docs/guide/README.md", "# X\n\n{{ f() }}\n");
+    assert!(runs(&base, &now) > 0);
+}
+
+#[test]
+fn what_other_pages_of_the_site_have_is_no_news() {
+    let base =
+        Tree::of([("mkdocs.yml", "site_name: X\nplugins: [macros]\n"), ("docs/index.md", "# A\n\n{{ table('x') }}\n")]);
+    assert_eq!(runs(&base, &base.clone().with("docs/b.md", "# B\n\n{{ table('x') }}\n")), 0);
+    assert_eq!(runs(&base, &base.clone().with("docs/b.md", "# B\n\n{{ table('y') }}\n")), 1);
+    let inherits = base.with("mkdocs.yml", "INHERIT: base.yml\n").with("base.yml", "site_name: X\nplugins: [macros]\n");
+    assert_eq!(runs(&inherits, &inherits.clone().with("docs/b.md", "# B\n\n{{ table('y') }}\n")), 1);
+}
+
+#[test]
+fn navigation_in_scripts_may_get_entries() {
+    let base = Tree::of([
+        ("docs/.vitepress/config.ts", "export default {themeConfig: {sidebar: [{text: 'A', link: '/a'}]}}\n"),
+        ("docs/a.md", "# A\n"),
+        ("docs/b.md", "# B\n"),
+    ]);
+    let config = &base.files["docs/.vitepress/config.ts"];
+    let now =
+        base.clone().with("docs/.vitepress/config.ts", &config.replace("'/a'}", "'/a'}, {text: 'B', link: '/b'}"));
+    assert!(compare(&base, &now).new.is_empty());
+    let now = base.clone().with("docs/.vitepress/config.ts", &config.replace("themeConfig", "vite: {}, themeConfig"));
+    assert_eq!(compare(&base, &now).new[0].check, Check::Scope);
+}

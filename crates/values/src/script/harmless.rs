@@ -202,29 +202,30 @@ fn are_values(expression: &Expression<'_>, known: &Known<'_>) -> bool {
 fn is_of_value(callee: &Expression<'_>) -> bool {
     const NAMES: [&str; 7] = ["slice", "join", "at", "trim", "toUpperCase", "toLowerCase", "concat"];
     let Expression::StaticMemberExpression(it) = callee else { return false };
-    NAMES.contains(&it.property.name.as_str()) && root(&it.object).is_some_and(|name| !is_of_page(name))
+    NAMES.contains(&it.property.name.as_str()) && part_of(&it.object) == Some(false)
 }
 
-/// The name that a value is a part of.
-fn root<'e>(expression: &'e Expression<'_>) -> Option<&'e str> {
+/// Whether a value is a part of something that has a name, and, if so, of what the page itself says.
+fn part_of(expression: &Expression<'_>) -> Option<bool> {
     match expression {
-        Expression::Identifier(it) => Some(it.name.as_str()),
-        Expression::StaticMemberExpression(it) => root(&it.object),
-        Expression::ComputedMemberExpression(it) => root(&it.object),
-        Expression::ParenthesizedExpression(it) => root(&it.expression),
+        Expression::Identifier(it) => Some(is_of_page(&it.name)),
+        Expression::StaticMemberExpression(it) => part_of(&it.object).map(|is| is || is_of_page(&it.property.name)),
+        Expression::ComputedMemberExpression(it) => {
+            let named = matches!(&it.expression, Expression::StringLiteral(name) if is_of_page(&name.value));
+            part_of(&it.object).map(|is| is || named)
+        }
+        Expression::ParenthesizedExpression(it) => part_of(&it.expression),
         _ => None,
     }
 }
 
 /// Names of what the page itself says.
 fn is_of_page(name: &str) -> bool {
-    const NAMES: [&str; 12] = [
-        "props",
+    const NAMES: [&str; 10] = [
         "frontMatter",
         "frontmatter",
         "metadata",
         "meta",
-        "toc",
         "contentTitle",
         "page",
         "$frontmatter",
@@ -279,7 +280,7 @@ fn take_apart<'e>(expression: &'e Expression<'_>, pieces: &mut Vec<Piece<'e>>) {
                 }
             }
         }
-        other if root(other).is_some_and(is_of_page) => pieces.push(Piece::OfPage),
+        other if part_of(other) == Some(true) => pieces.push(Piece::OfPage),
         _ => pieces.push(Piece::Other),
     }
 }

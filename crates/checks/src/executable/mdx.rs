@@ -127,8 +127,8 @@ fn live_parts(text: &str, start: usize) -> Option<Live> {
         let constructs = Constructs { frontmatter: false, ..both(Constructs::gfm(), Constructs::mdx()) };
         let options = ParseOptions {
             constructs,
-            mdx_esm_parse: Some(modules()),
-            mdx_expression_parse: Some(expressions()),
+            mdx_esm_parse: Some(Box::new(modules())),
+            mdx_expression_parse: Some(Box::new(expressions())),
             ..ParseOptions::mdx()
         };
         let tree = to_mdast(&body, &options).ok()?;
@@ -141,25 +141,25 @@ fn live_parts(text: &str, start: usize) -> Option<Live> {
 }
 
 /// Tells where imports and exports end: at the first empty line at which they are whole.
-fn modules() -> Box<dyn Fn(&str) -> MdxSignal> {
+fn modules() -> impl Fn(&str) -> MdxSignal {
     let left = Cell::new(MOST_READ);
-    Box::new(move |script| {
+    move |script| {
         left.set(left.get().saturating_sub(script.len() + 64));
         if left.get() == 0 || statements(script).is_ok() {
             MdxSignal::Ok
         } else {
             MdxSignal::Eof("it is not whole".to_owned(), Box::new("page".to_owned()), Box::new("module".to_owned()))
         }
-    })
+    }
 }
 
 /// How much of expressions is read to find out where they end. After that, braces are counted on by nobody.
 const MOST_READ: usize = 4 * 1024 * 1024;
 
 /// Tells where an expression ends: at the first brace at which it is whole, as braces in texts are no ends.
-fn expressions() -> Box<dyn Fn(&str, &MdxExpressionKind) -> MdxSignal> {
+fn expressions() -> impl Fn(&str, &MdxExpressionKind) -> MdxSignal {
     let left = Cell::new(MOST_READ);
-    Box::new(move |script, kind| {
+    move |script, kind| {
         left.set(left.get().saturating_sub(script.len() + 64));
         let is_whole = match kind {
             MdxExpressionKind::AttributeExpression => statements(&format!("({{{script}\n}})")).is_ok(),
@@ -172,7 +172,7 @@ fn expressions() -> Box<dyn Fn(&str, &MdxExpressionKind) -> MdxSignal> {
         } else {
             MdxSignal::Eof("it is not whole".to_owned(), Box::new("page".to_owned()), Box::new("expression".to_owned()))
         }
-    })
+    }
 }
 
 /// What MDX knows, and the tables and the like that sites add.

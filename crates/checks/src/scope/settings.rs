@@ -285,7 +285,8 @@ fn redirected(path: &str, kind: Kind, before: Option<&Value>, now: &Value) -> Op
     let is_below = |source: &str| kind != Kind::MkDocs || !source.starts_with('/');
     let odd = redirects_of(now, kind).into_iter().find(|redirect| {
         let (source, target) = redirect;
-        !known.contains(redirect) && !(is_plain(source) && is_plain(target) && stays(source) && is_below(source))
+        let is_fine = is_plain(source) && is_plain(target) && stays(source) && is_below(source);
+        !known.contains(redirect) && !is_fine
     });
     odd.map(|(source, target)| {
         let shown: String = format!("{source} → {target}").chars().take(80).collect();

@@ -327,7 +327,7 @@ fn figures(text: &str, page: &mut Page) {
             let Some((target, _)) = rest.split_once('"').filter(|(target, _)| !target.is_empty()) else { continue };
             let start = at + 3 + before.len() + name.len();
             let range = start..start + target.len();
-            page.links.push(Link { kind, target: target.to_owned(), range, in_tag: true });
+            page.links.push(Link { kind, target: target.to_owned(), range, in_tag: true, in_component: false });
         }
     }
 }

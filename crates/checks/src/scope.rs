@@ -2,6 +2,7 @@
 //! navigation of the site, and what the site itself names. Everything else is refused by name of the reason.
 
 mod ground;
+mod parts;
 pub(crate) mod scripts;
 pub(crate) mod settings;
 

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use copydesk_values::{Modules, Value, What, json, script, toml, yaml};
+use copydesk_values::{Value, What, json, script, toml, yaml};
 
-use super::scripts;
+use super::parts::{self, Tree, text_of};
 use crate::nav;
 use crate::site::is_foreign;
 use crate::{Files, paths};
@@ -31,18 +31,6 @@ pub struct Ground {
     pub(super) metas: BTreeSet<String>,
 }
 
-pub(super) struct Tree<'a>(pub(super) &'a dyn Files);
-
-impl Modules for Tree<'_> {
-    fn read(&self, path: &str) -> Option<String> {
-        text_of(self.0, path)
-    }
-}
-
-fn text_of(files: &dyn Files, path: &str) -> Option<String> {
-    files.read(path).ok().flatten().and_then(|content| String::from_utf8(content).ok())
-}
-
 impl Ground {
     /// Reads what the files say.
     pub fn of(files: &dyn Files) -> io::Result<Self> {
@@ -64,14 +52,14 @@ impl Ground {
             "_meta" => true,
             _ => false,
         };
-        if !is_config || !scripts::is_script(path) || self.scripts.len() >= MOST {
+        if !is_config || !parts::is_script(path) || self.scripts.len() >= MOST {
             return;
         }
-        if scripts::is_meta(path) {
+        if parts::is_meta(path) {
             self.metas.insert(paths::file_name(path).to_owned());
         }
         let Ok(value) = script(&Tree(files), path) else { return };
-        for file in scripts::files(path, &value) {
+        for file in parts::files(path, &value) {
             self.scripts.entry(file).or_default().insert(path.to_owned());
         }
     }

@@ -104,6 +104,7 @@ impl Sites {
             || ["_config", "_toc", "hugo", "config", "myst"].contains(&paths::stem(path)) && !page::is_page(path)
             || path.contains(".vitepress/")
             || is_mkdocs_variant(path)
+            || paths::stem(path) == "_index"
             || matches!(name, "book.toml" | "conf.py" | ".mintignore" | "versions.json" | ".gitignore")
             || OTHERS.iter().any(|(file, _)| *file == name)
     }
@@ -341,6 +342,7 @@ impl Finder<'_> {
         let hosted = self.hosted(root, "static");
         let layouts = hugo::Layouts::of(root, &files, self.all, &|path| text_of(self.files, path));
         let site = hugo::site(root, &config, layouts.with_redirects(hosted), &files);
+        let site = site.with_cascades(&files, &|path| text_of(self.files, path));
         // A theme has settings as well, but nothing to show.
         files.iter().any(|path| site.is_page(path)).then(|| -> Found { (Arc::new(site), None) })
     }

@@ -30,6 +30,8 @@ pub(crate) struct Hugo {
     taxonomies: Vec<String>,
     /// The settings that are texts, which pages may name; those in maps with dots between.
     params: Vec<(String, String)>,
+    /// The same of the pages in some folders, those further down later.
+    cascades: Vec<(String, Vec<(String, String)>)>,
     /// Whether the site makes files of other kinds than pages.
     has_outputs: bool,
     /// Whether links may name files, by a template of the site, of its theme or of Hugo for several languages.
@@ -150,6 +152,7 @@ pub(crate) fn site(root: &str, config: &Value, mut layouts: Layouts, files: &[St
         permalinks: permalinks::of(config),
         taxonomies: taxonomies(config),
         params: params(config),
+        cascades: Vec::new(),
         has_outputs: config.get("outputs").is_some() || config.get("outputFormats").is_some(),
         redirects: std::mem::take(&mut layouts.redirects),
         by_file: layouts.hook.is_some()
@@ -186,11 +189,14 @@ fn taxonomies(config: &Value) -> Vec<String> {
 
 /// The texts among the settings of the site's own, in small letters as Hugo reads their names.
 fn params(config: &Value) -> Vec<(String, String)> {
+    let all = config.entries().iter().filter(|(key, _)| key.name == "params");
+    texts(all.map(|(_, params)| (String::new(), params)).collect())
+}
+
+/// The texts in maps, and in maps in them, with the names of both.
+fn texts(mut round: Vec<(String, &Value)>) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let all =
-        config.entries().iter().filter(|(key, _)| key.name == "params").map(|(_, params)| (String::new(), params));
-    let mut round: Vec<(String, &Value)> = all.collect();
-    for _ in 0..4 {
+    for _ in 0..DEEPEST {
         let mut next = Vec::new();
         for (prefix, value) in round {
             for (key, value) in value.entries() {
@@ -204,6 +210,28 @@ fn params(config: &Value) -> Vec<(String, String)> {
         round = next;
     }
     found
+}
+
+/// Deeper settings are named by nobody.
+const DEEPEST: usize = 4;
+
+impl Hugo {
+    /// The same site with what the pages of folders say for all that is below them; `read` gives their texts.
+    pub(crate) fn with_cascades(mut self, files: &[String], read: &dyn Fn(&str) -> Option<String>) -> Self {
+        let mut cascades = Vec::new();
+        for path in files.iter().filter(|path| paths::stem(path) == "_index" && self.is_page(path)) {
+            let Some(text) = read(path).filter(|text| text.contains("cascade")) else { continue };
+            let Some(front) = crate::page::front_values(&text) else { continue };
+            let Some(cascade) = front.get("cascade") else { continue };
+            let own =
+                cascade.items().iter().chain([cascade]).filter(|it| it.get("_target").or(it.get("target")).is_none());
+            let maps = own.flat_map(|map| [Some(map), map.get("params")]).flatten();
+            let texts = texts(maps.map(|map| (String::new(), map)).collect());
+            cascades.push((paths::folder(path).to_owned(), texts));
+        }
+        self.cascades = cascades;
+        self
+    }
 }
 
 /// More pages of one name are not looked through.
@@ -252,7 +280,9 @@ impl Hugo {
     }
 
     /// An address with the settings of the site that it names: `{{< param "x" >}}`.
-    fn with_params(&self, written: &str) -> Option<String> {
+    fn with_params(&self, page: &str, written: &str) -> Option<String> {
+        let around = self.cascades.iter().rev().filter(|(folder, _)| paths::is_below(page, folder));
+        let known: Vec<&(String, String)> = around.flat_map(|(_, texts)| texts).chain(&self.params).collect();
         let mut text = String::new();
         for part in liquid::parts(written)? {
             match part {
@@ -260,7 +290,7 @@ impl Hugo {
                 Part::Value(shortcode) => {
                     let inside = shortcode.strip_prefix(['<', '%'])?.strip_suffix(['>', '%'])?.trim();
                     let name = inside.strip_prefix("param ")?.trim().trim_matches(['"', '`']).to_lowercase();
-                    text.push_str(self.params.iter().find(|(known, _)| *known == name).map(|(_, value)| value)?);
+                    text.push_str(known.iter().find(|(known, _)| *known == name).map(|(_, value)| value)?);
                 }
                 Part::Tag(_) => return None,
             }
@@ -419,7 +449,7 @@ impl Generator for Hugo {
     }
 
     fn filled(&self, page: &str, written: &str) -> Option<Filled> {
-        if let Some(text) = self.with_params(written) {
+        if let Some(text) = self.with_params(page, written) {
             return Some(Filled::Written(text));
         }
         let [Part::Value(shortcode), rest @ ..] = &liquid::parts(written)?[..] else { return None };

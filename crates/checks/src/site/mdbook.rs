@@ -21,6 +21,8 @@ pub(crate) struct MdBook {
     /// A program that reads the pages before the book does, other than those that are known to leave links alone.
     preprocessor: Option<String>,
     redirects: Vec<Rule>,
+    /// The places in pages that are redirected.
+    fragments: BTreeSet<String>,
 }
 
 /// Preprocessors that make no links and no ids.
@@ -58,6 +60,11 @@ pub(crate) fn site(folder: &str, config: Option<&Value>, source: &str, chapters:
         base: base.map(|base| base.trim_matches('/').to_owned()),
         preprocessor: preprocessors.find(|name| !LEAVE_LINKS.contains(name)).map(str::to_owned),
         redirects: redirects.iter().map(rule).collect(),
+        fragments: redirects
+            .iter()
+            .filter_map(|(key, _)| key.name.split_once('#'))
+            .map(|(_, it)| it.to_owned())
+            .collect(),
     }
 }
 
@@ -145,6 +152,9 @@ impl Generator for MdBook {
     }
 
     fn untold_anchor(&self, fragment: &str) -> Option<Reason> {
+        if self.fragments.contains(fragment) {
+            return Some(Reason::new("the book redirects it"));
+        }
         let name = self.preprocessor.as_ref()?;
         let is_heading = fragment.chars().all(|c| c.is_alphanumeric() && !c.is_uppercase() || matches!(c, '-' | '_'));
         (!is_heading).then(|| Reason::new(format!("the preprocessor `{name}` may make it")))

@@ -24,6 +24,7 @@ pub(crate) struct MkDocs {
     redirects: Vec<Rule>,
     /// Folders of addresses that plugins make.
     made: Vec<MadeFolder>,
+    posts: Option<Posts>,
     /// Why any address may be made by a plugin.
     any: Option<Reason>,
     locales: Locales,
@@ -45,6 +46,14 @@ pub(crate) struct MkDocs {
     has_feeds: bool,
     /// Whether several versions of the site are served, each below its name.
     has_versions: bool,
+}
+
+/// The posts of a blog.
+#[derive(Debug)]
+struct Posts {
+    folder: String,
+    /// Their folder of addresses, in which `~` stands for what only the post tells; none if that is not known.
+    served: Option<String>,
 }
 
 /// A folder of addresses that a plugin makes.
@@ -96,6 +105,7 @@ pub(crate) fn site(folder: &str, config: &Value, generated: &[String]) -> MkDocs
         hidden: BTreeSet::new(),
         redirects: Vec::new(),
         made: Vec::new(),
+        posts: None,
         any: None,
         locales: Locales::One,
         ids: ids(config),
@@ -162,6 +172,19 @@ fn plugins(config: &Value) -> Vec<(String, Option<Value>)> {
 fn texts(map: Option<&Value>) -> Vec<(String, String)> {
     let entries = map.map(Value::entries).unwrap_or_default().iter();
     entries.filter_map(|(key, value)| Some((key.name.clone(), value.text()?.to_owned()))).collect()
+}
+
+/// Where the posts of a blog are; `option` gives the settings of the plugin.
+fn posts<'o>(option: &dyn Fn(&str) -> Option<&'o Value>) -> Posts {
+    let text = |name: &str, default: &'static str| option(name).and_then(Value::text).unwrap_or(default).to_owned();
+    let blog = text("blog_dir", "blog");
+    let blog = if blog == "." { String::new() } else { blog };
+    let folder = text("post_dir", "{blog}/posts").replace("{blog}", &blog);
+    let date: Vec<&str> = vec!["~"; text("post_url_date_format", "yyyy/MM/dd").split('/').count()];
+    let address = text("post_url_format", "{date}/{slug}").replace("{date}", &date.join("/"));
+    let address = address.replace("{slug}", "~").replace("{file}", "~");
+    let served = (!address.contains('{')).then(|| paths::join(&blog, &address));
+    Posts { folder: folder.trim_matches('/').to_owned(), served }
 }
 
 /// Whether an address is that of a picture or a film, which no plugin makes.
@@ -293,6 +316,7 @@ impl MkDocs {
                 };
             }
             "macros" => self.macros = Some(Vec::new()),
+            "blog" | "material/blog" => self.posts = Some(posts(&option)),
             "mike" => self.has_versions = true,
             "rss" => self.has_feeds = true,
             "exclude" => {
@@ -348,6 +372,11 @@ impl MkDocs {
         let below = self.below(page).unwrap_or_default();
         let (bare, is_index) = bare(below, &["index", "README"]);
         if self.as_folders || is_index { bare.to_owned() } else { paths::folder(bare).to_owned() }
+    }
+
+    /// The posts that a page is one of.
+    fn post(&self, page: &str) -> Option<&Posts> {
+        self.posts.as_ref().filter(|posts| self.below(page).is_some_and(|below| paths::is_below(below, &posts.folder)))
     }
 
     /// Why a plugin may make what is at an address; `as_page` if it need not be a file.
@@ -462,7 +491,16 @@ impl Generator for MkDocs {
             };
         }
         let by_file = paths::normalise(paths::folder(asked.page), asked.path);
-        let by_address = paths::normalise(&self.folder_of(asked.page), asked.path);
+        let by_address = match self.post(asked.page) {
+            Some(posts) if asked.in_tag => {
+                let address = posts.served.as_deref().map(|served| ways::clamped(served, asked.path));
+                match address.filter(|address| !address.contains('~')) {
+                    Some(address) => Some(address),
+                    None => return vec![Way::Untold(Reason::new("the plugin `blog` chooses the addresses of posts"))],
+                }
+            }
+            _ => paths::normalise(&self.folder_of(asked.page), asked.path),
+        };
         let by_address = by_address.or_else(|| self.reached(asked.page, asked.path));
         let files = |path: String| self.in_languages(asked.page, &path).into_iter();
         let is_page = crate::page::is_page(asked.path);

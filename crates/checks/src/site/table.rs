@@ -29,7 +29,9 @@ impl Table {
         look: &Look<'_>,
         front: &dyn Fn(&str) -> io::Result<Front>,
     ) -> io::Result<Self> {
-        let redirects = Sources::of(generator.redirects().iter().map(|rule| rule.source.as_str()));
+        // What is for a place in a page leaves the page where it is.
+        let sources = generator.redirects().iter().map(|rule| rule.source.as_str());
+        let redirects = Sources::of(sources.filter(|source| !source.contains('#')));
         let mut table = Self { redirects, ..Self::default() };
         let mut folders = generator.folders();
         folders.sort_unstable();

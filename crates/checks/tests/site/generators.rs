@@ -520,3 +520,39 @@ fn templates_in_definitions_and_before_lines_hide_nothing_from_hugo() {
     assert_eq!(subjects(&tree, Check::Links), ["/gone/"]);
     assert_eq!(subjects(&tree, Check::Anchors), ["#gone"]);
 }
+
+#[test]
+fn folders_of_hugo_give_settings_to_their_pages() {
+    let tree = Tree::of([
+        ("hugo.toml", "baseURL = 'https://x.example/'\n"),
+        ("content/docs/v1/_index.md", "---\ncascade:\n  version: v1\n---\n"),
+        ("content/docs/v1/a.md", "[a](/docs/{{< param version >}}/a/) [b](/docs/{{< param version >}}/gone/)\n"),
+    ]);
+    assert_eq!(subjects(&tree, Check::Links), ["/docs/{{< param version >}}/gone/"]);
+    assert_eq!(left(&tree), 0);
+}
+
+#[test]
+fn posts_of_mkdocs_are_served_by_their_dates() {
+    let tree = Tree::of([
+        ("mkdocs.yml", "site_url: https://x.example/\nplugins: [blog]\n"),
+        ("docs/blog/images/a.png", ""),
+        (
+            "docs/blog/posts/a.md",
+            "<img src=\"../../../../images/a.png\"> <img src=\"../../../../gone.png\"> <img src=\"x.png\">\n",
+        ),
+    ]);
+    assert_eq!(subjects(&tree, Check::Images), ["../../../../gone.png"]);
+    assert_eq!(left(&tree), 1);
+}
+
+#[test]
+fn redirects_of_places_leave_the_pages_of_a_book_alone() {
+    let tree = Tree::of([
+        ("book.toml", "[output.html.redirect]\n\"/old.html#part\" = \"a.html\"\n\"/a.html#old\" = \"a.html#new\"\n"),
+        ("src/SUMMARY.md", "- [A](a.md)\n"),
+        ("src/a.md", "## New\n\n[a](old.html) [b](a.html#old) [c](a.html#gone)\n"),
+    ]);
+    assert_eq!(subjects(&tree, Check::Links), ["old.html"]);
+    assert_eq!(subjects(&tree, Check::Anchors), ["a.html#gone"]);
+}

@@ -10,7 +10,7 @@ use crate::link::{LinkFault, judge};
 use crate::page::{self, Link, LinkKind};
 use crate::site::address;
 use crate::tally::Tally;
-use crate::{Check, Finding, paths};
+use crate::{Check, Finding, Severity, paths};
 
 /// For how many broken links of a page it is said what may have been meant.
 const MOST_HINTS: usize = 200;
@@ -51,7 +51,9 @@ pub(crate) fn findings(context: &Context<'_>, path: &str, tally: &mut Tally) -> 
         let message = if placed.is_unused { format!("no link uses this definition, and {message}") } else { message };
         let message = hint.map_or(message.clone(), |hint| format!("{message}; did you mean `{hint}`?"));
         let found = finding(check, path, placed.place, message, placed.link.target.clone());
-        findings.push(Finding { around: Some(placed.around), ..found });
+        // No reader meets it.
+        let severity = if placed.is_unused { Severity::Warning } else { found.severity };
+        findings.push(Finding { around: Some(placed.around), severity, ..found });
     }
     Ok(findings)
 }

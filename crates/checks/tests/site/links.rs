@@ -1,4 +1,4 @@
-use copydesk_checks::{Check, SiteSettings, check_all};
+use copydesk_checks::{Check, Severity, SiteSettings, check_all};
 
 use super::tree::{Tree, briefly, docs_json, found, subjects};
 
@@ -239,4 +239,12 @@ fn only_the_documentation_is_looked_at() {
     let settings = SiteSettings::new(&["./docs/".to_owned(), "README.md".to_owned()]);
     let paths: Vec<String> = check_all(&tree, &settings).unwrap().findings.into_iter().map(|f| f.path).collect();
     assert_eq!(paths, ["README.md", "docs/a.md"]);
+}
+
+#[test]
+fn a_definition_that_no_link_uses_is_a_warning() {
+    let tree = Tree::of([("a.md", "# A\n\n[x][used]\n\n[used]: gone.md\n[left]: nowhere.md\n")]);
+    let findings = check_all(&tree, &SiteSettings::default()).expect("files in memory").findings;
+    let told: Vec<(&str, Severity)> = findings.iter().map(|it| (it.subject.as_str(), it.severity)).collect();
+    assert_eq!(told, [("gone.md", Severity::Error), ("nowhere.md", Severity::Warning)]);
 }

@@ -405,6 +405,8 @@ fn judge(subject: &Subject<'_>, element: &Element, names: &HashSet<String>, foun
             (_, Some(script)) if matches!(name.as_str(), "dangerouslySetInnerHTML" | "srcDoc" | "innerHTML") => {
                 Some(script)
             }
+            (Some(text), _) if is_markup(name) && super::is_live(text) => Some(text),
+            (_, Some(script)) if is_markup(name) && !is_mute(script) => Some(script),
             (_, Some(script)) if !is_plain(name, script, names) => Some(script),
             _ => None,
         };
@@ -432,6 +434,16 @@ fn is_static(element: &Element, names: &HashSet<String>) -> bool {
         let has_all_of_host = text.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
         text == unquoted(script) || has_all_of_host && html::is_frame(text)
     })
+}
+
+/// Whether an attribute holds what is put into the page as it is.
+fn is_markup(name: &str) -> bool {
+    name.to_ascii_lowercase().ends_with("html")
+}
+
+/// Whether markup is written down, and runs nothing.
+fn is_mute(script: &str) -> bool {
+    texts(script, &|_| false).is_some_and(|texts| !super::is_live(&texts.concat()))
 }
 
 /// Whether the script of an attribute is only a value, and no address that runs.

@@ -333,6 +333,10 @@ fn mdx_is_read_as_the_generator_reads_it() {
         "<iframe src={'https://www.youtube.com' + '.evil.example'} />\n",
         "<iframe src=\"/\\evil.example\" />\n",
         "<style>{`@import 'https://evil.example'`}</style>\n",
+        "<Fragment set:html=\"<img src=x onerror=x>\" />\n",
+        "<Fragment set:html={'<img src=x o' + 'nerror=x>'} />\n",
+        "<Fragment set:html={frontmatter.x} />\n",
+        "{<Fragment set:html='<img src=x onerror=x>' />}\n",
         "import S from '../secret.md'\n",
         "import x from '../there.js#a.png'\n",
         "import x from '@docusaurus/core/bin/x.mjs'\n",
@@ -346,6 +350,8 @@ fn mdx_is_read_as_the_generator_reads_it() {
         "<iframe src={\"https://www.youtube.com/embed/x\"} />\n",
         "<iframe src={`https://www.youtube.com/embed/${props.id}`} />\n",
         "<a href={`/docs/${frontMatter.slug}`}>{frontMatter.title + ' x'}</a>\n",
+        "<Fragment set:html={\"<pre>x</pre>\"} />\n",
+        "<Steps items={[{title: 'A', text: <div>x <Link href=\"/a\">y</Link></div>}]} />\n",
         "import Link from '@docusaurus/Link'\nimport Icon from '@theme/Admonition/Icon/Danger'\n",
     ] {
         assert_eq!(found("docs/a.md", Engine::Mdx, text), [""; 0], "{text}");

@@ -315,6 +315,8 @@ fn is_plain_element(element: &JSXElement<'_>, known: &Known<'_>) -> bool {
         JSXAttributeItem::Attribute(it) => {
             let name = match &it.name {
                 JSXAttributeName::Identifier(name) => name.name.as_str(),
+                // What Astro puts into a page as it is.
+                JSXAttributeName::NamespacedName(name) if name.namespace.name == "set" => return false,
                 JSXAttributeName::NamespacedName(_) => "",
             };
             let is_event = name.len() > 2 && name[..2].eq_ignore_ascii_case("on");
@@ -328,10 +330,12 @@ fn is_plain_element(element: &JSXElement<'_>, known: &Known<'_>) -> bool {
             !is_event && !is_machinery(name) && is_fine
         }
     });
-    let name = element.opening_element.name.to_string().to_ascii_lowercase();
-    const ACTED_UPON: [&str; 8] = ["script", "iframe", "object", "embed", "base", "link", "meta", "style"];
+    let name = element.opening_element.name.to_string();
+    // Components may be called like tags: only two of them stand for what they are called like.
+    const ACTED_UPON: [&str; 10] =
+        ["script", "iframe", "object", "embed", "base", "link", "meta", "style", "Script", "Iframe"];
     // What a name in small letters leads to may be the name of any tag.
-    let is_part = name.contains('.') && element.opening_element.name.to_string().starts_with(char::is_lowercase);
+    let is_part = name.contains('.') && name.starts_with(char::is_lowercase);
     let is_safe = !is_part && !ACTED_UPON.contains(&name.as_str());
     is_safe && attributes && element.children.iter().all(|child| is_plain_child(child, known))
 }

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::finding::finding;
 use crate::lines::Lines;
 use crate::page::LinkKind;
-use crate::resolve::{Verdict, at_address, resolve};
+use crate::resolve::{Verdict, at_address, is_made, resolve};
 use crate::site::{Asked, Place, Reason, Site, address};
 use crate::tally::Count;
 use crate::{Check, Finding, Severity, paths, redirects};
@@ -157,7 +157,8 @@ fn end(context: &Context<'_>, site: &Site, destination: &str) -> io::Result<Verd
     }
     let address = address(destination).filter(|address| !address.path.is_empty());
     let Some(address) = address.filter(|_| !plain_here(destination).is_empty()) else { return Ok(Verdict::Elsewhere) };
-    let found = at_address(context, site, address.path.trim_matches('/'), &mut Vec::new())?;
+    let mut tried = Vec::new();
+    let found = at_address(context, site, address.path.trim_matches('/'), &mut tried)?;
     if found != Verdict::Missing {
         return Ok(found);
     }
@@ -167,6 +168,7 @@ fn end(context: &Context<'_>, site: &Site, destination: &str) -> io::Result<Verd
     Ok(match resolve(context, site, &asked)? {
         Verdict::There(files) => Verdict::There(files),
         Verdict::NotJudged(reason) if reason == Reason::ignored() => Verdict::NotJudged(reason),
+        _ if is_made(context, site, &tried) => Verdict::NotJudged(Reason::ignored()),
         _ => Verdict::Missing,
     })
 }

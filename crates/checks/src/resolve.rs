@@ -85,18 +85,22 @@ pub(crate) fn first_of(context: &Context<'_>, site: &Site, page: &str, ways: Vec
     if let Some(reason) = reasons.into_iter().next() {
         return Ok(Verdict::NotJudged(reason));
     }
-    // What a site makes of its pages is mostly ignored as well, which says nothing of a page that is not there; but a
-    // whole folder that is ignored where files answer as they are is one that a program fills.
-    let has_folders = !site.generator.folders().is_empty();
-    let is_made = |path: &String| {
-        let built = path.split('/').find(|part| part.ends_with(".html")).filter(|_| has_folders);
-        let made = built.map_or(path.as_str(), |built| paths::folder(&path[..path.find(built).unwrap_or_default()]));
-        !made.is_empty() && context.ignored().is_ok_and(|ignored| ignored.holds(made))
-    };
-    if tried.iter().any(is_made) {
+    if is_made(context, site, &tried) {
         return Ok(Verdict::NotJudged(Reason::ignored()));
     }
     Ok(Verdict::Missing)
+}
+
+/// Whether `.gitignore` names one of the files that were looked for. What a site makes of its pages is mostly ignored as
+/// well, which says nothing of a page that is not there; but a whole folder that is ignored where files answer as they are
+/// is one that a program fills.
+pub(crate) fn is_made(context: &Context<'_>, site: &Site, tried: &[String]) -> bool {
+    let has_folders = !site.generator.folders().is_empty();
+    tried.iter().any(|path| {
+        let built = path.split('/').find(|part| part.ends_with(".html")).filter(|_| has_folders);
+        let made = built.map_or(path.as_str(), |built| paths::folder(&path[..path.find(built).unwrap_or_default()]));
+        !made.is_empty() && context.ignored().is_ok_and(|ignored| ignored.holds(made))
+    })
 }
 
 /// The language in the name of a file: `page.fr.mdx`.

@@ -4,6 +4,7 @@ use std::fmt::{self, Debug};
 use std::sync::Arc;
 
 use crate::page::{Dialect, LinkKind};
+use crate::paths;
 
 /// Why something is not judged, in words that a reader understands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -189,8 +190,11 @@ pub(crate) trait Generator: Debug + Send + Sync {
     fn files_at(&self, address: &str) -> Vec<String>;
 
     /// The files that a page at an address could come from; a program may make them.
-    fn sources(&self, _address: &str) -> Vec<String> {
-        Vec::new()
+    fn sources(&self, address: &str) -> Vec<String> {
+        let bare = address.strip_suffix(".html").unwrap_or(address);
+        let names = [".md", "/index.md", "/_index.md"];
+        let below = |folder: &str| names.map(|name| paths::join(folder, &format!("{bare}{name}")));
+        self.folders().into_iter().flat_map(below).collect()
     }
 
     fn redirects(&self) -> &[Rule] {

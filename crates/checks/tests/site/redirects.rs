@@ -72,6 +72,14 @@ import starlight from '@astrojs/starlight'
 }
 
 #[test]
+fn a_redirect_to_what_a_program_makes_is_not_judged() {
+    let config =
+        "plugins:\n  - redirects:\n      redirect_maps:\n        'a.md': 'made/x.md'\n        'b.md': 'gone.md'\n";
+    let tree = Tree::of([("mkdocs.yml", config), ("docs/index.md", "# A\n"), (".gitignore", "/docs/made/x.md\n")]);
+    assert_eq!(said(&tree), [at("mkdocs.yml", 5, Severity::Error, "/b")]);
+}
+
+#[test]
 fn many_redirects_take_no_longer_each() {
     // One long chain that ends in a circle, and as many patterns: walked over again for each, this would not end.
     let mut redirects = Vec::new();

@@ -46,6 +46,12 @@ pub(crate) fn findings(context: &Context<'_>, path: &str, tally: &mut Tally) -> 
         if is_navigation && check == Check::Links {
             continue;
         }
+        let message = match fault {
+            LinkFault::Nowhere if is_beside(context, path, &placed.link)? => {
+                format!("{message}: that file is not in the site")
+            }
+            _ => message,
+        };
         let hint = if hints > 0 { hint(context, path, &placed.link, &fault)? } else { None };
         hints = hints.saturating_sub(1);
         let message = if placed.is_unused { format!("no link uses this definition, and {message}") } else { message };
@@ -67,6 +73,12 @@ fn told(link: &Link, fault: &LinkFault) -> (Check, String) {
         (LinkFault::Nowhere, LinkKind::Page) => (Check::Links, format!("`{shown}` leads nowhere")),
         (LinkFault::NoAnchor { page, .. }, _) => (Check::Anchors, format!("`{shown}`: {page} has no such heading")),
     }
+}
+
+/// Whether a link that leads nowhere names a file all the same, one that no reader of the site gets.
+fn is_beside(context: &Context<'_>, path: &str, link: &Link) -> io::Result<bool> {
+    let named = address(&link.target).and_then(|address| paths::normalise(paths::folder(path), &address.path));
+    named.map_or(Ok(false), |file| context.look.exists(&file))
 }
 
 /// What may have been meant.

@@ -507,11 +507,9 @@ impl Generator for MkDocs {
         let mut found = Vec::new();
         // What stands in tags is not rewritten, so it goes by address; pages and pictures of Markdown go by file.
         match by_file.filter(|_| !asked.in_tag) {
-            Some(path) if is_page => found.extend(files(path).map(|file| match self.below(&file) {
-                Some(_) => Way::Page(file),
-                None => Way::File(file),
-            })),
-            Some(path) => found.extend(files(path).map(Way::File)),
+            Some(path) if is_page => found.extend(files(path).map(Way::Page)),
+            // What lies beside the documentation is not in the site.
+            Some(path) => found.extend(files(path).filter(|file| self.below(file).is_some()).map(Way::File)),
             None if !asked.in_tag => found.push(Way::Untold(ways::outside())),
             None => {}
         }

@@ -556,3 +556,26 @@ fn redirects_of_places_leave_the_pages_of_a_book_alone() {
     assert_eq!(subjects(&tree, Check::Links), ["old.html"]);
     assert_eq!(subjects(&tree, Check::Anchors), ["a.html#gone"]);
 }
+
+#[test]
+fn what_lies_beside_the_documentation_is_not_in_a_site_of_mkdocs() {
+    let tree = Tree::of([
+        ("mkdocs.yml", "site_name: X\n"),
+        ("docs/index.md", "# A\n\n[out](../README.md)\n"),
+        ("docs/guide/page.md", "# B\n\n[a](../../README.md) ![b](../../logo.png) [c](../index.md) ![d](../in.png)\n"),
+        ("docs/in.png", ""),
+        ("logo.png", ""),
+        ("README.md", "# R\n"),
+    ]);
+    let report = check_all(&tree, &SiteSettings::default()).expect("files in memory");
+    let told: Vec<&str> = report.findings.iter().map(|it| it.message.as_str()).collect();
+    assert_eq!(
+        told,
+        [
+            "`../../README.md` leads nowhere: that file is not in the site",
+            "the image `../../logo.png` does not exist: that file is not in the site"
+        ]
+    );
+    // Nobody knows what is served above the site.
+    assert_eq!(left(&tree), 1);
+}

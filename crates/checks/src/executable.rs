@@ -9,6 +9,7 @@ mod mdx;
 mod template;
 mod url;
 
+use std::collections::HashSet;
 use std::io;
 use std::ops::Range;
 
@@ -153,9 +154,10 @@ fn items_of(context: &Context<'_>, base: &Context<'_>, settings: &SiteSettings, 
         }
     }
     let mut found: Vec<Item> = Vec::new();
+    let mut known = HashSet::new();
     for (way, root) in ways {
         for item in items(&Subject { path, text, way, root, exists: &exists, is_docs: &is_docs }) {
-            if !found.contains(&item) {
+            if known.insert((item.at, item.what.clone(), item.text.len())) {
                 found.push(item);
             }
         }

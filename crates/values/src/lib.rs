@@ -9,7 +9,7 @@ mod value;
 mod yaml;
 
 pub use json::{json, quoted};
-pub use script::{Modules, Statement, exports, is_harmless, script, statements, texts};
+pub use script::{Modules, Statement, exports, is_expression, is_harmless, script, statements, texts};
 pub use toml::toml;
 pub use value::{Fault, Key, Kind, List, Map, Unknown, Value, What};
 pub use yaml::{Characters, yaml};

@@ -35,6 +35,9 @@ const FRAMES: [&str; 22] = [
 /// How far a tag is read that stands inside of another.
 const LONGEST_INSIDE: usize = 256;
 
+/// Styles that are longer are not looked into.
+const LONGEST_STYLES: usize = 8 * 1024;
+
 /// A tag as a browser reads it.
 struct Tag<'a> {
     name: &'a str,
@@ -173,10 +176,11 @@ pub(super) fn judged<'a>(
             Some(Item::new(at, "a script", &rest[..end]))
         }
         "style" => {
-            let rest = &text[at..];
-            let end = memchr::memmem::find(rest.as_bytes(), b"</style").unwrap_or(rest.len()).max(all.len());
-            takes_in(&rest[..end], get)
-                .then(|| Item::new(at, "styles that run or take in something from elsewhere", &rest[..end]))
+            let rest = &text[at..text.floor_char_boundary((at + LONGEST_STYLES).min(text.len()))];
+            let end = memchr::memmem::find(rest.as_bytes(), b"</style").map(|end| end.max(all.len()).min(rest.len()));
+            let styles = &rest[..end.unwrap_or(rest.len().min(all.len()))];
+            (end.is_none() || takes_in(styles, get))
+                .then(|| Item::new(at, "styles that run or take in something from elsewhere", styles))
         }
         "object" | "embed" | "applet" | "base" | "portal" | "frame" | "fencedframe" => Some(Item::new(
             at,

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use copydesk_values::{Statement, statements, texts};
+use copydesk_values::{Statement, is_expression, statements, texts};
 use markdown::mdast::{AttributeContent, AttributeValue, Node};
 use markdown::{Constructs, MdxExpressionKind, MdxSignal, ParseOptions, to_mdast};
 
@@ -13,7 +13,9 @@ use super::{Item, Subject, html, is_in, url};
 use crate::paths;
 
 /// Larger pages are read the plain way.
-const LARGEST: usize = 512 * 1024;
+const LARGEST: usize = 320 * 1024;
+/// The reader takes ever longer for tags inside of tags.
+const MOST_OPEN: usize = 300;
 /// What the parser has for its calls. Only what is used of it takes memory.
 const STACK: usize = 256 * 1024 * 1024;
 /// Packages of components that generators bring along, and folders of them.
@@ -118,7 +120,11 @@ struct Element {
 /// Reads a page with a full parser; none if it cannot.
 fn live_parts(text: &str, start: usize) -> Option<Live> {
     let body = &text[start..];
-    if body.len() > LARGEST {
+    let count = |mark: &str| memchr::memmem::find_iter(body.as_bytes(), mark).count();
+    let opened = memchr::memchr_iter(b'<', body.as_bytes())
+        .filter(|at| body.as_bytes().get(at + 1).is_some_and(u8::is_ascii_alphabetic))
+        .count();
+    if body.len() > LARGEST || opened.saturating_sub(count("</") + count("/>")) > MOST_OPEN {
         return None;
     }
     // Some sites take comments of HTML; what is in them is looked at all the same.
@@ -161,12 +167,8 @@ fn expressions() -> impl Fn(&str, &MdxExpressionKind) -> MdxSignal {
     let left = Cell::new(MOST_READ);
     move |script, kind| {
         left.set(left.get().saturating_sub(script.len() + 64));
-        let is_whole = match kind {
-            MdxExpressionKind::AttributeExpression => statements(&format!("({{{script}\n}})")).is_ok(),
-            _ => {
-                statements(&format!("({script}\n)")).is_ok() || is_remark(script) || texts(script, &|_| true).is_some()
-            }
-        };
+        let is_spread = matches!(kind, MdxExpressionKind::AttributeExpression);
+        let is_whole = left.get() > 0 && (is_expression(script, is_spread) || is_remark(script));
         if is_whole || left.get() == 0 || !script.contains(['"', '\'', '`', '/', '{']) {
             MdxSignal::Ok
         } else {
@@ -281,12 +283,16 @@ fn is_remark(script: &str) -> bool {
     id.strip_prefix('#').is_some_and(|id| id.chars().all(|c| c.is_alphanumeric() || "-_.:".contains(c)))
 }
 
+/// How far back the mark of a formula is looked for.
+const FAR: usize = 2000;
+
 /// Braces between dollar signs are those of a formula; a name alone can do nothing, wherever it stands.
 fn is_formula(text: &str, at: usize, script: &str) -> bool {
     let is_mute = |c: char| c.is_ascii_alphanumeric() || " \\^_{}+-*,|&~".contains(c) || !c.is_ascii();
-    let line = text[..at].rfind('\n').map_or(0, |at| at + 1);
-    let paragraph = text[..at].rfind("\n\n").map_or(0, |at| at + 1);
-    let is_marked = text[line..at].contains('$') || text[paragraph..at].contains("$$");
+    let near = &text[text.floor_char_boundary(at.saturating_sub(FAR))..at];
+    let line = near.rfind('\n').map_or(0, |at| at + 1);
+    let paragraph = near.rfind("\n\n").map_or(0, |at| at + 1);
+    let is_marked = near[line..].contains('$') || near[paragraph..].contains("$$");
     is_marked && script.chars().all(is_mute)
 }
 

@@ -68,6 +68,19 @@ fn statement(parsed: &Parsed<'_>) -> Statement {
     }
 }
 
+/// Whether a text is a whole expression or only a remark, or, with `is_spread`, what an object may hold. This is asked
+/// often, by who has a large stack.
+pub fn is_expression(text: &str, is_spread: bool) -> bool {
+    let (open, close) = if is_spread { ("({", "\n})") } else { ("(", "\n)") };
+    if text.len() > LARGEST || too_deep(text).is_some() {
+        return false;
+    }
+    let whole = format!("{open}{text}{close}");
+    let allocator = Allocator::default();
+    let parsed = Parser::new(&allocator, &whole, SourceType::jsx()).parse();
+    !parsed.panicked && parsed.diagnostics.iter().next().is_none() || !is_spread && is_comment(text)
+}
+
 /// Whether an expression is only a value: literals, lists and objects of them, tags without anything that runs, and
 /// parts of what `is_known` knows by its name. An empty one and a comment are.
 pub fn is_harmless(expression: &str, is_known: &(dyn Fn(&str) -> bool + Sync)) -> bool {

@@ -14,7 +14,7 @@ use oxc_parser::{ParseOptions, Parser};
 use oxc_span::{GetSpan, SourceType};
 
 use crate::{Fault, Value};
-pub use harmless::{Statement, is_harmless, statements, texts};
+pub use harmless::{Statement, is_expression, is_harmless, statements, texts};
 use module::Module;
 
 /// Where scripts take other files from.

@@ -335,9 +335,10 @@ mod tests {
     #[tokio::test]
     async fn what_there_is_no_time_for_is_not_judged() {
         let (server, _) = server().await;
-        let addresses = [format!("{server}/there")];
-        let none = ExternalSettings { total_time: Duration::ZERO, ..settings() };
-        let answers = judge_external(&addresses, &none).await.unwrap();
+        let addresses = [format!("{server}/silent")];
+        let little = Duration::from_millis(20);
+        let little = ExternalSettings { total_time: little, request_time: Duration::from_secs(600), ..settings() };
+        let answers = judge_external(&addresses, &little).await.unwrap();
         assert_eq!(answers[&addresses[0]], Answer::NotJudged("there was no time left".to_owned()));
     }
 }

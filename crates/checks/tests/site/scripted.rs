@@ -246,3 +246,19 @@ fn redirects_are_followed_to_their_ends() {
     assert_eq!(subjects(&tree, Check::Links), ["/old/gone"]);
     assert_eq!(subjects(&tree, Check::Anchors), ["/old/a#gone", "/x#gone"]);
 }
+
+#[test]
+fn a_configuration_that_cannot_be_read_leaves_links_unjudged() {
+    let config = |count: usize| {
+        let entries: String = (0..count).map(|number| format!("{{ text: 'P', link: '/page-{number}' }},\n")).collect();
+        format!("export default {{ themeConfig: {{ sidebar: [{entries}] }} }}\n")
+    };
+    let tree = Tree::of([(".vitepress/config.ts", config(5000).as_str()), ("index.md", "# Home\n\n[x](/gone)\n")]);
+    assert_eq!(subjects(&tree, Check::Navigation).len(), 5000);
+    assert_eq!(subjects(&tree, Check::Links), ["/gone"]);
+    // One is broken, the other larger than any that is read.
+    for unreadable in ["export default { rewrites:\n".to_owned(), config(20_000)] {
+        let tree = tree.clone().with(".vitepress/config.ts", &unreadable);
+        assert_eq!((subjects(&tree, Check::Links), left(&tree)[0]), (Vec::new(), 1));
+    }
+}

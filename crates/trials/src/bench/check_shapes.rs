@@ -20,7 +20,7 @@ struct Shape {
 
 const SHAPES: [Shape; 7] = [
     Shape { what: "anchors that are missing in a page of as many headings", size: 75_000, write: missing_anchors },
-    Shape { what: "entries in a configuration of VitePress", size: 40_000, write: large_configuration },
+    Shape { what: "entries in a configuration of VitePress", size: 10_000, write: large_configuration },
     Shape { what: "redirects, with more than twice as many links", size: 20_000, write: redirects },
     Shape { what: "pages with 60 broken links each", size: 3_000, write: broken_links },
     Shape { what: "snippets that take in each other", size: 5_000, write: snippets },

@@ -1,6 +1,8 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use copydesk_values::Modules;
+
 /// A tree of files to look at: a folder on disk, or a commit with edits over it. Paths are relative, separated by `/`,
 /// without `.` and `..`.
 pub trait Files: Sync {
@@ -52,5 +54,31 @@ impl Files for Until<'_> {
             return Err(io::Error::new(io::ErrorKind::Interrupted, "nobody waits for it any more"));
         }
         Ok(())
+    }
+}
+
+/// The text of a file; none if there is none, or it cannot be read as text.
+pub(crate) fn text_of(files: &dyn Files, path: &str) -> Option<String> {
+    files.read(path).ok().flatten().and_then(|content| String::from_utf8(content).ok())
+}
+
+/// The files of a tree as scripts take them in.
+pub(crate) struct Scripts<'a>(pub(crate) &'a dyn Files);
+
+impl Modules for Scripts<'_> {
+    fn read(&self, path: &str) -> Option<String> {
+        text_of(self.0, path)
+    }
+}
+
+/// One script without the others.
+pub(crate) struct Alone<'a> {
+    pub(crate) path: &'a str,
+    pub(crate) text: &'a str,
+}
+
+impl Modules for Alone<'_> {
+    fn read(&self, path: &str) -> Option<String> {
+        (path == self.path).then(|| self.text.to_owned())
     }
 }

@@ -27,6 +27,7 @@ mod parts;
 pub mod paths;
 mod redirect_check;
 mod redirects;
+mod references;
 pub mod repair;
 mod resolve;
 mod rules;

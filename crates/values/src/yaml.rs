@@ -144,23 +144,7 @@ fn size(value: &Value) -> usize {
 fn full(tag: &Tag) -> String {
     let handle = if tag.handle == "!!" { "tag:yaml.org,2002:" } else { tag.handle.as_str() };
     let written = format!("{handle}{}", tag.suffix);
-    let bytes = written.as_bytes();
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let coded = (byte == b'%').then(|| written.get(at + 1..at + 3)).flatten();
-        match coded.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                plain.push(byte);
-                at += 3;
-            }
-            None => {
-                plain.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&plain).into_owned()
+    percent_encoding::percent_decode_str(&written).decode_utf8_lossy().into_owned()
 }
 
 /// The name of a tag that every reader of YAML knows.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use copydesk_values::texts;
 
 use super::{Item, is_in, url};
+use crate::references;
 
 /// Sites whose frames pages show: films, drawings and editors of code.
 const FRAMES: [&str; 22] = [
@@ -53,7 +54,7 @@ pub(crate) fn is_live(text: &str) -> bool {
     if !text.contains(['<', '&', '"', '\'']) {
         return false;
     }
-    let plain = url::decoded(text);
+    let plain = references::decoded(text);
     let mut found = Vec::new();
     find(&plain, 0, &[], false, &mut found);
     // What stands between quotes of a tag may end them and go on with attributes of its own.
@@ -188,7 +189,7 @@ pub(super) fn judged<'a>(
             all,
         )),
         "iframe" => {
-            let source = url::decoded(get("src").unwrap_or_default());
+            let source = references::decoded(get("src").unwrap_or_default());
             if get("srcdoc").is_some() || get("srcDoc").is_some() {
                 return Some(Item::new(at, "a frame with a page of its own", all));
             }
@@ -269,7 +270,7 @@ pub(super) fn is_event(name: &str, is_html: bool) -> bool {
 
 /// Attributes of Vue that are expressions, unless they are only values that no element acts upon.
 fn is_directive(name: &str, value: &str) -> bool {
-    let value = url::decoded(value);
+    let value = references::decoded(value);
     let is_plain = || texts(&value, &|_| true).is_some_and(|texts| !url::runs_in(&texts));
     if name == "is" || name.contains('[') {
         return true;

@@ -73,7 +73,7 @@ fn as_rendered(text: &str, start: usize, code: &[Range<usize>]) -> String {
     shown.push_str(text.get(at..).unwrap_or_default());
     const NAMED: [(&str, &str); 6] =
         [("&lbrace;", "{"), ("&lcub;", "{"), ("&rbrace;", "}"), ("&rcub;", "}"), ("\\{", "{"), ("\\}", "}")];
-    NAMED.iter().fold(super::url::decoded(&shown), |text, (written, meant)| text.replace(written, meant))
+    NAMED.iter().fold(crate::references::decoded(&shown), |text, (written, meant)| text.replace(written, meant))
 }
 
 /// Templates are filled in before anything is known to be code.

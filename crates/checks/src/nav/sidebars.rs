@@ -1,21 +1,10 @@
 //! Sidebars that are scripts: what is constant in them is read, nothing is run.
 
-use copydesk_values::{Modules, Value, What, json, script};
+use copydesk_values::{Value, What, json, script};
 
 use super::{Entry, NavKind, NavProblem, Navigation};
+use crate::files::Alone;
 use crate::paths;
-
-/// One script without the others.
-struct Alone<'a> {
-    path: &'a str,
-    text: &'a str,
-}
-
-impl Modules for Alone<'_> {
-    fn read(&self, path: &str) -> Option<String> {
-        (path == self.path).then(|| self.text.to_owned())
-    }
-}
 
 /// Sidebars of Docusaurus. They name pages by ids, which pages may choose for themselves, so the entries are a reading
 /// aid: an id without a file of its name need not be wrong.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::script;
 use super::{Dialect, IdRule, Link, LinkKind, Page};
+use crate::references::decoded;
 
 /// No tag of HTML is longer; those of JSX may hold whole tables.
 const LONGEST_HTML: usize = 32 * 1024;
@@ -219,7 +220,7 @@ pub(super) fn collect(text: &str, tag: &Tag, dialect: &Dialect, page: &mut Page)
     let name = &text[tag.name.clone()];
     for attribute in &tag.attributes {
         let Some(range) = attribute.value.clone() else { continue };
-        let value = unescaped(&text[range.clone()]);
+        let value = decoded(&text[range.clone()]);
         let attribute = &text[attribute.name.clone()];
         let shown = (attribute == "src" && is_shown(name, &value)).then_some(LinkKind::Image);
         match (link_kind(name, attribute).or(shown), attribute) {
@@ -293,48 +294,4 @@ fn is_shown(tag: &str, value: &str) -> bool {
     let is_component = tag.starts_with(|c: char| c.is_ascii_uppercase());
     let ending = value.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
     is_component && tag != "Iframe" && value.starts_with('/') && ENDINGS.contains(&ending.as_str())
-}
-
-/// The text of an attribute with its references to characters resolved, by name as far as addresses hold any.
-fn unescaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find('&') {
-        out.push_str(&rest[..start]);
-        rest = &rest[start..];
-        // No reference is longer.
-        let end = rest.bytes().take(12).position(|byte| byte == b';');
-        match end.and_then(|end| Some((referred(&rest[1..end])?, end))) {
-            Some((c, end)) => {
-                out.push(c);
-                rest = &rest[end + 1..];
-            }
-            None => {
-                out.push('&');
-                rest = &rest[1..];
-            }
-        }
-    }
-    out.push_str(rest);
-    out
-}
-
-/// The character that `#x5F`, `#95` or `amp` stands for.
-fn referred(name: &str) -> Option<char> {
-    if let Some(number) = name.strip_prefix('#') {
-        let code = match number.strip_prefix(['x', 'X']) {
-            Some(digits) => u32::from_str_radix(digits, 16),
-            None => number.parse(),
-        };
-        return code.ok().and_then(char::from_u32);
-    }
-    match name {
-        "quot" => Some('"'),
-        "apos" => Some('\''),
-        "lt" => Some('<'),
-        "gt" => Some('>'),
-        "amp" => Some('&'),
-        "nbsp" => Some('\u{a0}'),
-        _ => None,
-    }
 }

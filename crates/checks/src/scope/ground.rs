@@ -5,7 +5,8 @@ use std::io;
 
 use copydesk_values::{Value, What, json, script, toml, yaml};
 
-use super::parts::{self, Tree, text_of};
+use super::parts;
+use crate::files::{Scripts, text_of};
 use crate::nav;
 use crate::site::is_foreign;
 use crate::{Files, paths};
@@ -58,7 +59,7 @@ impl Ground {
         if parts::is_meta(path) {
             self.metas.insert(paths::file_name(path).to_owned());
         }
-        let Ok(value) = script(&Tree(files), path) else { return };
+        let Ok(value) = script(&Scripts(files), path) else { return };
         for file in parts::files(path, &value) {
             self.scripts.entry(file).or_default().insert(path.to_owned());
         }
@@ -86,7 +87,7 @@ impl Ground {
             "json" => text_of(files, path).and_then(|text| json(&text).ok()),
             "yml" | "yaml" => text_of(files, path).and_then(|text| yaml(&text).ok().flatten()),
             "toml" => text_of(files, path).and_then(|text| toml(&text).ok()),
-            _ => script(&Tree(files), path).ok(),
+            _ => script(&Scripts(files), path).ok(),
         };
         let Some(value) = value else { return };
         let follows = nav::kind_of(path) == Some(nav::NavKind::Mintlify);

@@ -2,25 +2,12 @@
 
 use std::collections::HashSet;
 
-use copydesk_values::{Modules, Value, What};
+use copydesk_values::{Value, What};
 
-use crate::{Files, paths};
+use crate::paths;
 
 /// How deep values are looked into.
 const DEEPEST: usize = 64;
-
-/// The files of a repository as scripts take them in.
-pub(super) struct Tree<'a>(pub(super) &'a dyn Files);
-
-impl Modules for Tree<'_> {
-    fn read(&self, path: &str) -> Option<String> {
-        text_of(self.0, path)
-    }
-}
-
-pub(super) fn text_of(files: &dyn Files, path: &str) -> Option<String> {
-    files.read(path).ok().flatten().and_then(|content| String::from_utf8(content).ok())
-}
 
 /// Whether a path is that of a script, by its ending.
 pub(super) fn is_script(path: &str) -> bool {

@@ -7,9 +7,10 @@ use std::ops::Range;
 use copydesk_values::{Modules, Value, What, script, texts};
 
 use super::ground::Ground;
-use super::parts::{Tree, inside, is_meta, is_script, parts};
+use super::parts::{inside, is_meta, is_script, parts};
 use crate::Files;
 use crate::executable::is_live;
+use crate::files::Scripts;
 
 /// How deep values are looked into.
 const DEEPEST: usize = 64;
@@ -51,7 +52,7 @@ struct Reading {
 
 impl Reading {
     fn of(tree: &dyn Files, config: &str, path: &str) -> Option<Self> {
-        let modules = Tree(tree);
+        let modules = Scripts(tree);
         let text = modules.read(path)?;
         let value = script(&modules, config).ok()?;
         let mut found = Cut { path, text: &text, ranges: Vec::new(), texts: Vec::new() };

@@ -1,5 +1,7 @@
 //! Addresses as links write them, and as sites know them: without slashes around them.
 
+use percent_encoding::percent_decode_str;
+
 /// A link's address in parts, decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
@@ -61,23 +63,13 @@ fn decoded(text: &str) -> Option<String> {
     if !text.contains('%') {
         return Some(text.to_owned());
     }
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        if byte == b'%' {
-            let byte = text.get(at + 1..at + 3).and_then(|digits| u8::from_str_radix(digits, 16).ok())?;
-            if matches!(byte, 0 | b'\\') {
-                return None;
-            }
-            out.push(byte);
-            at += 3;
-        } else {
-            out.push(byte);
-            at += 1;
-        }
+    let is_coded = |part: &str| part.get(..2).is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+    let is_odd =
+        |part: &str| part.starts_with("00") || part.get(..2).is_some_and(|code| code.eq_ignore_ascii_case("5c"));
+    if !text.split('%').skip(1).all(|part| is_coded(part) && !is_odd(part)) {
+        return None;
     }
-    String::from_utf8(out).ok()
+    Some(percent_decode_str(text).decode_utf8().ok()?.into_owned())
 }
 
 /// An address without the slashes around it.

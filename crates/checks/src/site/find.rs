@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use copydesk_values::{Key, Map, Modules, Value, What, exports, json, script, toml, yaml};
+use copydesk_values::{Key, Map, Value, What, exports, json, script, toml, yaml};
 
 use super::docusaurus::Surroundings;
 use super::generator::{Generator, Rule};
 use super::plain::Plain;
 use super::{
-    Site, SiteSettings, Sites, astro, docusaurus, hugo, is_foreign, jekyll, mdbook, mintlify, mkdocs, next, sphinx,
-    vitepress, ways,
+    Site, SiteSettings, Sites, astro, docusaurus, hosted, hugo, is_foreign, jekyll, mdbook, mintlify, mkdocs, next,
+    sphinx, vitepress, ways,
 };
+use crate::files::{Alone, Scripts, text_of};
 use crate::nav::{self, Navigation};
 use crate::page::{self, LinkKind};
 use crate::{Files, paths};
@@ -33,31 +34,6 @@ const OTHERS: [(&str, &str); 5] = [
     ("_quarto.yml", "Quarto"),
     ("antora.yml", "Antora"),
 ];
-
-/// One script without the others.
-struct Alone<'a> {
-    path: &'a str,
-    text: &'a str,
-}
-
-impl Modules for Alone<'_> {
-    fn read(&self, path: &str) -> Option<String> {
-        (path == self.path).then(|| self.text.to_owned())
-    }
-}
-
-/// The files of a repository as scripts take them in.
-struct Tree<'a>(&'a dyn Files);
-
-impl Modules for Tree<'_> {
-    fn read(&self, path: &str) -> Option<String> {
-        text_of(self.0, path)
-    }
-}
-
-fn text_of(files: &dyn Files, path: &str) -> Option<String> {
-    files.read(path).ok().flatten().and_then(|content| String::from_utf8(content).ok())
-}
 
 impl Sites {
     /// Finds the sites of a repository.
@@ -186,44 +162,13 @@ impl Finder<'_> {
         value.map(|value| ways::aliases(self.folder(), &value)).unwrap_or_default()
     }
 
-    /// What the files of hosts redirect: `_redirects` among the public files, `netlify.toml` and `vercel.json`.
     fn hosted(&self, folder: &str, public: &str) -> Vec<Rule> {
-        let mut rules = Vec::new();
-        let rule = |source: &str, destination: &str| Rule {
-            source: source.to_owned(),
-            destination: destination.to_owned(),
-            place: None,
-        };
-        let listed = paths::normalise(folder, &paths::join(public, "_redirects"));
-        for line in listed.and_then(|path| text_of(self.files, &path)).unwrap_or_default().lines() {
-            let words: Vec<&str> = line.split_whitespace().take_while(|word| !word.starts_with('#')).collect();
-            match words.as_slice() {
-                // A page that says that there is none.
-                [_, _, "404" | "410", ..] => {}
-                [source, destination, ..] => rules.push(rule(source, destination)),
-                _ => {}
-            }
-        }
-        for root in [folder, ""] {
-            let text = |name: &str| text_of(self.files, &paths::join(root, name)).unwrap_or_default();
-            let netlify = toml(&text("netlify.toml")).ok().map(|value| (value, "from", "to"));
-            let vercel = json(&text("vercel.json")).ok().map(|value| (value, "source", "destination"));
-            for (value, from, to) in [netlify, vercel].into_iter().flatten() {
-                for redirect in value.get("redirects").map(Value::items).unwrap_or_default() {
-                    let text = |name: &str| redirect.get(name).and_then(Value::text);
-                    rules.extend(text(from).zip(text(to)).map(|(source, destination)| rule(source, destination)));
-                }
-            }
-        }
-        // What is for every address says nothing about any.
-        rules
-            .retain(|rule| rule.source.starts_with('/') && !matches!(rule.source.as_str(), "/*" | "/:path*" | "/(.*)"));
-        rules
+        hosted::redirects(self.files, folder, public)
     }
 
     /// What a script exports; a map that nobody can see into if it cannot be read.
     fn script(&self) -> Value {
-        script(&Tree(self.files), self.path).unwrap_or_else(|fault| {
+        script(&Scripts(self.files), self.path).unwrap_or_else(|fault| {
             let open = Some(format!("{} cannot be read: {}", self.path, fault.message));
             Value::new(What::Map(Map { entries: Vec::new(), open }), 0..0)
         })
@@ -234,7 +179,7 @@ impl Finder<'_> {
         let names = ["src/content.config", "src/content/config"].map(|name| paths::join(self.folder(), name));
         let files = names.iter().flat_map(|name| SCRIPTS.map(|ending| format!("{name}.{ending}")));
         let path = files.into_iter().find(|path| self.has(path))?;
-        exports(&Tree(self.files), &path).ok()
+        exports(&Scripts(self.files), &path).ok()
     }
 
     fn vitepress(&self, above: usize) -> Option<Found> {
@@ -253,7 +198,7 @@ impl Finder<'_> {
     fn docusaurus(&self) -> Option<Found> {
         let read = |path: &str| text_of(self.files, path);
         let list = |folder: &str| self.below(folder);
-        let script = |path: &str| script(&Tree(self.files), path).ok();
+        let script = |path: &str| script(&Scripts(self.files), path).ok();
         let around = Surroundings { read: &read, list: &list, script: &script };
         let generator = docusaurus::site(self.folder(), &self.script(), &around, self.hosted(self.folder(), "static"));
         let sidebars = SCRIPTS.iter().map(|ending| format!("sidebars.{ending}")).chain(["sidebars.json".to_owned()]);
@@ -284,7 +229,7 @@ impl Finder<'_> {
                     || below.starts_with("app/source"))
         };
         for path in files.iter().filter(is_source) {
-            let Ok(exported) = exports(&Tree(self.files), path) else { continue };
+            let Ok(exported) = exports(&Scripts(self.files), path) else { continue };
             for (_, value) in exported.entries() {
                 let through = value.through.as_deref().unwrap_or_default();
                 if !through.starts_with("fumadocs") {

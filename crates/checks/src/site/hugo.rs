@@ -6,6 +6,7 @@ use copydesk_values::Value;
 
 use super::address::plain;
 use super::generator::{Asked, Filled, Front, Generator, Reason, Rule, Way};
+use super::hosted;
 use super::liquid::{self, Part};
 use super::permalinks::{self, Permalink};
 use super::shortcodes;
@@ -60,9 +61,9 @@ impl Layouts {
     pub(crate) fn of(root: &str, files: &[String], all: &[String], read: &dyn Fn(&str) -> Option<String>) -> Self {
         let mut hook: Option<Vec<String>> = None;
         let mut redirects = Vec::new();
-        for path in files.iter().filter(|path| path.ends_with("static/_redirects") || path.ends_with("index.redirects"))
-        {
-            redirects.extend(read(path).iter().flat_map(|text| text.lines()).filter_map(redirect));
+        // The template that such a file is made of.
+        for path in files.iter().filter(|path| path.ends_with("index.redirects")) {
+            redirects.extend(hosted::listed(&read(path).unwrap_or_default()));
         }
         for path in files.iter().filter(|path| path.contains("layouts/") && path.ends_with("_markup/render-link.html"))
         {
@@ -72,25 +73,12 @@ impl Layouts {
         }
         Self { hook, redirects, shortcodes: shortcodes::of(root, all, read).into() }
     }
-}
 
-impl Layouts {
     /// The same with what the host redirects otherwise.
     pub(crate) fn with_redirects(mut self, hosted: Vec<Rule>) -> Self {
         self.redirects.extend(hosted);
         self
     }
-}
-
-/// A redirect in a line of `_redirects`.
-fn redirect(line: &str) -> Option<Rule> {
-    let mut words = line.split_whitespace();
-    let (source, destination) = (words.next()?, words.next()?);
-    source.starts_with('/').then(|| Rule {
-        source: source.to_owned(),
-        destination: destination.to_owned(),
-        place: None,
-    })
 }
 
 #[derive(Debug)]

@@ -6,6 +6,7 @@ mod docusaurus;
 mod find;
 mod generator;
 mod glob;
+mod hosted;
 mod hugo;
 mod ignored;
 mod jekyll;

@@ -88,7 +88,7 @@ pub(crate) fn first_of(context: &Context<'_>, site: &Site, page: &str, ways: Vec
     if is_made(context, site, &tried) {
         return Ok(Verdict::NotJudged(Reason::ignored()));
     }
-    Ok(Verdict::Missing)
+    Ok(site.unread.clone().map_or(Verdict::Missing, Verdict::NotJudged))
 }
 
 /// Whether `.gitignore` names one of the files that were looked for. What a site makes of its pages is mostly ignored as

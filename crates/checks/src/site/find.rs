@@ -1,5 +1,6 @@
 //! Finds the sites of a repository by the files that every generator has.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use copydesk_values::{Key, Map, Value, What, exports, json, script, toml, yaml};
 
 use super::docusaurus::Surroundings;
-use super::generator::{Generator, Rule};
+use super::generator::{Generator, Reason, Rule};
 use super::plain::Plain;
 use super::{
     Site, SiteSettings, Sites, astro, docusaurus, hosted, hugo, is_foreign, jekyll, mdbook, mintlify, mkdocs, next,
@@ -45,11 +46,12 @@ impl Sites {
             if sites.len() >= MOST_SITES {
                 break;
             }
-            let finder = Finder { files, all: &all, path };
+            let finder = Finder { files, all: &all, path, unread: OnceCell::new() };
             if let Some((generator, navigation)) = finder.site() {
                 let number = sites.len();
                 let is_asked_for = settings.concerns(&*generator, path);
-                sites.push(Site { generator, number, navigation, config: path.clone(), is_asked_for });
+                let unread = finder.unread.into_inner();
+                sites.push(Site { generator, number, navigation, config: path.clone(), unread, is_asked_for });
             }
             let name = paths::file_name(path);
             other = other.or(OTHERS.iter().find(|(file, _)| *file == name).map(|(_, name)| (*name).to_owned()));
@@ -66,10 +68,9 @@ impl Sites {
         sites.iter_mut().enumerate().for_each(|(number, site)| site.number = number);
         let number = sites.len();
         let generator: Arc<dyn Generator> = Arc::new(Plain { other, has_sites: number > 0 });
-        Ok(Self {
-            sites,
-            plain: Site { generator, number, navigation: None, config: String::new(), is_asked_for: true },
-        })
+        let plain =
+            Site { generator, number, navigation: None, config: String::new(), unread: None, is_asked_for: true };
+        Ok(Self { sites, plain })
     }
 
     /// Whether a path is that of a file by which sites are found.
@@ -90,6 +91,8 @@ struct Finder<'a> {
     files: &'a dyn Files,
     all: &'a [String],
     path: &'a str,
+    /// Why the configuration cannot be read, once that is known.
+    unread: OnceCell<Reason>,
 }
 
 type Found = (Arc<dyn Generator>, Option<(String, Navigation)>);
@@ -168,10 +171,14 @@ impl Finder<'_> {
 
     /// What a script exports; a map that nobody can see into if it cannot be read.
     fn script(&self) -> Value {
-        script(&Scripts(self.files), self.path).unwrap_or_else(|fault| {
-            let open = Some(format!("{} cannot be read: {}", self.path, fault.message));
-            Value::new(What::Map(Map { entries: Vec::new(), open }), 0..0)
-        })
+        script(&Scripts(self.files), self.path).unwrap_or_else(|fault| self.unreadable(&fault.message))
+    }
+
+    /// Notes that the configuration cannot be read; gives a map that nobody can see into.
+    fn unreadable(&self, why: &str) -> Value {
+        let why = format!("{} cannot be read: {why}", self.path);
+        self.unread.get_or_init(|| Reason::new(why.clone()));
+        Value::new(What::Map(Map { entries: Vec::new(), open: Some(why) }), 0..0)
     }
 
     /// The collections of content that Astro has, as far as scripts tell.
@@ -322,8 +329,10 @@ impl Finder<'_> {
             return None;
         }
         let navigation = self.navigation(self.path)?;
-        let config = json(&self.text()?).ok().map(|config| self.referred(config, self.path, 0));
-        let config = config.unwrap_or_else(|| Value::new(What::Map(Map::default()), 0..0));
+        let config = match json(&self.text()?) {
+            Ok(config) => self.referred(config, self.path, 0),
+            Err(fault) => self.unreadable(&fault.message),
+        };
         let ignored = text_of(self.files, &paths::join(self.folder(), ".mintignore")).unwrap_or_default();
         Some((Arc::new(mintlify::site(self.folder(), &config, &ignored)), Some(navigation)))
     }
@@ -354,7 +363,7 @@ impl Finder<'_> {
     }
 
     fn mkdocs(&self) -> Option<Found> {
-        let config = self.inherited(self.path, 0).unwrap_or_else(|| Value::new(What::Map(Map::default()), 0..0));
+        let config = self.inherited(self.path, 0).unwrap_or_else(|| self.unreadable("it is no map of settings"));
         let generated = self.generated(&config);
         let generator = mkdocs::site(self.folder(), &config, &generated).with_files(self.all);
         let docs = config.get("docs_dir").and_then(Value::text).unwrap_or("docs");

@@ -100,6 +100,8 @@ pub(crate) struct Site {
     pub(crate) navigation: Option<(String, Navigation)>,
     /// The file by which it was found.
     pub(crate) config: String,
+    /// Why the configuration cannot be read at all: then nobody knows what else answers than what is seen.
+    pub(crate) unread: Option<Reason>,
     /// Whether it is of the documentation that is checked. Others are there for the links that lead to them.
     pub(crate) is_asked_for: bool,
 }
@@ -179,7 +181,12 @@ impl Sites {
     /// Whether links of pages lead to the same places.
     pub(crate) fn has_same_rules(&self, other: &Self) -> bool {
         let rules = |sites: &Self| -> Vec<String> {
-            sites.sites.iter().chain([&sites.plain]).map(|site| format!("{:?}", site.generator)).collect()
+            sites
+                .sites
+                .iter()
+                .chain([&sites.plain])
+                .map(|site| format!("{:?} {:?}", site.generator, site.unread))
+                .collect()
         };
         rules(self) == rules(other)
     }

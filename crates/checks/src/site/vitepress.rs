@@ -47,10 +47,6 @@ pub(crate) fn site(folder: &str, config: &Value, files: &[String], redirects: Ve
     if let Some(Value { what: What::Unknown(unknown), .. }) = config.get("srcDir") {
         rewritten = Some(Reason::new(format!("`srcDir` in the configuration: {}", unknown.why)));
     }
-    // Of a configuration that cannot be read at all nobody knows what it rewrites.
-    if let Some(why) = config.why_open().filter(|_| config.entries().is_empty()) {
-        rewritten = Some(Reason::new(why.to_owned()));
-    }
     let routes = files.iter().filter(|path| path.ends_with(".md") && path.contains('['));
     let dynamic =
         routes.filter_map(|path| paths::below(path, &source)).map(|below| Glob::new(&starred(below))).collect();

@@ -262,3 +262,16 @@ fn a_configuration_that_cannot_be_read_leaves_links_unjudged() {
         assert_eq!((subjects(&tree, Check::Links), left(&tree)[0]), (Vec::new(), 1));
     }
 }
+
+#[test]
+fn no_site_is_judged_by_a_configuration_that_cannot_be_read() {
+    for (config, text, page) in [
+        ("docusaurus.config.js", "export default {", "docs/index.md"),
+        ("astro.config.mjs", "export default {", "src/content/docs/index.md"),
+        ("mkdocs.yml", "nav: [", "docs/index.md"),
+        ("docs.json", "{\"navigation\": ", "index.md"),
+    ] {
+        let tree = Tree::of([(config, text), (page, "# Home\n\n[x](./gone.md) [y](#home)\n")]);
+        assert_eq!((subjects(&tree, Check::Links), left(&tree)[0]), (Vec::new(), 1), "{config}");
+    }
+}

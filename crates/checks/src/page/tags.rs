@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::script;
 use super::{Dialect, IdRule, Link, LinkKind, Page};
+use crate::paths;
 use crate::references::decoded;
 
 /// No tag of HTML is longer; those of JSX may hold whole tables.
@@ -290,8 +291,6 @@ fn is_own(tag: &str) -> bool {
 
 /// Whether a component shows this file: a picture or a film that is named by its whole address.
 fn is_shown(tag: &str, value: &str) -> bool {
-    const ENDINGS: [&str; 10] = ["png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "mp4", "webm", "mov"];
     let is_component = tag.starts_with(|c: char| c.is_ascii_uppercase());
-    let ending = value.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
-    is_component && tag != "Iframe" && value.starts_with('/') && ENDINGS.contains(&ending.as_str())
+    is_component && tag != "Iframe" && value.starts_with('/') && paths::is_image(value)
 }

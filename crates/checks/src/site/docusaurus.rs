@@ -1,13 +1,16 @@
 //! Docusaurus: pages come from plugins, each with its folder and its route; links go by file or by address.
 
+mod part;
+
 use copydesk_values::{Value, What};
 
 use super::address::plain;
 use super::generator::{Asked, Front, Generator, Place, Reason, Rule, Way};
 use super::glob::Glob;
-use super::ways::{self, bare};
+use super::ways;
 use crate::page::{Dialect, IdRule, LinkKind};
 use crate::paths;
+use part::{Kind, Part};
 
 #[derive(Debug)]
 pub(crate) struct Docusaurus {
@@ -26,28 +29,6 @@ pub(crate) struct Docusaurus {
     outside: Vec<String>,
     /// Why addresses that none of the parts owns may be there all the same.
     plugins: Option<Reason>,
-}
-
-/// Pages of one plugin, in one version, in one language.
-#[derive(Debug)]
-struct Part {
-    kind: Kind,
-    /// The number of the plugin: links go by file within one only.
-    plugin: usize,
-    folder: String,
-    /// Where it is served, without slashes around it.
-    route: String,
-    /// The folder that the same pages are in for the language that translations fall back to.
-    original: Option<String>,
-    excluded: Vec<Glob>,
-    keeps_numbers: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Docs,
-    Blog,
-    Pages,
 }
 
 /// What else of the repository the site depends on.
@@ -304,64 +285,6 @@ impl Docusaurus {
     }
 }
 
-impl Part {
-    fn holds(&self, path: &str) -> bool {
-        let Some(below) = paths::below(path, &self.folder) else { return false };
-        let ending = paths::extension(path);
-        let is_kind = match self.kind {
-            Kind::Pages => ["md", "mdx", "js", "jsx", "ts", "tsx"].contains(&ending.as_str()),
-            _ => ["md", "mdx"].contains(&ending.as_str()),
-        };
-        is_kind && !path.ends_with(".d.ts") && !self.excluded.iter().any(|glob| glob.matches(below))
-    }
-
-    /// The address of a page; with a slash at its end if relative links start below it.
-    fn address(&self, below: &str, front: &Front) -> String {
-        let below = below.strip_suffix(".tsx").or_else(|| below.strip_suffix(".jsx")).unwrap_or(below);
-        let below = below.strip_suffix(".ts").or_else(|| below.strip_suffix(".js")).unwrap_or(below);
-        let slug = front.get("slug");
-        let (page, is_index) = bare(below, &["index"]);
-        let mut is_index = is_index && self.kind == Kind::Pages || slug.is_some_and(|slug| slug.ends_with('/'));
-        let address = match self.kind {
-            Kind::Docs => {
-                let (address, is_folder) = self.doc(below, front);
-                is_index |= is_folder;
-                address
-            }
-            Kind::Blog => blog(below, slug),
-            Kind::Pages => match slug {
-                Some(slug) => plain(slug).to_owned(),
-                None => page.to_owned(),
-            },
-        };
-        let end = if is_index { "/" } else { "" };
-        format!("{}{end}", plain(&format!("{}/{address}", self.route)))
-    }
-
-    /// The address of a page below its route, and whether it stands for its folder.
-    fn doc(&self, below: &str, front: &Front) -> (String, bool) {
-        let stripped = |part: &str| if self.keeps_numbers { part.to_owned() } else { unnumbered(part).to_owned() };
-        let folders: Vec<String> =
-            paths::folder(below).split('/').filter(|part| !part.is_empty()).map(stripped).collect();
-        let folder = folders.join("/");
-        let (name, _) = bare(paths::file_name(below), &[]);
-        if let Some(slug) = front.get("slug") {
-            let address = match slug.strip_prefix('/') {
-                Some(rooted) => plain(rooted).to_owned(),
-                None => paths::normalise(&folder, slug).unwrap_or_default(),
-            };
-            return (address, false);
-        }
-        let name = front.get("id").map_or_else(|| stripped(name), str::to_owned);
-        let lower = name.to_lowercase();
-        let is_index = front.get("id").is_none()
-            && (lower == "index"
-                || lower == "readme"
-                || folders.last().is_some_and(|last| last.to_lowercase() == lower));
-        if is_index { (folder, true) } else { (paths::join(&folder, &name), false) }
-    }
-}
-
 /// The script of a plugin of the site's own, if it is seen.
 fn plugin_text(root: &str, name: &str, around: &Surroundings<'_>) -> Option<String> {
     const ENDINGS: [&str; 8] = ["", ".js", ".ts", ".mjs", ".cjs", "/index.js", "/index.ts", "/src/index.ts"];
@@ -381,35 +304,6 @@ fn added_routes(script: &str) -> Option<Vec<String>> {
             path[1..].split_once(quote).map(|(route, _)| route.to_owned())
         })
         .collect()
-}
-
-/// A post: `2024-01-31-name.md` is served by its date, unless it says otherwise.
-fn blog(below: &str, slug: Option<&str>) -> String {
-    if let Some(slug) = slug {
-        return plain(slug).to_owned();
-    }
-    let (bare, _) = bare(below, &["index"]);
-    let digits = |text: &str, length: usize| text.len() == length && text.bytes().all(|b| b.is_ascii_digit());
-    let parts: Vec<&str> = bare.splitn(4, ['-', '/']).collect();
-    match parts.as_slice() {
-        [year, month, day, rest] if digits(year, 4) && digits(month, 2) && digits(day, 2) => {
-            format!("{year}/{month}/{day}/{rest}")
-        }
-        _ => bare.to_owned(),
-    }
-}
-
-/// `01-intro` is `intro`; dates and versions keep their numbers.
-fn unnumbered(name: &str) -> &str {
-    let digits = name.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = name[digits..].trim_start();
-    let after = rest.trim_start_matches(['-', '_', '.']);
-    if digits == 0 || after.len() == rest.len() {
-        return name;
-    }
-    let after = after.trim_start();
-    let is_number = after.starts_with(|c: char| c.is_ascii_digit());
-    if after.is_empty() || is_number && !after.contains(char::is_alphabetic) { name } else { after }
 }
 
 impl Generator for Docusaurus {

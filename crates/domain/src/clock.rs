@@ -1,4 +1,6 @@
 use std::fmt;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -18,19 +20,19 @@ impl Timestamp {
     }
 
     /// This instant and `duration`, stopping at the end of time instead of wrapping.
-    pub fn plus(self, duration: std::time::Duration) -> Self {
+    pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
     }
 
     /// This instant less `duration`.
-    pub fn minus(self, duration: std::time::Duration) -> Self {
+    pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
     }
 
     /// How long from `earlier` to this; nothing if `earlier` is later.
-    pub fn since(self, earlier: Self) -> std::time::Duration {
+    pub fn since(self, earlier: Self) -> Duration {
         let millis = self.0.saturating_sub(earlier.0).max(0);
-        std::time::Duration::from_millis(millis.unsigned_abs())
+        Duration::from_millis(millis.unsigned_abs())
     }
 }
 
@@ -65,6 +67,12 @@ impl<'de> Deserialize<'de> for Timestamp {
 /// Where the time comes from. A parameter everywhere, so that a test can hold it still.
 pub trait Clock: Send + Sync + fmt::Debug {
     fn now(&self) -> Timestamp;
+
+    /// Time that has passed since some moment, which nobody can set forward or back. A clock that a test moves runs
+    /// evenly, unless the test says otherwise.
+    fn uptime(&self) -> Duration {
+        self.now().since(Timestamp(0))
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,6 +82,11 @@ impl Clock for SystemClock {
     #[allow(clippy::disallowed_methods, reason = "this is the one place that asks the machine")]
     fn now(&self) -> Timestamp {
         Timestamp(jiff::Timestamp::now().as_millisecond())
+    }
+
+    fn uptime(&self) -> Duration {
+        static FIRST_ASKED: OnceLock<Instant> = OnceLock::new();
+        FIRST_ASKED.get_or_init(Instant::now).elapsed()
     }
 }
 

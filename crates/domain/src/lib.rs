@@ -16,6 +16,7 @@ mod project;
 mod prompt;
 mod repository;
 mod secret_text;
+mod steady;
 mod views;
 mod visible;
 mod webhook;
@@ -36,6 +37,7 @@ pub use project::{
 pub use prompt::{MAX_PROMPT_BYTES, Prompt, PromptError};
 pub use repository::Repository;
 pub use secret_text::SecretText;
+pub use steady::{Doubt, SECOND_LOOK, SteadyTime};
 pub use views::{MAX_DOMAINS, Source, Sources, ViewSettings, domain};
 pub use visible::visible;
 pub use webhook::EventKind;

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use copydesk_views::store::ViewsError;
 
 use super::disk::RealDisk;
-use super::manifest::{Manifest, SwitchError};
+use super::manifest::Manifest;
+use super::notes::Notes;
 use super::shared::{Shared, folder_name};
 use super::wal::{self, Closed, LogPlace};
 
@@ -36,6 +37,10 @@ pub(super) fn projects(shared: &Shared, target: &Path) -> io::Result<()> {
         // Not while it is held: a flush waits for it, and all appends wait for flushes.
         copy_project(&manifest, to_copy, &into)?;
     }
+    let notes = Notes::path(&shared.folder);
+    if notes.exists() {
+        link_or_copy(&notes, &Notes::path(target))?;
+    }
     sync(&folder)
 }
 
@@ -59,9 +64,7 @@ fn copy_project(manifest: &Manifest, to_copy: Vec<(File, PathBuf)>, into: &Path)
         io::copy(&mut from, &mut copy)?;
         copy.sync_all()?;
     }
-    manifest.switch(&RealDisk, into).map_err(|error| match error {
-        SwitchError::Not(error) | SwitchError::Unsure(error) => error,
-    })
+    Ok(manifest.switch(&RealDisk, into)?)
 }
 
 /// Copies whatever there is of a project that nobody can use; somebody may yet repair it.

@@ -6,7 +6,7 @@ use std::path::Path;
 use copydesk_views::Bucket;
 
 use super::disk::{Disk, RealDisk};
-use super::manifest::{Manifest, SegmentEntry, SwitchError, segment_file};
+use super::manifest::{Manifest, SegmentEntry, segment_file};
 pub use crate::segment::{Builder, Info};
 
 const ONLY: u64 = 1;
@@ -30,9 +30,7 @@ pub fn place(
     let info = make(&segment_file(&folder, ONLY))?;
     let segments = vec![SegmentEntry::new(ONLY, &info)];
     let manifest = Manifest { next: ONLY + 1, script_since, server_since, segments, ..Manifest::default() };
-    manifest.switch(&disk, &folder).map_err(|error| match error {
-        SwitchError::Not(error) | SwitchError::Unsure(error) => error,
-    })
+    Ok(manifest.switch(&disk, &folder)?)
 }
 
 #[cfg(test)]

@@ -7,23 +7,44 @@ use copydesk_views::Bucket;
 use copydesk_views::store::ViewsError;
 
 use super::flush::{make_folder, switch};
-use super::manifest::Manifest;
+use super::manifest::{FloorMove, Manifest, RESTORABLE};
 use super::project::Project;
 use super::shared::{Shared, unavailable};
 
-/// Forgets what is before `floor`, and takes nothing older from now on.
+/// Forgets what is before `floor`, and takes nothing older from now on. What was there can be brought back for some days;
+/// what was forgotten before that goes for good now.
 pub(super) fn retain(shared: &Shared, project: &Arc<Project>, floor: Bucket) -> Result<(), ViewsError> {
+    let now = shared.now();
     let work = project.work();
     let old = Arc::clone(&project.state().manifest);
-    if old.floor.is_some_and(|old| old >= floor) {
+    let mut manifest = Manifest { next: work.last_number(), ..(*old).clone() };
+    manifest.moves.retain(|before| before.at.saturating_add(RESTORABLE) > now);
+    let from = old.floor.unwrap_or(Bucket::MIN);
+    if from < floor {
+        manifest.floor = Some(floor);
+        manifest.moves.push(FloorMove { from, at: now });
+    }
+    if manifest == *old {
         return Ok(());
     }
-    let manifest = Manifest { floor: Some(floor), next: work.last_number(), ..(*old).clone() };
     put(shared, project, manifest).map_err(|error| unavailable(&error))?;
     drop(work);
     shared.note(&shared.to_merge, &project.id);
     shared.merger.wake();
     Ok(())
+}
+
+/// Brings back what was forgotten of late; answers where the floor is then.
+pub(super) fn restore(shared: &Shared, project: &Arc<Project>) -> Result<Option<Bucket>, ViewsError> {
+    let work = project.work();
+    let old = Arc::clone(&project.state().manifest);
+    if old.moves.is_empty() {
+        return Ok(old.floor);
+    }
+    let floor = Some(old.gone_before()).filter(|floor| *floor > Bucket::MIN);
+    let manifest = Manifest { floor, moves: Vec::new(), next: work.last_number(), ..(*old).clone() };
+    put(shared, project, manifest).map_err(|error| unavailable(&error))?;
+    Ok(floor)
 }
 
 fn put(shared: &Shared, project: &Project, manifest: Manifest) -> io::Result<()> {
@@ -65,6 +86,7 @@ pub(super) fn remove(shared: &Shared, project: &Arc<Project>) -> Result<(), View
     drop(gone);
     shared.count_bytes(bytes, 0);
     shared.note_removed(&project.id, flushed);
+    shared.notes.forget(|loss| loss.project.as_deref() == Some(&*project.id));
     work.written = None;
     old.segments.iter().for_each(|entry| drop(shared.disk.remove(&entry.file(&project.folder))));
     old.ids.iter().for_each(|entry| drop(shared.disk.remove(&entry.file(&project.folder))));

@@ -13,13 +13,14 @@ use copydesk_views::{Appended, Batch};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::disk::{Disk, RealDisk};
+use crate::notes::Notes;
 use crate::project::Project;
 use crate::record::{Entry, MAX_BYTES};
 use crate::recovery::Taken;
 use crate::shared::{Limits, Shared, unavailable};
 use crate::wal::Log;
 use crate::writer::{Append, WriterTask};
-use crate::{backup, flush, merge, recovery, shared, wal, writer};
+use crate::{backup, flush, merge, recovery, repair, shared, wal, writer};
 
 /// Batches that may wait to be written.
 const QUEUE: usize = 4096;
@@ -137,6 +138,7 @@ impl Embedded {
             }
         }
         flush::trim(&self.shared);
+        self.shared.notes.save();
         self.shared.shut();
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
@@ -224,8 +226,10 @@ fn recovered(
 ) -> io::Result<(Arc<Shared>, Log)> {
     let wal = folder.join("wal");
     let empty = Arc::new(wal::Files::new(Vec::new()));
-    let mut shared = Shared::new(Arc::clone(&disk), folder.to_owned(), clock, limits, empty);
+    let notes = Notes::open(Arc::clone(&disk), folder, clock)?;
+    let mut shared = Shared::new(Arc::clone(&disk), folder.to_owned(), notes, limits, empty);
     let found = recovery::read(&*disk, &wal, &mut |number, payload| replayed(&shared, number, payload))?;
+    found.damage.iter().for_each(|damage| repair::note_log(&shared, damage));
     shared.applied.store(found.next_record.saturating_sub(1), Ordering::Release);
     let log = Log::new(disk, wal, found, (limits.wal_bytes / 4).max(4096));
     shared.log = Arc::clone(log.files());

@@ -1,5 +1,6 @@
 //! The segments of a project, open to be asked, and the one list of their paths.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -33,8 +34,13 @@ pub(super) struct Paths {
 }
 
 impl Files {
-    /// Opens the segments of a manifest; those that were open already are taken over.
-    pub(super) fn open(folder: &Path, manifest: &Manifest, before: Option<&Self>) -> Result<Self, SegmentError> {
+    /// Opens the segments of a manifest but those that are damaged; those that were open already are taken over.
+    pub(super) fn open(
+        folder: &Path,
+        manifest: &Manifest,
+        damaged: &HashSet<u64>,
+        before: Option<&Self>,
+    ) -> Result<Self, SegmentError> {
         let part = |entry: &SegmentEntry| {
             let known = before.and_then(|files| files.parts.iter().find(|part| part.number == entry.number));
             let segment = match known {
@@ -43,7 +49,8 @@ impl Files {
             };
             Ok(Part { number: entry.number, segment })
         };
-        let parts = manifest.segments.iter().map(part).collect::<Result<_, SegmentError>>()?;
+        let sound = manifest.segments.iter().filter(|entry| !damaged.contains(&entry.number));
+        let parts = sound.map(part).collect::<Result<_, SegmentError>>()?;
         Ok(Self { parts, paths: OnceLock::new() })
     }
 

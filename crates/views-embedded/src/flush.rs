@@ -7,9 +7,8 @@ use std::sync::{Arc, TryLockError};
 use std::time::Duration;
 
 use super::ids;
-use super::manifest::{self, IdsEntry, Manifest, SegmentEntry, SwitchError};
+use super::manifest::{self, IdsEntry, Manifest, SegmentEntry, SwitchError, set_aside};
 use super::project::{Project, Work};
-use super::recovery::set_aside;
 use super::shared::Shared;
 use super::table::Table;
 use super::wal;
@@ -30,6 +29,7 @@ pub(super) fn run(shared: &Shared) {
         }
         flush_due(shared);
         shared.evict();
+        shared.notes.keep_up();
         shared.flusher.wait(if shared.flush_fails.load(Ordering::Relaxed) { AGAIN } else { QUIET });
     }
 }
@@ -160,7 +160,7 @@ fn write_segment(
     work: &mut Work,
     table: &Table,
 ) -> io::Result<Option<SegmentEntry>> {
-    let floor = project.state().floor();
+    let floor = project.state().manifest.gone_before();
     let number = work.number();
     let file = manifest::segment_file(&project.folder, number);
     let new = file.with_extension("seg.new");

@@ -1,12 +1,14 @@
 //! Files of ids that were seen, so that a second delivery is known for days without keeping all ids in memory.
 //!
 //! A file is a header, the ids in order in blocks, the first id of every block, and a Bloom filter. Only the last two
-//! are kept in memory: an id that is new costs no read, one that was seen costs one block.
+//! are kept in memory: an id that is new costs no read, one that was seen costs one block. Where a file is damaged, the ids of
+//! the damaged blocks are forgotten: that may count a view twice, and refusing views instead would lose them.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const MAGIC: &[u8; 8] = b"cdids001";
 const HEADER: usize = 40;
@@ -76,18 +78,71 @@ pub(super) struct Written {
     pub(super) bytes: u64,
 }
 
+/// What was written to a file, by its header; none if that is damaged.
+pub(super) fn written(path: &Path) -> io::Result<Option<Written>> {
+    let file = File::open(path)?;
+    let mut header = [0; HEADER];
+    match file.read_exact_at(&mut header, 0) {
+        Err(error) if is_lasting(&error) => return Ok(None),
+        read => read?,
+    }
+    let newest = header[24..].first_chunk().map_or(0, |newest| u32::from_le_bytes(*newest));
+    let count = header[8..].first_chunk().map_or(0, |count| u64::from_le_bytes(*count));
+    let is_right = header.starts_with(MAGIC) && crc32fast::hash(&header[..36]).to_le_bytes() == header[36..];
+    Ok(is_right.then_some(Written { count, newest, bytes: file.metadata()?.len() }))
+}
+
 /// A file of ids, open to be asked.
 #[derive(Debug)]
 pub(super) struct IdFile {
-    file: File,
+    /// None if it is gone.
+    file: Option<File>,
     count: u64,
+    /// The first id of every block; those of a damaged one are not known.
     fences: Vec<u128>,
     filter: Filter,
+    /// Something of it could not be read.
+    damaged: AtomicBool,
 }
 
 impl IdFile {
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+    /// Opens a file that was written with so many ids.
+    pub(super) fn open(path: &Path, count: u64) -> io::Result<Self> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if is_lasting(&error) => {
+                let filter = Filter { words: Vec::new() };
+                return Ok(Self { file: None, count: 0, fences: Vec::new(), filter, damaged: true.into() });
+            }
+            Err(error) => return Err(error),
+        };
+        match Self::read_index(&file, path) {
+            Ok((known, fences, filter)) if known == count => {
+                Ok(Self { file: Some(file), count, fences, filter, damaged: false.into() })
+            }
+            Err(error) if !is_lasting(&error) => Err(error),
+            _ => Self::indexed_anew(file, count),
+        }
+    }
+
+    /// Makes the index from the blocks, as far as they can be read.
+    fn indexed_anew(file: File, count: u64) -> io::Result<Self> {
+        let most = file.metadata()?.len() / ENTRY as u64;
+        let count = count.min(most);
+        let filter = Filter::for_ids(usize::try_from(count).unwrap_or(0));
+        let mut ids = Self { file: Some(file), count, fences: Vec::new(), filter, damaged: true.into() };
+        let mut next = 0;
+        for which in 0..usize::try_from(count.div_ceil(BLOCK as u64)).unwrap_or(0) {
+            let block = ids.block(which)?;
+            block.iter().for_each(|(id, _)| ids.filter.add(*id));
+            // One that cannot be read begins behind the one before it, as far as anybody can tell.
+            ids.fences.push(block.first().map_or(next, |(id, _)| *id));
+            next = block.last().map_or(next, |(id, _)| id.saturating_add(1));
+        }
+        Ok(ids)
+    }
+
+    fn read_index(file: &File, path: &Path) -> io::Result<(u64, Vec<u128>, Filter)> {
         let damaged = || damaged(path);
         let mut header = [0; HEADER];
         file.read_exact_at(&mut header, 0)?;
@@ -111,7 +166,12 @@ impl IdFile {
         let (fences, words) = index.split_at(usize::try_from(blocks * 16).map_err(|_| damaged())?);
         let fences = fences.as_chunks().0.iter().map(|bytes| u128::from_le_bytes(*bytes)).collect();
         let words = words.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
-        Ok(Self { file, count, fences, filter: Filter { words } })
+        Ok((count, fences, Filter { words }))
+    }
+
+    /// Whether something of it could not be read so far.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.damaged.load(Ordering::Relaxed)
     }
 
     /// When an id arrived.
@@ -125,13 +185,21 @@ impl IdFile {
         Ok(found.ok().and_then(|place| block.get(place)).map(|(_, arrived)| *arrived))
     }
 
+    /// The ids of a block; none if it is damaged.
     fn block(&self, which: usize) -> io::Result<Vec<Seen>> {
+        let Some(file) = &self.file else { return Ok(Vec::new()) };
         let entries = self.count.saturating_sub((which * BLOCK) as u64).min(BLOCK as u64) as usize;
         let mut bytes = vec![0; entries * ENTRY + 4];
-        self.file.read_exact_at(&mut bytes, (HEADER + which * BLOCK_BYTES) as u64)?;
+        let read = file.read_exact_at(&mut bytes, (HEADER + which * BLOCK_BYTES) as u64);
         let (entries, sum) = bytes.split_at(entries * ENTRY);
-        if crc32fast::hash(entries).to_le_bytes() != sum {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a file of ids is damaged"));
+        let is_right = crc32fast::hash(entries).to_le_bytes() == sum;
+        match read {
+            Ok(()) if is_right => {}
+            Err(error) if !is_lasting(&error) => return Err(error),
+            _ => {
+                self.damaged.store(true, Ordering::Relaxed);
+                return Ok(Vec::new());
+            }
         }
         let entry = |bytes: &[u8; ENTRY]| {
             let id = bytes.first_chunk().map_or(0, |id| u128::from_le_bytes(*id));
@@ -140,7 +208,7 @@ impl IdFile {
         Ok(entries.as_chunks().0.iter().map(entry).collect())
     }
 
-    /// All of them, in order.
+    /// All that can be read, in order.
     pub(super) fn all(&self) -> impl Iterator<Item = io::Result<Seen>> + '_ {
         (0..self.fences.len()).flat_map(|block| match self.block(block) {
             Ok(block) => block.into_iter().map(Ok).collect(),
@@ -151,6 +219,13 @@ impl IdFile {
     pub(super) fn memory(&self) -> usize {
         self.fences.len() * 16 + self.filter.words.len() * 8
     }
+}
+
+/// Whether an error will be the same at the next try: the file is damaged, cut or gone, or on a bad spot of the disk.
+fn is_lasting(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
+    const BAD_SPOT: i32 = 5;
+    matches!(error.kind(), InvalidData | NotFound | UnexpectedEof) || error.raw_os_error() == Some(BAD_SPOT)
 }
 
 fn damaged(path: &Path) -> io::Error {
@@ -228,7 +303,7 @@ mod tests {
 
     fn file(folder: &Path, name: &str, ids: &[Seen]) -> IdFile {
         write(&folder.join(name), ids.len(), ids.iter().copied().map(Ok)).unwrap();
-        IdFile::open(&folder.join(name)).unwrap()
+        IdFile::open(&folder.join(name), ids.len() as u64).unwrap()
     }
 
     #[test]
@@ -248,25 +323,35 @@ mod tests {
         let (old, new) = (file(folder.path(), "a", &ids(0..1000)), file(folder.path(), "b", &ids(500..1500)));
         let written = merge(&[&old, &new], 400, &folder.path().join("c")).unwrap();
         assert_eq!((written.count, written.newest), (1100, 1499));
-        let merged = IdFile::open(&folder.path().join("c")).unwrap();
+        let merged = IdFile::open(&folder.path().join("c"), 1100).unwrap();
         assert_eq!(merged.all().collect::<io::Result<Vec<_>>>().unwrap(), ids(400..1500));
     }
 
     #[test]
-    fn damage_is_an_error() {
+    fn damage_costs_no_more_than_a_block_and_is_seen() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        drop(file(folder.path(), "a", &ids(0..300)));
+        let (all, strangers) = (ids(0..500), ids(500..600));
+        drop(file(folder.path(), "a", &all));
         let whole = std::fs::read(&path).unwrap();
-        for at in (0..whole.len()).step_by(7).chain(0..HEADER) {
+        for at in (0..whole.len()).step_by(29).chain(0..HEADER) {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x10;
             std::fs::write(&path, &bytes).unwrap();
-            let read = IdFile::open(&path).and_then(|file| file.all().collect::<io::Result<Vec<_>>>());
-            // Four bytes of the header are unused, but summed.
-            assert!(read.is_err(), "a change at {at} went unseen");
+            let file = IdFile::open(&path, 500).unwrap();
+            let left = file.all().collect::<io::Result<Vec<_>>>().unwrap();
+            assert!(file.is_damaged(), "a change at {at} went unseen");
+            assert!(
+                left.len() >= 300 && left.iter().all(|seen| all.binary_search(seen).is_ok()),
+                "{} left",
+                left.len()
+            );
+            assert!(left.iter().step_by(9).all(|(id, arrived)| file.find(*id).unwrap() == Some(*arrived)));
+            assert!(strangers.iter().all(|(id, _)| file.find(*id).unwrap().is_none()));
         }
-        std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
-        assert!(IdFile::open(&path).is_err());
+        std::fs::write(&path, &whole[..HEADER + BLOCK_BYTES + 9]).unwrap();
+        assert_eq!(IdFile::open(&path, 500).unwrap().all().count(), 200);
+        std::fs::remove_file(&path).unwrap();
+        assert!(IdFile::open(&path, 500).unwrap().is_damaged());
     }
 }

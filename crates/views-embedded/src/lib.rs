@@ -17,11 +17,14 @@ mod flush;
 mod ids;
 mod manifest;
 mod merge;
+mod notes;
 mod overview;
 mod parts;
 mod project;
 mod record;
 mod recovery;
+mod repair;
+mod rewrite;
 #[cfg(test)]
 mod samples;
 mod segment;
@@ -30,6 +33,8 @@ mod sharing;
 mod table;
 #[cfg(test)]
 mod tests;
+mod twice;
+mod verify;
 mod view_store;
 mod wal;
 mod writer;

@@ -12,12 +12,17 @@ use copydesk_views::{Bucket, Mark};
 use serde::{Deserialize, Serialize};
 
 use super::disk::Disk;
+use super::twice;
 use crate::segment::Info;
 
 /// Marks of a project; older ones are forgotten.
 pub(super) const MARKS: usize = 10_000;
 const NAME: &str = "manifest";
-const FORMAT: &str = "copydesk views 1";
+const FORMAT: &str = "copydesk views 2";
+/// How it was before: the text once, behind a line with its checksum.
+const ONCE: &str = "copydesk views 1";
+/// For how long what was forgotten can be brought back, in seconds.
+pub(super) const RESTORABLE: u32 = 7 * 24 * 3600;
 
 /// What is durable of a project outside the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,8 +31,11 @@ pub(super) struct Manifest {
     pub(super) flushed: u64,
     /// The number of the next file.
     pub(super) next: u64,
-    /// Nothing before this is kept or taken.
+    /// Nothing before this is counted or taken.
     pub(super) floor: Option<Bucket>,
+    /// How the floor was moved of late, the oldest first. What these moves have hidden is still there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) moves: Vec<FloorMove>,
     pub(super) script_since: Option<Bucket>,
     pub(super) server_since: Option<Bucket>,
     pub(super) segments: Vec<SegmentEntry>,
@@ -54,11 +62,20 @@ pub(super) struct IdsEntry {
     pub(super) bytes: u64,
 }
 
+/// A floor that was moved up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FloorMove {
+    /// Where it was before.
+    pub(super) from: Bucket,
+    /// When, in seconds since 1970.
+    pub(super) at: u32,
+}
+
 /// Why a manifest could not be read.
 #[derive(Debug)]
 pub(super) enum ManifestError {
     Io(io::Error),
-    Damaged(String),
+    Damaged(PathBuf),
 }
 
 /// Why a manifest could not be replaced.
@@ -68,6 +85,14 @@ pub(super) enum SwitchError {
     Not(io::Error),
     /// Either may be found after a crash: the files of both must stay as they are.
     Unsure(io::Error),
+}
+
+impl From<SwitchError> for io::Error {
+    fn from(error: SwitchError) -> Self {
+        match error {
+            SwitchError::Not(error) | SwitchError::Unsure(error) => error,
+        }
+    }
 }
 
 impl SegmentEntry {
@@ -109,13 +134,19 @@ impl Manifest {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(ManifestError::Io(error)),
         };
-        let damaged = || ManifestError::Damaged(format!("{} is damaged", path.display()));
-        let line = text.iter().position(|byte| *byte == b'\n').ok_or_else(damaged)?;
-        let (head, body) = (&text[..line], &text[line + 1..]);
-        if head != first_line(body).as_bytes() {
-            return Err(damaged());
+        let (body, is_whole) = body(&text).ok_or_else(|| ManifestError::Damaged(path.clone()))?;
+        if !is_whole {
+            tracing::warn!(file = %path.display(), "one of the two texts of a manifest is damaged; the other is taken");
         }
-        serde_json::from_slice(body).map(Some).map_err(|_| damaged())
+        serde_json::from_slice(body).map(Some).map_err(|_| ManifestError::Damaged(path))
+    }
+
+    /// Whether a project's manifest, if it has one, is as it was written.
+    pub(super) fn is_whole(folder: &Path) -> io::Result<bool> {
+        match fs::read(Self::path(folder)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+            text => Ok(body(&text?).is_some_and(|(_, is_whole)| is_whole)),
+        }
     }
 
     /// Puts it in the place of the one before. It is on disk when this returns.
@@ -128,18 +159,19 @@ impl Manifest {
     }
 
     fn write(&self, disk: &dyn Disk, path: &Path) -> io::Result<()> {
-        let body = serde_json::to_vec(self)?;
-        let mut text = first_line(&body).into_bytes();
-        text.push(b'\n');
-        text.extend_from_slice(&body);
         let file = disk.create(path)?;
-        disk.append(&file, &text)?;
+        disk.append(&file, &twice::encode(FORMAT, &serde_json::to_vec(self)?))?;
         disk.sync(&file)
     }
 
     /// Whether the project has nothing.
     pub(super) fn is_empty(&self) -> bool {
         self.segments.is_empty() && self.marks.is_empty() && self.ids.is_empty() && self.floor.is_none()
+    }
+
+    /// What is before this is not on disk any more, or may go.
+    pub(super) fn gone_before(&self) -> Bucket {
+        self.moves.first().map_or(self.floor.unwrap_or(Bucket::MIN), |oldest| oldest.from)
     }
 
     /// Bytes of all its files.
@@ -158,7 +190,8 @@ impl Manifest {
             entries => entries?,
         };
         let paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-        let unnamed: Vec<PathBuf> = paths.into_iter().filter(|path| !named.contains(path)).collect();
+        let is_rubbish = |path: &PathBuf| !named.contains(path) && !is_set_aside(path);
+        let unnamed: Vec<PathBuf> = paths.into_iter().filter(is_rubbish).collect();
         if !unnamed.is_empty() {
             // This manifest may be nowhere but in memory, and the one before it, which names them, on the disk.
             disk.sync_folder(folder)?;
@@ -171,8 +204,26 @@ impl Manifest {
     }
 }
 
-fn first_line(body: &[u8]) -> String {
-    format!("{FORMAT} {:08x}", crc32fast::hash(body))
+/// The text of a manifest, and whether all of the file is as it was written.
+fn body(file: &[u8]) -> Option<(&[u8], bool)> {
+    if let Some(twice::Text { body, is_whole }) = twice::decode(FORMAT, file) {
+        return Some((body, is_whole));
+    }
+    let line = file.iter().position(|byte| *byte == b'\n')?;
+    let (head, body) = (&file[..line], &file[line + 1..]);
+    (head == format!("{ONCE} {:08x}", crc32fast::hash(body)).as_bytes()).then_some((body, true))
+}
+
+/// The name of a file that could not be read in whole; it is kept for whoever wants to look at it.
+pub(super) fn set_aside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".damaged");
+    name.into()
+}
+
+/// Whether a file was set aside.
+pub(super) fn is_set_aside(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "damaged")
 }
 
 /// Adds a mark in the place of the one that it moves on.
@@ -201,8 +252,24 @@ mod tests {
         assert_eq!(Manifest::read(folder.path()).unwrap(), Some(manifest));
         let mut text = fs::read(Manifest::path(folder.path())).unwrap();
         text[40] ^= 1;
+        fs::write(Manifest::path(folder.path()), &text).unwrap();
+        assert!(Manifest::read(folder.path()).unwrap().is_some_and(|manifest| manifest.flushed == 7));
+        assert!(!Manifest::is_whole(folder.path()).unwrap());
+        let second = text.len() / 2 + 40;
+        text[second] ^= 1;
         fs::write(Manifest::path(folder.path()), text).unwrap();
         assert!(matches!(Manifest::read(folder.path()), Err(ManifestError::Damaged(_))));
+    }
+
+    #[test]
+    fn a_manifest_of_an_earlier_version_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let body = r#"{"flushed":7,"next":1,"floor":90,"script_since":null,"server_since":null,"segments":[],"ids":[],"marks":[]}"#;
+        fs::write(Manifest::path(folder.path()), format!("{ONCE} {:08x}\n{body}", crc32fast::hash(body.as_bytes())))
+            .unwrap();
+        let manifest = Manifest::read(folder.path()).unwrap().unwrap();
+        assert_eq!((manifest.flushed, manifest.floor, manifest.gone_before()), (7, Some(Bucket(90)), Bucket(90)));
+        assert!(Manifest::is_whole(folder.path()).unwrap());
     }
 
     #[test]

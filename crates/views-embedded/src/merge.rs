@@ -1,21 +1,22 @@
 //! Few and large segments out of many and small ones, on a thread of its own; and all of them anew when readers get
 //! another verdict.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use copydesk_views::store::ViewsError;
-use copydesk_views::{Bucket, Client, Verdict};
+use copydesk_views::{Client, Verdict};
 
 use super::flush::{flush, put_in_place, switch_or};
 use super::ids;
 use super::manifest::{self, IdsEntry, Manifest, SegmentEntry};
 use super::project::Project;
+use super::repair;
+use super::rewrite::{Changes, rewrite};
 use super::shared::{Shared, unavailable};
-use crate::segment::{self, Segment, SegmentError};
+use crate::segment::SegmentError;
 
 /// While views pour in, segments of about the same size are made one when there are so many.
 const ALIKE: usize = 4;
@@ -25,9 +26,6 @@ const MOST: usize = 8;
 const SMALL: u64 = 64 * 1024;
 /// Nothing was written for so long: there is time to make things neat.
 const CALM: Duration = Duration::from_secs(30);
-
-/// Readers that become others.
-type Changes = HashMap<Arc<Client>, Arc<Client>>;
 
 /// How much work a merge may make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,33 +52,34 @@ pub(super) fn run(shared: &Shared) {
 
 fn try_tidy(shared: &Shared, id: &str, pace: Pace) {
     let Ok(Some(project)) = shared.project(id) else { return };
-    if let Err(error) = tidy(shared, &project, pace) {
-        if matches!(error, ViewsError::Damaged(_)) {
-            project.unmergeable.store(true, Ordering::Relaxed);
-        }
-        if !shared.is_closing() {
-            tracing::warn!(project = %id, %error, "segments could not be merged; they stay as they are");
-        }
+    if let Err(error) = tidy(shared, &project, pace)
+        && !shared.is_closing()
+    {
+        tracing::warn!(project = %id, %error, "segments could not be merged; they stay as they are");
     }
 }
 
 /// Merges until there is nothing to merge.
 pub(super) fn tidy(shared: &Shared, project: &Project, pace: Pace) -> Result<(), ViewsError> {
     let _merging = project.merging();
-    while !shared.is_closing() && !project.unmergeable.load(Ordering::Relaxed) {
+    while !shared.is_closing() {
+        repair::save_segments(shared, project)?;
         let manifest = Arc::clone(&project.state().manifest);
         let chosen = choose(&manifest, pace);
         if chosen.is_empty() {
             break;
         }
-        rewrite(shared, project, &chosen, &Changes::new())?;
+        match rewrite(shared, project, &chosen, &Changes::new()) {
+            Err(SegmentError::Damaged { file, what }) if repair::take_out(shared, project, &file, &what) => {}
+            done => done?,
+        }
     }
     merge_ids(shared, project).map_err(|error| unavailable(&error))
 }
 
 /// The segments that should become one: one that is largely forgotten, or several that are small beside the others.
 fn choose(manifest: &Manifest, pace: Pace) -> Vec<SegmentEntry> {
-    let floor = manifest.floor.unwrap_or(Bucket::MIN);
+    let floor = manifest.gone_before();
     let mut by_size: Vec<SegmentEntry> = manifest.segments.clone();
     by_size.sort_by_key(|entry| entry.bytes);
     let forgotten = |entry: &&SegmentEntry| {
@@ -124,55 +123,6 @@ fn outweighed(by_size: &[SegmentEntry]) -> usize {
     chosen
 }
 
-/// Writes segments as one, with what was forgotten left out and readers changed, and puts it in their place.
-fn rewrite(shared: &Shared, project: &Project, old: &[SegmentEntry], changes: &Changes) -> Result<(), ViewsError> {
-    let removals = project.state().removals;
-    let floor = project.state().floor();
-    // Opened for this alone: what a merge reads is not what questions read.
-    let open = |entry: &SegmentEntry| Segment::open(&entry.file(&project.folder)).map(Arc::new);
-    let inputs = old.iter().filter(|entry| entry.last >= floor).map(open).collect::<Result<Vec<_>, _>>()?;
-    let number = project.work().number();
-    let file = manifest::segment_file(&project.folder, number);
-    let new = file.with_extension("seg.new");
-    let stop = || shared.is_closing() || project.state().removals != removals;
-    let info = segment::merge(&inputs, floor, changes, &new, &stop).inspect_err(|_| drop(shared.disk.remove(&new)))?;
-    drop(inputs);
-    if info.is_some() {
-        put_in_place(shared, &new, &file).map_err(|error| unavailable(&error))?;
-    }
-    let entry = info.map(|info| SegmentEntry::new(number, &info));
-    replace(shared, project, old, entry, removals).map_err(|error| unavailable(&error))
-}
-
-fn replace(
-    shared: &Shared,
-    project: &Project,
-    old: &[SegmentEntry],
-    new: Option<SegmentEntry>,
-    removals: u64,
-) -> io::Result<()> {
-    let work = project.work();
-    let current = Arc::clone(&project.state().manifest);
-    let made = new.as_ref().map(|entry| entry.file(&project.folder));
-    if project.state().removals != removals {
-        return made.map_or(Ok(()), |file| shared.disk.remove(&file));
-    }
-    let undo = || made.iter().for_each(|file| drop(shared.disk.remove(file)));
-    shared.disk.sync_folder(&project.folder).inspect_err(|_| undo())?;
-    let mut manifest = Manifest { next: work.last_number(), ..(*current).clone() };
-    manifest.segments.retain(|entry| !old.contains(entry));
-    manifest.segments.extend(new);
-    switch_or(shared, project, &manifest, undo)?;
-    let new = project.opened(manifest);
-    let mut state = project.state_mut();
-    let replaced = state.take_over(new);
-    drop(state);
-    drop(work);
-    drop(replaced);
-    old.iter().for_each(|entry| drop(shared.disk.remove(&entry.file(&project.folder))));
-    Ok(())
-}
-
 /// Drops files of ids that are too old, and makes one of those that are many.
 fn merge_ids(shared: &Shared, project: &Project) -> io::Result<()> {
     let since = shared.now().saturating_sub(shared.limits.id_seconds);
@@ -183,16 +133,23 @@ fn merge_ids(shared: &Shared, project: &Project) -> io::Result<()> {
     let mut old: Vec<IdsEntry> = manifest.ids.iter().filter(|entry| entry.newest < since).cloned().collect();
     let mut fresh: Vec<&IdsEntry> = manifest.ids.iter().filter(|entry| entry.newest >= since).collect();
     fresh.sort_by_key(|entry| entry.count);
-    let mut new = None;
-    let mut work = project.work();
-    if fresh.len() >= ALIKE {
+    let damaged = repair::damaged_ids(project);
+    let chosen: Vec<IdsEntry> = if fresh.iter().any(|entry| damaged.contains(&entry.number)) {
+        fresh.into_iter().cloned().collect()
+    } else if fresh.len() >= ALIKE {
         // The largest joins only when the others together are as large, so that it is not written again each time.
         let others: u64 = fresh.iter().rev().skip(1).map(|entry| entry.count).sum();
         let all = fresh.last().is_some_and(|largest| largest.count <= others);
-        let chosen: Vec<IdsEntry> = fresh.iter().take(fresh.len() - usize::from(!all)).copied().cloned().collect();
+        fresh.iter().take(fresh.len() - usize::from(!all)).copied().cloned().collect()
+    } else {
+        Vec::new()
+    };
+    let mut new = None;
+    let mut work = project.work();
+    if !chosen.is_empty() {
         let number = work.number();
         drop(work);
-        let files = chosen.iter().map(|entry| ids::IdFile::open(&entry.file(&project.folder)));
+        let files = chosen.iter().map(|entry| ids::IdFile::open(&entry.file(&project.folder), entry.count));
         let files = files.collect::<io::Result<Vec<_>>>()?;
         let file = manifest::ids_file(&project.folder, number);
         let made = file.with_extension("ids.new");
@@ -218,7 +175,14 @@ fn merge_ids(shared: &Shared, project: &Project) -> io::Result<()> {
     let new = project.opened(manifest);
     let replaced = project.state_mut().take_over(new);
     drop(replaced);
-    old.iter().for_each(|entry| drop(shared.disk.remove(&entry.file(&project.folder))));
+    for entry in &old {
+        let file = entry.file(&project.folder);
+        if damaged.contains(&entry.number) {
+            repair::put_aside(shared, &file);
+        } else {
+            drop(shared.disk.remove(&file));
+        }
+    }
     Ok(())
 }
 
@@ -240,11 +204,12 @@ pub(super) fn relabel(
     let _merging = project.merging();
     // What was acknowledged until now is in segments then; what comes later has been judged by who sends it.
     flush(shared, project).map_err(|error| unavailable(&error))?;
-    let old = project.state().manifest.segments.clone();
-    if old.is_empty() {
-        return Ok(());
-    }
-    rewrite(shared, project, &old, &changes).map_err(|error| match error {
+    let all = || {
+        repair::save_segments(shared, project)?;
+        let old = project.state().manifest.segments.clone();
+        if old.is_empty() { Ok(()) } else { rewrite(shared, project, &old, &changes) }
+    };
+    repair::despite_damage(shared, project, all).map_err(|error| match error {
         ViewsError::Unavailable(_) if shared.is_closing() => {
             ViewsError::Unavailable("the view store is closing; nothing was changed".into())
         }
@@ -252,17 +217,10 @@ pub(super) fn relabel(
     })
 }
 
-impl From<SegmentError> for io::Error {
-    fn from(error: SegmentError) -> Self {
-        match error {
-            SegmentError::Io(error) => error,
-            SegmentError::Damaged(what) => Self::new(io::ErrorKind::InvalidData, what),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use copydesk_views::Bucket;
+
     use super::*;
 
     fn sizes(kib: &[u64]) -> Vec<SegmentEntry> {

@@ -1,8 +1,9 @@
 //! A project as it is in memory.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use copydesk_views::Bucket;
@@ -31,15 +32,15 @@ pub(super) struct Project {
     opening: Mutex<()>,
     /// When it was last asked for.
     pub(super) used: AtomicU64,
-    /// Its segments cannot be merged; trying again would fail again.
-    pub(super) unmergeable: AtomicBool,
 }
 
 /// What a project's answers are made of. Locked for moments only.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) manifest: Arc<Manifest>,
-    /// The segments of the manifest, if they are open.
+    /// Segments of the manifest that are damaged: answers are made without them until what is left of them is saved.
+    pub(super) damaged: Arc<HashSet<u64>>,
+    /// The other segments of the manifest, if they are open.
     pub(super) files: Option<Arc<Files>>,
     /// The ids of the manifest, if they are open.
     pub(super) ids: Option<Arc<Vec<OpenIds>>>,
@@ -90,6 +91,7 @@ impl Project {
         let work = Work { next: manifest.next, ..Work::default() };
         let state = State {
             manifest: Arc::new(manifest),
+            damaged: Arc::default(),
             files: None,
             ids: None,
             frozen: Vec::new(),
@@ -105,7 +107,6 @@ impl Project {
             merging: Mutex::default(),
             opening: Mutex::default(),
             used: AtomicU64::new(0),
-            unmergeable: AtomicBool::new(false),
         }
     }
 
@@ -146,17 +147,17 @@ impl Project {
         }
         let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let manifest = {
+            let (manifest, damaged) = {
                 let state = self.state();
                 if let Some(files) = &state.files {
                     return Ok(Arc::clone(files));
                 }
-                Arc::clone(&state.manifest)
+                (Arc::clone(&state.manifest), Arc::clone(&state.damaged))
             };
-            let opened = Files::open(&self.folder, &manifest, None).map(Arc::new);
+            let opened = Files::open(&self.folder, &manifest, &damaged, None).map(Arc::new);
             let mut state = self.state_mut();
             // A merge may have replaced the manifest meanwhile, and removed a file before it was opened.
-            if Arc::ptr_eq(&state.manifest, &manifest) {
+            if Arc::ptr_eq(&state.manifest, &manifest) && Arc::ptr_eq(&state.damaged, &damaged) {
                 let files = opened?;
                 state.files = Some(Arc::clone(&files));
                 return Ok(files);
@@ -174,10 +175,7 @@ impl Project {
                 }
                 Arc::clone(&state.manifest)
             };
-            let open = |entry: &IdsEntry| {
-                let file = Arc::new(IdFile::open(&entry.file(&self.folder))?);
-                Ok(OpenIds { number: entry.number, file })
-            };
+            let open = |entry: &IdsEntry| self.open_ids_of(entry);
             let opened = manifest.ids.iter().map(open).collect::<io::Result<Vec<_>>>().map(Arc::new);
             let mut state = self.state_mut();
             if Arc::ptr_eq(&state.manifest, &manifest) {
@@ -188,20 +186,25 @@ impl Project {
         }
     }
 
+    fn open_ids_of(&self, entry: &IdsEntry) -> io::Result<OpenIds> {
+        let file = IdFile::open(&entry.file(&self.folder), entry.count)?;
+        Ok(OpenIds { number: entry.number, file: Arc::new(file) })
+    }
+
     /// What a new manifest names, opened as far as the files of the old one are, so that no question and no append waits
     /// for it.
     pub(super) fn opened(&self, manifest: Manifest) -> Opened {
-        let (files, ids) = {
+        let (files, ids, damaged) = {
             let state = self.state();
-            (state.files.clone(), state.ids.clone())
+            (state.files.clone(), state.ids.clone(), Arc::clone(&state.damaged))
         };
-        let files = files.and_then(|before| self.files_of(&manifest, &before));
+        let files = files.and_then(|before| self.files_of(&manifest, &damaged, &before));
         let ids = ids.and_then(|before| self.ids_of(&manifest, &before));
         Opened { manifest: Arc::new(manifest), files, ids }
     }
 
-    fn files_of(&self, manifest: &Manifest, before: &Files) -> Option<Arc<Files>> {
-        let files = Files::open(&self.folder, manifest, Some(before)).ok()?;
+    fn files_of(&self, manifest: &Manifest, damaged: &HashSet<u64>, before: &Files) -> Option<Arc<Files>> {
+        let files = Files::open(&self.folder, manifest, damaged, Some(before)).ok()?;
         if before.known_paths().is_some() {
             files.paths().ok()?;
         }
@@ -211,10 +214,7 @@ impl Project {
     fn ids_of(&self, manifest: &Manifest, before: &[OpenIds]) -> Option<Arc<Vec<OpenIds>>> {
         let ids = manifest.ids.iter().map(|entry| {
             let known = before.iter().find(|ids| ids.number == entry.number).cloned();
-            known.or_else(|| {
-                let file = IdFile::open(&entry.file(&self.folder)).ok()?;
-                Some(OpenIds { number: entry.number, file: Arc::new(file) })
-            })
+            known.or_else(|| self.open_ids_of(entry).ok())
         });
         ids.collect::<Option<Vec<_>>>().map(Arc::new)
     }
@@ -244,9 +244,12 @@ impl State {
     /// Takes a new manifest for true. What it returns is the old one; it is dropped when nobody waits any more.
     #[must_use]
     pub(super) fn take_over(&mut self, new: Opened) -> Opened {
+        // What was found to be damaged since they were opened is left out when they are opened again.
+        let is_sound = |files: &Arc<Files>| files.parts.iter().all(|part| !self.damaged.contains(&part.number));
+        let files = new.files.filter(is_sound);
         Opened {
             manifest: std::mem::replace(&mut self.manifest, new.manifest),
-            files: std::mem::replace(&mut self.files, new.files),
+            files: std::mem::replace(&mut self.files, files),
             ids: std::mem::replace(&mut self.ids, new.ids),
         }
     }
@@ -277,7 +280,7 @@ impl State {
         (marks + files + ids, parts + open)
     }
 
-    /// Nothing before this is there.
+    /// Nothing before this counts.
     pub(super) fn floor(&self) -> Bucket {
         self.manifest.floor.unwrap_or(Bucket::MIN)
     }

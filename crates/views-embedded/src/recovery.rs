@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
-use super::wal::{self, Closed, Found, HEADER, Header, LogPlace, read_record};
+use super::manifest::set_aside;
+use super::wal::{self, Closed, Found, HEADER, Header, LogDamage, LogPlace, read_record};
 
 /// What a reader makes of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub(super) enum Taken {
     Not,
 }
 
-/// Reads the log in order, cuts a torn end off, and says how to go on.
+/// Reads the log in order, cuts a torn end off, and says how to go on. Records are taken wherever they are whole.
 pub(super) fn read(
     disk: &dyn Disk,
     folder: &Path,
@@ -25,7 +26,7 @@ pub(super) fn read(
     let files = list(folder)?;
     let mut found =
         Found { next_file: files.last().map_or(1, |file| file.number + 1), next_record: 1, ..Found::default() };
-    let chain = chain(disk, files)?;
+    let chain = chain(disk, files, &mut found)?;
     for (place, link) in chain.iter().enumerate() {
         let is_last = place + 1 == chain.len();
         let bound = chain.get(place + 1).and_then(|next| next.header.after);
@@ -63,43 +64,49 @@ fn list(folder: &Path) -> io::Result<Vec<LogFile>> {
 }
 
 /// The files that follow each other. Those that a later one leaves out are void and are removed.
-fn chain(disk: &dyn Disk, files: Vec<LogFile>) -> io::Result<Vec<Link>> {
+fn chain(disk: &dyn Disk, files: Vec<LogFile>, found: &mut Found) -> io::Result<Vec<Link>> {
     let mut chain: Vec<Link> = Vec::new();
     for LogFile { number, path } in files {
-        let head = head(&path)?;
-        let Some(header) = wal::read_header(&head).filter(|header| header.number == number) else {
-            put_aside_or_remove(disk, &path, head.len())?;
-            continue;
-        };
-        let from = header.after.map_or(0, |after| after.file);
-        while let Some(void) = chain.pop_if(|link| link.header.number > from) {
-            tracing::debug!(file = %void.path.display(), "a file of the log that never counted is removed");
-            disk.remove(&void.path)?;
+        let header = wal::read_header(&head(&path)?).filter(|header| header.number == number);
+        match header {
+            Some(header) => {
+                let from = header.after.map_or(0, |after| after.file);
+                while let Some(void) = chain.pop_if(|link| link.header.number > from) {
+                    tracing::debug!(file = %void.path.display(), "a file of the log that never counted is removed");
+                    disk.remove(&void.path)?;
+                }
+                chain.push(Link { path, header });
+            }
+            None => chain.extend(without_header(disk, path, number, found)?),
         }
-        chain.push(Link { path, header });
     }
     Ok(chain)
 }
 
 fn head(path: &Path) -> io::Result<Vec<u8>> {
     use std::io::Read;
-    let mut head = Vec::with_capacity(HEADER + 1);
-    fs::File::open(path)?.take(HEADER as u64 + 1).read_to_end(&mut head)?;
+    let mut head = Vec::with_capacity(HEADER);
+    fs::File::open(path)?.take(HEADER as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 
-/// A file without a whole header: nothing in it was ever acknowledged, unless it was damaged later.
-fn put_aside_or_remove(disk: &dyn Disk, path: &Path, bytes: usize) -> io::Result<()> {
-    if bytes <= HEADER {
-        return disk.remove(path);
+/// A file without a whole header. Its records say by themselves that they are of this file; what is not known any more is
+/// whether something of an earlier file was void.
+fn without_header(disk: &dyn Disk, path: PathBuf, number: u64, found: &mut Found) -> io::Result<Option<Link>> {
+    let bytes = fs::read(&path)?;
+    if (0..bytes.len()).any(|at| read_record(&bytes, number, at).is_some()) {
+        found.note(&path, 0, "the beginning of a file of the log is damaged; views that were refused may be counted");
+        let header = Header { number, next_record: 1, after: None, bytes: 0, is_whole: false };
+        return Ok(Some(Link { path, header }));
     }
-    tracing::error!(file = %path.display(), "a file of the log is damaged at its beginning and was put aside");
-    disk.rename(path, &set_aside(path))
-}
-
-/// The name of a file that could not be read in whole.
-pub(super) fn set_aside(path: &Path) -> PathBuf {
-    path.with_extension("wal.damaged")
+    if bytes.len() <= HEADER {
+        // Nothing in it was ever acknowledged.
+        disk.remove(&path)?;
+    } else {
+        found.note(&path, 0, "a file of the log is damaged and was put aside");
+        disk.rename(&path, &set_aside(&path))?;
+    }
+    Ok(None)
 }
 
 fn read_file(
@@ -112,18 +119,25 @@ fn read_file(
 ) -> io::Result<Closed> {
     let mut bytes = fs::read(&link.path)?;
     let number = link.header.number;
-    let mut keep = false;
+    // What was taken from a file without a header is looked at again when its reason is known.
+    let mut keep = link.header.bytes == 0;
     match bound.and_then(|bound| usize::try_from(bound).ok()) {
-        Some(bound) if bound > bytes.len() => keep = true,
+        Some(bound) if bound > bytes.len() => {
+            found.note(&link.path, bytes.len(), "the end of a file of the log is gone");
+            keep = true;
+        }
         Some(bound) => bytes.truncate(bound),
         None => {}
     }
     found.next_record = found.next_record.max(link.header.next_record);
-    let (mut at, mut end) = (HEADER.min(bytes.len()), HEADER);
+    let (mut at, mut end) = (link.header.bytes.min(bytes.len()), link.header.bytes);
     while at < bytes.len() {
         let Some(record) = read_record(&bytes, number, at) else {
             let Some(next) = (at + 1..bytes.len()).find(|at| read_record(&bytes, number, *at).is_some()) else { break };
-            tracing::error!(file = %link.path.display(), at, next, "a part of the log is damaged");
+            // Before the first record of a file without a header is that header.
+            if at > 0 {
+                found.note(&link.path, at, "a part of the log is damaged: what was told at that time may be missing");
+            }
             keep = true;
             at = next;
             continue;
@@ -133,10 +147,13 @@ fn read_file(
         (at, end) = (record.end, record.end);
     }
     if end < bytes.len() {
+        let was_told = !wal::was_never_finished(&bytes, number, end);
+        if was_told {
+            found.note(&link.path, end, "the end of a file of the log is damaged: what was told last may be missing");
+        }
         if is_last {
-            cut(disk, &link.path, end);
+            cut(disk, &link.path, &bytes[end..], end, was_told);
         } else {
-            tracing::error!(file = %link.path.display(), at = end, "the rest of a file of the log is damaged");
             keep = true;
             end = bytes.len();
         }
@@ -145,10 +162,26 @@ fn read_file(
     Ok(Closed { place, last: found.next_record - 1, keep })
 }
 
-/// Cuts a torn end off. If that cannot be done now, the next file of the log will say where this one ends.
-fn cut(disk: &dyn Disk, path: &Path, bytes: usize) {
-    tracing::info!(file = %path.display(), bytes, "the torn end of the log is cut off");
-    if let Err(error) = disk.reopen(path).and_then(|file| disk.truncate(&file, bytes as u64)) {
+/// Cuts a torn end off. What may have been acknowledged is kept aside first. If the end cannot be cut now, the next file of
+/// the log will say where this one ends.
+fn cut(disk: &dyn Disk, path: &Path, rest: &[u8], at: usize, was_told: bool) {
+    tracing::info!(file = %path.display(), at, bytes = rest.len(), "the torn end of the log is cut off");
+    let kept = || {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{at}"));
+        let aside = disk.create(&set_aside(Path::new(&name)))?;
+        disk.append(&aside, rest)?;
+        disk.sync(&aside)
+    };
+    let kept = if was_told { kept() } else { Ok(()) };
+    let cut = || disk.reopen(path).and_then(|file| disk.truncate(&file, at as u64));
+    if let Err(error) = kept.and_then(|()| cut()) {
         tracing::warn!(file = %path.display(), %error, "the torn end of the log could not be cut off");
+    }
+}
+
+impl Found {
+    fn note(&mut self, path: &Path, at: usize, what: &'static str) {
+        self.damage.push(LogDamage { path: path.to_owned(), at, what });
     }
 }

@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use copydesk_domain::Clock;
-use copydesk_views::store::ViewsError;
+use copydesk_views::Bucket;
+use copydesk_views::store::{Loss, Lost, ViewsError};
 
 use super::disk::Disk;
 use super::manifest::{Manifest, ManifestError};
+use super::notes::Notes;
 use super::project::Project;
 use super::wal;
 use crate::segment::SegmentError;
@@ -29,7 +30,7 @@ const NAME_BYTES: usize = 200;
 pub(super) struct Shared {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) folder: PathBuf,
-    pub(super) clock: Arc<dyn Clock>,
+    pub(super) notes: Notes,
     pub(super) limits: Limits,
     pub(super) log: Arc<wal::Files>,
     projects: Mutex<HashMap<Arc<str>, Arc<Project>>>,
@@ -72,14 +73,14 @@ impl Shared {
     pub(super) fn new(
         disk: Arc<dyn Disk>,
         folder: PathBuf,
-        clock: Arc<dyn Clock>,
+        notes: Notes,
         limits: Limits,
         log: Arc<wal::Files>,
     ) -> Self {
         Self {
             disk,
             folder,
-            clock,
+            notes,
             limits,
             log,
             projects: Mutex::default(),
@@ -102,9 +103,28 @@ impl Shared {
         }
     }
 
-    /// Seconds since 1970.
+    /// Seconds since 1970, by a time that a wrong clock does not move far.
     pub(super) fn now(&self) -> u32 {
-        u32::try_from(self.clock.now().as_millis().div_euclid(1000)).unwrap_or(0)
+        u32::try_from(self.notes.now().as_millis().div_euclid(1000)).unwrap_or(0)
+    }
+
+    /// The name of a file, below the store's folder.
+    pub(super) fn name_of(&self, file: &Path) -> String {
+        file.strip_prefix(&self.folder).unwrap_or(file).display().to_string()
+    }
+
+    /// A loss that nothing more is known of than that it is one.
+    pub(super) fn loss(&self, project: Option<&str>, of: Lost, file: &Path, what: &str) -> Loss {
+        Loss {
+            project: project.map(str::to_owned),
+            of,
+            file: self.name_of(file),
+            what: what.to_owned(),
+            found: self.notes.now(),
+            from: Bucket::MIN,
+            to: Bucket::MAX,
+            views: None,
+        }
     }
 
     pub(super) fn is_closing(&self) -> bool {
@@ -156,7 +176,13 @@ impl Shared {
         if self.closed.load(Ordering::Acquire) {
             return Err(ViewsError::Unavailable("the view store is closed".into()));
         }
-        let manifest = match Manifest::read(&folder).map_err(ViewsError::from)? {
+        let read = Manifest::read(&folder);
+        if let Err(ManifestError::Damaged(file)) = &read {
+            let what =
+                "the list of the project's files is damaged: nothing of it can be read until `copydesk views repair`";
+            self.notes.add(self.loss(Some(id), Lost::Views, file, what));
+        }
+        let manifest = match read.map_err(ViewsError::from)? {
             Some(manifest) => manifest,
             None if make => Manifest::default(),
             None => return Ok(None),
@@ -358,7 +384,9 @@ impl From<ManifestError> for ViewsError {
     fn from(error: ManifestError) -> Self {
         match error {
             ManifestError::Io(error) => unavailable(&error),
-            ManifestError::Damaged(what) => Self::Damaged(what),
+            ManifestError::Damaged(file) => {
+                Self::Damaged(format!("{} is damaged; `copydesk views repair` makes a new one", file.display()))
+            }
         }
     }
 }
@@ -367,7 +395,7 @@ impl From<SegmentError> for ViewsError {
     fn from(error: SegmentError) -> Self {
         match error {
             SegmentError::Io(error) => unavailable(&error),
-            SegmentError::Damaged(what) => Self::Damaged(what),
+            error @ SegmentError::Damaged { .. } => Self::Damaged(error.to_string()),
         }
     }
 }

@@ -6,18 +6,25 @@ use copydesk_views::store::{Counts, StoreCall, StoreFuture, StoreReply, ViewStor
 
 use super::embedded::{Embedded, closing};
 use super::project::Project;
-use super::shared::Shared;
-use super::{answers, changes, merge, overview};
+use super::shared::{Shared, unavailable};
+use super::{answers, changes, merge, overview, repair, verify};
+use crate::segment::SegmentError;
 
 impl ViewStore for Embedded {
     fn call(&self, call: StoreCall) -> StoreFuture<'_, StoreReply> {
         Box::pin(async move {
             match call {
                 StoreCall::Append(batch) => Ok(self.keep(batch).await?.into()),
-                StoreCall::Ranking { project, question } => match self.ready(&project) {
-                    Some(project) => Ok(Arc::new(answers::ranking(&project, question)?).into()),
-                    None => self.answer(StoreCall::Ranking { project, question }).await,
-                },
+                StoreCall::Ranking { project, question } => {
+                    // What cannot be answered here and now is answered where waiting does no harm.
+                    let ready = self.ready(&project).and_then(|project| answers::ranking(&project, question).ok());
+                    match ready {
+                        Some(ranking) => Ok(Arc::new(ranking).into()),
+                        None => self.answer(StoreCall::Ranking { project, question }).await,
+                    }
+                }
+                StoreCall::Losses { project } => Ok(self.shared.notes.losses(project.as_deref()).into()),
+                StoreCall::Time => Ok(self.shared.notes.now().into()),
                 StoreCall::Backup { folder } => {
                     let (shared, tasks) = (Arc::clone(&self.shared), self.tasks.clone());
                     Ok(waiting(move || Self::copy(&shared, &tasks, &folder)).await?.into())
@@ -66,31 +73,47 @@ fn of<T: Default>(
     shared.project(project)?.map_or_else(|| Ok(T::default()), |project| ask(&project))
 }
 
+/// The same for what is read from segments, some of which may turn out to be damaged.
+fn read_of<T: Default>(
+    shared: &Shared,
+    project: &str,
+    ask: impl Fn(&Project) -> Result<T, SegmentError>,
+) -> Result<T, ViewsError> {
+    of(shared, project, |project| repair::despite_damage(shared, project, || ask(project)))
+}
+
 fn answer(shared: &Shared, call: StoreCall) -> Result<StoreReply, ViewsError> {
     Ok(match call {
         StoreCall::Ranking { project, question } => {
-            of(shared, &project, |project| Ok(Arc::new(answers::ranking(project, question)?)))?.into()
+            read_of(shared, &project, |project| answers::ranking(project, question).map(Arc::new))?.into()
         }
         StoreCall::Series { project, path, edges, sources } => match shared.project(&project)? {
-            Some(project) => answers::series(&project, path.as_deref(), &edges, sources)?.into(),
+            Some(project) => {
+                let ask = || answers::series(&project, path.as_deref(), &edges, sources);
+                repair::despite_damage(shared, &project, ask)?.into()
+            }
             None => vec![Counts::default(); edges.len().saturating_sub(1)].into(),
         },
         StoreCall::Agents { project, question, path, pages_each } => {
-            let agents = |project: &Arc<Project>| Ok(overview::agents(project, question, path.as_deref(), pages_each)?);
-            of(shared, &project, agents)?.into()
+            let agents = |project: &Project| overview::agents(project, question, path.as_deref(), pages_each);
+            read_of(shared, &project, agents)?.into()
         }
         StoreCall::Marks { project, log } => of(shared, &project, |project| Ok(overview::marks(project, &log)))?.into(),
-        StoreCall::Clients { project } => of(shared, &project, |project| Ok(overview::clients(project)?))?.into(),
+        StoreCall::Clients { project } => read_of(shared, &project, overview::clients)?.into(),
         StoreCall::Relabel { project, changes } => {
             of(shared, &project, |project| merge::relabel(shared, project, changes))?.into()
         }
         StoreCall::Retain { project, floor } => {
             changes::retain(shared, &shared.project_or_new(&project)?, floor)?.into()
         }
+        StoreCall::Restore { project } => of(shared, &project, |project| changes::restore(shared, project))?.into(),
+        StoreCall::Verify { project } => verify::verify(shared, project.as_deref())?.into(),
+        StoreCall::Repair { project } => verify::repair(shared, project.as_deref())?.into(),
+        StoreCall::Accept => verify::accept(shared).map_err(|error| unavailable(&error))?.into(),
         StoreCall::Remove { project } => of(shared, &project, |project| changes::remove(shared, project))?.into(),
-        StoreCall::Status { project } => of(shared, &project, |project| Ok(overview::status(project)?))?.into(),
+        StoreCall::Status { project } => read_of(shared, &project, overview::status)?.into(),
         StoreCall::Projects => overview::projects(shared)?.into(),
-        StoreCall::Append(_) | StoreCall::Backup { .. } => {
+        StoreCall::Append(_) | StoreCall::Backup { .. } | StoreCall::Losses { .. } | StoreCall::Time => {
             return Err(ViewsError::Unavailable("this is not done here".to_owned()));
         }
     })

@@ -2,7 +2,7 @@
 //!
 //! A file begins with a header that says where the log went on from: a file and a length. Whatever is behind that length,
 //! and every file between the two, was never acknowledged and is void. So a group that could not be synced stays out of
-//! the log even where its bytes could not be cut off.
+//! the log even where its bytes could not be cut off. The header is there twice: one damage must not cost it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::disk::{Disk, Written};
 use super::record::MAX_BYTES;
 
-const MAGIC: &[u8; 8] = b"cdviews1";
-pub(super) const HEADER: usize = 44;
-const RECORD: usize = 20;
+const MAGIC: &[u8; 8] = b"cdviews2";
+/// How files began that have their header once.
+const MAGIC_ONCE: &[u8; 8] = b"cdviews1";
+const HEADER_ONCE: usize = 44;
+pub(super) const HEADER: usize = 2 * HEADER_ONCE;
+pub(super) const RECORD: usize = 20;
 
 /// A place in the log: a file by its number, and how much of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +105,16 @@ pub(super) struct Found {
     pub(super) next_file: u64,
     pub(super) next_record: u64,
     pub(super) closed: Vec<Closed>,
+    pub(super) damage: Vec<LogDamage>,
+}
+
+/// A place of the log that is not as it was written.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct LogDamage {
+    pub(super) path: PathBuf,
+    pub(super) at: usize,
+    /// What it costs, in a sentence.
+    pub(super) what: &'static str,
 }
 
 impl Log {
@@ -256,27 +269,49 @@ pub(super) struct Header {
     pub(super) next_record: u64,
     /// Where the log went on from.
     pub(super) after: Option<LogPlace>,
+    /// Where the first record begins.
+    pub(super) bytes: usize,
+    /// All of it is as it was written.
+    pub(super) is_whole: bool,
 }
 
-fn header(number: u64, next_record: u64, after: Option<LogPlace>) -> [u8; HEADER] {
+fn header(number: u64, next_record: u64, after: Option<LogPlace>) -> Vec<u8> {
     let after = after.unwrap_or(LogPlace { file: 0, bytes: 0 });
-    let mut out = [0; HEADER];
-    out[..8].copy_from_slice(MAGIC);
-    for (place, value) in [number, next_record, after.file, after.bytes].into_iter().enumerate() {
-        out[8 + place * 8..16 + place * 8].copy_from_slice(&value.to_le_bytes());
+    let mut out = MAGIC.to_vec();
+    for value in [number, next_record, after.file, after.bytes] {
+        out.extend_from_slice(&value.to_le_bytes());
     }
-    let crc = crc32fast::hash(&out[..40]);
-    out[40..].copy_from_slice(&crc.to_le_bytes());
-    out
+    let crc = crc32fast::hash(&out);
+    out.extend_from_slice(&crc.to_le_bytes());
+    out.repeat(2)
 }
 
-/// The header that a file's bytes begin with, if it is whole.
+/// The header that a file's bytes begin with, if it is whole in one place.
 pub(super) fn read_header(bytes: &[u8]) -> Option<Header> {
-    let header: &[u8; HEADER] = bytes.first_chunk()?;
-    let whole = header.starts_with(MAGIC) && crc32fast::hash(&header[..40]).to_le_bytes() == header[40..];
-    let field = |place: usize| header[8 + place * 8..].first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+    let (first, second) = (one_header(bytes), bytes.get(HEADER_ONCE..).and_then(one_header));
+    match first.filter(|first| first.bytes == HEADER_ONCE) {
+        Some(once) => Some(once),
+        None => {
+            let both = first.is_some() && second.is_some();
+            let either = first.or(second.filter(|second| second.bytes == HEADER))?;
+            Some(Header { is_whole: both, ..either })
+        }
+    }
+}
+
+fn one_header(bytes: &[u8]) -> Option<Header> {
+    let header: &[u8; HEADER_ONCE] = bytes.first_chunk()?;
+    let bytes = match header.first_chunk() {
+        Some(MAGIC) => HEADER,
+        Some(MAGIC_ONCE) => HEADER_ONCE,
+        _ => return None,
+    };
+    let (content, sum) = header.split_at(HEADER_ONCE - 4);
+    let field = |place: usize| content[8 + place * 8..].first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
     let after = LogPlace { file: field(2)?, bytes: field(3)? };
-    whole.then_some(Header { number: field(0)?, next_record: field(1)?, after: (after.file > 0).then_some(after) })
+    let after = (after.file > 0).then_some(after);
+    let is_right = crc32fast::hash(content).to_le_bytes() == sum;
+    is_right.then_some(Header { number: field(0)?, next_record: field(1)?, after, bytes, is_whole: true })
 }
 
 /// A record's header. Its sum covers where it is, so that old bytes are not taken for a record of another place.
@@ -309,6 +344,14 @@ pub(super) struct Record<'a> {
 
 /// The record at a place of a file's bytes; none if there is no whole one.
 pub(super) fn read_record(bytes: &[u8], file: u64, at: usize) -> Option<Record<'_>> {
+    let (number, length, crc) = read_record_header(bytes, file, at)?;
+    let begin = at + RECORD;
+    let payload = bytes.get(begin..begin.checked_add(length)?)?;
+    (crc32fast::hash(payload) == crc).then_some(Record { number, payload, end: begin + length })
+}
+
+/// Number, length and checksum of the record at a place, whatever there is of the record itself.
+fn read_record_header(bytes: &[u8], file: u64, at: usize) -> Option<(u64, usize, u32)> {
     let header: &[u8; RECORD] = bytes.get(at..)?.first_chunk()?;
     let (fields, sum) = header.split_at(16);
     if header_sum(file, at as u64, fields).to_le_bytes() != sum {
@@ -317,8 +360,15 @@ pub(super) fn read_record(bytes: &[u8], file: u64, at: usize) -> Option<Record<'
     let length = u32::from_le_bytes(*fields.first_chunk()?) as usize;
     let crc = u32::from_le_bytes(*fields[4..].first_chunk()?);
     let number = u64::from_le_bytes(*fields[8..].first_chunk()?);
-    let begin = at + RECORD;
-    let payload = bytes.get(begin..begin.checked_add(length)?)?;
-    let whole = length <= MAX_BYTES && crc32fast::hash(payload) == crc;
-    whole.then_some(Record { number, payload, end: begin + length })
+    (length <= MAX_BYTES).then_some((number, length, crc))
+}
+
+/// Whether what is behind the last whole record of a file is a record that was never written to its end, so that nobody
+/// was told that it is there. A record whose end is there has been damaged instead, or was torn in a way that cannot be
+/// told from it.
+pub(super) fn was_never_finished(bytes: &[u8], file: u64, at: usize) -> bool {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let is_cut_off =
+        read_record_header(bytes, file, at).is_some_and(|(_, length, _)| at + RECORD + length > bytes.len());
+    rest.len() < RECORD || is_cut_off || rest.iter().all(|byte| *byte == 0)
 }

@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 use super::project::Project;
 use super::record::Entry;
+use super::repair;
 use super::shared::{FLUSH_CELLS, Shared, unavailable};
 use super::wal::{Log, LogPlace};
 
@@ -209,6 +210,9 @@ fn known_ids(shared: &Shared, project: &Project, entry: &Entry) -> io::Result<Ha
                 known.insert(id);
             }
         }
+    }
+    for ids in files.iter().filter(|ids| ids.file.is_damaged()) {
+        repair::note_ids(shared, project, ids.number);
     }
     Ok(known)
 }

@@ -128,7 +128,7 @@ async fn rubbish_on_the_socket_harms_nobody() {
     let folder = tempfile::tempdir().unwrap();
     let holder = open(folder.path()).await;
     for rubbish in [&b"\xff\xff\xff\xff"[..], b"\x03\0\0\0abc", b"\x05\0\0\0\"x\"", b""] {
-        let mut stream = tokio::net::UnixStream::connect(folder.path().join("views-2.sock")).await.unwrap();
+        let mut stream = tokio::net::UnixStream::connect(folder.path().join("views-3.sock")).await.unwrap();
         stream.write_all(rubbish).await.unwrap();
         stream.shutdown().await.unwrap();
         let mut answer = Vec::new();

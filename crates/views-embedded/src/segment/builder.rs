@@ -327,6 +327,7 @@ impl Output {
     fn finish(&mut self, footer: &[u8]) -> io::Result<u64> {
         debug_assert_eq!(footer.len(), FOOTER);
         self.put(footer)?;
+        self.put(footer)?;
         self.writer.flush()?;
         self.writer.get_ref().sync_all()?;
         fs::rename(&self.temporary, &self.file)?;

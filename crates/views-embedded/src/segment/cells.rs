@@ -1,7 +1,8 @@
 //! Reads cells, bucket by bucket.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use copydesk_views::Bucket;
 
@@ -66,12 +67,21 @@ pub(super) struct BucketReader<'a> {
     pairs: u32,
     blocks: [Blocks<'a>; 2],
     next: u32,
+    /// Where to note buckets that cannot be read; without it they are an error.
+    lost: Option<&'a Mutex<BTreeSet<Bucket>>>,
 }
 
 impl<'a> BucketReader<'a> {
     /// Reads from the first bucket on that is not before `from`.
-    pub(super) fn new(source: &'a Source, footer: &Footer, index: &Arc<Index>, from: Bucket) -> Self {
+    pub(super) fn new(
+        source: &'a Source,
+        footer: &Footer,
+        index: &Arc<Index>,
+        from: Bucket,
+        lost: Option<&'a Mutex<BTreeSet<Bucket>>>,
+    ) -> Self {
         Self {
+            lost,
             people: footer.people,
             pairs: footer.people + footer.machines,
             blocks: [PEOPLE, MACHINES].map(|kind| Blocks::new(source, index, kind)),
@@ -86,6 +96,20 @@ impl<'a> BucketReader<'a> {
 
     /// Appends the cells of the next bucket, in the order of their pairs.
     pub(super) fn read(&mut self, cells: &mut Vec<(u32, u64)>) -> Result<(), SegmentError> {
+        let (begin, bucket) = (cells.len(), self.bucket());
+        let read = self.read_next(cells);
+        self.next += 1;
+        match (read, self.lost, bucket) {
+            (Err(SegmentError::Damaged { .. }), Some(lost), Some(bucket)) => {
+                cells.truncate(begin);
+                lost.lock().unwrap_or_else(PoisonError::into_inner).insert(bucket);
+                Ok(())
+            }
+            (read, ..) => read,
+        }
+    }
+
+    fn read_next(&mut self, cells: &mut Vec<(u32, u64)>) -> Result<(), SegmentError> {
         let position = self.next;
         for (kind, base, end) in [(PEOPLE, 0, self.people), (MACHINES, self.people, self.pairs)] {
             let begin = cells.len();
@@ -97,7 +121,6 @@ impl<'a> BucketReader<'a> {
                 return Err(self.blocks[kind].source.damaged("a cell is of nobody"));
             }
         }
-        self.next += 1;
         Ok(())
     }
 }

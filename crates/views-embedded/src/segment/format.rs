@@ -1,5 +1,6 @@
 //! How a segment's file is laid out: a header, cells and checkpoints as they came, dictionaries and directories, and a
-//! footer of fixed length that says where those are.
+//! footer of fixed length that says where those are. The footer is there twice, so that one damage does not cost it; files of
+//! earlier versions have it once.
 
 use std::fs::File;
 use std::io;
@@ -78,6 +79,10 @@ impl Footer {
 
     pub(super) fn section(&self, section: Section) -> Span {
         self.sections[section as usize]
+    }
+
+    pub(super) fn sections(&self) -> impl Iterator<Item = Span> {
+        self.sections.into_iter()
     }
 
     pub(super) fn set(&mut self, section: Section, span: Span) {
@@ -177,19 +182,31 @@ pub(super) struct Source {
 impl Source {
     /// Opens a file and reads what it says of itself.
     pub(super) fn open(name: &Path) -> Result<(Self, Footer), SegmentError> {
-        let file = File::open(name)?;
-        let length = file.metadata()?.len();
-        let source = Self { name: name.to_owned(), file, length };
+        let (source, footer) = Self::open_damaged(name)?;
         let mut header = [0; HEADER.len()];
         source.fill(&mut header, 0)?;
         if header != *HEADER {
             return Err(source.damaged("it does not begin like a segment"));
         }
-        let mut footer = [0; FOOTER];
-        let begin = length.checked_sub(FOOTER as u64).ok_or_else(|| source.damaged("it is too short"))?;
-        source.fill(&mut footer, begin)?;
-        let footer = Footer::from_bytes(&footer, length).ok_or_else(|| source.damaged("its end is not readable"))?;
         Ok((source, footer))
+    }
+
+    /// Opens a file that may be damaged, but not in what it says of itself.
+    pub(super) fn open_damaged(name: &Path) -> Result<(Self, Footer), SegmentError> {
+        let file = File::open(name).map_err(|error| unreadable(name, error))?;
+        let length = file.metadata()?.len();
+        let source = Self { name: name.to_owned(), file, length };
+        let footer = source.footer(1).or_else(|| source.footer(2));
+        let footer = footer.ok_or_else(|| source.damaged("its end is not readable"))?;
+        Ok((source, footer))
+    }
+
+    /// The last footer, or the one before it.
+    pub(super) fn footer(&self, from_the_end: u64) -> Option<Footer> {
+        let mut footer = [0; FOOTER];
+        let begin = self.length.checked_sub(from_the_end * FOOTER as u64)?;
+        self.fill(&mut footer, begin).ok()?;
+        Footer::from_bytes(&footer, self.length)
     }
 
     pub(super) fn damaged(&self, what: &str) -> SegmentError {
@@ -216,9 +233,17 @@ impl Source {
     }
 
     fn fill(&self, bytes: &mut [u8], offset: u64) -> Result<(), SegmentError> {
-        self.file.read_exact_at(bytes, offset).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => self.damaged("it is too short"),
-            _ => SegmentError::Io(error),
-        })
+        self.file.read_exact_at(bytes, offset).map_err(|error| unreadable(&self.name, error))
+    }
+}
+
+/// What an error says of a file: one that is gone, too short or on a bad spot of the disk stays so, whoever tries again.
+fn unreadable(file: &Path, error: io::Error) -> SegmentError {
+    const BAD_SPOT: i32 = 5;
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => SegmentError::damaged(file, "it is too short"),
+        io::ErrorKind::NotFound => SegmentError::damaged(file, "it is not there"),
+        _ if error.raw_os_error() == Some(BAD_SPOT) => SegmentError::damaged(file, "the disk cannot read it"),
+        _ => SegmentError::Io(error),
     }
 }

@@ -207,6 +207,10 @@ impl Index {
         groups.get(place).map(|&group| (begin, group))
     }
 
+    pub(super) fn checkpoints(&self, kind: usize) -> &[Checkpoint] {
+        &self.checkpoints[kind]
+    }
+
     /// The nearest checkpoint that is not after a position.
     pub(super) fn checkpoint(&self, kind: usize, position: u32) -> Option<Checkpoint> {
         let checkpoints = &self.checkpoints[kind];

@@ -111,7 +111,8 @@ impl Plan {
 /// Which pairs of a segment occur from a bucket on.
 fn used(input: &Segment, floor: Bucket, stop: &dyn Fn() -> bool) -> Result<Vec<bool>, SegmentError> {
     let pairs = input.pairs()?.all().len();
-    if input.info().first >= floor {
+    // Not all of what a damaged one lists can be read.
+    if input.info().first >= floor && !input.is_damaged() {
         return Ok(vec![true; pairs]);
     }
     let mut used = vec![false; pairs];

@@ -25,6 +25,10 @@
 //! .client_totals() -> Result<Vec<u64>, _>                                   by client
 //! .cells() -> Result<impl Iterator<Item = Result<(Bucket, pair, count), _>>, _>
 //! .memory() -> usize                                                        of what was read; drop it and open it anew
+//! .verify() -> Result<(), SegmentError>                                     reads all of it
+//!
+//! Segment::open_damaged(file) -> Result<Segment, SegmentError>              to merge what is left of it
+//! .lost() -> Vec<Range<Bucket>>                                             what was not, after that
 //! ```
 //!
 //! While a file is made it has `.tmp` after its name; what ends so after a crash is rubbish. Whoever makes a segment syncs
@@ -43,10 +47,11 @@ mod states;
 #[cfg(test)]
 mod tests;
 mod values;
+mod verify;
 mod write;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use builder::Builder;
 pub(crate) use merge::merge;
@@ -97,12 +102,21 @@ pub(crate) enum SegmentError {
     #[error("{0}")]
     Io(#[from] io::Error),
     /// The file is not as it was written.
-    #[error("{0}")]
-    Damaged(String),
+    #[error("{} is damaged: {what}", file.display())]
+    Damaged { file: PathBuf, what: String },
+}
+
+impl From<SegmentError> for io::Error {
+    fn from(error: SegmentError) -> Self {
+        match error {
+            SegmentError::Io(error) => error,
+            error @ SegmentError::Damaged { .. } => Self::new(io::ErrorKind::InvalidData, error.to_string()),
+        }
+    }
 }
 
 impl SegmentError {
     fn damaged(file: &Path, what: &str) -> Self {
-        Self::Damaged(format!("{} is damaged: {what}", file.display()))
+        Self::Damaged { file: file.to_owned(), what: what.to_owned() }
     }
 }

@@ -1,6 +1,7 @@
 //! An open segment: what is read of it, when, and for how long it is kept in memory.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -25,6 +26,8 @@ pub(crate) struct Segment {
     source: Source,
     footer: Footer,
     loaded: Mutex<Loaded>,
+    /// Quarter hours whose cells could not be read, if it was opened to save what can be saved.
+    lost: Option<Mutex<BTreeSet<Bucket>>>,
 }
 
 /// What has been read so far.
@@ -62,7 +65,31 @@ impl Segment {
     /// Opens a segment. Only its header and footer are read.
     pub(crate) fn open(file: &Path) -> Result<Self, SegmentError> {
         let (source, footer) = Source::open(file)?;
-        Ok(Self { source, footer, loaded: Mutex::default() })
+        Ok(Self { source, footer, loaded: Mutex::default(), lost: None })
+    }
+
+    /// Opens a damaged segment to merge what is left of it: cells that cannot be read are passed over, see [`Self::lost`].
+    pub(crate) fn open_damaged(file: &Path) -> Result<Self, SegmentError> {
+        let (source, footer) = Source::open_damaged(file)?;
+        Ok(Self { source, footer, loaded: Mutex::default(), lost: Some(Mutex::default()) })
+    }
+
+    /// The quarter hours that were passed over, as ranges.
+    pub(crate) fn lost(&self) -> Vec<Range<Bucket>> {
+        let mut ranges: Vec<Range<Bucket>> = Vec::new();
+        let lost = self.lost.as_ref().map(|lost| lost.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        for bucket in lost.unwrap_or_default() {
+            let next = Bucket(bucket.0.saturating_add(1));
+            match ranges.last_mut().filter(|last| last.end == bucket) {
+                Some(last) => last.end = next,
+                None => ranges.push(bucket..next),
+            }
+        }
+        ranges
+    }
+
+    pub(super) fn is_damaged(&self) -> bool {
+        self.lost.is_some()
     }
 
     pub(crate) fn info(&self) -> &Info {
@@ -116,7 +143,7 @@ impl Segment {
 
     /// The cells of each bucket, from the first on that is not before `from`.
     pub(super) fn buckets_from(&self, from: Bucket) -> Result<BucketReader<'_>, SegmentError> {
-        Ok(BucketReader::new(&self.source, &self.footer, &self.index()?, from))
+        Ok(BucketReader::new(&self.source, &self.footer, &self.index()?, from, self.lost.as_ref()))
     }
 
     /// About how many bytes of memory it takes now.
@@ -140,10 +167,15 @@ impl Segment {
     }
 
     fn read_index(&self) -> Result<Index, SegmentError> {
+        let checkpoints = |section| match self.section(section) {
+            // They are made anew from the cells.
+            Err(SegmentError::Damaged { .. }) if self.is_damaged() => Ok(Vec::new()),
+            read => read,
+        };
         let parts = Parts {
             buckets: self.section(Section::Buckets)?,
             groups: [self.section(Section::PeopleGroups)?, self.section(Section::MachineGroups)?],
-            checkpoints: [self.section(Section::Checkpoints)?, self.section(Section::MachineCheckpoints)?],
+            checkpoints: [checkpoints(Section::Checkpoints)?, checkpoints(Section::MachineCheckpoints)?],
         };
         Index::decode(&parts, &self.footer).ok_or_else(|| self.unreadable(Section::Buckets))
     }

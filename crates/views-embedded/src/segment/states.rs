@@ -126,15 +126,12 @@ impl Segment {
 
     /// The state of paths before a position.
     fn state(&self, index: &Arc<Index>, position: u32) -> Result<Arc<Values>, SegmentError> {
-        let (columns, paths) = (self.footer().columns().count(), self.footer().info.paths as usize);
-        self.state_of(BY_PATH, index, position, (paths, columns), |values, positions| {
-            self.replay(index, values, positions)
-        })
+        self.state_of(BY_PATH, index, position, |values, positions| self.replay(index, values, positions))
     }
 
     /// The state of machines' pairs before a position.
     fn machines_state(&self, index: &Arc<Index>, position: u32) -> Result<Arc<Values>, SegmentError> {
-        self.state_of(BY_MACHINE, index, position, (self.footer().machines as usize, 1), |values, positions| {
+        self.state_of(BY_MACHINE, index, position, |values, positions| {
             let mut blocks = Blocks::new(self.source(), index, MACHINES);
             match values {
                 Values::Narrow(values) => blocks.each(positions, |place, count| add(values, place as usize, count)),
@@ -148,12 +145,12 @@ impl Segment {
         kind: usize,
         index: &Index,
         position: u32,
-        size: (usize, usize),
         replay: impl FnOnce(&mut Values, Range<u32>) -> Result<(), SegmentError>,
     ) -> Result<Arc<Values>, SegmentError> {
         if let Some(kept) = self.kept(kind, position) {
             return Ok(kept);
         }
+        let size = self.table_size(kind);
         let checkpoint = index.checkpoint(kind, position);
         let begin = checkpoint.map_or(0, |checkpoint| checkpoint.position);
         let mut values = match checkpoint {
@@ -168,7 +165,21 @@ impl Segment {
         Ok(values)
     }
 
-    fn read_checkpoint(&self, checkpoint: Checkpoint, (rows, columns): (usize, usize)) -> Result<Values, SegmentError> {
+    /// Rows and columns of the tables of a kind.
+    pub(super) fn table_size(&self, kind: usize) -> (usize, usize) {
+        let footer = self.footer();
+        if kind == BY_PATH {
+            (footer.info.paths as usize, footer.columns().count())
+        } else {
+            (footer.machines as usize, 1)
+        }
+    }
+
+    pub(super) fn read_checkpoint(
+        &self,
+        checkpoint: Checkpoint,
+        (rows, columns): (usize, usize),
+    ) -> Result<Values, SegmentError> {
         let span = checkpoint.span;
         let bytes = self.source().bytes(span.offset, span.length)?;
         let head = bytes.get(..packed::chunks(rows) * HEAD);

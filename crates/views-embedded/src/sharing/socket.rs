@@ -10,7 +10,7 @@ pub(super) struct SocketPath {
 }
 
 /// The number is that of what is said through it: processes that say it differently must not find each other.
-const NAME: &str = "views-2.sock";
+const NAME: &str = "views-3.sock";
 const MAX_ADDRESS: usize = 100;
 
 impl SocketPath {

@@ -149,7 +149,15 @@ fn r2_bound_of_another_file() {
     bytes[20] ^= 1;
     fs::write(&second, bytes).unwrap();
     let store = open(folder.path());
-    assert_eq!(count(&store, "p"), total - 1, "only the damaged file's record may be missing");
+    assert_eq!(count(&store, "p"), total, "a header is there twice");
+    drop(store);
+    let mut bytes = fs::read(&second).unwrap_or_default();
+    if bytes.len() > 64 {
+        // Both are damaged: records say by themselves whose they are.
+        bytes[64] ^= 1;
+        fs::write(&second, bytes).unwrap();
+    }
+    assert_eq!(count(&open(folder.path()), "p"), total);
 }
 
 /// While a backup holds the log, nothing is flushed.

@@ -2,6 +2,8 @@ mod bad_disk;
 mod basics;
 mod faults;
 mod faulty;
+mod flips;
+mod forgetting;
 mod many;
 mod model;
 mod recovery;

@@ -98,21 +98,6 @@ fn a_project_whose_manifest_is_damaged_says_so_and_the_others_go_on() {
     store.append_now(batch("q", vec![view(1, "/a", 0, None)])).unwrap();
 }
 
-#[test]
-fn a_segment_that_is_damaged_is_an_error_of_its_project() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path());
-    store.append_now(batch("p", vec![view(1, "/a", 0, None)])).unwrap();
-    drop(store);
-    let segments = fs::read_dir(folder.path().join("projects/p")).unwrap().map(|entry| entry.unwrap().path());
-    for segment in segments.filter(|path| path.extension().is_some_and(|it| it == "seg")) {
-        fs::write(segment, "rubbish").unwrap();
-    }
-    let store = open(folder.path());
-    assert!(matches!(store.ranking_now("p", always(BOTH)), Err(ViewsError::Damaged(_))));
-    assert!(block_on(store.projects()).unwrap().contains(&"p".to_owned()));
-}
-
 /// A batch of nothing but duplicates writes nothing; what it says rests on a record that may not be on disk.
 #[test]
 fn what_a_duplicate_was_told_to_be_there_stays_there() {

@@ -1,9 +1,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use copydesk_domain::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{AgentViews, Counts, Question, Ranking, Sources, Status, ViewsError};
+use super::{AgentViews, Counts, Loss, Question, Ranking, Sources, Status, ViewsError};
 use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
 
 /// What a store is called for; each names what it is answered with.
@@ -27,8 +28,22 @@ pub enum StoreCall {
     Clients { project: String },
     /// Gives readers another verdict, in all of the history. All or nothing. → `()`
     Relabel { project: String, changes: Vec<(Arc<Client>, Verdict)> },
-    /// Forgets everything before `floor`, and takes nothing older from now on. It never moves back. → `()`
+    /// Forgets everything before `floor`, and takes nothing older from now on. What was forgotten within the last days
+    /// can be brought back; what was forgotten before them goes for good. → `()`
     Retain { project: String, floor: Bucket },
+    /// Brings back what was forgotten within the last days; answers before when everything is still forgotten.
+    /// → `Option<`[`Bucket`]`>`
+    Restore { project: String },
+    /// How late it is, by a time that a wrong clock does not move far. → [`Timestamp`]
+    Time,
+    /// What is missing, or may be: of a project, or of all. → `Vec<`[`Loss`]`>`
+    Losses { project: Option<String> },
+    /// Reads all of a project's files, or of the log if none is named, and says what is damaged now. → `Vec<`[`Loss`]`>`
+    Verify { project: Option<String> },
+    /// Writes what is left of a project's damaged files anew, or of the log if none is named. → `()`
+    Repair { project: Option<String> },
+    /// The operator knows of all losses: they are not told any more, and what was put aside is removed. → `()`
+    Accept,
     /// Forgets a project. → `()`
     Remove { project: String },
     /// What there is of a project. → [`Status`]
@@ -75,5 +90,8 @@ replies! {
     Clients(Vec<(Arc<Client>, u64)>),
     Status(Status),
     Projects(Vec<String>),
+    Losses(Vec<Loss>),
+    Floor(Option<Bucket>),
+    Time(Timestamp),
     Done(()),
 }

@@ -1,6 +1,7 @@
 //! What a place for views is asked, and what it answers. Where and how it keeps them is a crate of its own.
 
 mod call;
+mod loss;
 mod ranking;
 
 use std::path::Path;
@@ -9,9 +10,11 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
+use copydesk_domain::Timestamp;
 pub use copydesk_domain::{Source, Sources};
 
 pub use call::{StoreCall, StoreReply};
+pub use loss::{Loss, Lost};
 pub use ranking::Ranking;
 
 use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
@@ -82,6 +85,30 @@ pub trait ViewStore: Send + Sync + 'static {
 
     fn retain(&self, project: &str, floor: Bucket) -> StoreFuture<'_, ()> {
         replied(self.call(StoreCall::Retain { project: project.to_owned(), floor }))
+    }
+
+    fn restore(&self, project: &str) -> StoreFuture<'_, Option<Bucket>> {
+        replied(self.call(StoreCall::Restore { project: project.to_owned() }))
+    }
+
+    fn time(&self) -> StoreFuture<'_, Timestamp> {
+        replied(self.call(StoreCall::Time))
+    }
+
+    fn losses(&self, project: Option<&str>) -> StoreFuture<'_, Vec<Loss>> {
+        replied(self.call(StoreCall::Losses { project: project.map(str::to_owned) }))
+    }
+
+    fn verify(&self, project: Option<&str>) -> StoreFuture<'_, Vec<Loss>> {
+        replied(self.call(StoreCall::Verify { project: project.map(str::to_owned) }))
+    }
+
+    fn repair(&self, project: Option<&str>) -> StoreFuture<'_, ()> {
+        replied(self.call(StoreCall::Repair { project: project.map(str::to_owned) }))
+    }
+
+    fn accept(&self) -> StoreFuture<'_, ()> {
+        replied(self.call(StoreCall::Accept))
     }
 
     fn remove(&self, project: &str) -> StoreFuture<'_, ()> {

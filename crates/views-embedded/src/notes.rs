@@ -1,0 +1,177 @@
+//! What the store notes of itself, beside views: what it has lost or is not sure of, and how late it is.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use copydesk_domain::{Clock, Doubt, SECOND_LOOK, SteadyTime, Timestamp};
+use copydesk_views::store::Loss;
+use serde::{Deserialize, Serialize};
+
+use super::disk::Disk;
+use super::twice;
+
+const NAME: &str = "notes";
+const FORMAT: &str = "copydesk notes 1";
+/// How often the time is written down.
+const SAVED_EVERY: Duration = Duration::from_secs(600);
+/// Losses that are told apart; a store with more is beyond telling.
+const MOST: usize = 1000;
+
+/// What is on disk.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Kept {
+    time: Option<Timestamp>,
+    losses: Vec<Loss>,
+}
+
+pub(super) struct Notes {
+    disk: Arc<dyn Disk>,
+    folder: PathBuf,
+    clock: Arc<dyn Clock>,
+    inner: Mutex<Inner>,
+    /// Held by who writes.
+    saving: Mutex<()>,
+}
+
+struct Inner {
+    time: SteadyTime,
+    losses: Vec<Loss>,
+    /// When it was last written, by the time that nobody can set; none if it has to be.
+    saved: Option<Duration>,
+}
+
+impl Notes {
+    /// Reads what is there. Notes that cannot be read are no reason not to start.
+    pub(super) fn open(disk: Arc<dyn Disk>, folder: &Path, clock: Arc<dyn Clock>) -> io::Result<Self> {
+        let bytes = match std::fs::read(folder.join(NAME)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            read => Some(read?),
+        };
+        let read = |bytes: &[u8]| {
+            let text = twice::decode(FORMAT, bytes)?;
+            Some((serde_json::from_slice::<Kept>(text.body).ok()?, text.is_whole))
+        };
+        let (kept, is_whole) = match &bytes {
+            None => (Kept::default(), true),
+            Some(bytes) => read(bytes).unwrap_or_else(|| {
+                tracing::error!(
+                    "the notes of the view store are damaged; what had been lost before is not known any more"
+                );
+                (Kept::default(), false)
+            }),
+        };
+        let time = SteadyTime::new(kept.time, &*clock);
+        let saved = is_whole.then(|| clock.uptime());
+        let inner = Mutex::new(Inner { time, losses: kept.losses, saved });
+        Ok(Self { disk, folder: folder.to_owned(), clock, inner, saving: Mutex::default() })
+    }
+
+    pub(super) fn path(folder: &Path) -> PathBuf {
+        folder.join(NAME)
+    }
+
+    /// How late it is: a time that a wrong clock does not move far.
+    pub(super) fn now(&self) -> Timestamp {
+        let mut inner = self.inner();
+        match inner.time.look(&*self.clock) {
+            Some(Doubt::Began(off)) => tracing::warn!(
+                hours = off / 3_600_000,
+                "the machine's clock leapt; nothing is forgotten by it until it has stood by that for {} hours",
+                SECOND_LOOK.as_secs() / 3600
+            ),
+            Some(Doubt::Ended(off)) => {
+                tracing::warn!(hours = off / 3_600_000, "the machine's clock stood by its leap and is followed now");
+            }
+            None => {}
+        }
+        inner.time.now()
+    }
+
+    /// Notes a loss, unless it is known: what was found first is not found again with every look.
+    pub(super) fn add(&self, loss: Loss) {
+        let mut inner = self.inner();
+        if inner.losses.iter().any(|known| same_damage(known, &loss)) {
+            return;
+        }
+        tracing::error!(project = loss.project, file = loss.file, "{}", loss.sentence());
+        if inner.losses.len() < MOST {
+            inner.losses.push(loss);
+        }
+        inner.saved = None;
+        drop(inner);
+        self.save();
+    }
+
+    /// What is known of the damage to a file has changed: this is left of it.
+    pub(super) fn replace(&self, file: &str, loss: Option<Loss>) {
+        let mut inner = self.inner();
+        inner.losses.retain(|known| known.file != file);
+        inner.losses.extend(loss);
+        inner.saved = None;
+        drop(inner);
+        self.save();
+    }
+
+    /// Forgets the losses that `are` says.
+    pub(super) fn forget(&self, are: impl Fn(&Loss) -> bool) {
+        let mut inner = self.inner();
+        let before = inner.losses.len();
+        inner.losses.retain(|loss| !are(loss));
+        if inner.losses.len() == before {
+            return;
+        }
+        inner.saved = None;
+        drop(inner);
+        self.save();
+    }
+
+    /// What was lost of a project, or may have been; of all without one.
+    pub(super) fn losses(&self, project: Option<&str>) -> Vec<Loss> {
+        let concerns = |loss: &&Loss| project.is_none() || loss.project.is_none() || loss.project.as_deref() == project;
+        self.inner().losses.iter().filter(concerns).cloned().collect()
+    }
+
+    /// Writes the notes down if that was not possible before, and the time now and then.
+    pub(super) fn keep_up(&self) {
+        self.now();
+        let uptime = self.clock.uptime();
+        if self.inner().saved.is_none_or(|saved| uptime.saturating_sub(saved) >= SAVED_EVERY) {
+            self.save();
+        }
+    }
+
+    /// Writes everything down. What cannot be written is tried again.
+    pub(super) fn save(&self) {
+        let _saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = {
+            let mut inner = self.inner();
+            inner.saved = Some(self.clock.uptime());
+            Kept { time: Some(inner.time.now()), losses: inner.losses.clone() }
+        };
+        if let Err(error) = self.write(&kept) {
+            tracing::warn!(%error, "the view store cannot write its notes");
+            self.inner().saved = None;
+        }
+    }
+
+    fn write(&self, kept: &Kept) -> io::Result<()> {
+        let path = Self::path(&self.folder);
+        let new = path.with_extension("new");
+        let file = self.disk.create(&new)?;
+        self.disk.append(&file, &twice::encode(FORMAT, &serde_json::to_vec(kept)?))?;
+        self.disk.sync(&file)?;
+        self.disk.rename(&new, &path)?;
+        self.disk.sync_folder(&self.folder)
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether two losses are of one damage, found at two times.
+fn same_damage(one: &Loss, other: &Loss) -> bool {
+    one.file == other.file && one.project == other.project && one.of == other.of && one.what == other.what
+}

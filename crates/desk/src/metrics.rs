@@ -24,6 +24,7 @@ struct Inner {
     leases_lost: Counter,
     queue: Family<QueueLabel, Gauge>,
     views: Family<ViewLabel, Counter>,
+    view_losses: Gauge,
     deliveries: Family<OutcomeLabel, Counter>,
     deliveries_waiting: Gauge,
     deliveries_oldest: Gauge,
@@ -92,6 +93,9 @@ impl Metrics {
         registry.register("queue_jobs", "Active jobs in the database", queue.clone());
         let views = Family::<ViewLabel, Counter>::default();
         registry.register("views", "Page views that this process was told of, by what became of them", views.clone());
+        let view_losses = Gauge::default();
+        let losses = "Damages of the view store that have cost something and that nobody has accepted";
+        registry.register("views_losses", losses, view_losses.clone());
         let deliveries = Family::<OutcomeLabel, Counter>::default();
         let (deliveries_waiting, deliveries_oldest) = (Gauge::default(), Gauge::default());
         registry.register("webhook_deliveries", "Tries of this process to deliver to a webhook", deliveries.clone());
@@ -105,6 +109,7 @@ impl Metrics {
             leases_lost,
             queue,
             views,
+            view_losses,
             deliveries,
             deliveries_waiting,
             deliveries_oldest,
@@ -136,6 +141,11 @@ impl Metrics {
         if count > 0 {
             self.0.views.get_or_create(&ViewLabel { outcome }).inc_by(count);
         }
+    }
+
+    /// So many losses of the view store are known.
+    pub fn view_losses(&self, count: usize) {
+        self.0.view_losses.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// A delivery was tried, and this became of it.

@@ -16,7 +16,17 @@ pub(crate) struct Connection {
 #[derive(Debug)]
 pub(crate) struct Reply<'a> {
     pub(crate) status: u16,
+    head: &'a [u8],
     pub(crate) body: &'a [u8],
+}
+
+impl Reply<'_> {
+    /// Whether it has a header of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        let lines = self.head.split(|byte| *byte == b'\n').skip(1);
+        let names = lines.filter_map(|line| line.split(|byte| *byte == b':').next());
+        names.into_iter().any(|found| found.eq_ignore_ascii_case(name.as_bytes()))
+    }
 }
 
 impl Connection {
@@ -35,7 +45,8 @@ impl Connection {
         while self.received.len() < head + length {
             self.receive().await?;
         }
-        Ok(Reply { status, body: &self.received[head..head + length] })
+        let (head, rest) = self.received.split_at(head);
+        Ok(Reply { status, head, body: &rest[..length] })
     }
 
     /// Reads up to the end of the headers, and says where that is.

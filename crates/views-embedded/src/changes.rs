@@ -21,7 +21,7 @@ pub(super) fn retain(shared: &Shared, project: &Arc<Project>, floor: Bucket) -> 
     manifest.moves.retain(|before| before.at.saturating_add(RESTORABLE) > now);
     let from = old.floor.unwrap_or(Bucket::MIN);
     if from < floor {
-        manifest.floor = Some(floor);
+        (manifest.floor, manifest.wish) = (Some(floor), None);
         manifest.moves.push(FloorMove { from, at: now });
     }
     if manifest == *old {
@@ -42,12 +42,13 @@ pub(super) fn restore(shared: &Shared, project: &Arc<Project>) -> Result<Option<
         return Ok(old.floor);
     }
     let floor = Some(old.gone_before()).filter(|floor| *floor > Bucket::MIN);
-    let manifest = Manifest { floor, moves: Vec::new(), next: work.last_number(), ..(*old).clone() };
+    let manifest = Manifest { floor, moves: Vec::new(), wish: None, next: work.last_number(), ..(*old).clone() };
     put(shared, project, manifest).map_err(|error| unavailable(&error))?;
     Ok(floor)
 }
 
-fn put(shared: &Shared, project: &Project, manifest: Manifest) -> io::Result<()> {
+/// Makes a manifest true that leaves the files as they are.
+pub(super) fn put(shared: &Shared, project: &Project, manifest: Manifest) -> io::Result<()> {
     make_folder(shared, project)?;
     switch(shared, project, &manifest)?;
     take(project, manifest);

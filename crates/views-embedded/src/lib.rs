@@ -12,6 +12,7 @@ pub mod bulk;
 mod changes;
 mod disk;
 mod embedded;
+mod expiry;
 mod files;
 mod flush;
 mod ids;

@@ -36,6 +36,9 @@ pub(super) struct Manifest {
     /// How the floor was moved of late, the oldest first. What these moves have hidden is still there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) moves: Vec<FloorMove>,
+    /// Where the floor should be, at the first look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) wish: Option<FloorWish>,
     pub(super) script_since: Option<Bucket>,
     pub(super) server_since: Option<Bucket>,
     pub(super) segments: Vec<SegmentEntry>,
@@ -68,6 +71,14 @@ pub(super) struct FloorMove {
     /// Where it was before.
     pub(super) from: Bucket,
     /// When, in seconds since 1970.
+    pub(super) at: u32,
+}
+
+/// A floor that is to be looked at a second time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FloorWish {
+    pub(super) floor: Bucket,
+    /// When it was first wanted, in seconds since 1970.
     pub(super) at: u32,
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use copydesk_domain::{Clock, Doubt, SECOND_LOOK, SteadyTime, Timestamp};
-use copydesk_views::store::Loss;
+use copydesk_views::store::{Loss, Losses};
 use serde::{Deserialize, Serialize};
 
 use super::disk::Disk;
@@ -38,6 +38,7 @@ pub(super) struct Notes {
 struct Inner {
     time: SteadyTime,
     losses: Vec<Loss>,
+    noted: u64,
     /// When it was last written, by the time that nobody can set; none if it has to be.
     saved: Option<Duration>,
 }
@@ -64,7 +65,7 @@ impl Notes {
         };
         let time = SteadyTime::new(kept.time, &*clock);
         let saved = is_whole.then(|| clock.uptime());
-        let inner = Mutex::new(Inner { time, losses: kept.losses, saved });
+        let inner = Mutex::new(Inner { time, losses: kept.losses, noted: 0, saved });
         Ok(Self { disk, folder: folder.to_owned(), clock, inner, saving: Mutex::default() })
     }
 
@@ -99,6 +100,7 @@ impl Notes {
         if inner.losses.len() < MOST {
             inner.losses.push(loss);
         }
+        inner.noted += 1;
         inner.saved = None;
         drop(inner);
         self.save();
@@ -128,9 +130,10 @@ impl Notes {
     }
 
     /// What was lost of a project, or may have been; of all without one.
-    pub(super) fn losses(&self, project: Option<&str>) -> Vec<Loss> {
+    pub(super) fn losses(&self, project: Option<&str>) -> Losses {
         let concerns = |loss: &&Loss| project.is_none() || loss.project.is_none() || loss.project.as_deref() == project;
-        self.inner().losses.iter().filter(concerns).cloned().collect()
+        let inner = self.inner();
+        Losses { noted: inner.noted, list: inner.losses.iter().filter(concerns).cloned().collect() }
     }
 
     /// Writes the notes down if that was not possible before, and the time now and then.

@@ -152,6 +152,7 @@ pub(super) fn status(project: &Project) -> Result<Status, SegmentError> {
     status.pages = pages.len() as u64;
     status.bytes = manifest.bytes();
     status.floor = manifest.floor;
+    status.restorable = manifest.moves.first().map(|oldest| oldest.from);
     Ok(status)
 }
 

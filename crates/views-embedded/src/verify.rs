@@ -71,12 +71,23 @@ fn damaged_ids(shared: &Shared, project: &Project, entry: &IdsEntry) -> io::Resu
     Ok(ids.is_damaged().then(loss))
 }
 
-/// The log is in memory as well, so that nothing is missing as long as the store runs.
+/// The log is in memory as well, so that nothing is missing as long as the store runs. Files that are known to be damaged
+/// are no longer needed, or what they cost is noted; they are put aside when their time has come.
 fn log(shared: &Shared) -> io::Result<Vec<Loss>> {
+    let damaged = damaged_logs(shared)?;
+    let loss = |(number, at): (u64, usize)| {
+        let what = format!("a file of the log is damaged (at byte {at})");
+        shared.loss(None, Lost::Views, &wal::path(&shared.wal_folder(), number), &what)
+    };
+    Ok(damaged.into_iter().map(loss).collect())
+}
+
+/// The closed files of the log that are damaged and not known to be, and where.
+fn damaged_logs(shared: &Shared) -> io::Result<Vec<(u64, usize)>> {
     let _stays = shared.log.hold();
     let mut found = Vec::new();
     let closed = shared.log.closed().clone();
-    for file in closed {
+    for file in closed.into_iter().filter(|file| !file.keep) {
         let path = wal::path(&shared.wal_folder(), file.place.file);
         let bytes = fs::read(&path)?;
         let header = wal::read_header(&bytes).filter(|header| header.is_whole);
@@ -85,8 +96,7 @@ fn log(shared: &Shared) -> io::Result<Vec<Loss>> {
             at = record.end;
         }
         if header.is_none() || at as u64 != file.place.bytes {
-            let what = format!("a file of the log is damaged (at byte {at})");
-            found.push(shared.loss(None, Lost::Views, &path, &what));
+            found.push((file.place.file, at));
         }
     }
     Ok(found)
@@ -95,11 +105,7 @@ fn log(shared: &Shared) -> io::Result<Vec<Loss>> {
 /// Puts right what can be put right: writes what is left of damaged files anew, and makes the log dispensable.
 pub(super) fn repair(shared: &Shared, project: Option<&str>) -> Result<(), ViewsError> {
     let Some(id) = project else {
-        for project in shared.in_memory() {
-            flush(shared, &project).map_err(|error| unavailable(&error))?;
-        }
-        flush::trim(shared);
-        return Ok(());
+        return repair_log(shared).map_err(|error| unavailable(&error));
     };
     if matches!(shared.project(id), Err(ViewsError::Damaged(_)))
         && let Some(folder) = project_folder(shared, id)
@@ -133,6 +139,19 @@ pub(super) fn repair(shared: &Shared, project: Option<&str>) -> Result<(), Views
     // A text of the manifest that is damaged while the other is not is made whole.
     let is_whole = Manifest::is_whole(&project.folder).map_err(|error| unavailable(&error))?;
     if is_whole { Ok(()) } else { rewrite_manifest(shared, &project).map_err(|error| unavailable(&error)) }
+}
+
+/// Writes what is in memory to files, after which no damaged file of the log is needed.
+fn repair_log(shared: &Shared) -> io::Result<()> {
+    let damaged = damaged_logs(shared)?;
+    for project in shared.in_memory() {
+        flush(shared, &project)?;
+    }
+    for file in shared.log.closed().iter_mut() {
+        file.keep |= damaged.iter().any(|(number, _)| *number == file.place.file);
+    }
+    flush::trim(shared);
+    Ok(())
 }
 
 fn rewrite_manifest(shared: &Shared, project: &Project) -> io::Result<()> {

@@ -7,7 +7,7 @@ use copydesk_views::store::{Counts, StoreCall, StoreFuture, StoreReply, ViewStor
 use super::embedded::{Embedded, closing};
 use super::project::Project;
 use super::shared::{Shared, unavailable};
-use super::{answers, changes, merge, overview, repair, verify};
+use super::{answers, changes, expiry, merge, overview, repair, verify};
 use crate::segment::SegmentError;
 
 impl ViewStore for Embedded {
@@ -24,7 +24,6 @@ impl ViewStore for Embedded {
                     }
                 }
                 StoreCall::Losses { project } => Ok(self.shared.notes.losses(project.as_deref()).into()),
-                StoreCall::Time => Ok(self.shared.notes.now().into()),
                 StoreCall::Backup { folder } => {
                     let (shared, tasks) = (Arc::clone(&self.shared), self.tasks.clone());
                     Ok(waiting(move || Self::copy(&shared, &tasks, &folder)).await?.into())
@@ -106,6 +105,9 @@ fn answer(shared: &Shared, call: StoreCall) -> Result<StoreReply, ViewsError> {
         StoreCall::Retain { project, floor } => {
             changes::retain(shared, &shared.project_or_new(&project)?, floor)?.into()
         }
+        StoreCall::Expire { project, days } => {
+            of(shared, &project, |project| expiry::expire(shared, project, days))?.into()
+        }
         StoreCall::Restore { project } => of(shared, &project, |project| changes::restore(shared, project))?.into(),
         StoreCall::Verify { project } => verify::verify(shared, project.as_deref())?.into(),
         StoreCall::Repair { project } => verify::repair(shared, project.as_deref())?.into(),
@@ -113,7 +115,7 @@ fn answer(shared: &Shared, call: StoreCall) -> Result<StoreReply, ViewsError> {
         StoreCall::Remove { project } => of(shared, &project, |project| changes::remove(shared, project))?.into(),
         StoreCall::Status { project } => read_of(shared, &project, overview::status)?.into(),
         StoreCall::Projects => overview::projects(shared)?.into(),
-        StoreCall::Append(_) | StoreCall::Backup { .. } | StoreCall::Losses { .. } | StoreCall::Time => {
+        StoreCall::Append(_) | StoreCall::Backup { .. } | StoreCall::Losses { .. } => {
             return Err(ViewsError::Unavailable("this is not done here".to_owned()));
         }
     })

@@ -54,13 +54,34 @@ pub(crate) enum ViewsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// How much there is, since when, and its size on disk
+    /// How much there is, since when, its size on disk, and what was lost
     Status {
         /// The project [default: all]
         project: Option<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Read every byte of the page views and say what is damaged; beside a running server too
+    Verify {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write what is left of damaged files anew; the damaged ones are kept with `.damaged` behind their names
+    Repair {
+        /// Say no more of what was lost, and remove the damaged files that were kept
+        #[arg(long)]
+        accept: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Bring back what was forgotten for its age within the last seven days. Let the project keep its views for longer
+    /// first, or they are forgotten again
+    Restore {
+        /// The project
+        project: String,
     },
 }
 

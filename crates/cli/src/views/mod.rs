@@ -1,6 +1,7 @@
 //! Page views on this machine: what there is of them, who read, and what is done with them as a whole.
 
 mod backup;
+mod care;
 mod reclassify;
 mod show;
 

@@ -3,10 +3,11 @@ use std::process::ExitCode;
 use copydesk_desk::Sender;
 use copydesk_domain::{Project, dates};
 use copydesk_views::Bucket;
-use copydesk_views::store::{AgentViews, Question, Status, ViewStore};
+use copydesk_views::store::{AgentViews, Loss, Question, Status, ViewStore};
 use copydesk_views_embedded::SharedStore;
 use serde_json::{Value, json};
 
+use super::care::{repair, restore, told, verify};
 use super::open_views;
 use crate::args::{Range, ViewsCommand};
 use crate::config::Config;
@@ -38,6 +39,14 @@ pub(crate) async fn run(command: ViewsCommand, config: &Config) -> Result<ExitCo
         ViewsCommand::Status { project: None, json } => {
             let all = projects.projects().await?;
             with_views(config, async |views| status(views, &all, json).await).await
+        }
+        ViewsCommand::Verify { json } => with_views(config, async |views| verify(views, json).await).await,
+        ViewsCommand::Repair { accept, json } => {
+            with_views(config, async |views| repair(views, accept, json).await).await
+        }
+        ViewsCommand::Restore { project: id } => {
+            let project = store::project(&projects, &id).await?;
+            with_views(config, async |views| restore(views, &project).await).await
         }
     }
 }
@@ -156,14 +165,20 @@ fn agent(agent: &AgentViews) -> Value {
 
 async fn status(views: &SharedStore, projects: &[Project], as_json: bool) -> Result<ExitCode, Failure> {
     let mut found = Vec::with_capacity(projects.len());
+    let mut lost = Vec::new();
     for project in projects {
-        found.push((project, views.status(&project.id).await?));
+        let status = views.status(&project.id).await?;
+        let losses = views.losses(Some(&project.id)).await?.list;
+        lost.extend(losses.iter().filter(|loss| !lost.contains(*loss)).cloned().collect::<Vec<_>>());
+        found.push((project, status, losses));
     }
     if as_json {
-        return output::json(&found.iter().map(|(project, status)| described(project, status)).collect());
+        return output::json(
+            &found.iter().map(|(project, status, losses)| described(project, status, losses)).collect(),
+        );
     }
     let day = |bucket: Option<Bucket>| bucket.map_or("-".to_owned(), |bucket| bucket.begins().to_string());
-    let row = |(project, status): &(&Project, Status)| {
+    let row = |(project, status, _): &(&Project, Status, Vec<Loss>)| {
         let bytes = output::bytes(status.bytes);
         vec![
             project.id.to_string(),
@@ -178,10 +193,11 @@ async fn status(views: &SharedStore, projects: &[Project], as_json: bool) -> Res
         &["project", "views of all kinds", "pages", "on disk", "first", "last"],
         &found.iter().map(row).collect::<Vec<_>>(),
     );
+    lost.iter().for_each(|loss| output::line(&told(loss)));
     Ok(ExitCode::SUCCESS)
 }
 
-fn described(project: &Project, status: &Status) -> Value {
+fn described(project: &Project, status: &Status, losses: &[Loss]) -> Value {
     let instant = |bucket: Option<Bucket>| bucket.map(|bucket| bucket.begins().to_string());
     json!({
         "project": project.id,
@@ -193,5 +209,7 @@ fn described(project: &Project, status: &Status) -> Value {
         "scriptSince": instant(status.script_since),
         "serverSince": instant(status.server_since),
         "forgottenBefore": instant(status.floor),
+        "restorableFrom": instant(status.restorable),
+        "losses": losses,
     })
 }

@@ -6,6 +6,7 @@ mod classification;
 mod configuration;
 mod credential_keys;
 mod credentials;
+mod damage;
 mod jobs;
 mod leaks;
 mod main_branch;

@@ -2,6 +2,7 @@
 
 mod frozen;
 mod limiter;
+mod losses;
 mod range;
 mod series;
 
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_domain::{Clock, Project, Standing, Window};
-use copydesk_views::store::{AgentViews, Counts, PageViews, ViewStore, ViewsError};
+use copydesk_views::store::{AgentViews, Counts, Loss, PageViews, ViewStore, ViewsError};
 use copydesk_views::{Class, CountsAs};
 
 use frozen::{Frozen, FrozenKey};
@@ -44,6 +45,8 @@ pub struct RankedPages {
     pub totals: Counts,
     pub pages: Vec<PageViews>,
     pub has_more: bool,
+    /// Why the figures are not to be relied on, if they are not.
+    pub losses: Vec<Loss>,
 }
 
 /// The machines that read, most views first.
@@ -52,6 +55,8 @@ pub struct Agents {
     pub classes: Vec<(Class, CountsAs, u64)>,
     pub agents: Vec<AgentViews>,
     pub has_more: bool,
+    /// Why the figures are not to be relied on, if they are not.
+    pub losses: Vec<Loss>,
 }
 
 impl Readers {
@@ -78,15 +83,16 @@ impl Readers {
         let question = range.question(project);
         let key = FrozenKey { project: project.id.clone(), caller: caller.clone(), question };
         let frozen = if offset > 0 { self.frozen.find(&key) } else { None };
-        let ranking = match frozen {
-            Some(ranking) => ranking,
-            None => self.store.ranking(&project.id, question).await?,
+        let (ranking, losses) = match frozen {
+            Some(ranking) => (ranking, Vec::new()),
+            None => self.with_losses(project, question, |store| store.ranking(&project.id, question)).await?,
         };
         let (totals, (pages, has_more)) = (ranking.totals(), ranking.page(offset, limit));
-        if has_more {
+        // An order in which something is missing is not gone on with: the next page must say so too.
+        if has_more && losses.is_empty() {
             self.frozen.keep(key, ranking);
         }
-        Ok(RankedPages { totals, pages, has_more })
+        Ok(RankedPages { totals, pages, has_more, losses })
     }
 
     /// The machines behind the first `offset`, of the site or of one page, each with the pages it read most.
@@ -99,9 +105,11 @@ impl Readers {
         offset: usize,
         limit: usize,
     ) -> Result<Agents, ViewsError> {
-        let agents = self.store.agents(&project.id, range.question(project), path, pages_each).await?;
+        let question = range.question(project);
+        let asked = self.with_losses(project, question, |store| store.agents(&project.id, question, path, pages_each));
+        let (agents, losses) = asked.await?;
         let (classes, has_more) = (classes(&agents), agents.len() > offset.saturating_add(limit));
-        Ok(Agents { classes, agents: agents.into_iter().skip(offset).take(limit).collect(), has_more })
+        Ok(Agents { classes, agents: agents.into_iter().skip(offset).take(limit).collect(), has_more, losses })
     }
 }
 

@@ -3,7 +3,7 @@ use std::time::Duration;
 use copydesk_domain::dates::{self, Interval};
 use copydesk_domain::{Invalid, Project, Timestamp};
 use copydesk_views::Bucket;
-use copydesk_views::store::{Counts, Status, ViewsError};
+use copydesk_views::store::{Counts, Loss, Status, ViewsError};
 use jiff::tz::TimeZone;
 
 use super::{Range, Readers};
@@ -17,6 +17,8 @@ pub struct Series {
     pub totals: Counts,
     /// One after the other. The first and the last are cut off where the range begins and ends.
     pub points: Vec<SeriesPoint>,
+    /// Why the figures are not to be relied on, if they are not.
+    pub losses: Vec<Loss>,
 }
 
 pub struct SeriesPoint {
@@ -61,12 +63,15 @@ impl Readers {
             ReadError::Invalid(Invalid::new("interval", many))
         };
         let (interval, edges) = tried.into_iter().find_map(fits).ok_or_else(too_many)?;
-        let buckets = edges.iter().map(|edge| Bucket::of(*edge)).collect();
-        let counts = self.store.series(&project.id, path, buckets, project.views.sources).await?;
+        let buckets: Vec<Bucket> = edges.iter().map(|edge| Bucket::of(*edge)).collect();
+        let asked = self.with_losses(project, range.question(project), |store| {
+            store.series(&project.id, path, buckets.clone(), project.views.sources)
+        });
+        let (counts, losses) = asked.await?;
         let sum = |all: Counts, one: &Counts| Counts { human: all.human + one.human, ai: all.ai + one.ai };
         let totals = counts.iter().fold(Counts::default(), sum);
         let point = |(start, counts)| SeriesPoint { start: dates::local(start, &zone), counts };
-        Ok(Series { interval, totals, points: edges.into_iter().zip(counts).map(point).collect() })
+        Ok(Series { interval, totals, points: edges.into_iter().zip(counts).map(point).collect(), losses })
     }
 }
 

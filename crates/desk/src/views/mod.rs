@@ -28,6 +28,9 @@ pub(crate) use upkeep::{Chores, forget_old};
 /// Judges that wait for the next request at most; each remembers what it saw.
 const JUDGES: usize = 4;
 
+/// How often it is said that views came too late.
+const EXPIRED_EVERY: Duration = Duration::from_secs(60);
+
 /// Hits that are judged before others are let in between.
 const AT_A_STRETCH: usize = 250;
 
@@ -40,6 +43,26 @@ pub struct Views {
     pub doubles: Doubles,
     settings: ViewsSettings,
     metrics: Metrics,
+    expired: ExpiredViews,
+}
+
+/// Tells of views that came too late, once in a while and not for each of them.
+#[derive(Default)]
+struct ExpiredViews(Mutex<(Option<Duration>, u64)>);
+
+impl ExpiredViews {
+    fn say(&self, uptime: Duration, count: u64, project: &ProjectId) {
+        let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        said.1 += count;
+        if said.0.is_none_or(|last| uptime.saturating_sub(last) >= EXPIRED_EVERY) {
+            tracing::warn!(
+                project = project.as_str(),
+                views = said.1,
+                "page views older than they are kept were not counted"
+            );
+            *said = (Some(uptime), 0);
+        }
+    }
 }
 
 /// How page views are treated.
@@ -64,6 +87,8 @@ pub struct Taken {
     pub counted: u64,
     /// Places of those that were there before, by their id.
     pub duplicates: Vec<usize>,
+    /// How many are older than the project keeps views.
+    pub expired: u64,
     /// How many are no views, by the reason.
     pub left: BTreeMap<Left, u64>,
     /// Places of those that cannot be right.
@@ -89,6 +114,7 @@ impl Views {
             doubles: Doubles::new(settings.duplicate_window),
             settings,
             metrics,
+            expired: ExpiredViews::default(),
         }
     }
 
@@ -141,8 +167,10 @@ impl Views {
             taken.counted = appended.counted;
             let place = |at: &u32| places.get(*at as usize).copied();
             taken.duplicates = appended.duplicates.iter().filter_map(place).collect();
+            let kept = taken.counted + appended.duplicates.len() as u64;
+            taken.expired = (places.len() as u64).saturating_sub(kept);
         }
-        self.tell(&taken);
+        self.tell(project, &taken);
         Ok(taken)
     }
 
@@ -153,8 +181,13 @@ impl Views {
         appending.await.unwrap_or_else(|error| Err(ViewsError::Damaged(format!("the append broke down: {error}"))))
     }
 
-    fn tell(&self, taken: &Taken) {
+    fn tell(&self, project: &ProjectId, taken: &Taken) {
         let metrics = &self.metrics;
+        if taken.expired > 0 {
+            metrics.views("expired", taken.expired);
+            // A server whose clock was wrong, or a sender whose is: somebody should look.
+            self.expired.say(self.clock.uptime(), taken.expired, project);
+        }
         metrics.views("counted", taken.counted);
         metrics.views("duplicate", taken.duplicates.len() as u64);
         metrics.views("refused", taken.refused.len() as u64);

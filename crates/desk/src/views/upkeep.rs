@@ -2,11 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use copydesk_domain::Project;
 use copydesk_store::Store;
-use copydesk_views::Bucket;
 use copydesk_views::classify::Classifier;
 
 use super::Views;
@@ -71,18 +69,11 @@ pub(crate) async fn forget_old(views: &Views, store: &Store) {
         Err(error) => return tracing::warn!(%error, "cannot tell which page views are too old"),
     };
     for project in projects {
-        if let Some(floor) = floor(views, &project, store)
-            && let Err(error) = views.store().retain(&project.id, floor).await
+        let days = project.views.keep_days.unwrap_or(views.settings().keep_days);
+        if days > 0
+            && let Err(error) = views.store().expire(&project.id, days).await
         {
             tracing::warn!(%error, project = project.id.as_str(), "cannot forget page views that are too old");
         }
     }
-}
-
-/// The beginning of the UTC day before which a project's views are forgotten; none if they are kept for ever.
-fn floor(views: &Views, project: &Project, store: &Store) -> Option<Bucket> {
-    let days = project.views.keep_days.unwrap_or(views.settings().keep_days);
-    let age = Duration::from_secs(u64::from(days) * 24 * 3600);
-    let oldest = Bucket::of(store.now().minus(age));
-    (days > 0).then(|| Bucket(oldest.0 - oldest.0 % Bucket::A_DAY))
 }

@@ -2,6 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
+use copydesk_views::store::Loss;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -16,15 +17,25 @@ pub(crate) struct Health {
     status: &'static str,
     /// The version of Copydesk.
     version: &'static str,
+    /// What an operator should look at, though requests are served: page views that were lost with a damaged file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    details: Vec<String>,
 }
 
-const OK: Health = Health { status: "ok", version: env!("CARGO_PKG_VERSION") };
+/// Details that are shown at most.
+const MOST_DETAILS: usize = 10;
+
+impl Health {
+    fn ok(details: Vec<String>) -> Json<Self> {
+        Json(Self { status: "ok", version: env!("CARGO_PKG_VERSION"), details })
+    }
+}
 
 /// Says that the process is alive
 #[utoipa::path(get, path = "/healthz", tag = "Operation", operation_id = "healthz", security(()),
     responses((status = 200, description = "It is", body = Health, headers(("X-Request-Id" = String)))))]
 pub(crate) async fn healthz() -> Json<Health> {
-    Json(OK)
+    Health::ok(Vec::new())
 }
 
 /// Says whether requests can be served: the database answers and takes writes
@@ -33,7 +44,12 @@ pub(crate) async fn healthz() -> Json<Health> {
         (status = 503, description = "Shutting down, or the database cannot be reached or takes no writes", body = ErrorBody)))]
 pub(crate) async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
     app.store().ping().await?;
-    Ok(Json(OK))
+    let losses = match &app.desk().views {
+        Some(views) => views.readers().all_losses().await?,
+        None => Vec::new(),
+    };
+    let detail = |loss: &Loss| format!("page views: {}", loss.sentence());
+    Ok(Health::ok(losses.iter().take(MOST_DETAILS).map(detail).collect()))
 }
 
 /// Figures for Prometheus
@@ -47,6 +63,11 @@ pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {
     }
     if let Ok(backlog) = app.store().delivery_backlog().await {
         app.desk().metrics.backlog(backlog, app.store().now());
+    }
+    if let Some(views) = &app.desk().views
+        && let Ok(losses) = views.readers().all_losses().await
+    {
+        app.desk().metrics.view_losses(losses.len());
     }
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.desk().metrics.render())
 }

@@ -88,7 +88,7 @@ fn check(folder: &Path, truth: &dyn Fn(&str, u32, u32) -> (Vec<(String, u64, u64
     for project in ["p", "q"] {
         for (from, to) in RANGES {
             let answered = answers(&store, project, from, to);
-            let losses = block_on(store.losses(Some(project))).unwrap();
+            let losses = block_on(store.losses(Some(project))).unwrap().list;
             let is_right = answered == truth(project, from, to);
             assert!(is_right || concerned(&losses, project, from, to, Lost::Views), "{place}: {from}..{to} is wrong");
         }
@@ -96,7 +96,7 @@ fn check(folder: &Path, truth: &dyn Fn(&str, u32, u32) -> (Vec<(String, u64, u64
         let again = format!("{project}{EARLY}/299");
         let views = vec![view(LOGGED + 50, "/new", 0, Some("new")), view(LOGGED + 50, "/again", 0, Some(&again))];
         let appended = store.append_now(batch(project, views)).unwrap();
-        let losses = block_on(store.losses(Some(project))).unwrap();
+        let losses = block_on(store.losses(Some(project))).unwrap().list;
         let forgot = appended.counted == 2;
         let told = concerned(&losses, project, LOGGED, LOGGED + 100, Lost::Ids)
             || concerned(&losses, project, LOGGED, LOGGED + 100, Lost::Views);
@@ -111,7 +111,7 @@ fn check(folder: &Path, truth: &dyn Fn(&str, u32, u32) -> (Vec<(String, u64, u64
     drop(store);
     let store = open(folder);
     for (from, to) in RANGES.iter().skip(1) {
-        let losses = block_on(store.losses(Some("p"))).unwrap();
+        let losses = block_on(store.losses(Some("p"))).unwrap().list;
         let is_right = answers(&store, "p", *from, *to) == truth("p", *from, *to);
         assert!(is_right || concerned(&losses, "p", *from, *to, Lost::Views), "{place}, repaired");
     }
@@ -131,7 +131,7 @@ fn one_flipped_bit_in_any_file_is_harmless_or_told() {
             }
             assert_eq!(block_on(store.verify(Some(project))).unwrap(), []);
         }
-        assert_eq!(block_on(store.losses(None)).unwrap(), []);
+        assert_eq!(block_on(store.losses(None)).unwrap().list, []);
         known
     };
     let truth = |project: &str, from: u32, to: u32| truth[&(project.to_owned(), from, to)].clone();
@@ -179,7 +179,7 @@ fn a_damaged_segment_costs_its_own_range_and_what_can_be_read_of_it_is_saved() {
     assert!(late > 0, "what is elsewhere is there");
     totals(0, LATE);
     block_on(store.repair(Some("p"))).unwrap();
-    let losses = block_on(store.losses(Some("p"))).unwrap();
+    let losses = block_on(store.losses(Some("p"))).unwrap().list;
     let [loss] = losses.as_slice() else { panic!("{losses:?}") };
     assert!(loss.views.is_some_and(|views| views > 0), "{loss:?}");
     assert!(loss.from >= Bucket(EARLY) && loss.to <= Bucket(EARLY + 101), "{loss:?}");
@@ -187,9 +187,9 @@ fn a_damaged_segment_costs_its_own_range_and_what_can_be_read_of_it_is_saved() {
     assert!(files(folder.path()).iter().any(|file| file.extension().is_some_and(|it| it == "damaged")));
     drop(store);
     let store = open(folder.path());
-    assert_eq!(block_on(store.losses(Some("p"))).unwrap(), losses, "a restart forgets no loss");
+    assert_eq!(block_on(store.losses(Some("p"))).unwrap().list, losses, "a restart forgets no loss");
     block_on(store.accept()).unwrap();
-    assert_eq!(block_on(store.losses(None)).unwrap(), []);
+    assert_eq!(block_on(store.losses(None)).unwrap().list, []);
     assert!(!files(folder.path()).iter().any(|file| file.extension().is_some_and(|it| it == "damaged")));
 }
 
@@ -202,7 +202,7 @@ fn a_damaged_last_record_is_kept_aside_and_told() {
     bytes[last] ^= 1;
     fs::write(&log, &bytes).unwrap();
     let store = open(folder.path());
-    let losses = block_on(store.losses(Some("p"))).unwrap();
+    let losses = block_on(store.losses(Some("p"))).unwrap().list;
     assert!(losses.iter().any(|loss| loss.project.is_none() && loss.of == Lost::Views), "{losses:?}");
     let aside = files(&folder.path().join("wal")).into_iter().find(|file| crate::manifest::is_set_aside(file)).unwrap();
     assert!(fs::read(aside).unwrap().ends_with(&bytes[last..]));
@@ -222,7 +222,7 @@ fn a_record_that_was_never_finished_is_no_loss() {
         fs::write(&log, &bytes[..length]).unwrap();
         let copied = tempfile::tempdir().unwrap();
         copy(folder.path(), copied.path());
-        assert_eq!(block_on(open(copied.path()).losses(None)).unwrap(), [], "cut at {length}");
+        assert_eq!(block_on(open(copied.path()).losses(None)).unwrap().list, [], "cut at {length}");
     }
 }
 
@@ -232,7 +232,7 @@ fn a_project_without_a_readable_manifest_is_made_anew_from_its_files() {
     fs::write(folder.path().join("projects/p/manifest"), "rubbish").unwrap();
     let store = open(folder.path());
     assert!(store.ranking_now("p", always(BOTH)).is_err());
-    let told = |store: &Embedded| block_on(store.losses(Some("p"))).unwrap().len();
+    let told = |store: &Embedded| block_on(store.losses(Some("p"))).unwrap().list.len();
     assert!(told(&store) > 0);
     block_on(store.repair(Some("p"))).unwrap();
     assert!(told(&store) > 0, "that something may be missing is not forgotten with the repair");

@@ -111,8 +111,48 @@ fn the_time_of_the_store_is_that_of_the_clock_unless_it_leaps() {
     let clock = WrongClock::new();
     let store = Embedded::open(folder.path(), Options::new(clock.clone() as Arc<dyn Clock>)).unwrap();
     clock.pass(30 * DAY);
-    assert_eq!(block_on(store.time()).unwrap(), clock.now());
+    assert_eq!(store.shared.notes.now(), clock.now());
     clock.set(120 * DAY);
     clock.pass(15_000);
-    assert_eq!(block_on(store.time()).unwrap().as_millis(), clock.now().as_millis() - 120 * DAY);
+    assert_eq!(store.shared.notes.now().as_millis(), clock.now().as_millis() - 120 * DAY);
+}
+
+/// The clock leaps for some hours at a time, views come in with whatever it shows, and every hour is looked what is old.
+#[test]
+fn however_the_clock_leaps_nothing_young_is_forgotten() {
+    for seed in 0..6_i64 {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = WrongClock::new();
+        let mut store = Embedded::open(folder.path(), Options::new(clock.clone() as Arc<dyn Clock>)).unwrap();
+        let mut off = 0;
+        for hour in 0..24 * 40 {
+            let truth = Timestamp::from_millis(clock.now().as_millis() - off);
+            store.append_now(batch("p", vec![view(Bucket::of(clock.now()).0, "/a", 0, None)])).unwrap();
+            let expired = block_on(store.expire("p", 20)).unwrap();
+            let youngest = Bucket::of(truth.minus(Duration::from_secs((20 - 2) * 24 * 3600)));
+            assert!(expired.floor.is_none_or(|floor| floor <= youngest), "seed {seed}, hour {hour}: {expired:?}");
+            let leap = match (hour * 7 + seed * 13) % 29 {
+                0 => 120 * DAY,
+                9 => -30 * DAY,
+                17 => 3 * DAY,
+                5 | 13 | 20 => 0,
+                _ => off,
+            };
+            clock.set(leap - off);
+            off = leap;
+            if (hour + seed) % 31 == 0 {
+                drop(store);
+                store = Embedded::open(folder.path(), Options::new(clock.clone() as Arc<dyn Clock>)).unwrap();
+            }
+            clock.pass(HOUR);
+        }
+        // It does forget: what is older than the days and the patience is gone.
+        clock.set(-off);
+        for _ in 0..20 {
+            clock.pass(HOUR);
+            block_on(store.expire("p", 20)).unwrap();
+        }
+        let floor = block_on(store.status("p")).unwrap().floor.unwrap();
+        assert!(floor > Bucket::of(clock.now().minus(Duration::from_secs(24 * 24 * 3600))), "seed {seed}");
+    }
 }

@@ -215,7 +215,7 @@ impl<'a, K: Keeper> Stage<'a, K> {
     async fn overview(&self, project: usize) {
         let (name, model) = (PROJECTS[project], &self.models[project]);
         let mut status = self.store.status(name).await.expect("a status");
-        status.bytes = 0;
+        (status.bytes, status.restorable) = (0, None);
         assert_eq!(status, model.status());
         let clients = self.store.clients(name).await.expect("clients");
         assert_eq!(clients.len(), model.clients().len(), "each client once");

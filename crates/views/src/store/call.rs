@@ -1,10 +1,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use copydesk_domain::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{AgentViews, Counts, Loss, Question, Ranking, Sources, Status, ViewsError};
+use super::{AgentViews, Counts, Expired, Loss, Losses, Question, Ranking, Sources, Status, ViewsError};
 use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
 
 /// What a store is called for; each names what it is answered with.
@@ -34,9 +33,9 @@ pub enum StoreCall {
     /// Brings back what was forgotten within the last days; answers before when everything is still forgotten.
     /// → `Option<`[`Bucket`]`>`
     Restore { project: String },
-    /// How late it is, by a time that a wrong clock does not move far. → [`Timestamp`]
-    Time,
-    /// What is missing, or may be: of a project, or of all. → `Vec<`[`Loss`]`>`
+    /// Forgets what is older than so many days, on more evidence than one look at the clock. → [`Expired`]
+    Expire { project: String, days: u32 },
+    /// What is missing, or may be: of a project, or of all. → [`Losses`]
     Losses { project: Option<String> },
     /// Reads all of a project's files, or of the log if none is named, and says what is damaged now. → `Vec<`[`Loss`]`>`
     Verify { project: Option<String> },
@@ -90,8 +89,9 @@ replies! {
     Clients(Vec<(Arc<Client>, u64)>),
     Status(Status),
     Projects(Vec<String>),
-    Losses(Vec<Loss>),
+    Losses(Losses),
+    Damages(Vec<Loss>),
     Floor(Option<Bucket>),
-    Time(Timestamp),
+    Expired(Expired),
     Done(()),
 }

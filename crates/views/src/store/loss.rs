@@ -24,6 +24,14 @@ pub struct Loss {
     pub views: Option<u64>,
 }
 
+/// What a store has lost, and how often it has noted a loss since it was opened: a note that was made and taken back between
+/// two looks shows in that.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Losses {
+    pub noted: u64,
+    pub list: Vec<Loss>,
+}
+
 /// What was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

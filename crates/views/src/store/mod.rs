@@ -10,11 +10,10 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-use copydesk_domain::Timestamp;
 pub use copydesk_domain::{Source, Sources};
 
 pub use call::{StoreCall, StoreReply};
-pub use loss::{Loss, Lost};
+pub use loss::{Loss, Losses, Lost};
 pub use ranking::Ranking;
 
 use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
@@ -91,11 +90,11 @@ pub trait ViewStore: Send + Sync + 'static {
         replied(self.call(StoreCall::Restore { project: project.to_owned() }))
     }
 
-    fn time(&self) -> StoreFuture<'_, Timestamp> {
-        replied(self.call(StoreCall::Time))
+    fn expire(&self, project: &str, days: u32) -> StoreFuture<'_, Expired> {
+        replied(self.call(StoreCall::Expire { project: project.to_owned(), days }))
     }
 
-    fn losses(&self, project: Option<&str>) -> StoreFuture<'_, Vec<Loss>> {
+    fn losses(&self, project: Option<&str>) -> StoreFuture<'_, Losses> {
         replied(self.call(StoreCall::Losses { project: project.map(str::to_owned) }))
     }
 
@@ -174,6 +173,15 @@ pub struct AgentViews {
     pub most_read: Vec<(Arc<str>, u64)>,
 }
 
+/// What became of a wish to forget what is old.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expired {
+    /// Everything before this is forgotten.
+    pub floor: Option<Bucket>,
+    /// Everything before this would be, and will be if a later look finds the same.
+    pub wanted: Option<Bucket>,
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
@@ -190,4 +198,6 @@ pub struct Status {
     pub server_since: Option<Bucket>,
     /// Everything before this was forgotten.
     pub floor: Option<Bucket>,
+    /// What was forgotten from this on can be brought back.
+    pub restorable: Option<Bucket>,
 }

@@ -9,8 +9,8 @@ use copydesk_views::{Class, CountsAs, Evidence};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::admitted;
 use super::query::Query;
+use super::{admitted, incomplete};
 use crate::api::parts::views;
 use crate::app::App;
 use crate::auth::Reader;
@@ -113,7 +113,8 @@ impl From<AgentViews> for AgentRow {
         ("pages" = Option<u16>, Query, minimum = 0, maximum = 100, description = "Pages to list of each; 10 if not given."),
     ),
     responses(
-        (status = 200, description = "The machines.", body = Agents),
+        (status = 200, description = "The machines.", body = Agents, headers(
+            ("Views-Incomplete" = String, description = "Why the figures are not to be relied on: a file was damaged, and views of the range are missing or may be. Absent if all is well."),)),
         (status = 400, description = "A parameter is wrong.", body = ErrorBody),
         (status = 401, description = "No valid key.", body = ErrorBody),
         (status = 404, description = "No such project.", body = ErrorBody),
@@ -126,7 +127,7 @@ pub(crate) async fn view_agents(
     Reader(caller): Reader,
     RawQuery(query): RawQuery,
 ) -> Result<(HeaderMap, Json<Agents>), Problem> {
-    let standing = admitted(&app, &caller)?;
+    let mut standing = admitted(&app, &caller)?;
     let mut query = Query::read(query.as_deref());
     let range = query.range(&dates::zone(&caller.project.time_zone));
     let (limit, offset) = (query.whole("limit", 50, 1, 250), query.whole("offset", 0, 0, usize::MAX));
@@ -141,5 +142,6 @@ pub(crate) async fn view_agents(
         has_more: found.has_more,
         agents: found.agents.into_iter().map(AgentRow::from).collect(),
     };
+    standing.extend(incomplete(&found.losses));
     Ok((standing, Json(answer)))
 }

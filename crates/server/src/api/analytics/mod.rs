@@ -10,10 +10,10 @@ pub(crate) use agents::{__path_view_agents, view_agents};
 pub(crate) use series::{__path_view_series, view_series};
 pub(crate) use views::{__path_page_views, page_views};
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use copydesk_desk::readers::ReadError;
 use copydesk_domain::Standing;
-use copydesk_views::store::{Counts, ViewsError};
+use copydesk_views::store::{Counts, Loss, ViewsError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -47,6 +47,17 @@ fn admitted(app: &App, caller: &Caller) -> Result<HeaderMap, Problem> {
     };
     let standing = views(app)?.readers().admit(&caller.id()).map_err(used_up)?;
     Ok(standing.map(standing_headers).unwrap_or_default())
+}
+
+/// The header that says why an answer is not to be relied on, once for each reason.
+const INCOMPLETE: HeaderName = HeaderName::from_static("views-incomplete");
+/// More reasons than this help nobody.
+const MOST_REASONS: usize = 5;
+
+/// Headers that say what is missing from an answer; none if nothing is.
+fn incomplete(losses: &[Loss]) -> HeaderMap {
+    let value = |loss: &Loss| HeaderValue::from_str(&loss.sentence()).ok();
+    losses.iter().filter_map(value).take(MOST_REASONS).map(|value| (INCOMPLETE, value)).collect()
 }
 
 impl From<ReadError> for Problem {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::query::Query;
-use super::{Totals, admitted};
+use super::{Totals, admitted, incomplete};
 use crate::api::parts::views;
 use crate::app::App;
 use crate::auth::Reader;
@@ -58,7 +58,8 @@ pub(crate) struct Point {
         ("dateTo" = Option<String>, Query, description = "As for page views."),
     ),
     responses(
-        (status = 200, description = "The series.", body = Series),
+        (status = 200, description = "The series.", body = Series, headers(
+            ("Views-Incomplete" = String, description = "Why the figures are not to be relied on: a file was damaged, and views of the range are missing or may be. Absent if all is well."),)),
         (status = 400, description = "A parameter is wrong.", body = ErrorBody),
         (status = 401, description = "No valid key.", body = ErrorBody),
         (status = 404, description = "No such project.", body = ErrorBody),
@@ -71,12 +72,13 @@ pub(crate) async fn view_series(
     Reader(caller): Reader,
     RawQuery(query): RawQuery,
 ) -> Result<(HeaderMap, Json<Series>), Problem> {
-    let standing = admitted(&app, &caller)?;
+    let mut standing = admitted(&app, &caller)?;
     let mut query = Query::read(query.as_deref());
     let range = query.range(&dates::zone(&caller.project.time_zone));
     let (interval, path) = (query.interval(), query.path());
     query.finish().map_err(|problem| problem.with_headers(&standing))?;
-    let series = views(&app)?.readers().series(&caller.project, range, interval, path.as_deref()).await;
+    let readers = views(&app)?.readers();
+    let series = readers.series(&caller.project, range, interval, path.as_deref()).await;
     let series = series.map_err(|error| match error {
         ReadError::Invalid(_) => Problem::from(error).with_headers(&standing),
         ReadError::Views(error) => error.into(),
@@ -91,5 +93,6 @@ pub(crate) async fn view_series(
         totals: series.totals.into(),
         series: series.points.into_iter().map(point).collect(),
     };
+    standing.extend(incomplete(&series.losses));
     Ok((standing, Json(answer)))
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use utoipa::ToSchema;
 
 use super::query::Query;
-use super::{Totals, admitted, csv};
+use super::{Totals, admitted, csv, incomplete};
 use crate::api::parts::views;
 use crate::app::App;
 use crate::auth::{Caller, Reader};
@@ -74,6 +74,7 @@ impl From<PageViews> for PageRow {
                 ("RateLimit-Limit" = u32, description = "Requests a minute that the key may make; absent if there is no limit."),
                 ("RateLimit-Remaining" = u32, description = "How many are left."),
                 ("RateLimit-Reset" = u64, description = "Seconds until one more may be made."),
+                ("Views-Incomplete" = String, description = "Why the figures are not to be relied on: a file was damaged, and views of the range are missing or may be. Absent if all is well."),
                 ("Link" = String, description = "The address of the next page, `rel=\"next\"`, if there is one."),
             )),
         (status = 400, description = "A parameter is wrong.", body = ErrorBody),
@@ -97,7 +98,7 @@ pub(crate) async fn page_views(
     let filters = query.filters();
     query.finish().map_err(|problem| problem.with_headers(&standing))?;
     let ranked = views(&app)?.readers().ranking(&caller.id(), &caller.project, range, offset, limit).await?;
-    let RankedPages { totals, pages, has_more } = ranked;
+    let RankedPages { totals, pages, has_more, losses } = ranked;
     let mut response = if csv::wanted(headers.get_all(ACCEPT)) {
         ([(CONTENT_TYPE, HeaderValue::from_static(csv::TYPE))], csv::table(&pages)).into_response()
     } else {
@@ -105,6 +106,7 @@ pub(crate) async fn page_views(
         axum::Json(ViewsPage { totals: totals.into(), views, has_more }).into_response()
     };
     response.headers_mut().extend(standing);
+    response.headers_mut().extend(incomplete(&losses));
     response.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
     if has_more && let Some(link) = next(&caller, &filters, limit, offset) {
         response.headers_mut().insert(LINK, link);

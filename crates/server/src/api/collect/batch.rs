@@ -96,15 +96,11 @@ impl<'a> Batch<'a> {
         limit.lift();
         let taken = views(app)?.take(id, &self.hits).await?;
         let duplicates = taken.duplicates.len() as u64;
-        let left: u64 = taken.left.values().sum();
-        let told = taken.counted + duplicates + left + taken.refused.len() as u64;
         for (reason, count) in taken.left {
             self.ignored.insert(reason.as_str(), count);
         }
-        // What the store does not speak of is older than it keeps.
-        let expired = (self.hits.len() as u64).saturating_sub(told);
-        if expired > 0 {
-            self.ignored.insert("expired", expired);
+        if taken.expired > 0 {
+            self.ignored.insert("expired", taken.expired);
         }
         for (place, refusal) in taken.refused {
             let Some(&index) = self.places.get(place) else { continue };

@@ -26,7 +26,9 @@ const READERS: [(&str, bool); 5] = [
 /// What every path begins with; the request's number in seven digits follows.
 pub(super) const PREFIX: &str = "/torture/";
 /// 2026-01-01 and the month after it, in seconds since 1970.
-const MONTH: (usize, usize) = (1_767_225_600, 1_769_904_000);
+const MONTH: (usize, usize) = (OLDEST, 1_769_904_000);
+/// No event is older.
+pub(super) const OLDEST: usize = 1_767_225_600;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {

@@ -1,7 +1,9 @@
 //! Page views under SIGKILL, torn tails and full disks: every acknowledged event is counted once, nothing twice, and the
 //! server starts again by itself.
 
+mod clocks;
 mod event;
+mod flips;
 mod full_disk;
 mod kills;
 mod ledger;
@@ -14,8 +16,8 @@ use copydesk_domain::random_fraction;
 
 use crate::args::program;
 
-/// The server is killed at any moment while page views come in, its log is torn and its disk gets full; every
-/// acknowledged view must be counted once.
+/// The server is killed at any moment while page views come in, its log is torn, its disk gets full, bits of its files are
+/// flipped and its clock leaps; every acknowledged view must be counted once, or the answer must say that one may not be.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ViewsOptions {
     /// The program `copydesk`.
@@ -27,6 +29,12 @@ pub struct ViewsOptions {
     /// How many times the disk gets full; needs root, for a file system of its own.
     #[arg(long, default_value_t = 20)]
     pub full_disks: usize,
+    /// How many bits are flipped in its files, each in a copy of its own: an answer is right, or says that it is not.
+    #[arg(long, default_value_t = 100)]
+    pub flips: usize,
+    /// How many lives with a clock that leaps; needs libfaketime.
+    #[arg(long, default_value_t = 10)]
+    pub clocks: usize,
     /// The seed of an earlier run, to have the same requests and pauses again.
     #[arg(long, default_value_t = (random_fraction() * 1e9) as u64, hide_default_value = true)]
     pub seed: u64,
@@ -38,9 +46,12 @@ const SHOWN: usize = 50;
 /// Runs it, prints what came out, and says whether all was well.
 pub async fn run_views(options: ViewsOptions) -> bool {
     println!("views: seed {}", options.seed);
-    let killed = kills::run(&options).await;
+    // Each runs even if another failed.
+    let killed = options.kills == 0 || kills::run(&options).await;
     let filled = options.full_disks == 0 || full_disk::run(&options).await;
-    killed && filled
+    let flipped = options.flips == 0 || flips::run(&options).await;
+    let leapt = options.clocks == 0 || clocks::run(&options).await;
+    killed && filled && flipped && leapt
 }
 
 fn show(violations: &[String]) {

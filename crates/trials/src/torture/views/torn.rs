@@ -9,7 +9,7 @@ use super::event::PREFIX;
 use crate::seeded::Seeded;
 
 /// The header of a file of the log, and of a record in it, which begins with its length.
-const FILE_HEADER: usize = 44;
+const FILE_HEADER: usize = 88;
 const RECORD_HEADER: usize = 20;
 /// Digits of a request's number in its path.
 const DIGITS: usize = 7;

@@ -37,6 +37,14 @@ pub(super) struct World {
     ledger: Mutex<Ledger>,
 }
 
+/// How an answer is, and what it says of itself.
+pub(super) enum Verdict {
+    Right,
+    RightAndDoubted,
+    WrongAndSaid,
+    Wrong(Vec<String>),
+}
+
 #[derive(Deserialize)]
 struct Taken {
     accepted: u64,
@@ -49,6 +57,9 @@ struct Page {
     views: Vec<Row>,
     #[serde(rename = "hasMore")]
     has_more: bool,
+    /// It says of itself that something is missing.
+    #[serde(skip)]
+    is_incomplete: bool,
 }
 
 #[derive(Deserialize)]
@@ -106,7 +117,7 @@ impl World {
     pub(super) async fn check_all(&self, address: SocketAddr) {
         for project in 0..self.projects.len() {
             match self.counted(address, project).await {
-                Ok(counted) => {
+                Ok((counted, _)) => {
                     let wrong = self.ledger().check(project, &counted);
                     self.complain(wrong);
                 }
@@ -115,22 +126,39 @@ impl World {
         }
     }
 
-    /// Reads all paths of a project, page by page.
-    async fn counted(&self, address: SocketAddr, project: usize) -> Result<HashMap<String, Counts>, String> {
+    /// Reads all paths of a project, page by page, and whether a page says that something is missing.
+    pub(super) async fn counted(
+        &self,
+        address: SocketAddr,
+        project: usize,
+    ) -> Result<(HashMap<String, Counts>, bool), String> {
         let mut all = HashMap::new();
-        let mut listed = 0;
+        let (mut listed, mut said) = (0, false);
         loop {
             let page = self.page(address, project, listed, 250).await?;
             listed += page.views.len();
+            said |= page.is_incomplete;
             all.extend(page.views.into_iter().map(|Row { path, human, ai }| (path, Counts { human, ai })));
             if !page.has_more {
                 break;
             }
         }
         if all.len() == listed {
-            return Ok(all);
+            return Ok((all, said));
         }
         Err(format!("project {project} lists {listed} paths, of which only {} differ", all.len()))
+    }
+
+    /// How the counts of a project are, and whether the answer says itself that something is missing.
+    pub(super) async fn verdict(&self, address: SocketAddr, project: usize) -> Result<Verdict, String> {
+        let (counted, said) = self.counted(address, project).await?;
+        let wrong = self.ledger().check(project, &counted);
+        Ok(match (wrong.is_empty(), said) {
+            (true, false) => Verdict::Right,
+            (true, true) => Verdict::RightAndDoubted,
+            (false, true) => Verdict::WrongAndSaid,
+            (false, false) => Verdict::Wrong(wrong),
+        })
     }
 
     async fn page(&self, address: SocketAddr, project: usize, offset: usize, limit: usize) -> Result<Page, String> {
@@ -141,7 +169,9 @@ impl World {
         if reply.status != 200 {
             return Err(format!("{path}: {} {}", reply.status, String::from_utf8_lossy(reply.body)));
         }
-        serde_json::from_slice(reply.body).map_err(|error| format!("{path}: {error}"))
+        let is_incomplete = reply.has("views-incomplete");
+        let page: Page = serde_json::from_slice(reply.body).map_err(|error| format!("{path}: {error}"))?;
+        Ok(Page { is_incomplete, ..page })
     }
 
     pub(super) fn complain(&self, violations: impl IntoIterator<Item = String>) {

@@ -1,0 +1,91 @@
+//! What an operator does about damage, and about views that should not have been forgotten.
+
+use std::process::ExitCode;
+
+use copydesk_domain::Project;
+use copydesk_views::Bucket;
+use copydesk_views::store::{Loss, ViewStore, ViewsError};
+use copydesk_views_embedded::SharedStore;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::output::{self, printable};
+
+/// A loss in a line.
+pub(super) fn told(loss: &Loss) -> String {
+    let project = loss.project.as_deref().unwrap_or("any project");
+    printable(&format!("lost, {project}: {} ({})", loss.sentence(), loss.file))
+}
+
+/// Everything that is damaged now, project by project; says how far it is.
+async fn damaged(views: &SharedStore) -> Result<Vec<Loss>, ViewsError> {
+    let mut found = views.verify(None).await?;
+    let projects = views.projects().await?;
+    for (done, project) in projects.iter().enumerate() {
+        tracing::debug!(project, done, of = projects.len(), "reading");
+        found.extend(views.verify(Some(project)).await?);
+    }
+    Ok(found)
+}
+
+/// `copydesk views verify`
+pub(super) async fn verify(views: &SharedStore, as_json: bool) -> Result<ExitCode, Failure> {
+    let found = damaged(views).await?;
+    let lost = views.losses(None).await?.list;
+    let well = found.is_empty() && lost.is_empty();
+    if as_json {
+        output::json(&json!({ "damaged": found, "losses": lost }))?;
+    } else {
+        for loss in &found {
+            output::line(&printable(&format!("damaged: {} ({})", loss.what, loss.file)));
+        }
+        lost.iter().for_each(|loss| output::line(&told(loss)));
+        let hint = match (found.is_empty(), lost.is_empty()) {
+            (true, true) => "every byte of the page views is as it was written",
+            (false, _) => "`copydesk views repair` writes anew what is left of damaged files",
+            (true, false) => "nothing is damaged now; `copydesk views repair --accept` says no more of what was lost",
+        };
+        output::line(hint);
+    }
+    Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// `copydesk views repair`
+pub(super) async fn repair(views: &SharedStore, accept: bool, as_json: bool) -> Result<ExitCode, Failure> {
+    views.repair(None).await?;
+    for project in views.projects().await? {
+        views.repair(Some(&project)).await?;
+    }
+    let lost = views.losses(None).await?.list;
+    if accept {
+        views.accept().await?;
+    }
+    let found = damaged(views).await?;
+    if as_json {
+        output::json(&json!({ "damaged": found, "losses": lost, "accepted": accept }))?;
+    } else {
+        found
+            .iter()
+            .for_each(|loss| output::line(&printable(&format!("still damaged: {} ({})", loss.what, loss.file))));
+        lost.iter().for_each(|loss| output::line(&told(loss)));
+        if lost.is_empty() && found.is_empty() {
+            output::line("nothing is missing");
+        }
+    }
+    Ok(if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// `copydesk views restore`
+pub(super) async fn restore(views: &SharedStore, project: &Project) -> Result<ExitCode, Failure> {
+    let before = views.status(&project.id).await?;
+    let Some(from) = before.restorable else {
+        return Err(Failure::error("nothing was forgotten within the last seven days")
+            .hint("what was forgotten before them is gone"));
+    };
+    let floor = views.restore(&project.id).await?;
+    let after = views.status(&project.id).await?;
+    let back = after.views.saturating_sub(before.views);
+    let since = floor.filter(|_| from > Bucket::MIN).map(|floor| format!(", from {} on", floor.begins()));
+    output::line(&format!("{back} views are back{}", since.unwrap_or_default()));
+    Ok(ExitCode::SUCCESS)
+}

@@ -182,7 +182,12 @@ fn test(trials: &[Trial], project: &Project, as_json: bool) -> Result<ExitCode, 
         output::json(&json!({ "project": project.id, "works": passed, "trials": trials }))?;
     } else {
         trials.iter().for_each(|trial| output::line(&trial_line(trial)));
-        output::line(if passed { "A job can run." } else { "A job would fail; see above." });
+        let opens_none = project.host.untold(&project.repository).is_some();
+        output::line(match (passed, opens_none) {
+            (true, false) => "A job can run.",
+            (true, true) => "A job can run, and will open no pull request; see above.",
+            (false, _) => "A job would fail; see above.",
+        });
     }
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -157,6 +157,7 @@ fn runner(
         job_time: config.limits.job_time,
         queue_time: config.limits.queue_time,
         attempts: config.runner.attempts,
+        host_wait: config.limits.host_wait,
     };
     Ok(Runner::new(store, engines, terms, metrics, stop))
 }

@@ -99,6 +99,15 @@ impl HostSettings {
     pub fn kind_of(&self, repository: &Repository) -> HostKind {
         self.kind.unwrap_or_else(|| HostKind::of(repository))
     }
+
+    /// What to say if nobody has named the kind and the address does not tell it.
+    pub fn untold(&self, repository: &Repository) -> Option<&'static str> {
+        let is_untold = self.kind.is_none() && HostKind::of(repository) == HostKind::Git;
+        is_untold.then_some(
+            "the address of the repository does not tell which kind of code host it is, so jobs push a branch and open no \
+             pull request; name the kind with `--host`",
+        )
+    }
 }
 
 /// The address of a code host's interface: `https` or `http`, with no credential, query or fragment.

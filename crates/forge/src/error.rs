@@ -11,8 +11,10 @@ pub struct ForgeError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForgeErrorKind {
-    /// It may work later: unreachable, timed out, busy, disk full.
+    /// It may work later: busy, disk full, something that broke down in the middle.
     Passing,
+    /// The code host is not there, or asks to be left alone for a while: worth waiting for, also for long.
+    Away,
     /// It will not work until somebody changes something.
     Lasting,
     /// The branch is not where it was expected: somebody else has pushed.
@@ -24,12 +26,21 @@ impl ForgeError {
         Self { kind: ForgeErrorKind::Passing, message: message.into() }
     }
 
+    pub fn away(message: impl Into<String>) -> Self {
+        Self { kind: ForgeErrorKind::Away, message: message.into() }
+    }
+
     pub fn lasting(message: impl Into<String>) -> Self {
         Self { kind: ForgeErrorKind::Lasting, message: message.into() }
     }
 
     pub fn moved(message: impl Into<String>) -> Self {
         Self { kind: ForgeErrorKind::Moved, message: message.into() }
+    }
+
+    /// Whether it may work later, be it that one has to wait for that.
+    pub fn may_pass(&self) -> bool {
+        matches!(self.kind, ForgeErrorKind::Passing | ForgeErrorKind::Away)
     }
 
     /// The mirror cannot be read or written. What the operating system says may hold paths; our own words do not.

@@ -1,6 +1,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use tokio::process::Command;
 
 use crate::mirror_folder::MirrorFolder;
 use crate::remote::{Address, SshKey};
-use crate::{ForgeError, Remote};
+use crate::{ForgeError, Remote, certificates};
 
 /// How much of what git prints is kept; the rest is read and thrown away.
 const MOST_OUTPUT: u64 = 1024 * 1024;
@@ -32,6 +33,9 @@ const NETWORK: &[&str] = &[
     "GIT_SSL_CAPATH",
 ];
 const SSH: &[&str] = &["HOME", "SSH_AUTH_SOCK", "USER", "LOGNAME"];
+
+/// What the file of certificates for one command is called.
+const AUTHORITIES: &str = "authorities.pem";
 
 /// How ssh is started: it asks nobody, ends when the other side is silent, and lends nothing of this machine.
 const SSH_COMMAND: &str =
@@ -60,7 +64,9 @@ impl Git<'_> {
     /// It keeps `lock` held as long as it lives, even if this process is killed.
     pub(crate) async fn run(&self, arguments: &[&str], lock: Option<&File>) -> Result<Output, ForgeError> {
         let key_files = self.ssh_key().map(|key| KeyFiles::write(self.folder, key)).transpose()?;
-        let mut command = self.command(arguments, key_files.as_ref())?;
+        let authorities = self.authorities()?;
+        let authorities_file = authorities.as_ref().map(|folder| folder.path().join(AUTHORITIES));
+        let mut command = self.command(arguments, key_files.as_ref(), authorities_file.as_deref())?;
         // An empty file reads like `/dev/null`. Being the same open file as ours, it holds the same lock.
         command.stdin(match lock {
             Some(lock) => Stdio::from(lock.try_clone().map_err(ForgeError::from_io)?),
@@ -93,11 +99,27 @@ impl Git<'_> {
         self.remote.ssh_key.as_ref().filter(|_| self.address.scheme() == "ssh")
     }
 
-    fn command(&self, arguments: &[&str], key_files: Option<&KeyFiles>) -> Result<Command, ForgeError> {
+    /// A folder with all the certificates to trust, if some were named; it goes when the command has ended.
+    fn authorities(&self) -> Result<Option<TempDir>, ForgeError> {
+        let Some(named) = self.remote.trust.ca_file.as_ref().filter(|_| self.address.is_http()) else {
+            return Ok(None);
+        };
+        let bundle = certificates::bundle(named)?;
+        let folder = self.folder.key_folder().map_err(ForgeError::from_io)?;
+        std::fs::write(folder.path().join(AUTHORITIES), bundle).map_err(ForgeError::from_io)?;
+        Ok(Some(folder))
+    }
+
+    fn command(
+        &self,
+        arguments: &[&str],
+        key_files: Option<&KeyFiles>,
+        authorities: Option<&Path>,
+    ) -> Result<Command, ForgeError> {
         let mut command = Command::new("git");
         command.env_clear();
         self.set_environment(&mut command);
-        self.set_credential(&mut command);
+        self.set_credential(&mut command, authorities);
         if let Some(files) = key_files {
             command.current_dir(files.folder.path()).env("GIT_SSH_COMMAND", files.ssh_command());
             // Only the key that was given, not those that somebody's agent holds.
@@ -167,7 +189,7 @@ impl Git<'_> {
     }
 
     /// In the environment, because everybody on the machine can read arguments. Only for the address's own host.
-    fn set_credential(&self, command: &mut Command) {
+    fn set_credential(&self, command: &mut Command, authorities: Option<&Path>) {
         if !self.address.is_http() {
             return;
         }
@@ -178,10 +200,10 @@ impl Git<'_> {
         if self.remote.trust.accept_any_certificate {
             settings.push(("sslVerify", "false".to_owned()));
         }
-        if let Some(file) = &self.remote.trust.ca_file {
+        if let Some(file) = authorities.and_then(Path::to_str) {
             // This one goes before a setting.
             command.env_remove("GIT_SSL_CAINFO");
-            settings.push(("sslCAInfo", file.clone()));
+            settings.push(("sslCAInfo", file.to_owned()));
         }
         command.env("GIT_CONFIG_COUNT", settings.len().to_string());
         for (number, (name, value)) in settings.into_iter().enumerate() {

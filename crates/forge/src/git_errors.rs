@@ -1,34 +1,34 @@
-use crate::ForgeError;
 use crate::git::Git;
+use crate::{ForgeError, ForgeErrorKind};
 
 /// The most of a host's own words that is passed on.
 const MOST_QUOTED: usize = 400;
 
 /// What git complains about, if it is a known complaint: what to look for, whether it may pass, and what to say.
 /// Sentences are about "the repository"; whoever reads them knows which one.
-const KNOWN: &[(&[&str], bool, &str)] = &[
-    (&["no space left on device", "disk quota exceeded"], true, "the disk is full"),
+const KNOWN: &[(&[&str], ForgeErrorKind, &str)] = &[
+    (&["no space left on device", "disk quota exceeded"], ForgeErrorKind::Passing, "the disk is full"),
     (
         &["dubious ownership"],
-        false,
+        ForgeErrorKind::Lasting,
         "the repository's folder belongs to another user than the one that Copydesk runs as",
     ),
     (
         &["mismatched algorithms", "unsupported object format", "unknown repository extension", "object format"],
-        false,
+        ForgeErrorKind::Lasting,
         "the repository uses SHA-256 object names or another extension that is not supported",
     ),
     (
         &["unrelated histories"],
-        false,
+        ForgeErrorKind::Lasting,
         "the base branch was begun anew and has nothing in common with the branch of the job; create a new job",
     ),
     (
         &["usage: git merge-tree", "unknown option `write-tree'"],
-        false,
+        ForgeErrorKind::Lasting,
         "the git program of this machine is older than 2.38 and cannot bring the branch up to date",
     ),
-    (&["transport '"], false, "the repository's address is not one that git may use"),
+    (&["transport '"], ForgeErrorKind::Lasting, "the repository's address is not one that git may use"),
     (
         &[
             "could not resolve host",
@@ -36,31 +36,62 @@ const KNOWN: &[(&[&str], bool, &str)] = &[
             "name or service not known",
             "temporary failure in name resolution",
         ],
-        true,
+        ForgeErrorKind::Away,
         "the repository's host name cannot be resolved",
     ),
-    (&["connection refused"], true, "the repository's host refuses the connection"),
+    (&["connection refused"], ForgeErrorKind::Away, "the repository's host refuses the connection"),
     (
         &["connection timed out", "operation timed out", "timeout was reached", "operation too slow"],
-        true,
+        ForgeErrorKind::Away,
         "the repository's host does not answer in time",
     ),
     (
         &["host key verification failed"],
-        false,
+        ForgeErrorKind::Lasting,
         "the SSH key of the repository's host is not the one in `known_hosts`, or none is known",
     ),
     (
         &["load key ", "invalid format", "error in libcrypto"],
-        false,
+        ForgeErrorKind::Lasting,
         "the SSH key of the project cannot be read; give it as OpenSSH writes it, without a passphrase",
     ),
     (
         &["ssl certificate", "certificate verification failed", "server certificate"],
-        false,
-        "the TLS certificate of the repository's host is not trusted by this machine; set the host's `ca_file` to the \
-         certificate of its authority",
+        ForgeErrorKind::Lasting,
+        "the TLS certificate of the repository's host is not trusted by this machine; name the certificate of its \
+         authority with `--host-ca-file`",
     ),
+    (&["returned error: 429"], ForgeErrorKind::Away, "the repository's host asks for fewer requests"),
+    (&["returned error: 5"], ForgeErrorKind::Away, "the repository's host has an internal error"),
+];
+
+/// What the host may say of its own accord, besides git: it is asked for before what git makes of it.
+const SAID: &[(&[&str], ForgeErrorKind, &str)] = &[
+    (
+        &["is archived", "been archived", "was archived"],
+        ForgeErrorKind::Lasting,
+        "the repository is archived; nothing can be pushed to it",
+    ),
+    (
+        &[
+            "read only",
+            "read-only",
+            "readonly",
+            "not authorized",
+            "not allowed",
+            "unauthorized",
+            "permission",
+            "denied",
+            "write access",
+            "forbidden",
+        ],
+        ForgeErrorKind::Lasting,
+        "the repository's host does not accept the credential for this",
+    ),
+];
+
+/// What git makes of an answer that says no.
+const REFUSED: &[(&[&str], ForgeErrorKind, &str)] = &[
     (
         &[
             "authentication failed",
@@ -74,19 +105,23 @@ const KNOWN: &[(&[&str], bool, &str)] = &[
             "access denied",
             "write access to repository not granted",
         ],
-        false,
+        ForgeErrorKind::Lasting,
         "the repository's host does not accept the credential for this, or none is set",
     ),
-    (&["returned error: 429"], true, "the repository's host asks for fewer requests"),
-    (&["returned error: 5"], true, "the repository's host has an internal error"),
     (
         &["redirect", "returned error: 30"],
-        false,
+        ForgeErrorKind::Lasting,
         "the repository's address redirects elsewhere; set it to the new address",
     ),
     (
-        &["does not appear to be a git repository", "not a git repository", "not found", "does not exist"],
-        false,
+        &[
+            "does not appear to be a git repository",
+            "not a git repository",
+            "not found",
+            "does not exist",
+            "cannot find",
+        ],
+        ForgeErrorKind::Lasting,
         "there is no git repository at the address, or the credential does not let it be seen",
     ),
     (
@@ -94,6 +129,8 @@ const KNOWN: &[(&[&str], bool, &str)] = &[
             "hung up unexpectedly",
             "early eof",
             "connection reset",
+            "connection closed",
+            "closed by remote host",
             "rpc failed",
             "unexpected disconnect",
             "broken pipe",
@@ -103,22 +140,62 @@ const KNOWN: &[(&[&str], bool, &str)] = &[
             "network is unreachable",
             "no route to host",
         ],
-        true,
+        ForgeErrorKind::Away,
         "the connection to the repository's host broke",
     ),
 ];
 
 /// Turns what git printed into one sentence without a credential and without our own paths.
 pub(crate) fn explain(git: &Git<'_>, stderr: &str) -> ForgeError {
-    let low = stderr.to_lowercase();
-    for (needles, passing, sentence) in KNOWN {
-        if needles.iter().any(|needle| low.contains(needle)) {
-            return if *passing { ForgeError::passing(*sentence) } else { ForgeError::lasting(*sentence) };
-        }
+    let remarks = remarks_of(stderr);
+    let (low, said) = (stderr.to_lowercase(), remarks.to_lowercase());
+    if let Some((kind, sentence)) = find(KNOWN, &low) {
+        return ForgeError { kind, message: sentence.to_owned() };
+    }
+    if let Some((kind, sentence)) = find(SAID, &said).or_else(|| find(REFUSED, &low)) {
+        let remarks = if kind == ForgeErrorKind::Lasting { remarks.as_str() } else { "" };
+        return ForgeError { kind, message: with_remarks(git, sentence, remarks) };
+    }
+    if low.contains("could not read from remote repository") {
+        return ForgeError::passing(with_remarks(git, "the repository's host does not serve git", &remarks));
     }
     let telling = |line: &&str| line.starts_with("fatal:") || line.starts_with("error:");
     let line = stderr.lines().find(telling).or_else(|| stderr.lines().last()).unwrap_or("no reason given");
     ForgeError::passing(format!("git failed: {}", quoted(git, line)))
+}
+
+fn find(known: &'static [(&[&str], ForgeErrorKind, &str)], low: &str) -> Option<(ForgeErrorKind, &'static str)> {
+    let (_, kind, sentence) = known.iter().find(|(needles, ..)| needles.iter().any(|needle| low.contains(needle)))?;
+    Some((*kind, sentence))
+}
+
+/// What the host says of its own accord. Git passes it on after `remote:`, and ssh as it comes: Gitea's lines begin with
+/// `error:` then. All else that begins so is git's, as are some lines that are known by heart.
+fn remarks_of(stderr: &str) -> String {
+    const OWN: &[&str] =
+        &["fatal:", "error:", "hint:", "warning:", "Warning:", "ssh:", "To ", "Please make sure you have"];
+    let (before, over_ssh) = match stderr.split_once("fatal: Could not read from remote repository") {
+        Some((before, _)) => (before, true),
+        None => (stderr, false),
+    };
+    let remark = |line: &'_ str| -> Option<String> {
+        let line = line.trim();
+        let said = match line.strip_prefix("remote:") {
+            Some(said) => said.trim_start().trim_start_matches("error:"),
+            None if over_ssh => line.trim_start_matches("error:").trim_start_matches("ERROR:"),
+            None => line,
+        };
+        let is_own = said == line && OWN.iter().any(|own| line.starts_with(own));
+        Some(said.trim().to_owned()).filter(|said| !is_own && !said.is_empty())
+    };
+    before.lines().filter_map(remark).collect::<Vec<_>>().join(" ")
+}
+
+fn with_remarks(git: &Git<'_>, sentence: &str, remarks: &str) -> String {
+    match quoted(git, remarks) {
+        remarks if remarks.is_empty() => sentence.to_owned(),
+        remarks => format!("{sentence}; it says: {remarks}"),
+    }
 }
 
 /// What the other side says when it rejects a push: the reason and the `remote:` lines.
@@ -133,9 +210,30 @@ pub(crate) fn rejected(git: &Git<'_>, summary: &str, stderr: &str) -> ForgeError
     let reason = summary.split_once('(').and_then(|(_, reason)| reason.strip_suffix(')')).unwrap_or(summary);
     let sentence = format!("the repository's host rejects the push: {}", quoted(git, reason));
     let remarks: Vec<&str> = stderr.lines().filter_map(|line| Some(line.strip_prefix("remote:")?.trim())).collect();
-    let remarks = quoted(git, &remarks.join(" "));
-    ForgeError::lasting(if remarks.is_empty() { sentence } else { format!("{sentence}; it says: {remarks}") })
+    let message = with_remarks(git, &sentence, &remarks.join(" "));
+    // A host that is being stopped refuses in its hook what it cannot ask itself any more. A broken one does so for
+    // good, which is why it is tried again only so often.
+    let is_broken = INSIDE.iter().any(|words| low.contains(words));
+    if is_broken { ForgeError::passing(message) } else { ForgeError::lasting(message) }
 }
+
+/// What a host says in its hook when it is its own inside that fails, and not the push.
+const INSIDE: &[&str] = &[
+    "internal server connection error",
+    "internal server error",
+    "internal error",
+    "internal api",
+    "connection refused",
+    "connection reset",
+    "bad gateway",
+    "service unavailable",
+    "gateway timeout",
+    "context canceled",
+    "context deadline exceeded",
+    "timed out",
+    "try again later",
+    "unable to contact",
+];
 
 /// Whether git says that the mirror itself is broken, so that it must be made anew.
 pub(crate) fn is_damage(stderr: &str) -> bool {
@@ -200,17 +298,23 @@ mod tests {
         for (stderr, kind, words) in [
             (
                 "fatal: unable to access 'https://x/': Could not resolve host: x",
-                ForgeErrorKind::Passing,
+                ForgeErrorKind::Away,
                 "cannot be resolved",
             ),
             (
                 "fatal: unable to access: Failed to connect to x port 443: Connection refused",
-                ForgeErrorKind::Passing,
+                ForgeErrorKind::Away,
                 "refuses",
             ),
-            ("ssh: connect to host x port 22: Connection timed out", ForgeErrorKind::Passing, "in time"),
-            ("error: RPC failed; curl 28 Operation too slow.", ForgeErrorKind::Passing, "in time"),
-            ("fatal: the remote end hung up unexpectedly", ForgeErrorKind::Passing, "broke"),
+            ("ssh: connect to host x port 22: Connection timed out", ForgeErrorKind::Away, "in time"),
+            ("error: RPC failed; curl 28 Operation too slow.", ForgeErrorKind::Away, "in time"),
+            ("fatal: the remote end hung up unexpectedly", ForgeErrorKind::Away, "broke"),
+            (
+                "Connection closed by 127.0.0.1 port 22\nfatal: Could not read from remote repository.",
+                ForgeErrorKind::Away,
+                "broke",
+            ),
+            ("fatal: unable to access: The requested URL returned error: 502", ForgeErrorKind::Away, "internal error"),
             ("error: unable to write file: No space left on device", ForgeErrorKind::Passing, "the disk is full"),
             ("fatal: Authentication failed for 'https://x/'", ForgeErrorKind::Lasting, "credential"),
             ("git@x: Permission denied (publickey).", ForgeErrorKind::Lasting, "credential"),
@@ -236,6 +340,43 @@ mod tests {
     }
 
     #[test]
+    fn the_host_s_own_reason_is_told_and_a_read_only_key_fails_at_once() {
+        let rights = "\n\nPlease make sure you have the correct access rights\nand the repository exists.\n";
+        let no = "fatal: Could not read from remote repository.";
+        for (said, words) in [
+            (
+                format!("error:\nerror: Deploy Key: 1:ro is not authorized to write to a/b.\nerror:\n{no}{rights}"),
+                "does not accept the credential for this; it says: Deploy Key: 1:ro is not authorized to write to a/b.",
+            ),
+            (
+                format!("ERROR: The key you are authenticating with has been marked as read only.\n{no}{rights}"),
+                "it says: The key you are authenticating with has been marked as read only.",
+            ),
+            (
+                format!("remote: \nremote: ERROR: This deploy key does not have write access.\nremote: \n{no}{rights}"),
+                "it says: ERROR: This deploy key does not have write access.",
+            ),
+            (format!("error:\nerror: Repo: a/b is archived.\nerror:\n{no}{rights}"), "the repository is archived"),
+            (format!("error:\nerror: Cannot find repository: a/b\nerror:\n{no}{rights}"), "there is no git repository"),
+            (
+                "remote: This repo is archived. You can view files and clone it, but cannot push.\n\
+                 fatal: unable to access 'http://x/': The requested URL returned error: 403"
+                    .to_owned(),
+                "the repository is archived; nothing can be pushed to it; it says: This repo is archived.",
+            ),
+        ] {
+            let error = with_git(|git| explain(git, &said));
+            assert_eq!(error.kind, ForgeErrorKind::Lasting, "{said}: {error}");
+            assert!(error.message.contains(words), "{said}: {error}");
+        }
+        let odd = with_git(|git| explain(git, &format!("error: A strange day.\n{no}{rights}")));
+        assert_eq!(odd.kind, ForgeErrorKind::Passing);
+        assert!(odd.message.ends_with("it says: A strange day."), "{odd}");
+        let named = "fatal: unable to access 'https://x/is archived/permission': Empty reply from server";
+        assert_eq!(with_git(|git| explain(git, named)).kind, ForgeErrorKind::Passing, "an address is no reason");
+    }
+
+    #[test]
     fn unknown_complaints_are_quoted_without_secret_path_and_control_characters() {
         let secret = "hint: x\nfatal: odd \u{1b}[31mthing in /var/mirrors/x.git with planted-secret and eDpwbGFudGVkLXNlY3JldA==";
         let error = with_git(|git| explain(git, secret));
@@ -255,6 +396,10 @@ mod tests {
         assert_eq!((error.kind, error.message.as_str()), (ForgeErrorKind::Lasting, words));
         let busy = "error: Unable to create '/x/refs/heads/y.lock': File exists.";
         assert_eq!(with_git(|git| rejected(git, "[remote rejected] (failed)", busy)).kind, ForgeErrorKind::Passing);
+        let stopped = "remote: error: Internal Server Connection Error        \nremote: error:";
+        let error = with_git(|git| rejected(git, "[remote rejected] (pre-receive hook declined)", stopped));
+        assert_eq!(error.kind, ForgeErrorKind::Passing, "a host that is being stopped is tried again: {error}");
+        assert!(error.message.contains("Internal Server Connection Error"), "{error}");
         let full = "remote: fatal: No space left on device";
         assert_eq!(
             with_git(|git| rejected(git, "[remote rejected] (unpacker error)", full)).kind,

@@ -26,6 +26,10 @@ pub trait HostInterface: CodeHost {
     /// What can be done with the credential, asked without writing anything. `pushes` says that git may push with that
     /// same credential, which is all that some hosts tell of a token.
     fn abilities(&self, pushes: bool) -> BoxFuture<'_, Abilities>;
+
+    /// An error if the host says by now that no pull request could be opened; or, with `writes`, that the credential may
+    /// not write to the repository.
+    fn check(&self, writes: bool) -> BoxFuture<'_, Result<(), ForgeError>>;
 }
 
 /// A pull request to open.
@@ -48,6 +52,8 @@ pub struct Abilities {
     pub reachable: Ability,
     /// Whether the repository can be read.
     pub readable: Ability,
+    /// Whether whoever the credential belongs to may write to it. A yes does not say that the credential itself may.
+    pub writable: Ability,
     /// Whether pull requests can be opened.
     pub pull_requests: Ability,
 }
@@ -62,6 +68,11 @@ pub enum Ability {
 }
 
 impl Ability {
+    /// Why not, if it is a no.
+    pub fn why_not(&self) -> Option<&str> {
+        if let Self::No(why) = self { Some(why) } else { None }
+    }
+
     /// `Yes` if `is_so`, else `No` with the reason.
     pub(crate) fn when(is_so: bool, why_not: impl Into<String>) -> Self {
         if is_so { Self::Yes } else { Self::No(why_not.into()) }

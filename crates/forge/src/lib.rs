@@ -2,6 +2,7 @@
 //! change, its push, and the pull request. The only place that holds push credentials.
 
 mod build;
+mod certificates;
 mod commit;
 mod commit_tree;
 mod default_branch;

@@ -133,6 +133,22 @@ impl Mirror {
         Err(self.explain_rejection(&branch, &output, tip.is_ok_and(|tip| tip.as_ref() == expect)))
     }
 
+    /// Deletes a branch, if it is at that commit. It is well if it is not there; elsewhere it stays.
+    pub async fn delete_branch(&self, branch: &str, at: &CommitId) -> Result<(), ForgeError> {
+        let branch = checked(branch)?;
+        // It is never closed, so there is always a permit in the end.
+        let _permit = self.shared.pushes.acquire().await;
+        let lease = format!("--force-with-lease=refs/heads/{branch}:{at}");
+        let what = format!(":refs/heads/{branch}");
+        let to = self.shared.address.url.as_str();
+        let output =
+            self.git().run(&["push", "--porcelain", "--no-verify", "--no-signed", &lease, to, &what], None).await?;
+        if output.success || output.stderr.contains("remote ref does not exist") {
+            return Ok(());
+        }
+        Err(self.explain_rejection(&branch, &output, false))
+    }
+
     /// Whether the remote would take a push, as far as it says so before there is one. Nothing is left behind.
     pub async fn check_push(&self) -> Result<(), ForgeError> {
         // The deletion of a branch that nobody has: the remote is asked for leave and not told anything.

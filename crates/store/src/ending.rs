@@ -31,7 +31,7 @@ pub(crate) async fn end(c: &mut dyn Conn, job: &Job, ending: Ending, now: Timest
     let message = ending.message.as_deref().map(plain_text);
     c.run(
         "UPDATE jobs SET status = $1, outcome = $2, message = $3, updated_at = $4, worker = NULL, \
-         lease_expires_at = NULL, cancel_requested_at = NULL WHERE id = $5",
+         lease_expires_at = NULL, cancel_requested_at = NULL, away_since = NULL WHERE id = $5",
         values![status.as_str(), ending.outcome.as_str(), message.clone(), now, &job.id],
     )
     .await?;

@@ -8,9 +8,9 @@ use serde_json::json;
 use crate::conn::{Conn, Result, plain_text, to_json, values};
 use crate::database::Store;
 use crate::ending::{CANCELLED, Ending, OUT_OF_TIME, end};
-use crate::events;
 use crate::hub::Change;
 use crate::lease::{self, Lease, LeaseError};
+use crate::{events, jobs};
 
 /// How a worker ends a job.
 #[derive(Debug, Clone)]
@@ -163,6 +163,7 @@ pub(crate) async fn put_back(
         end(c, job, ending, now).await?;
         return Ok(Retry::GaveUp);
     }
+    jobs::end_wait(c, &job.id).await?;
     let at = now.plus(pause(tries, jitter));
     c.run(
         "UPDATE jobs SET worker = NULL, lease_expires_at = NULL, not_before = $1, updated_at = $2 WHERE id = $3",

@@ -137,3 +137,9 @@ fn pull_request(row: &mut Row, link: Option<&str>) -> Result<Option<PullRequest>
     let state = state.ok_or_else(|| StoreError::Unreadable("the state of a pull request".to_owned()))?;
     Ok(Some(PullRequest { number, url: url.to_owned(), state, draft, merged_at }))
 }
+
+/// The code host is there again: nobody is waited for, and the job says nothing of it any more.
+pub(crate) async fn end_wait(c: &mut dyn Conn, job_id: &JobId) -> Result<()> {
+    let sql = "UPDATE jobs SET away_since = NULL, message = NULL WHERE id = $1 AND away_since IS NOT NULL";
+    c.run(sql, values![job_id]).await.map(drop)
+}

@@ -29,6 +29,7 @@ mod secrets;
 mod sqlite;
 mod upkeep;
 mod vault;
+mod waiting;
 mod webhooks;
 
 pub use admission::{Admission, Idempotency};

@@ -13,6 +13,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (6, "webhooks", include_str!("../migrations/0006_webhooks.sql")),
     (7, "secrets", include_str!("../migrations/0007_secrets.sql")),
     (8, "write_paths", include_str!("../migrations/0008_write_paths.sql")),
+    (9, "waiting", include_str!("../migrations/0009_waiting.sql")),
 ];
 
 /// The newest schema version this program knows.

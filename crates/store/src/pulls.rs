@@ -130,6 +130,12 @@ impl Store {
         self.write(move |c| Box::pin(published(c, permit, round, now))).await
     }
 
+    /// Records that the branch is off the code host again, because no pull request can be opened from it.
+    pub async fn record_taken_back(&self, permit: &Permit) -> Result<(), LeaseError> {
+        let (permit, now) = (permit.clone(), self.now());
+        self.write(move |c| Box::pin(unpublished(c, permit, now))).await
+    }
+
     /// Gives the permit back: with the pull request if it is open.
     pub async fn end_publishing(&self, permit: &Permit, pull: Option<PullRequest>) -> Result<Job, LeaseError> {
         let (permit, now) = (permit.clone(), self.now());
@@ -245,6 +251,13 @@ async fn published(c: &mut dyn Conn, permit: Permit, round: u32, now: Timestamp)
     let job = hold(c, &permit).await?;
     c.run("UPDATE jobs SET updated_at = $1 WHERE id = $2", values![now, &job.id]).await?;
     let told = rounds::pushed(c, &job.id, round, now).await?;
+    Ok(events::append_all(c, &job.id, told, now).await?)
+}
+
+async fn unpublished(c: &mut dyn Conn, permit: Permit, now: Timestamp) -> Result<(), LeaseError> {
+    let job = hold(c, &permit).await?;
+    c.run("UPDATE jobs SET updated_at = $1 WHERE id = $2", values![now, &job.id]).await?;
+    let told = rounds::taken_back(c, &job.id).await?;
     Ok(events::append_all(c, &job.id, told, now).await?)
 }
 

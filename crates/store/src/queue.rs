@@ -26,6 +26,8 @@ pub struct QueueTerms {
     pub queue_time: Duration,
     /// How often a job is tried before it is given up.
     pub attempts: u32,
+    /// How long a job waits for a code host that is away.
+    pub host_wait: Duration,
 }
 
 /// A job that was just leased, with all that is needed to run it.
@@ -139,7 +141,7 @@ async fn candidate(
 }
 
 /// Leases the job if it is still free and due and its project still has room. The attempt number grows with every lease:
-/// it is the fencing token of all the worker's writes.
+/// it is the fencing token of all the worker's writes. The time of a job that has waited for its code host goes on now.
 async fn take(
     c: &mut dyn Conn,
     job_id: &JobId,
@@ -152,8 +154,9 @@ async fn take(
     let taken = c
         .row(
             "UPDATE jobs SET worker = $1, lease_expires_at = $2, attempt = attempt + 1, tries = tries + 1, \
-             updated_at = $3, deadline_at = COALESCE(deadline_at, $3 + COALESCE((SELECT p.time_limit_seconds * 1000 \
-             FROM projects p WHERE p.id = jobs.project_id), $4)) \
+             updated_at = $3, deadline_at = CASE WHEN away_since IS NULL THEN COALESCE(deadline_at, $3 + \
+             COALESCE((SELECT p.time_limit_seconds * 1000 FROM projects p WHERE p.id = jobs.project_id), $4)) \
+             ELSE deadline_at + ($3 - not_before) END, not_before = CASE WHEN away_since IS NULL THEN not_before ELSE $3 END \
              WHERE id = $5 AND status = 'active' AND worker IS NULL AND not_before <= $3 AND EXISTS (SELECT 1 FROM projects p \
              WHERE p.id = jobs.project_id AND (COALESCE(p.max_running, $6) = 0 OR COALESCE(p.max_running, $6) > \
              (SELECT count(*) FROM jobs r WHERE r.project_id = p.id AND r.status = 'active' AND r.worker IS NOT NULL))) \

@@ -8,7 +8,7 @@ use crate::conn::{Column, Conn, FromRow, Result, Row, Value, plain_text, to_json
 use crate::database::Store;
 use crate::events::{self, NewEvent};
 use crate::lease::{self, Lease, LeaseError};
-use crate::pull_state;
+use crate::{jobs, pull_state};
 
 /// One way from prompts to a commit on the job's branch. A job has another one when prompts come in after it.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,6 +121,8 @@ pub enum Step {
     },
     /// The branch is on the code host.
     Pushed { round: u32 },
+    /// No pull request can be opened from the branch, and it is off the code host again.
+    TakenBack,
     /// The pull request is open.
     Opened {
         /// As the code host tells of it.
@@ -223,7 +225,10 @@ async fn advance(
 ) -> Result<(), LeaseError> {
     let job = lease::hold_active(c, &lease).await?;
     let own = match step {
-        Some(step) => take(c, &job.id, step, now).await?,
+        Some(step) => {
+            jobs::end_wait(c, &job.id).await?;
+            take(c, &job.id, step, now).await?
+        }
         None => Vec::new(),
     };
     c.run("UPDATE jobs SET updated_at = $1 WHERE id = $2", values![now, &job.id]).await?;
@@ -257,6 +262,7 @@ async fn take(c: &mut dyn Conn, job_id: &JobId, step: Step, now: Timestamp) -> R
             Ok(told)
         }
         Step::Pushed { round } => pushed(c, job_id, round, now).await,
+        Step::TakenBack => taken_back(c, job_id).await,
         Step::Opened { pull } => {
             pull_state::write(c, job_id, &pull, now).await?;
             Ok(vec![NewEvent::new("opened", json!({ "prLink": pull.url }))])
@@ -309,6 +315,14 @@ pub(crate) async fn pushed(c: &mut dyn Conn, job_id: &JobId, round: u32, now: Ti
     mark_pushed(c, job_id, round, now).await?;
     let branch: Option<String> = c.only_row("SELECT branch FROM jobs WHERE id = $1", values![job_id]).await?;
     Ok(vec![NewEvent::new("pushed", json!({ "round": round, "branch": branch }))])
+}
+
+/// The branch is off the code host again: what was pushed has not gone out after all, and the job shows no branch.
+pub(crate) async fn taken_back(c: &mut dyn Conn, job_id: &JobId) -> Result<Vec<NewEvent>> {
+    let branch: Option<String> = c.only_row("SELECT branch FROM jobs WHERE id = $1", values![job_id]).await?;
+    c.run("UPDATE rounds SET pushed_at = NULL WHERE job_id = $1", values![job_id]).await?;
+    c.run("UPDATE jobs SET branch = NULL WHERE id = $1", values![job_id]).await?;
+    Ok(vec![NewEvent::new("taken_back", json!({ "branch": branch }))])
 }
 
 /// What was committed and has not gone out is not to go out any more; of one run of the job, or of all.

@@ -61,8 +61,8 @@ async fn due(c: &mut dyn Conn, now: Timestamp, queue_opens: Timestamp) -> Result
         .await?;
     let waiting = c
         .rows::<JobId>(
-            "SELECT id FROM jobs WHERE status = 'active' AND worker IS NULL AND (deadline_at <= $1 \
-             OR (deadline_at IS NULL AND queued_at <= $2)) LIMIT 100",
+            "SELECT id FROM jobs WHERE status = 'active' AND worker IS NULL AND ((away_since IS NULL AND deadline_at <= $1) \
+             OR (deadline_at IS NULL AND queued_at <= $2) OR (away_since IS NOT NULL AND not_before <= $2)) LIMIT 100",
             values![now, queue_opens],
         )
         .await?;
@@ -79,7 +79,9 @@ async fn reap_one(
     now: Timestamp,
 ) -> Result<Option<Retry>> {
     let Some(job) = jobs::get_held(c, &job_id).await? else { return Ok(None) };
-    let sql = "SELECT lease_expires_at, deadline_at, queued_at FROM jobs WHERE id = $1 AND status = 'active'";
+    // While a code host is waited for, the time of the job stands still; it is a worker that must come.
+    let sql = "SELECT lease_expires_at, CASE WHEN away_since IS NULL THEN deadline_at END, \
+               CASE WHEN away_since IS NULL THEN queued_at ELSE not_before END FROM jobs WHERE id = $1 AND status = 'active'";
     let times: Option<(Option<Timestamp>, Option<Timestamp>, Timestamp)> = c.row(sql, values![&job_id]).await?;
     // Another reaper, or the worker itself, may have been faster.
     let Some((expires_at, deadline_at, queued_at)) = times else { return Ok(None) };

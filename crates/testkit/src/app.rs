@@ -374,5 +374,6 @@ fn terms() -> QueueTerms {
         job_time: Duration::from_secs(1800),
         queue_time: Duration::from_secs(24 * 3600),
         attempts: 3,
+        host_wait: Duration::from_secs(3600),
     }
 }

@@ -34,6 +34,11 @@ impl EditorGate {
         arrived.expect("no job came to the editor").expect("the editor holds a sender")
     }
 
+    /// Whether the editor was given a job that nobody has looked at yet.
+    pub fn has_arrived(&mut self) -> bool {
+        self.arrived.try_recv().is_ok()
+    }
+
     /// Lets one job go on.
     pub fn open(&self) {
         self.go_on.add_permits(1);

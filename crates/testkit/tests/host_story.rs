@@ -242,7 +242,7 @@ async fn a_host_that_falters_is_asked_again() {
         assert_eq!(host.pulls("acme/docs").len(), 1, "{kind:?}");
         host.fail(100, "GET", "acme", Fault::Status(502));
         let error = client.read(1).await.unwrap_err();
-        assert_eq!(error.kind, ForgeErrorKind::Passing, "{kind:?} {error}");
+        assert_eq!(error.kind, ForgeErrorKind::Away, "{kind:?} {error}");
         host.assert_clean();
     }
 }
@@ -274,7 +274,7 @@ async fn limits_are_waited_for_or_told() {
         assert_eq!(host.pulls("acme/docs").len(), 1, "{kind:?}");
         host.fail(1, "GET", "acme", Fault::RateLimit(Some(900)));
         let error = client.read(1).await.unwrap_err();
-        assert_eq!(error.kind, ForgeErrorKind::Passing, "{kind:?} {error}");
+        assert_eq!(error.kind, ForgeErrorKind::Away, "{kind:?} {error}");
         host.assert_clean();
     }
 }
@@ -325,7 +325,10 @@ async fn abilities_are_found_out_without_writing() {
         let told = client(&host, Some(full.clone())).abilities(true).await;
         assert_eq!((told.reachable, told.readable), (Ability::Yes, Ability::Yes), "{kind:?}");
         assert!(may_push(&host, full).await, "{kind:?}");
-        assert!(!may_push(&host, token(&host, Rights::READ)).await, "{kind:?}");
+        let reader = token(&host, Rights::READ);
+        assert_eq!(may_push(&host, reader.clone()).await, kind == HostKind::Forgejo, "{kind:?}: as git says");
+        let reader = client(&host, Some(reader)).abilities(true).await;
+        assert!(reader.writable.why_not().is_some(), "{kind:?}: {reader:?}");
         let stranger = client(&host, Some(token(&host, Rights::NONE))).abilities(false).await;
         assert!(matches!(stranger.readable, Ability::No(_)), "{kind:?} {stranger:?}");
         assert!(host.seen().iter().all(|seen| seen.method == "GET"), "{kind:?}");

@@ -124,6 +124,9 @@ settings! {
         pub changed_lines: u32 = whole(1, 10_000_000), default "10000";
         /// Time a job may run
         pub job_time: Duration = time(secs(1), hours(7 * 24)), default "30m";
+        /// Time a job waits for a code host that is away, which is not part of the time it may run; 0s to try no more
+        /// often than after any other failure
+        pub host_wait: Duration = time(secs(0), hours(30 * 24)), default "1h";
         /// Time a job may wait for a worker
         pub queue_time: Duration = time(mins(1), hours(30 * 24)), default "24h";
         /// Time a request may take

@@ -122,6 +122,7 @@ fn without_sources_the_documented_defaults_hold() {
         changed_files: 100,
         changed_lines: 10_000,
         job_time: minutes(30),
+        host_wait: minutes(60),
         queue_time: minutes(24 * 60),
         request_time: Duration::from_secs(30),
         connections: 1024,

@@ -19,6 +19,7 @@ impl From<ForgeError> for Failure {
     fn from(error: ForgeError) -> Self {
         match error.kind {
             ForgeErrorKind::Passing => Self::Retry(error.message),
+            ForgeErrorKind::Away => Self::Away(error.message),
             ForgeErrorKind::Lasting | ForgeErrorKind::Moved => Self::Fatal(error.message),
         }
     }

@@ -137,10 +137,12 @@ impl Bench<'_> {
             return Ok(finish(Outcome::ChangesReady, edit.summary.clone()));
         }
         let link = self.open(rounds).await?;
+        let untold = self.project.host.untold(&self.project.repository);
+        let untold = untold.map(|why| format!(" No pull request was opened: {why}.")).unwrap_or_default();
         Ok(Finish {
             branch: kept.or(Some(round)).and_then(|round| round.branch.clone()),
             pr_link: Some(link),
-            ..finish(Outcome::PrCreated, edit.summary.clone())
+            ..finish(Outcome::PrCreated, format!("{}{untold}", edit.summary))
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use copydesk_domain::{Job, JobId, Project, PullRequest, PullRequestState, Status};
-use copydesk_forge::{CodeHost, CommitId, ForgeErrorKind, Mirror, NewPullRequest, text};
+use copydesk_forge::{CodeHost, CommitId, Connection, ForgeErrorKind, Mirror, NewPullRequest, text};
 use copydesk_store::{Edit, LeaseError, Permit, Publishing, Round, Step, Store, StoreError, Verdict};
 
 use super::failure::{aside, commit_id};
@@ -58,7 +58,7 @@ impl From<LeaseError> for NotPublished {
 impl From<Failure> for NotPublished {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Retry(why) => Self::NotNow(as_sentence(&why)),
+            Failure::Retry(why) | Failure::Away(why) => Self::NotNow(as_sentence(&why)),
             Failure::Fatal(why) => Self::Failed(as_sentence(&why)),
             Failure::Lost(_) => Self::Overtaken,
         }
@@ -76,12 +76,12 @@ impl Bench<'_> {
             job: self.task.job,
             // Anew: what was shown to the host when the job began may have run out while the editor worked.
             mirror: &self.workshop.mirror(self.connection).await?,
+            connection: self.connection,
             host: self.host,
             permit: &permit,
         };
-        let commit = publication.push(rounds).await?;
         let prompts: Vec<&str> = self.task.messages.iter().map(|message| message.prompt.as_str()).collect();
-        let pull = publication.open(rounds, commit, &prompts).await?;
+        let pull = publication.publish(rounds, &prompts).await?;
         let link = pull.url.clone();
         self.task.advance(Step::Opened { pull }, Vec::new()).await?;
         Ok(link)
@@ -120,13 +120,12 @@ async fn open_ended(
 ) -> Result<PullRequest, Failure> {
     let connection = workshop.connect(project).await?;
     let mirror = &workshop.mirror(&connection).await?;
-    let host = connection.code_host();
-    let publication = Publication { workshop, store, project, job, mirror, host: host.as_deref(), permit };
+    let (host, connection) = (connection.code_host(), &connection);
+    let publication = Publication { workshop, store, project, job, mirror, connection, host: host.as_deref(), permit };
     let rounds = store.rounds(&job.id).await?;
-    let commit = publication.push(&rounds).await?;
     let messages = store.messages(&job.id).await?;
     let prompts: Vec<&str> = messages.iter().map(|message| message.prompt.as_str()).collect();
-    publication.open(&rounds, commit, &prompts).await
+    publication.publish(&rounds, &prompts).await
 }
 
 /// A commit on its way out, with a permit.
@@ -136,12 +135,61 @@ struct Publication<'a> {
     project: &'a Project,
     job: &'a Job,
     mirror: &'a Mirror,
+    connection: &'a Connection,
     /// Where pull requests live; none: Copydesk keeps them itself.
     host: Option<&'a dyn CodeHost>,
     permit: &'a Permit,
 }
 
 impl Publication<'_> {
+    /// Brings the last commit to the code host and opens the pull request, or leaves no branch behind.
+    async fn publish(&self, rounds: &[Round], prompts: &[&str]) -> Result<PullRequest, Failure> {
+        let is_first = self.job.pull_request.is_none() && self.job.pr_link.is_none();
+        let (last, _) = self.last(rounds)?;
+        // What can be known of the second step before the first is taken: a branch that nothing comes of is of no use.
+        let checked = if is_first { self.connection.check().await.map_err(Failure::from) } else { Ok(()) };
+        let (commit, opened) = match (checked, last.commit.as_deref().filter(|_| last.pushed)) {
+            (Ok(()), _) => {
+                let commit = self.push(rounds).await?;
+                (commit, self.open(rounds, commit, prompts).await)
+            }
+            (Err(failure), Some(pushed)) => (commit_id(pushed)?, Err(failure)),
+            (Err(failure), None) => return Err(failure),
+        };
+        if is_first && matches!(opened, Err(Failure::Fatal(_))) {
+            self.take_back(rounds, &commit).await?;
+        }
+        opened
+    }
+
+    /// Deletes the branch that this job has pushed and that no pull request was opened from, if it is still as it was
+    /// pushed. Done again after a crash in between, it is done once.
+    async fn take_back(&self, rounds: &[Round], commit: &CommitId) -> Result<(), Failure> {
+        let (Some(host), (_, branch)) = (self.host, self.last(rounds)?) else { return Ok(()) };
+        match host.find(branch).await {
+            // Somebody has opened one by hand.
+            Ok(Some(_)) => return Ok(()),
+            Err(error) if error.may_pass() => return Err(error.into()),
+            // Where none can even be looked for, there is none.
+            Ok(None) | Err(_) => {}
+        }
+        self.check_permit().await?;
+        match self.mirror.delete_branch(branch, commit).await {
+            Ok(()) => {}
+            // A branch that somebody else has added to is theirs; one that may not be deleted stays.
+            Err(error) if !error.may_pass() => {
+                tracing::info!(job = self.job.id.as_str(), %error, "the branch of a job without a pull request stays");
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        }
+        match self.permit {
+            Permit::Lease(lease) => self.store.advance(lease, Some(Step::TakenBack), Vec::new()).await?,
+            Permit::Publisher { .. } => self.store.record_taken_back(self.permit).await?,
+        }
+        Ok(())
+    }
+
     /// Brings the last commit of the job to the code host, unless it is there.
     async fn push(&self, rounds: &[Round]) -> Result<CommitId, Failure> {
         let (round, branch) = self.last(rounds)?;
@@ -169,8 +217,9 @@ impl Publication<'_> {
         Ok(commit)
     }
 
-    /// The branch is not where it should be. If it is gone, as after a merge, or if what is there is this job's own,
-    /// from a push that was not recorded, it is made to be where it should; what somebody else has left is not touched.
+    /// The branch is not where it should be. If what is there is this job's own, from a push that was not recorded, it is
+    /// made to be where it should; what somebody else has left is not touched. One that is gone was deleted by somebody,
+    /// mostly along with a merge, and is not made again where a pull request tells of that.
     async fn push_over(&self, rounds: &[Round], commit: &CommitId, branch: &str) -> Result<(), Failure> {
         let moved = || {
             Failure::Fatal(format!(
@@ -181,6 +230,12 @@ impl Publication<'_> {
         // That took a while.
         self.check_permit().await?;
         let Some(tip) = tip else {
+            if still_open(self.host, self.store, self.project, self.job).await?.is_some() {
+                return Err(Failure::Fatal(format!(
+                    "The branch {branch} was deleted while the job was running; restore it and send the message again, or \
+                     create a new job."
+                )));
+            }
             return Ok(self.mirror.push(commit, branch, None).await?);
         };
         if tip == *commit {

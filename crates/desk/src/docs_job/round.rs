@@ -58,9 +58,21 @@ impl Bench<'_> {
         news && (done || round.run < job.run)
     }
 
+    /// Whether what will be made can go out, as far as that can be known before anything is made: nobody wants to pay a
+    /// model for what cannot be pushed. Whoever has a pull request was let through before.
+    async fn ask_leave(&self) -> Result<(), Failure> {
+        let job = self.task.job;
+        if !job.open_pull_request || job.pull_request.is_some() || self.host.is_none() {
+            return Ok(());
+        }
+        self.connection.check().await?;
+        Ok(self.mirror.check_push().await?)
+    }
+
     /// Begins a round after those `before`.
     async fn prepare(&self, before: &[Round]) -> Result<Round, Failure> {
         let task = self.task;
+        self.ask_leave().await?;
         let last_commit = before.iter().rev().find(|round| round.is_kept());
         let (base, start) = match last_commit {
             Some(last) => self.go_on(before, last).await?,

@@ -75,6 +75,7 @@ impl ProjectDraft {
         let views = self.views.check(views)?;
         let host = self.host.check(host, working_dir, &mut notes)?;
         let docs_paths = self.docs_paths.iter().map(|path| docs_path(path)).collect::<Result<Vec<_>, _>>()?;
+        let asks_for_host = self.repository.is_some() || host != old.map(|old| old.host.clone()).unwrap_or_default();
         let change = ProjectChange {
             name: self.name.map(|text| name(&text)).transpose()?,
             repository: self.repository.map(|text| repository(&text, working_dir, &mut notes)).transpose()?,
@@ -89,6 +90,12 @@ impl ProjectDraft {
             views: Some(views),
             host: Some(host),
         };
+        if let (Some(repository), Some(host)) =
+            (change.repository.as_ref().or(old.map(|old| &old.repository)), &change.host)
+            && asks_for_host
+        {
+            notes.extend(host.untold(repository).map(str::to_owned));
+        }
         Ok(Checked { change, notes })
     }
 }
@@ -269,5 +276,22 @@ mod tests {
         let Checked { change, notes } = checked(ProjectDraft { repository, host, ..ProjectDraft::default() }).unwrap();
         assert_eq!(notes.len(), 3, "{notes:?}");
         assert!(change.name.is_none() && change.docs_paths.is_none() && change.repository.is_some());
+    }
+
+    #[test]
+    fn an_address_that_does_not_tell_its_kind_is_noted() {
+        let noted = |address: &str, kind| {
+            let host = HostDraft { kind: Some(kind), ..HostDraft::default() };
+            let draft = ProjectDraft { repository: Some(address.to_owned()), host, ..ProjectDraft::default() };
+            checked(draft)
+                .unwrap()
+                .notes
+                .iter()
+                .any(|note| note.contains("no pull request") && note.contains("`--host`"))
+        };
+        assert!(noted("https://code.example.com/acme/docs", None));
+        assert!(noted("ssh://git@code.example.com/acme/docs", None));
+        assert!(!noted("https://code.example.com/acme/docs", Some(HostKind::Git)), "it was said");
+        assert!(!noted("https://gitea.example.com/acme/docs", None));
     }
 }

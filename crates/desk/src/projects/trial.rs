@@ -30,24 +30,40 @@ pub async fn trials(workshop: &Workshop, project: &Project) -> Vec<Trial> {
     let kind = connection.kind().title();
     let mut trials =
         vec![Trial::new("settings", format!("the settings and the credential can be used for {kind}"), Ability::Yes)];
-    let (git_trials, pushes) = git_trials(workshop, &connection, project, address).await;
+    let (git_trials, pushed, by_credential) = git_trials(workshop, &connection, project, address).await;
     trials.extend(git_trials);
-    let Some(host) = connection.interface() else { return trials };
-    let Abilities { reachable, readable, pull_requests } = host.abilities(pushes).await;
+    let Some(host) = connection.interface() else {
+        trials.extend(pushed.map(|pushed| Trial::new("push", PUSH, pushed)));
+        let untold = project.host.untold(&project.repository).map(|why| Ability::Unknown(why.to_owned()));
+        trials.extend(untold.map(|untold| Trial::new("pull_requests", "pull requests can be opened", untold)));
+        return trials;
+    };
+    let git_may = pushed == Some(Ability::Yes);
+    let Abilities { reachable, readable, writable, pull_requests } = host.abilities(git_may && by_credential).await;
+    // Git servers may let a reader begin to push and refuse afterwards, and interfaces tell the rights of users and not
+    // those of tokens: both have to agree.
+    let pushed = match (pushed, writable) {
+        (Some(Ability::Yes), Ability::No(why)) if by_credential => Some(Ability::No(why)),
+        (pushed, _) => pushed,
+    };
+    trials.extend(pushed.map(|pushed| Trial::new("push", PUSH, pushed)));
     trials.push(Trial::new("host_reachable", "the interface of the code host answers", reachable));
     trials.push(Trial::new("host_readable", "it shows the repository", readable));
-    trials.push(Trial::new("pull_requests", "it lets pull requests be opened", pull_requests));
+    trials.push(Trial::new("pull_requests", OPEN, pull_requests));
     trials
 }
 
-/// What git says: the branch that jobs start from can be fetched, and a branch can be pushed. And whether it was the
-/// credential for the host that let it push. It is git that pushes, so what an interface says about that does not count.
+const PUSH: &str = "git may push a branch";
+const OPEN: &str = "it lets pull requests be opened";
+
+/// What git says: the branch that jobs start from can be fetched; whether a branch can be pushed, if that could be asked;
+/// and whether it was the credential for the host that was shown.
 async fn git_trials(
     workshop: &Workshop,
     connection: &Connection,
     project: &Project,
     address: &str,
-) -> (Vec<Trial>, bool) {
+) -> (Vec<Trial>, Option<Ability>, bool) {
     let reach = format!("git reaches {address} and its branch {}", project.base_ref);
     let opened: Result<(Mirror, Remote), ForgeError> = async {
         let remote = connection.remote().await?;
@@ -56,16 +72,11 @@ async fn git_trials(
     .await;
     let (mirror, remote) = match opened {
         Ok(opened) => opened,
-        Err(error) => return (vec![Trial::new("fetch", reach, no(&error))], false),
+        Err(error) => return (vec![Trial::new("fetch", reach, no(&error))], None, false),
     };
-    let fetched = mirror.fetch(&project.base_ref).await;
-    let pushed = mirror.check_push().await;
-    let pushes = pushed.is_ok() && remote.shows_credential();
-    let trials = vec![
-        Trial::new("fetch", reach, fetched.map_or_else(|error| no(&error), |_| Ability::Yes)),
-        Trial::new("push", "git may push a branch", pushed.map_or_else(|error| no(&error), |()| Ability::Yes)),
-    ];
-    (trials, pushes)
+    let fetched = mirror.fetch(&project.base_ref).await.map_or_else(|error| no(&error), |_| Ability::Yes);
+    let pushed = mirror.check_push().await.map_or_else(|error| no(&error), |()| Ability::Yes);
+    (vec![Trial::new("fetch", reach, fetched)], Some(pushed), remote.shows_credential())
 }
 
 fn no(error: &ForgeError) -> Ability {

@@ -63,8 +63,10 @@ impl Task<'_> {
 /// Why an engine could not end a job, and so what is to be done; decided where it failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// It may work later.
+    /// It may work later; it is tried again so often.
     Retry(String),
+    /// The code host is away. It is waited for, which uses up no tries and none of the job's time.
+    Away(String),
     /// It will not work; what to tell the user.
     Fatal(String),
     /// The job is not this worker's any more.

@@ -89,10 +89,21 @@ async fn settle(runner: &Runner, lease: &Lease, end: WorkEnd, last_message: u32)
             runner.metrics.lease_lost();
             return Settled::Over;
         }
-        WorkEnd::Failed(Failure::Retry(reason)) => {
-            let attempts = runner.terms.attempts;
-            tracing::warn!(job = lease.job_id.as_str(), attempt = lease.attempt, reason, "a try failed");
-            retry_while_away(runner, || runner.store.retry_later(lease, &reason, attempts, random_fraction())).await;
+        WorkEnd::Failed(Failure::Retry(reason)) => return retry(runner, lease, &reason).await,
+        // Whoever does not want to wait tries as often as with anything else.
+        WorkEnd::Failed(Failure::Away(reason)) if runner.terms.host_wait.is_zero() => {
+            return retry(runner, lease, &reason).await;
+        }
+        WorkEnd::Failed(Failure::Away(reason)) => {
+            tracing::warn!(
+                job = lease.job_id.as_str(),
+                attempt = lease.attempt,
+                reason,
+                "the code host is away; waiting"
+            );
+            let (patience, jitter) = (runner.terms.host_wait, random_fraction());
+            let reason = as_sentence(&reason);
+            retry_while_away(runner, || runner.store.wait_for_host(lease, &reason, patience, jitter)).await;
             return Settled::Over;
         }
         WorkEnd::Stopping => {
@@ -130,6 +141,13 @@ async fn settle(runner: &Runner, lease: &Lease, end: WorkEnd, last_message: u32)
         }
         None => Settled::Over,
     }
+}
+
+async fn retry(runner: &Runner, lease: &Lease, reason: &str) -> Settled {
+    let attempts = runner.terms.attempts;
+    tracing::warn!(job = lease.job_id.as_str(), attempt = lease.attempt, reason, "a try failed");
+    retry_while_away(runner, || runner.store.retry_later(lease, reason, attempts, random_fraction())).await;
+    Settled::Over
 }
 
 /// The job and its messages as they are now; none if it is gone or cannot be read.

@@ -9,9 +9,9 @@ use super::client::{HostClient, HostPull};
 use super::exchange::{Failed, HostResponse};
 use super::interface::{Dialect, Posted};
 use super::refusal::{Act, needed, no_main_branch, of_branches, refused};
-use super::report;
+use super::report::{self, Rights, Unseen};
 use super::subject::CredentialKind;
-use crate::{Abilities, Ability, ForgeError, NewPullRequest};
+use crate::{Ability, ForgeError, NewPullRequest};
 
 /// One repository on Bitbucket Cloud.
 pub(super) struct Bitbucket {
@@ -155,18 +155,20 @@ impl Dialect for Bitbucket {
         Ok(repository.mainbranch.ok_or_else(|| no_main_branch(self.client.subject()))?.name)
     }
 
-    async fn may_open_pulls(&self, _pushes: bool) -> Result<Ability, Box<Abilities>> {
+    async fn rights(&self, _pushes: bool) -> Result<Rights, Unseen> {
         let (_, answer) = report::look::<Repository>(&self.client, &self.path).await?;
         let subject = self.client.subject();
         let needed = needed(subject.kind, Act::Write);
-        Ok(match (subject.credential, answer.header("x-oauth-scopes")) {
+        let scopes = answer.header("x-oauth-scopes");
+        let has =
+            |wanted: &[&str]| scopes.map(|scopes| scopes.split([',', ' ']).any(|scope| wanted.contains(&scope.trim())));
+        let pull_requests = match (subject.credential, has(&["pullrequest:write", "write:pullrequest:bitbucket"])) {
             (CredentialKind::None, _) => Ability::No("Bitbucket takes no pull request without a token".to_owned()),
-            (_, Some(scopes)) => {
-                let opens = ["pullrequest:write", "write:pullrequest:bitbucket"];
-                let has_scope = scopes.split([',', ' ']).any(|scope| opens.contains(&scope.trim()));
-                Ability::when(has_scope, format!("the token needs {needed}"))
-            }
+            (_, Some(has_scope)) => Ability::when(has_scope, format!("the token needs {needed}")),
             (_, None) => Ability::Unknown(format!("Bitbucket does not say what this token may do; it needs {needed}")),
-        })
+        };
+        // The old scope for pull requests holds the one for repositories.
+        let writes = has(&["repository:write", "pullrequest:write", "write:repository:bitbucket"]);
+        Ok(Rights { writable: report::writable(subject, writes), pull_requests })
     }
 }

@@ -10,10 +10,10 @@ use super::draft_title::{is_marked, marked};
 use super::exchange::{Failed, HostResponse};
 use super::interface::{Dialect, Posted, is_open};
 use super::refusal::{Act, no_main_branch, of_branches, refused};
-use super::report;
+use super::report::{self, Rights, Unseen};
 use super::repository::escaped;
-use super::subject::CredentialKind;
-use crate::{Abilities, Ability, ForgeError, NewPullRequest};
+use super::subject::{CredentialKind, Subject};
+use crate::{Ability, ForgeError, ForgeErrorKind, HostInterface, NewPullRequest};
 
 /// What the host takes for the mark of a draft, unless somebody has set it up otherwise.
 const MARKS: &[&str] = &["wip:", "[wip]", "draft:"];
@@ -34,6 +34,14 @@ struct Repository {
     #[serde(default)]
     empty: bool,
     has_pull_requests: Option<bool>,
+    /// What the account may, whatever its token may.
+    permissions: Option<Permissions>,
+}
+
+#[derive(Deserialize)]
+struct Permissions {
+    #[serde(default)]
+    push: bool,
 }
 
 #[derive(Deserialize)]
@@ -117,7 +125,12 @@ impl Dialect for Forgejo {
     async fn find_pull(&self, head: &str) -> Result<Option<PullRequest>, ForgeError> {
         let query = [("state", "all"), ("head", head), ("limit", "50")];
         let page = |answer: &HostResponse| Ok((self.client.read::<Vec<Pull>>(Act::Look, answer)?, answer.next_link()));
-        self.client.find_pull(&format!("{}/pulls", self.path), &query, head, page).await
+        let found = self.client.find_pull(&format!("{}/pulls", self.path), &query, head, page).await;
+        if found.as_ref().is_err_and(|error| error.kind == ForgeErrorKind::Lasting) {
+            // Where they are switched off there is no list either.
+            self.check(false).await?;
+        }
+        found
     }
 
     /// The one between two branches can be asked for, however long the list is.
@@ -155,20 +168,28 @@ impl Dialect for Forgejo {
         if is_known { Ok(repository.default_branch) } else { Err(no_main_branch(self.client.subject())) }
     }
 
-    async fn may_open_pulls(&self, pushes: bool) -> Result<Ability, Box<Abilities>> {
+    async fn rights(&self, pushes: bool) -> Result<Rights, Unseen> {
         let (repository, _) = report::look::<Repository>(&self.client, &self.path).await?;
         let subject = self.client.subject();
         if repository.archived {
             return Ok(report::archived(subject));
         }
-        if repository.has_pull_requests == Some(false) {
-            return Ok(Ability::No(format!("pull requests are switched off in {}", subject.repository)));
-        }
-        if subject.credential == CredentialKind::None {
-            return Ok(Ability::No("the host takes no pull request without a token".to_owned()));
-        }
+        let writable = report::writable(subject, repository.permissions.map(|may| may.push));
         // Pushing and opening want the same scope of a token.
         let silent = "the host does not say what a token may do; it needs the scope `write:repository`";
-        Ok(if pushes { Ability::Yes } else { Ability::Unknown(silent.to_owned()) })
+        let pull_requests = if repository.has_pull_requests == Some(false) {
+            switched_off(subject)
+        } else if subject.credential == CredentialKind::None {
+            Ability::No("the host takes no pull request without a token".to_owned())
+        } else if pushes {
+            Ability::Yes
+        } else {
+            Ability::Unknown(silent.to_owned())
+        };
+        Ok(Rights { writable, pull_requests })
     }
+}
+
+fn switched_off(subject: &Subject) -> Ability {
+    Ability::No(format!("pull requests are switched off in {}", subject.repository))
 }

@@ -54,6 +54,12 @@ impl GitAccess {
         Self { address, credential, ssh_key, trust }
     }
 
+    /// Whether git shows what the interface is shown too, and not a key.
+    pub(super) fn shows_credential(&self) -> bool {
+        let is_shown = !matches!(self.credential, GitCredential::None);
+        is_shown && (self.address.starts_with("http://") || self.address.starts_with("https://"))
+    }
+
     /// What git needs, with a token that holds for some minutes at least.
     pub(super) async fn remote(&self) -> Result<Remote, ForgeError> {
         let credential = match &self.credential {

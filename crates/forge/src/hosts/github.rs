@@ -11,9 +11,9 @@ use super::exchange::{Failed, HostResponse};
 use super::host_message::with_message;
 use super::interface::{Dialect, Posted};
 use super::refusal::{Act, needed, of_branches, refused};
-use super::report;
+use super::report::{self, Rights, Unseen};
 use super::subject::CredentialKind;
-use crate::{Abilities, Ability, ForgeError, NewPullRequest};
+use crate::{Ability, ForgeError, NewPullRequest};
 
 /// One repository on GitHub.
 pub(super) struct Github {
@@ -30,6 +30,14 @@ struct Repository {
     owner: Owner,
     #[serde(default)]
     archived: bool,
+    /// What the account may, whatever its token may.
+    permissions: Option<Permissions>,
+}
+
+#[derive(Deserialize)]
+struct Permissions {
+    #[serde(default)]
+    push: bool,
 }
 
 #[derive(Deserialize)]
@@ -180,14 +188,17 @@ impl Dialect for Github {
         Ok(self.repository().await?.default_branch)
     }
 
-    async fn may_open_pulls(&self, _pushes: bool) -> Result<Ability, Box<Abilities>> {
+    async fn rights(&self, _pushes: bool) -> Result<Rights, Unseen> {
         let (repository, answer) = report::look::<Repository>(&self.client, &self.path).await?;
         let subject = self.client.subject();
         if repository.archived {
             return Ok(report::archived(subject));
         }
+        // Of an App it says what a stranger may, and not what the App was allowed.
+        let told = repository.permissions.filter(|_| subject.credential != CredentialKind::App);
+        let writable = report::writable(subject, told.map(|may| may.push));
         let needed = needed(subject.kind, Act::Write);
-        Ok(match (subject.credential, answer.header("x-oauth-scopes")) {
+        let pull_requests = match (subject.credential, answer.header("x-oauth-scopes")) {
             (CredentialKind::None, _) => Ability::No("GitHub takes no pull request without a token".to_owned()),
             // Its token would not have been given without the permission.
             (CredentialKind::App, _) => Ability::Yes,
@@ -196,6 +207,7 @@ impl Dialect for Github {
                 Ability::when(has_repo, format!("the token needs {needed}"))
             }
             _ => Ability::Unknown(format!("GitHub does not say what a fine-grained token may do; it needs {needed}")),
-        })
+        };
+        Ok(Rights { writable, pull_requests })
     }
 }

@@ -10,9 +10,9 @@ use super::draft_title::marked;
 use super::exchange::{Failed, HostResponse};
 use super::interface::{Dialect, Posted};
 use super::refusal::{Act, needed, no_main_branch, of_branches, refused};
-use super::report;
+use super::report::{self, Rights, Unseen};
 use super::subject::CredentialKind;
-use crate::{Abilities, Ability, ForgeError, NewPullRequest};
+use crate::{Ability, ForgeError, NewPullRequest};
 
 /// The role from which on branches can be pushed and merge requests opened.
 const DEVELOPER: u32 = 30;
@@ -158,23 +158,25 @@ impl Dialect for Gitlab {
         project.default_branch.ok_or_else(|| no_main_branch(self.client.subject()))
     }
 
-    async fn may_open_pulls(&self, _pushes: bool) -> Result<Ability, Box<Abilities>> {
+    async fn rights(&self, _pushes: bool) -> Result<Rights, Unseen> {
         let (project, _) = report::look::<Project>(&self.client, &self.path).await?;
         let subject = self.client.subject();
         if project.archived {
             return Ok(report::archived(subject));
         }
-        if project.merge_requests_access_level.as_deref() == Some("disabled") {
-            return Ok(Ability::No(format!("merge requests are switched off in {}", subject.repository)));
-        }
-        if subject.credential == CredentialKind::None {
-            return Ok(Ability::No("GitLab takes no merge request without a token".to_owned()));
-        }
         let roles = project.permissions.map(|given| [given.project_access, given.group_access]);
-        let level = roles.map(|roles| roles.into_iter().flatten().map(|role| role.access_level).max().unwrap_or(0));
-        if level.is_some_and(|level| level < DEVELOPER) {
-            return Ok(Ability::No(format!("the token needs {}", needed(subject.kind, Act::Write))));
-        }
-        Ok(self.has_scope().await)
+        // Whoever is let in by way of another group has neither.
+        let level = roles.and_then(|roles| roles.into_iter().flatten().map(|role| role.access_level).max());
+        let writable = report::writable(subject, level.map(|level| level >= DEVELOPER));
+        let pull_requests = if project.merge_requests_access_level.as_deref() == Some("disabled") {
+            Ability::No(format!("merge requests are switched off in {}", subject.repository))
+        } else if subject.credential == CredentialKind::None {
+            Ability::No("GitLab takes no merge request without a token".to_owned())
+        } else if level.is_some_and(|level| level < DEVELOPER) {
+            Ability::No(format!("the token needs {}", needed(subject.kind, Act::Write)))
+        } else {
+            self.has_scope().await
+        };
+        Ok(Rights { writable, pull_requests })
     }
 }

@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use super::client::{HostClient, HostPull};
 use super::exchange::Failed;
 use super::refusal::Act;
+use super::report::{self, Rights, Unseen};
 use crate::{Abilities, Ability, CodeHost, ForgeError, HostInterface, NewPullRequest};
 
 /// What came of the wish to open a pull request.
@@ -45,8 +46,8 @@ pub(super) trait Dialect: Send + Sync {
 
     fn main_branch(&self) -> impl Future<Output = Result<String, ForgeError>> + Send;
 
-    /// Whether pull requests can be opened; if not even that can be asked, what is known instead.
-    fn may_open_pulls(&self, pushes: bool) -> impl Future<Output = Result<Ability, Box<Abilities>>> + Send;
+    /// What the host says of the repository, if it shows it.
+    fn rights(&self, pushes: bool) -> impl Future<Output = Result<Rights, Unseen>> + Send;
 }
 
 impl<D: Dialect> CodeHost for D {
@@ -74,9 +75,23 @@ impl<D: Dialect> HostInterface for D {
 
     fn abilities(&self, pushes: bool) -> BoxFuture<'_, Abilities> {
         async move {
-            match self.may_open_pulls(pushes).await {
-                Ok(pull_requests) => Abilities { reachable: Ability::Yes, readable: Ability::Yes, pull_requests },
-                Err(abilities) => *abilities,
+            match self.rights(pushes).await {
+                Ok(Rights { writable, pull_requests }) => {
+                    Abilities { reachable: Ability::Yes, readable: Ability::Yes, writable, pull_requests }
+                }
+                Err(unseen) => report::without_a_look(self.client(), unseen).await,
+            }
+        }
+        .boxed()
+    }
+
+    fn check(&self, writes: bool) -> BoxFuture<'_, Result<(), ForgeError>> {
+        async move {
+            let rights = self.rights(writes).await?;
+            let writable = rights.writable.why_not().filter(|_| writes);
+            match rights.pull_requests.why_not().or(writable) {
+                Some(why) => Err(ForgeError::lasting(why)),
+                None => Ok(()),
             }
         }
         .boxed()

@@ -23,13 +23,10 @@ mod subject;
 mod transport;
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use copydesk_domain::{HostKind, HostSettings, Repository};
-use reqwest::Certificate;
 use tokio::sync::OnceCell;
 
 use self::access::Access;
@@ -39,14 +36,13 @@ use self::github_app::{App, Tokens};
 use self::repository::HostedRepository;
 use self::subject::{CredentialKind, Subject};
 use self::transport::Transport;
+use crate::certificates::{self, NOT_CERTIFICATES};
 use crate::default_branch::default_branch;
 use crate::lock::lock;
 use crate::{CodeHost, ForgeError, HostInterface, HostSecret, Remote, Trust};
 
 pub use settings::HostsSettings;
 
-/// The most that a file of certificates may hold.
-const LARGEST_CA_FILE: u64 = 1024 * 1024;
 /// How many HTTP clients are kept; each stands for one file of certificates.
 const MOST_CLIENTS: usize = 32;
 /// How long to wait for a connection.
@@ -90,6 +86,15 @@ impl Connection {
     /// What can be asked of the host itself; none if it speaks git only.
     pub fn interface(&self) -> Option<Arc<dyn HostInterface>> {
         self.interface.clone()
+    }
+
+    /// Asks the host, without writing anything, whether a branch could be pushed and a pull request opened from it. An
+    /// error if it says that this cannot be; what it does not tell is left to the push.
+    pub async fn check(&self) -> Result<(), ForgeError> {
+        match &self.interface {
+            Some(interface) => interface.check(self.git.shows_credential()).await,
+            None => Ok(()),
+        }
     }
 
     /// The repository's main branch, as its host says or else as git does.
@@ -163,7 +168,7 @@ impl Hosts {
 
     /// The client for those certificates, one for all who trust the same.
     fn client(&self, trust: &Trust) -> Result<reqwest::Client, ForgeError> {
-        let certificates = trust.ca_file.as_deref().map(read_certificates).transpose()?;
+        let certificates = trust.ca_file.as_deref().map(certificates::read).transpose()?;
         let key = (certificates, trust.accept_any_certificate);
         if let Some(client) = lock(&self.clients).get(&key) {
             return Ok(client.clone());
@@ -184,32 +189,17 @@ impl Hosts {
             .connect_timeout(CONNECT_TIME.min(self.settings.time_limit))
             // They are followed by hand, so that no credential leaves the origin.
             .redirect(reqwest::redirect::Policy::none());
-        if let Some(pem) = certificates {
-            let found = Certificate::from_pem_bundle(pem).ok().filter(|found| !found.is_empty());
-            builder = builder.tls_certs_merge(found.ok_or_else(|| ForgeError::lasting(NOT_CERTIFICATES))?);
-        }
         if *accept_any {
             builder = builder.tls_danger_accept_invalid_certs(true);
+        } else if let Some(pem) = certificates {
+            builder = builder.tls_backend_preconfigured(certificates::client_config(pem)?);
         }
         let unfit = if certificates.is_some() { NOT_CERTIFICATES } else { NO_AUTHORITIES };
         builder.build().map_err(|_| ForgeError::lasting(unfit))
     }
 }
 
-const NOT_CERTIFICATES: &str = "the `ca_file` of the project's host holds no certificates in PEM";
-const NO_AUTHORITIES: &str =
-    "this machine knows no certificate authorities; install them (often `ca-certificates`), or set `ca_file`";
-
-fn read_certificates(path: &str) -> Result<Vec<u8>, ForgeError> {
-    let unreadable = |_| ForgeError::lasting("the `ca_file` of the project's host cannot be read");
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(LARGEST_CA_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > LARGEST_CA_FILE {
-        return Err(ForgeError::lasting("the `ca_file` of the project's host has more than 1 MiB"));
-    }
-    Ok(bytes)
-}
+const NO_AUTHORITIES: &str = "this machine knows no certificate authorities; install them (often `ca-certificates`), or name a file of them with `--host-ca-file`";
 
 /// The interface of that kind of host; none if it speaks git only.
 fn interface(kind: HostKind, hosted: &HostedRepository, client: HostClient) -> Option<Arc<dyn HostInterface>> {

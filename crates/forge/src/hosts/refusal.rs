@@ -16,6 +16,8 @@ pub(super) enum Act {
     Read,
     /// To open or change a pull request.
     Write,
+    /// To push a branch.
+    Push,
 }
 
 /// Why an answer is a refusal.
@@ -51,13 +53,12 @@ pub(super) fn refused(subject: &Subject, act: Act, answer: &HostResponse) -> For
             needed(subject.kind, act)
         )),
         406 | 415 => lasting(format!("{host} does not speak the form of its interface that Copydesk uses")),
-        408 | 409 | 423 | 425 => {
-            ForgeError::passing(with_message(&format!("{host} is busy with {name}; try again"), &words))
+        // So says Gitea of what is archived.
+        423 => lasting(format!("{name} is archived or locked on {host}; nothing can be changed in it")),
+        408 | 409 | 425 => ForgeError::passing(with_message(&format!("{host} is busy with {name}; try again"), &words)),
+        status @ 500.. => {
+            ForgeError::away(with_message(&format!("{host} has an internal error ({status}); try again later"), &words))
         }
-        status @ 500.. => ForgeError::passing(with_message(
-            &format!("{host} has an internal error ({status}); try again later"),
-            &words,
-        )),
         status => lasting(format!("{host} refuses to {} in {name} ({status})", doing(act))),
     }
 }
@@ -72,6 +73,7 @@ fn doing(act: Act) -> &'static str {
         Act::Look => "read the repository",
         Act::Read => "read pull requests",
         Act::Write => "open or change a pull request",
+        Act::Push => "push a branch",
     }
 }
 
@@ -83,13 +85,16 @@ pub(super) fn needed(kind: HostKind, act: Act) -> &'static str {
         (HostKind::Github, Act::Write) => {
             "the permission `Pull requests: read and write`, or the scope `repo` of a classic token"
         }
+        (HostKind::Github, Act::Push) => "the permission `Contents: read and write`, or the role Write",
         (HostKind::Gitlab, Act::Look | Act::Read) => "the scope `api` and at least the role Reporter",
-        (HostKind::Gitlab, Act::Write) => "the scope `api` and at least the role Developer",
+        (HostKind::Gitlab, Act::Write | Act::Push) => "the scope `api` and at least the role Developer",
         (HostKind::Forgejo, Act::Look | Act::Read) => "the scope `read:repository`",
         (HostKind::Forgejo, Act::Write) => "the scope `write:repository` and the right to write to the repository",
+        (HostKind::Forgejo, Act::Push) => "the right to write to the repository, as a collaborator or in a team",
         (HostKind::Bitbucket, Act::Look) => "the scope `repository`",
         (HostKind::Bitbucket, Act::Read) => "the scope `pullrequest`",
         (HostKind::Bitbucket, Act::Write) => "the scopes `pullrequest:write` and `repository:write`",
+        (HostKind::Bitbucket, Act::Push) => "the scope `repository:write`",
         (HostKind::Git | HostKind::Local, _) => "more rights",
     }
 }
@@ -137,7 +142,7 @@ mod tests {
 
     #[test]
     fn statuses_become_sentences_that_say_what_to_do() {
-        use ForgeErrorKind::{Lasting, Passing};
+        use ForgeErrorKind::{Away, Lasting, Passing};
         for (kind, act, status, error_kind, words) in [
             (HostKind::Github, Act::Look, 401, Lasting, "GitHub does not accept the token: it is wrong"),
             (HostKind::Github, Act::Write, 403, Lasting, "`Pull requests: read and write`"),
@@ -147,7 +152,8 @@ mod tests {
             (HostKind::Forgejo, Act::Write, 403, Lasting, "`write:repository`"),
             (HostKind::Bitbucket, Act::Write, 403, Lasting, "`pullrequest:write`"),
             (HostKind::Bitbucket, Act::Read, 409, Passing, "busy"),
-            (HostKind::Gitlab, Act::Read, 502, Passing, "GitLab has an internal error (502)"),
+            (HostKind::Forgejo, Act::Write, 423, Lasting, "acme/docs is archived"),
+            (HostKind::Gitlab, Act::Read, 502, Away, "GitLab has an internal error (502)"),
             (HostKind::Github, Act::Read, 406, Lasting, "does not speak the form"),
             (HostKind::Github, Act::Write, 400, Lasting, "GitHub refuses to open or change a pull request"),
         ] {

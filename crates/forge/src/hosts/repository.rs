@@ -81,7 +81,7 @@ impl HostedRepository {
     }
 }
 
-const NOT_AN_API: &str = "the `api_url` of the project's host is not an https or http address";
+const NOT_AN_API: &str = "what `--host-api-url` says is not an https or http address";
 
 /// Text for a path or a query.
 pub(super) fn escaped(text: &str) -> String {

@@ -16,7 +16,7 @@ use super::limits;
 use super::refusal::{Act, refused};
 use super::settings::HostsSettings;
 use super::subject::Subject;
-use crate::{ForgeError, ForgeErrorKind};
+use crate::ForgeError;
 
 /// The most of an answer that is read.
 const LARGEST_ANSWER: usize = 8 * 1024 * 1024;
@@ -49,7 +49,7 @@ impl Transport {
 
     fn wrong_address(&self) -> ForgeError {
         ForgeError::lasting(format!(
-            "the address of the interface of {} is not well formed; check `api_url`",
+            "the address of the interface of {} is not well formed; check `--host-api-url`",
             self.subject.host()
         ))
     }
@@ -68,7 +68,7 @@ impl Transport {
             return ForgeError::passing(format!("{host} gave an answer that is not understood; try again later"));
         }
         ForgeError::lasting(format!(
-            "what answers for {host} does not speak its interface (no JSON came); check `api_url` of the project's host"
+            "what answers for {host} does not speak its interface (no JSON came); check `--host-api-url`"
         ))
     }
 
@@ -86,7 +86,7 @@ impl Transport {
                 Err(failed) => (failed, None),
             };
             let can_repeat = request.is_repeatable || !failed.is_unclear;
-            let is_passing = failed.error.kind == ForgeErrorKind::Passing;
+            let is_passing = failed.error.may_pass();
             let is_short = wait.is_none_or(|wait| wait <= self.settings.longest_wait);
             if tries >= self.settings.tries || !can_repeat || !is_passing || !is_short {
                 return Err(failed);
@@ -110,7 +110,7 @@ impl Transport {
                 Some(wait) => format!("it takes them again at {}", now.plus(wait)),
                 None => "try again in some minutes".to_owned(),
             };
-            let error = ForgeError::passing(format!("{} has had too many requests; {when}", self.subject.host()));
+            let error = ForgeError::away(format!("{} has had too many requests; {when}", self.subject.host()));
             return Some((error.into(), limit.wait.or(limit.is_long.then_some(Duration::MAX))));
         }
         if answer.status < 500 {
@@ -157,7 +157,7 @@ impl Transport {
 
     fn redirected_elsewhere(&self) -> ForgeError {
         ForgeError::lasting(format!(
-            "{} leads to another address for {}, which is not followed; set the repository's new address, or `api_url`",
+            "{} leads to another address for {}, which is not followed; set the repository's new address, or `--host-api-url`",
             self.subject.host(),
             self.subject.repository
         ))
@@ -214,22 +214,26 @@ impl Transport {
         let is_unclear = !error.is_connect() && !error.is_builder();
         let error = if error.is_timeout() {
             let seconds = self.settings.time_limit.as_secs_f32();
-            ForgeError::passing(format!("{host} does not answer within {seconds} seconds"))
+            ForgeError::away(format!("{host} does not answer within {seconds} seconds"))
         } else if error.is_builder() {
-            ForgeError::lasting(format!("the request to {host} cannot be made; check `api_url` and the credential"))
+            ForgeError::lasting(format!(
+                "the request to {host} cannot be made; check `--host-api-url` and the credential"
+            ))
         } else if says("certificate") {
             ForgeError::lasting(format!(
-                "the TLS certificate of {host} is not trusted; set `ca_file` of the project's host to the certificate of \
-                 its authority, or `accept_any_certificate` for a try"
+                "the TLS certificate of {host} is not trusted; name the certificate of its authority with `--host-ca-file`, \
+                 or try it with `--host-accept-any-certificate`"
             ))
         } else if says("invalidcontenttype") || says("corrupt message") {
-            ForgeError::lasting(format!("what answers for {host} does not speak TLS; check `api_url` and its port"))
+            ForgeError::lasting(format!(
+                "what answers for {host} does not speak TLS; check `--host-api-url` and its port"
+            ))
         } else if says("dns error") || says("lookup address") {
-            ForgeError::passing(format!("the host name of {host} cannot be resolved"))
+            ForgeError::away(format!("the host name of {host} cannot be resolved"))
         } else if error.is_connect() {
-            ForgeError::passing(format!("{host} cannot be reached"))
+            ForgeError::away(format!("{host} cannot be reached"))
         } else {
-            ForgeError::passing(format!("the connection to {host} broke"))
+            ForgeError::away(format!("the connection to {host} broke"))
         };
         Failed { error, is_unclear }
     }

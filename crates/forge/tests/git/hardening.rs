@@ -169,8 +169,8 @@ async fn what_a_web_server_answers_becomes_a_sentence() {
         ),
         ("403 Forbidden", ForgeErrorKind::Lasting, "does not accept the credential"),
         ("404 Not Found", ForgeErrorKind::Lasting, "there is no git repository"),
-        ("429 Too Many Requests", ForgeErrorKind::Passing, "fewer requests"),
-        ("503 Service Unavailable", ForgeErrorKind::Passing, "internal error"),
+        ("429 Too Many Requests", ForgeErrorKind::Away, "fewer requests"),
+        ("503 Service Unavailable", ForgeErrorKind::Away, "internal error"),
         ("302 Found\r\nLocation: http://127.0.0.1:1/elsewhere.git", ForgeErrorKind::Lasting, "redirects elsewhere"),
     ] {
         let (address, requests) = web_server(answer);
@@ -183,7 +183,7 @@ async fn what_a_web_server_answers_becomes_a_sentence() {
     }
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let error = fetch_from(&format!("http://{closed}/x.git")).await;
-    assert_eq!(error.kind, ForgeErrorKind::Passing, "{error}");
+    assert_eq!(error.kind, ForgeErrorKind::Away, "{error}");
 }
 
 #[tokio::test]

@@ -4,7 +4,12 @@ use serde_json::{Value, json};
 
 use crate::server::{Server, hosts, json_reply, with};
 
-const ABLE: Abilities = Abilities { reachable: Ability::Yes, readable: Ability::Yes, pull_requests: Ability::Yes };
+/// What a host says that lets everything be done; not all say who may write.
+fn assert_able(abilities: &Abilities) {
+    let Abilities { reachable, readable, writable, pull_requests } = abilities;
+    assert_eq!([reachable, readable, pull_requests], [&Ability::Yes; 3], "{abilities:?}");
+    assert_eq!(writable.why_not(), None);
+}
 
 /// A host whose interface shows the repository so; git may push with the token or not.
 async fn abilities(kind: HostKind, pushes: bool, repository: Value, scopes: Option<&'static str>) -> Abilities {
@@ -34,7 +39,7 @@ fn github() -> Value {
 
 #[tokio::test]
 async fn github_tells_by_scopes() {
-    assert_eq!(abilities(HostKind::Github, true, github(), Some("repo, workflow")).await, ABLE);
+    assert_able(&abilities(HostKind::Github, true, github(), Some("repo, workflow")).await);
     let weak = abilities(HostKind::Github, false, github(), Some("gist")).await;
     assert!(is_no(&weak.pull_requests, "scope `repo`"), "{weak:?}");
     let fine = abilities(HostKind::Github, true, github(), None).await;
@@ -49,7 +54,7 @@ async fn github_tells_by_scopes() {
 async fn gitlab_tells_by_roles_and_by_what_the_token_says_of_itself() {
     let project =
         |level: u32| json!({ "permissions": { "project_access": null, "group_access": { "access_level": level } } });
-    assert_eq!(abilities(HostKind::Gitlab, true, project(30), Some("api")).await, ABLE);
+    assert_able(&abilities(HostKind::Gitlab, true, project(30), Some("api")).await);
     let reader = abilities(HostKind::Gitlab, false, project(20), Some("api")).await;
     assert!(is_no(&reader.pull_requests, "the role Developer"), "{reader:?}");
     let weak = abilities(HostKind::Gitlab, true, project(40), Some("read_api")).await;
@@ -61,7 +66,7 @@ async fn gitlab_tells_by_roles_and_by_what_the_token_says_of_itself() {
 #[tokio::test]
 async fn forgejo_tells_by_whether_git_may_push() {
     let repository = json!({ "default_branch": "main" });
-    assert_eq!(abilities(HostKind::Forgejo, true, repository.clone(), None).await, ABLE);
+    assert_able(&abilities(HostKind::Forgejo, true, repository.clone(), None).await);
     let refused = abilities(HostKind::Forgejo, false, repository, None).await;
     assert!(is_unknown(&refused.pull_requests, "write:repository"), "{refused:?}");
     let off = json!({ "has_pull_requests": false });
@@ -69,10 +74,33 @@ async fn forgejo_tells_by_whether_git_may_push() {
 }
 
 #[tokio::test]
+async fn an_account_that_may_only_read_is_told_whatever_its_token_may() {
+    let reads = |mut repository: Value| {
+        repository["permissions"] = json!({ "admin": false, "push": false, "pull": true });
+        repository
+    };
+    for (kind, repository, scopes) in [
+        (HostKind::Github, reads(github()), Some("repo")),
+        (HostKind::Forgejo, reads(json!({ "default_branch": "main" })), None),
+        (HostKind::Gitlab, json!({ "permissions": { "project_access": { "access_level": 20 } } }), Some("api")),
+        (HostKind::Bitbucket, json!({}), Some("repository, write:pullrequest:bitbucket")),
+    ] {
+        let reader = abilities(kind, true, repository, scopes).await;
+        assert!(is_no(&reader.writable, "may only read acme/docs; it needs"), "{kind:?}: {reader:?}");
+    }
+    let mut writer = github();
+    writer["permissions"] = json!({ "push": true });
+    assert_eq!(abilities(HostKind::Github, true, writer, Some("repo")).await.writable, Ability::Yes);
+    let shared = json!({ "permissions": { "project_access": null, "group_access": null } });
+    let shared = abilities(HostKind::Gitlab, true, shared, Some("api")).await;
+    assert!(is_unknown(&shared.writable, "does not say"), "let in by another group: {shared:?}");
+}
+
+#[tokio::test]
 async fn bitbucket_tells_by_scopes() {
     let repository = json!({ "mainbranch": { "name": "main" } });
     let able = abilities(HostKind::Bitbucket, true, repository.clone(), Some("pullrequest:write, account")).await;
-    assert_eq!(able, ABLE);
+    assert_able(&able);
     let weak = abilities(HostKind::Bitbucket, true, repository, Some("repository, pullrequest")).await;
     assert!(is_no(&weak.pull_requests, "pullrequest:write"), "{weak:?}");
 }

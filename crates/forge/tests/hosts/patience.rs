@@ -22,7 +22,7 @@ async fn a_host_that_fails_is_asked_again() {
 async fn but_not_for_ever() {
     let server = Server::start(|_, _| json_reply(503, &json!({ "message": "down planted-secret" }))).await;
     let error = server.host(HostKind::Gitlab).default_branch().await.unwrap_err();
-    assert_eq!(error.kind, ForgeErrorKind::Passing);
+    assert_eq!(error.kind, ForgeErrorKind::Away);
     assert_eq!(error.message, "GitLab has an internal error (503); try again later; it says: down …");
     assert_eq!(server.count("GET"), 3);
 }
@@ -33,10 +33,7 @@ async fn a_host_that_is_silent_or_absent_is_said_to_be() {
     let impatient = HostsSettings { time_limit: Duration::from_secs(1), tries: 2, ..settings() };
     let connection = server.connect(&Hosts::new(impatient), HostKind::Github, token());
     let error = connection.interface().unwrap().default_branch().await.unwrap_err();
-    assert_eq!(
-        (error.kind, error.message.as_str()),
-        (ForgeErrorKind::Passing, "GitHub does not answer within 1 seconds")
-    );
+    assert_eq!((error.kind, error.message.as_str()), (ForgeErrorKind::Away, "GitHub does not answer within 1 seconds"));
     assert_eq!(server.count("GET"), 2);
 
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -46,7 +43,7 @@ async fn a_host_that_is_silent_or_absent_is_said_to_be() {
         copydesk_domain::HostSettings { kind: Some(HostKind::Github), ..copydesk_domain::HostSettings::default() };
     let host = hosts().connect(&repository, &of_github, token()).unwrap().code_host().unwrap();
     let error = host.open(&new_pull(false)).await.unwrap_err();
-    assert_eq!((error.kind, error.message.as_str()), (ForgeErrorKind::Passing, "GitHub cannot be reached"));
+    assert_eq!((error.kind, error.message.as_str()), (ForgeErrorKind::Away, "GitHub cannot be reached"));
 }
 
 #[tokio::test]
@@ -64,7 +61,7 @@ async fn a_short_wait_is_waited_and_a_long_one_is_told() {
 
     let server = Server::start(limited("3600")).await;
     let error = server.host(HostKind::Github).default_branch().await.unwrap_err();
-    assert_eq!(error.kind, ForgeErrorKind::Passing);
+    assert_eq!(error.kind, ForgeErrorKind::Away);
     let words = "GitHub has had too many requests; it takes them again at 2026-11-15T02:34:56.000Z";
     assert_eq!(error.message, words);
     assert_eq!(server.count("GET"), 1);
@@ -86,7 +83,7 @@ async fn limits_come_with_403_and_without_a_word_when() {
     let host = server.host(HostKind::Github);
     let error = host.default_branch().await.unwrap_err();
     let words = "GitHub has had too many requests; try again in some minutes";
-    assert_eq!((error.kind, error.message.as_str()), (ForgeErrorKind::Passing, words));
+    assert_eq!((error.kind, error.message.as_str()), (ForgeErrorKind::Away, words));
     let error = host.default_branch().await.unwrap_err();
     assert!(error.message.contains("again at 2026-11-15T01:35:57"), "{error}");
     assert_eq!(server.count("GET"), 2);
@@ -97,7 +94,7 @@ async fn a_limit_without_a_word_when_is_tried_a_few_times() {
     let server = Server::start(|_, _| json_reply(429, &json!({}))).await;
     let error = server.host(HostKind::Bitbucket).default_branch().await.unwrap_err();
     let words = "Bitbucket has had too many requests; try again in some minutes";
-    assert_eq!((error.kind, error.message.as_str()), (ForgeErrorKind::Passing, words));
+    assert_eq!((error.kind, error.message.as_str()), (ForgeErrorKind::Away, words));
     assert_eq!(server.count("GET"), 3);
 }
 
@@ -118,7 +115,7 @@ async fn answers_that_are_none_are_refused() {
         (
             Reply::Say(200, vec![("content-type", "text/html".to_owned())], "<html>".to_owned()),
             ForgeErrorKind::Lasting,
-            "api_url",
+            "--host-api-url",
         ),
         (json_reply(200, &json!({ "default_branch": 7 })), ForgeErrorKind::Passing, "not understood"),
         (Reply::Say(200, Vec::new(), " ".repeat(8 * 1024 * 1024 + 1)), ForgeErrorKind::Lasting, "too large"),

@@ -1,10 +1,12 @@
 //! What code hosts tell by themselves: that something happened to a pull request.
 
+use std::borrow::Cow;
+
 use aws_lc_rs::{constant_time, hmac};
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, header};
 use copydesk_desk::Sender;
 use copydesk_domain::{ProjectId, unhex};
 use serde::Deserialize;
@@ -68,7 +70,8 @@ impl Delivery {
     params(("projectId" = String, Path, description = "The project"),
         ("x-hub-signature-256" = Option<String>, Header, description = "`sha256=` and the HMAC-SHA256 of the body with the hook secret, in hexadecimal (GitHub)"),
         ("x-gitlab-token" = Option<String>, Header, description = "The hook secret (GitLab)")),
-    request_body(content = Object, content_type = "application/json"),
+    request_body(content((Object = "application/json"), (Object = "application/x-www-form-urlencoded")),
+        description = "What the code host sends, as JSON or as the field `payload` of a form"),
     responses((status = 202, description = "Heard"),
         (status = 400, description = "The body cannot be read", body = ErrorBody),
         (status = 403, description = "The signature or the secret is wrong", body = ErrorBody),
@@ -90,17 +93,30 @@ pub(crate) async fn hear(
     }
     let _place = app.large_bodies().place_for(&headers).await;
     let bytes = body::bounded(&headers, body, MOST, "4 MiB").await?;
-    if !proof.holds(&bytes, &secrets) {
+    let payload = payload(&headers, &bytes);
+    // Of a form, GitHub signs all that it sends, and Gitea what it means.
+    if !proof.holds(&bytes, &secrets) && !proof.holds(&payload, &secrets) {
         return Err(forbidden());
     }
     let project = app.store().project(&id).await?.ok_or_else(Problem::project_not_found)?;
-    let delivery: Delivery = serde_json::from_slice(&bytes).map_err(|_| {
+    let delivery: Delivery = serde_json::from_slice(&payload).map_err(|_| {
         Problem::new(StatusCode::BAD_REQUEST, "invalid_json", "The request body is not the JSON of a webhook.")
     })?;
     if let Some(number) = delivery.number() {
         app.desk().jobs.pull_changed(project, number).await?;
     }
     Ok(StatusCode::ACCEPTED)
+}
+
+/// The JSON of a delivery, which some hosts send as the field `payload` of a form if they are set up so.
+fn payload<'b>(headers: &HeaderMap, body: &'b [u8]) -> Cow<'b, [u8]> {
+    let media = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = media.split(';').next().unwrap_or_default().trim();
+    if !essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+        return Cow::Borrowed(body);
+    }
+    let field = form_urlencoded::parse(body).find(|(name, _)| name == "payload");
+    Cow::Owned(field.map(|(_, value)| value.into_owned().into_bytes()).unwrap_or_default())
 }
 
 /// What a delivery proves itself with.
@@ -156,6 +172,20 @@ mod tests {
         assert_eq!(number(r#"{"object_kind":"push","object_attributes":{"iid":4}}"#), None);
         assert_eq!(number(r#"{"pullrequest":{"id":5}}"#), Some(5));
         assert_eq!(number(r#"{"zen":"Keep it simple."}"#), None);
+    }
+
+    #[test]
+    fn a_form_holds_the_same_as_its_payload() {
+        let of = |media: &str, body: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("content-type", media.parse().unwrap());
+            String::from_utf8(payload(&headers, body.as_bytes()).into_owned()).unwrap()
+        };
+        let form = "a=b&payload=%7B%22pullrequest%22%3A%7B%22id%22%3A5%7D%7D";
+        assert_eq!(of("application/x-www-form-urlencoded", form), r#"{"pullrequest":{"id":5}}"#);
+        assert_eq!(of("Application/X-WWW-Form-Urlencoded; charset=utf-8", form), r#"{"pullrequest":{"id":5}}"#);
+        assert_eq!(of("application/x-www-form-urlencoded", "a=b"), "");
+        assert_eq!(of("application/json", "{}"), "{}");
     }
 
     #[test]

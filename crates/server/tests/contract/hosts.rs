@@ -7,8 +7,8 @@ use std::time::Duration;
 use copydesk_domain::{HostKind, HostSettings, PullRequestState, Repository};
 use copydesk_forge::HostSecret;
 use copydesk_store::ProjectChange;
-use copydesk_testkit::hosts::{FakeHost, Fault, Holder, Pull, Rights};
-use copydesk_testkit::{Backend, GitEntry, GitRepo, ProjectClient, TestApp, TestEditor, eventually};
+use copydesk_testkit::hosts::{FakeHost, Fault, Holder, Pause, Pull, Rights};
+use copydesk_testkit::{Backend, GitEntry, GitRepo, ProjectClient, Setup, TestApp, TestEditor, eventually};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -28,7 +28,17 @@ behaviours! {
     nothing_is_pushed_for_what_is_merged_meanwhile,
     another_repository_says_nothing_about_old_jobs,
     an_answer_that_was_lost_opens_no_second_one,
-    what_is_missing_is_one_clear_sentence,
+    what_is_missing_is_one_clear_sentence_and_leaves_no_branch,
+    what_is_archived_or_switched_off_is_told_before_anything_is_made,
+    a_branch_without_a_pull_request_is_taken_back,
+    a_branch_that_somebody_has_added_to_stays,
+    a_host_that_is_being_stopped_is_tried_again_but_not_for_ever,
+    a_host_that_is_away_is_waited_for,
+    a_host_that_stays_away_is_given_up,
+    a_host_may_be_waited_for_no_longer_than_anything_else,
+    a_merge_that_deletes_the_branch_during_a_follow_up_is_final,
+    a_host_may_tell_in_a_form,
+    an_address_that_does_not_tell_its_kind_says_that_no_pull_request_is_opened,
 }
 
 const KINDS: [HostKind; 4] = [HostKind::Github, HostKind::Gitlab, HostKind::Forgejo, HostKind::Bitbucket];
@@ -84,6 +94,33 @@ impl Place {
         let id = job["id"].as_str().unwrap();
         self.project.message(id, prompt).await.expect(200);
         self.project.until(id, status).await.json().clone()
+    }
+
+    /// Creates a job and waits for its end; whenever it is put back, the clock goes on by `step`.
+    async fn reached(&self, prompt: &str, status: &str, stage: &Stage, step: Duration) -> Value {
+        let id = self.project.create(prompt).await["id"].as_str().unwrap().to_owned();
+        let job = self.until_put_back_so_often(&id, usize::MAX, stage, step).await;
+        assert_eq!(job["status"], status, "{job}");
+        job
+    }
+
+    /// Waits until a job has ended or was put back so often. Each time before that, the clock goes on by `step`.
+    async fn until_put_back_so_often(&self, id: &str, times: usize, stage: &Stage, step: Duration) -> Value {
+        let mut seen = 0;
+        eventually("the job is put back or ends", async || {
+            let told = self.project.event_types(id).await;
+            let put_back = told.iter().filter(|kind| ["waiting", "retrying"].contains(&kind.as_str())).count();
+            let job = self.project.get(id).await.expect(200).json().clone();
+            if put_back >= times || job["status"] != "active" {
+                return Some(job);
+            }
+            if put_back > seen {
+                seen = put_back;
+                stage.advance(step);
+            }
+            None
+        })
+        .await
     }
 
     fn commit(&self, branch: &str, path: &str, text: &str) {
@@ -335,7 +372,7 @@ async fn an_answer_that_was_lost_opens_no_second_one(stage: &Stage) {
     }
 }
 
-async fn what_is_missing_is_one_clear_sentence(stage: &Stage) {
+async fn what_is_missing_is_one_clear_sentence_and_leaves_no_branch(stage: &Stage) {
     let app = app(stage, TestEditor::writing()).await;
     for kind in KINDS {
         for (rights, word) in
@@ -346,14 +383,181 @@ async fn what_is_missing_is_one_clear_sentence(stage: &Stage) {
             let message = failed["message"].as_str().unwrap();
             let says = message.to_lowercase().replace("merge request", "pull request");
             assert!(
-                says.contains(word) || says.contains("permission") || says.contains("scope"),
+                [word, "permission", "scope", "only read", "may not see it"].iter().any(|word| says.contains(word)),
                 "{kind:?}: {message}"
             );
             assert!(!message.contains('\n') && message.len() < 700, "{kind:?}: {message}");
             assert!(place.pulls().is_empty(), "{kind:?}");
+            assert_eq!(place.git.branches(), ["main"], "{kind:?}: {message}");
+            let pushes = if rights == Rights::PUSH { place.host.pushes() } else { 0 };
+            assert_eq!(place.host.pushes(), pushes, "{kind:?}: what cannot be pushed is not tried");
             place.host.take_violations();
         }
     }
+}
+
+async fn what_is_archived_or_switched_off_is_told_before_anything_is_made(stage: &Stage) {
+    let (editor, mut gate) = TestEditor::writing().gated();
+    let app = app(stage, editor).await;
+    gate.open();
+    for kind in [HostKind::Github, HostKind::Gitlab, HostKind::Forgejo] {
+        let place = Place::on(app.clone(), kind, Rights::ALL).await;
+        place.host.archive(REPOSITORY, true);
+        let failed = place.ended("docs/a.md = # A\\n\\nTwo.\\n", "failed").await;
+        assert!(failed["message"].as_str().unwrap().contains("archived"), "{kind:?}: {failed}");
+        place.host.archive(REPOSITORY, false);
+        if kind != HostKind::Github {
+            place.host.take_pulls(REPOSITORY, false);
+            let failed = place.ended("docs/a.md = # A\\n\\nTwo.\\n", "failed").await;
+            assert!(failed["message"].as_str().unwrap().contains("switched off"), "{kind:?}: {failed}");
+        }
+        assert_eq!((place.host.pushes(), place.git.branches().len()), (0, 1), "{kind:?}");
+    }
+    assert!(!gate.has_arrived(), "no editor was asked");
+}
+
+async fn a_branch_without_a_pull_request_is_taken_back(stage: &Stage) {
+    for (kind, place) in Place::all(stage).await {
+        let path = match kind {
+            HostKind::Gitlab => "/merge_requests",
+            HostKind::Bitbucket => "/pullrequests",
+            _ => "/pulls",
+        };
+        // Nothing said so before.
+        place.host.fail(1, "POST", path, Fault::Status(403));
+        let failed = place.ended("docs/a.md = # A\\n\\nTwo.\\n", "failed").await;
+        assert_eq!(place.git.branches(), ["main"], "{kind:?}: {failed}");
+        assert_eq!((&failed["branch"], &failed["prLink"]), (&json!(null), &json!(null)), "{kind:?}: {failed}");
+        assert_eq!(place.host.pushes(), 2, "{kind:?}: there and back");
+        // What was made is not lost.
+        let again = place.followed(&failed, "docs/b.md = # B\\n\\nTwo.\\n", "completed").await;
+        assert_eq!(again["outcome"], "pr_created", "{kind:?}: {again}");
+        assert_eq!(place.git.text(branch(&again), "docs/a.md").unwrap(), "# A\n\nTwo.\n", "{kind:?}");
+        assert_eq!(place.git.branches().len(), 2, "{kind:?}");
+    }
+}
+
+async fn a_branch_that_somebody_has_added_to_stays(stage: &Stage) {
+    let place = Place::new(stage, HostKind::Github, TestEditor::writing()).await;
+    place.host.fail(1, "POST", "/pulls", Fault::Status(403));
+    // The look for a pull request, before one is opened: the branch is there by then.
+    let mut hold = place.host.hold_path("GET", "/pulls?", Pause::Before);
+    let id = place.project.create("docs/a.md = # A\\n\\nTwo.\\n").await["id"].as_str().unwrap().to_owned();
+    hold.arrived().await;
+    let branch = place.git.branches().into_iter().find(|branch| branch != "main").unwrap();
+    place.commit(&branch, "docs/b.md", "# B\n\nBy hand.\n");
+    hold.go_on().await;
+    let failed = place.project.until(&id, "failed").await;
+    assert_eq!(place.git.text(&branch, "docs/b.md").unwrap(), "# B\n\nBy hand.\n", "{:?}", failed.json());
+}
+
+async fn a_host_that_is_being_stopped_is_tried_again_but_not_for_ever(stage: &Stage) {
+    let place = Place::new(stage, HostKind::Forgejo, TestEditor::writing()).await;
+    let stopping = Fault::Hook("Internal Server Connection Error");
+    place.host.fail(2, "POST", "/git-receive-pack", stopping.clone());
+    let job = place.reached("docs/a.md = # A\\n\\nTwo.\\n", "completed", stage, Duration::from_secs(5)).await;
+    assert_eq!(job["outcome"], "pr_created", "{job}");
+    place.host.fail(usize::MAX, "POST", "/git-receive-pack", stopping);
+    let job = place.reached("docs/b.md = # B\\n\\nTwo.\\n", "failed", stage, Duration::from_secs(5)).await;
+    let message = job["message"].as_str().unwrap();
+    assert!(message.contains("given up after 3 tries") && message.contains("Internal Server Connection"), "{message}");
+    place.host.recover();
+}
+
+async fn a_host_that_is_away_is_waited_for(stage: &Stage) {
+    let place = Place::new(stage, HostKind::Forgejo, TestEditor::writing()).await;
+    place.host.fail(usize::MAX, "*", "", Fault::Status(503));
+    let id = place.project.create("docs/a.md = # A\\n\\nTwo.\\n").await["id"].as_str().unwrap().to_owned();
+    let step = Duration::from_secs(2);
+    let waiting = place.until_put_back_so_often(&id, 1, stage, step).await;
+    assert_eq!((&waiting["status"], &waiting["outcome"]), (&json!("active"), &json!(null)), "{waiting}");
+    let message = waiting["message"].as_str().unwrap();
+    assert!(message.starts_with("Waiting for the code host until ") && message.contains("internal error"), "{message}");
+    // More often than a job is tried, and longer than it may run.
+    let waiting = place.until_put_back_so_often(&id, 5, stage, step).await;
+    assert_eq!(waiting["status"], "active", "{waiting}");
+    stage.advance(Duration::from_secs(40 * 60));
+    let waiting = place.until_put_back_so_often(&id, 6, stage, Duration::ZERO).await;
+    assert_eq!(waiting["status"], "active", "{waiting}");
+    place.host.recover();
+    stage.advance(Duration::from_secs(300));
+    let job = place.project.until(&id, "completed").await;
+    assert_eq!((&job["status"], &job["message"]), (&json!("completed"), &json!("I wrote it.")), "{:?}", job.json());
+    assert_eq!(place.pulls().len(), 1);
+}
+
+async fn a_host_that_stays_away_is_given_up(stage: &Stage) {
+    let editors = |setup: Setup| setup.editors(2, vec![Arc::new(TestEditor::writing())]);
+    let app = stage.app_with(|setup| editors(setup).terms(|terms| terms.host_wait = Duration::from_secs(600))).await;
+    let place = Place::on(app, HostKind::Gitlab, Rights::ALL).await;
+    place.host.fail(usize::MAX, "*", "", Fault::Status(502));
+    let job = place.reached("docs/a.md = # A\\n\\nTwo.\\n", "failed", stage, Duration::from_secs(400)).await;
+    let message = job["message"].as_str().unwrap();
+    assert!(message.starts_with("The code host was waited for, for ") && message.contains(" in vain."), "{message}");
+    assert_eq!(job["outcome"], "error");
+    place.host.recover();
+}
+
+async fn a_host_may_be_waited_for_no_longer_than_anything_else(stage: &Stage) {
+    let editors = |setup: Setup| setup.editors(2, vec![Arc::new(TestEditor::writing())]);
+    let app = stage.app_with(|setup| editors(setup).terms(|terms| terms.host_wait = Duration::ZERO)).await;
+    let place = Place::on(app, HostKind::Github, Rights::ALL).await;
+    place.host.fail(usize::MAX, "*", "", Fault::Status(503));
+    let job = place.reached("docs/a.md = # A\\n\\nTwo.\\n", "failed", stage, Duration::from_secs(5)).await;
+    assert!(job["message"].as_str().unwrap().contains("given up after 3 tries"), "{job}");
+    place.host.recover();
+}
+
+async fn a_merge_that_deletes_the_branch_during_a_follow_up_is_final(stage: &Stage) {
+    for kind in KINDS {
+        let place = Place::new(stage, kind, TestEditor::writing()).await;
+        let job = place.ended("docs/a.md = # A\\n\\nTwo.\\n", "completed").await;
+        let id = job["id"].as_str().unwrap();
+        // The push itself: how the pull request stands was asked just before.
+        let mut push = place.host.hold_path("GET", "service=git-receive-pack", Pause::Before);
+        place.project.message(id, "docs/b.md = # B\\n\\nTwo.\\n").await.expect(200);
+        push.arrived().await;
+        place.host.merge(REPOSITORY, 1).await;
+        place.git.git(&["update-ref", "-d", &format!("refs/heads/{}", branch(&job))]);
+        push.go_on().await;
+        let failed = place.project.until(id, "failed").await;
+        assert!(failed["message"].as_str().unwrap().contains("is merged"), "{kind:?}: {:?}", failed.json());
+        assert_eq!(place.git.branches(), ["main"], "{kind:?}: a branch that was deleted stays so");
+    }
+}
+
+async fn a_host_may_tell_in_a_form(stage: &Stage) {
+    for kind in [HostKind::Github, HostKind::Forgejo] {
+        let place = Place::new(stage, kind, TestEditor::writing()).await;
+        let job = place.ended("docs/a.md = # A\\n\\nTwo.\\n", "completed").await;
+        let address = format!("{}/hooks/{}", place.app.client().base(), place.project.id);
+        let secret = place.app.hook_secret(&place.project.id).await;
+        place.host.close(REPOSITORY, 1).await;
+        let delivery = place.host.delivery(REPOSITORY, 1, &secret);
+        let signs_form = (kind == HostKind::Github).then_some(secret.as_str());
+        assert_eq!(delivery.clone().as_form(signs_form).send(&address).await, Some(202), "{kind:?}");
+        eventually("the job shows that it is closed", async || {
+            let job = place.project.get(job["id"].as_str().unwrap()).await.expect(200);
+            (job["pullRequest"]["state"] == "closed").then_some(())
+        })
+        .await;
+        let wrong = place.host.delivery(REPOSITORY, 1, "another secret").as_form(signs_form.map(|_| "another secret"));
+        assert_eq!(wrong.send(&address).await, Some(403), "{kind:?}");
+        let mut other = delivery.as_form(signs_form);
+        other.body.push_str("&payload=%7B%7D");
+        let answer = other.send(&address).await;
+        assert_eq!(answer, Some(if signs_form.is_some() { 403 } else { 202 }), "{kind:?}: only the first field counts");
+    }
+}
+
+async fn an_address_that_does_not_tell_its_kind_says_that_no_pull_request_is_opened(stage: &Stage) {
+    let place = Place::new(stage, HostKind::Forgejo, TestEditor::writing()).await;
+    let change = ProjectChange { host: Some(HostSettings::default()), ..ProjectChange::default() };
+    place.app.store().update_project(&place.project.id, change).await.unwrap().unwrap();
+    let job = place.ended("docs/a.md = # A\\n\\nTwo.\\n", "completed").await;
+    let message = job["message"].as_str().unwrap();
+    assert!(message.contains("No pull request was opened") && message.contains("`--host`"), "{message}");
+    assert!(place.pulls().is_empty());
 }
 
 /// Not a behaviour of the database: one is enough.

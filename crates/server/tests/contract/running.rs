@@ -312,6 +312,7 @@ async fn a_job_whose_worker_died_is_taken_up_by_another(stage: &Stage) {
         job_time: Duration::from_secs(1800),
         queue_time: Duration::from_secs(24 * 3600),
         attempts: 3,
+        host_wait: Duration::from_secs(3600),
     };
     let claimed = app.store().claim("the dead", &["noop".to_owned()], &terms).await.unwrap().unwrap();
     stage.app_with(|setup| setup.terms(|it| it.lease = Duration::from_secs(3)).runner(1, vec![Arc::new(Noop)])).await;

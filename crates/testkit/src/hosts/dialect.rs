@@ -26,6 +26,16 @@ pub(super) trait Dialect: Send + Sync {
     /// What it says to git instead of serving it.
     fn git_refusal(&self, refusal: GitRefusal, repo: &str) -> Reply;
 
+    /// Whether it lets those begin to push who may only read, and refuses them in its hook: so it says.
+    fn refuses_readers_late(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// What it says to git of a repository that is archived.
+    fn archived(&self) -> &'static str {
+        "This repository was archived so it is read-only."
+    }
+
     /// What it says to a push to a protected branch.
     fn protected(&self, branch: &str) -> String;
 

@@ -15,6 +15,8 @@ pub enum Fault {
     Revoked,
     /// The host answers with this status, and its words repeat what was shown to it.
     Echo(u16),
+    /// The hook that looks at a push fails, and says this.
+    Hook(&'static str),
     /// No answer, and nothing done.
     Hang,
     /// The connection breaks, and nothing is done.

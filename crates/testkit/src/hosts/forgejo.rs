@@ -64,6 +64,14 @@ impl Dialect for Forgejo {
         }
     }
 
+    fn refuses_readers_late(&self) -> Option<&'static str> {
+        Some("User permission denied for writing.")
+    }
+
+    fn archived(&self) -> &'static str {
+        "This repo is archived. You can view files and clone it, but cannot push or open issues/pull-requests."
+    }
+
     fn protected(&self, branch: &str) -> String {
         format!("Forgejo: Not allowed to push to protected branch {branch}")
     }
@@ -161,6 +169,13 @@ fn in_repo(
     if here.is_none() {
         let location = request.moved_to(&format!("{REST}/repos/{}", repo.path), rest);
         return Err(Reply::text(307, "").with("location", location));
+    }
+    // Without the unit there is nothing below it, and what is archived cannot be written to.
+    if rest.first() == Some(&"pulls") && !repo.takes_pulls {
+        return Err(not_found());
+    }
+    if request.method != Method::GET && repo.archived {
+        return Err(error(423, &format!("{} is archived", repo.path)));
     }
     let visit = Visit { repo: repo.id, token, rights };
     match (request.method.clone(), rest) {

@@ -30,10 +30,10 @@ pub(super) fn repo(repo: &Repo, origin: &str, rights: Rights) -> Value {
     let path = &repo.path;
     json!({
         "id": repo.id, "owner": user(repo.owner(), origin), "name": repo.name(), "full_name": path,
-        "empty": false, "private": repo.private, "fork": false, "archived": false, "mirror": false,
+        "empty": false, "private": repo.private, "fork": false, "archived": repo.archived, "mirror": false,
         "url": format!("{origin}/api/v1/repos/{path}"), "html_url": format!("{origin}/{path}"),
         "clone_url": format!("{origin}/{path}.git"), "default_branch": repo.default_branch,
-        "has_pull_requests": true,
+        "has_pull_requests": repo.takes_pulls,
         "permissions": { "admin": false, "push": rights.push, "pull": rights.read },
     })
 }

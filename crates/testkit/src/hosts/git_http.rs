@@ -26,14 +26,18 @@ struct Asked {
     push: bool,
 }
 
-pub(super) async fn serve(request: Request, host: Arc<Host>) -> Reply {
+/// What the hook of a repository is to refuse a push with, whatever is pushed.
+const REFUSAL: &str = "COPYDESK_FAKE_REFUSAL";
+
+/// Serves git; with `refusal` the hook refuses what is pushed, in these words.
+pub(super) async fn serve(request: Request, host: Arc<Host>, refusal: Option<&'static str>) -> Reply {
     let Some(asked) = asked(&request) else {
         host.state().violate(request.violation("git asks for no such thing"));
         return Reply::text(404, "Not Found");
     };
     let admitted = admit(&asked, &request, &host);
     match admitted {
-        Ok((git, user)) => run(&git, &user, asked.ending, request).await,
+        Ok(admitted) => run(&admitted, refusal.or(admitted.refusal), asked.ending, request).await,
         Err(reply) => reply,
     }
 }
@@ -45,8 +49,17 @@ fn asked(request: &Request) -> Option<Asked> {
     Some(Asked { repo: repo.strip_suffix(".git").unwrap_or(repo).to_owned(), ending, push: *push })
 }
 
-/// The repository and the name of the caller; or what the host says instead.
-fn admit(asked: &Asked, request: &Request, host: &Host) -> Result<(Arc<GitRepo>, String), Reply> {
+/// Whom git is served to, and how.
+struct Admitted {
+    git: Arc<GitRepo>,
+    /// The name of the caller.
+    user: String,
+    /// What the hook refuses a push with.
+    refusal: Option<&'static str>,
+}
+
+/// Who is let in; or what the host says instead.
+fn admit(asked: &Asked, request: &Request, host: &Host) -> Result<Admitted, Reply> {
     let state = host.state();
     let refuse = |refusal| Err(host.dialect.git_refusal(refusal, &asked.repo));
     let token = match request.basic() {
@@ -65,13 +78,17 @@ fn admit(asked: &Asked, request: &Request, host: &Host) -> Result<(Arc<GitRepo>,
         };
     };
     let rights = state.rights(token.as_ref(), repo);
+    let late = host.dialect.refuses_readers_late().filter(|_| !rights.push);
+    if asked.push && repo.archived && rights.read {
+        return Err(Reply::text(403, host.dialect.archived()));
+    }
     match (&token, rights.read, asked.push && !rights.push) {
-        (Some(_), true, true) => refuse(GitRefusal::ReadOnly),
+        (Some(_), true, true) if late.is_none() => refuse(GitRefusal::ReadOnly),
         (Some(_), false, _) => refuse(GitRefusal::Hidden),
         (None, false, _) | (None, _, true) => refuse(GitRefusal::Anonymous),
-        (_, true, false) => {
+        (_, true, _) => {
             let user = token.as_ref().map_or("", |token| token.login()).to_owned();
-            Ok((repo.git.clone(), user))
+            Ok(Admitted { git: repo.git.clone(), user, refusal: late })
         }
     }
 }
@@ -93,7 +110,8 @@ pub(super) fn backend() -> &'static Path {
 }
 
 /// Runs `git http-backend` for one request.
-async fn run(git: &GitRepo, user: &str, path: &str, request: Request) -> Reply {
+async fn run(admitted: &Admitted, refusal: Option<&str>, path: &str, request: Request) -> Reply {
+    let git = &admitted.git;
     let mut command = tokio::process::Command::new(backend());
     command.env_clear();
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -101,7 +119,7 @@ async fn run(git: &GitRepo, user: &str, path: &str, request: Request) -> Reply {
     command.env("GIT_PROJECT_ROOT", git.path()).env("GIT_HTTP_EXPORT_ALL", "1").env("PATH_INFO", path);
     command.env("REQUEST_METHOD", request.method.as_str()).env("QUERY_STRING", &request.raw_query);
     command.env("CONTENT_LENGTH", request.body.len().to_string()).env("REMOTE_ADDR", "127.0.0.1");
-    command.env("REMOTE_USER", user);
+    command.env("REMOTE_USER", &admitted.user).env(REFUSAL, refusal.unwrap_or_default());
     for (variable, header) in [
         ("CONTENT_TYPE", "content-type"),
         ("HTTP_CONTENT_ENCODING", "content-encoding"),
@@ -149,9 +167,11 @@ pub(super) fn prepare(git: &GitRepo) {
     }
 }
 
-/// Puts a hook into place that refuses pushes to these branches, each with what the host says to it.
+/// Puts a hook into place that refuses pushes to these branches, each with what the host says to it; and all of them
+/// while there is a reason to.
 pub(super) fn protect<'a>(git: &GitRepo, branches: impl Iterator<Item = (&'a String, String)>) {
-    let mut script = String::from("#!/bin/sh\nstatus=0\nwhile read -r old new ref; do\n  case $ref in\n");
+    let mut script = format!("#!/bin/sh\nif [ \"${REFUSAL}\" ]; then echo \"error: ${REFUSAL}\" >&2; exit 1; fi\n");
+    script.push_str("status=0\nwhile read -r old new ref; do\n  case $ref in\n");
     for (branch, words) in branches {
         script.push_str(&format!("    'refs/heads/{branch}') echo '{}' >&2; status=1 ;;\n", words.replace('\'', "")));
     }

@@ -33,10 +33,11 @@ pub(super) fn project(repo: &Repo, origin: &str, rights: Rights) -> Value {
     json!({
         "id": repo.id, "name": repo.name(), "path": repo.name(), "path_with_namespace": path,
         "name_with_namespace": path.replace('/', " / "), "default_branch": repo.default_branch,
-        "visibility": if repo.private { "private" } else { "public" }, "archived": false,
+        "visibility": if repo.private { "private" } else { "public" }, "archived": repo.archived,
         "web_url": format!("{origin}/{path}"), "http_url_to_repo": format!("{origin}/{path}.git"),
         "namespace": { "id": 77, "path": repo.owner(), "full_path": repo.owner(), "kind": "group" },
-        "merge_requests_enabled": true, "merge_requests_access_level": "enabled", "empty_repo": false,
+        "merge_requests_enabled": repo.takes_pulls,
+        "merge_requests_access_level": if repo.takes_pulls { "enabled" } else { "disabled" }, "empty_repo": false,
         "permissions": { "project_access": { "access_level": level, "notification_level": 3 }, "group_access": null },
     })
 }

@@ -37,8 +37,10 @@ impl Hold {
 
 /// The host's end of it.
 pub(super) struct Held {
-    /// How many requests come before.
+    /// How many requests come before, of those that fit.
     before: usize,
+    /// The method (`*` for any) and what the path and query hold.
+    fits: (String, String),
     pause: Pause,
     arrived: oneshot::Sender<()>,
     go_on: oneshot::Receiver<()>,
@@ -46,12 +48,13 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// For the request with this number, from 1.
-    pub(super) fn new(number: usize, pause: Pause) -> (Self, Hold) {
+    /// For the request with this number, from 1, of those with this method (`*` for any) and this in their path.
+    pub(super) fn new(number: usize, method: &str, path: &str, pause: Pause) -> (Self, Hold) {
         let (arrived, has_arrived) = oneshot::channel();
         let (go_on, may_go_on) = oneshot::channel();
         let (over, is_over) = oneshot::channel();
-        let held = Self { before: number - 1, pause, arrived, go_on: may_go_on, over };
+        let fits = (method.to_owned(), path.to_owned());
+        let held = Self { before: number - 1, fits, pause, arrived, go_on: may_go_on, over };
         (held, Hold { arrived: has_arrived, go_on, over: is_over })
     }
 
@@ -81,8 +84,13 @@ impl Held {
 }
 
 /// What holds this request up, if anything does.
-pub(super) fn strike(waiting: &mut Option<Held>) -> Option<Held> {
+pub(super) fn strike(waiting: &mut Option<Held>, method: &str, path: &str) -> Option<Held> {
     match waiting {
+        Some(Held { fits: (wanted, part), .. })
+            if (wanted != "*" && wanted != method) || !path.contains(part.as_str()) =>
+        {
+            None
+        }
         Some(held) if held.before > 0 => {
             held.before -= 1;
             None

@@ -22,6 +22,21 @@ impl Delivery {
         Self { headers, body: body.to_string() }
     }
 
+    /// The same as a form, as it is sent by hosts that are set up so. Gitea signs the JSON nevertheless; GitHub signs what
+    /// goes over the wire, for which the `secret` is needed.
+    #[must_use]
+    pub fn as_form(mut self, secret: Option<&str>) -> Self {
+        self.body = form_urlencoded::Serializer::new(String::new()).append_pair("payload", &self.body).finish();
+        self.headers[0].1 = "application/x-www-form-urlencoded".to_owned();
+        if let Some(secret) = secret {
+            let hook = Hook { address: String::new(), secret: secret.to_owned() };
+            let signature = format!("sha256={}", self.signature(&hook));
+            self.headers.retain(|(name, _)| !name.ends_with("signature-256"));
+            self.headers.push(("x-hub-signature-256".to_owned(), signature));
+        }
+        self
+    }
+
     /// With a header more.
     #[must_use]
     pub(super) fn with(mut self, name: &str, value: impl ToString) -> Self {
@@ -46,7 +61,7 @@ impl Delivery {
     }
 
     /// Sends it and gives the status of the answer; none if there was none.
-    pub(super) async fn send(&self, address: &str) -> Option<u16> {
+    pub async fn send(&self, address: &str) -> Option<u16> {
         let mut request = reqwest::Client::new().post(address).body(self.body.clone());
         for (name, value) in &self.headers {
             request = request.header(name, value);

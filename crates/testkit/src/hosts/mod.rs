@@ -99,6 +99,7 @@ impl FakeHost {
     /// Takes a repository in at a path (`acme/docs`), for everybody to see.
     pub fn add(&self, path: &str, git: GitRepo) -> Arc<GitRepo> {
         git_http::prepare(&git);
+        git_http::protect(&git, std::iter::empty());
         let git = Arc::new(git);
         let default_branch = git.git(&["symbolic-ref", "--short", "HEAD"]).trim().to_owned();
         let mut state = self.host.state();
@@ -108,6 +109,8 @@ impl FakeHost {
             git: git.clone(),
             default_branch,
             private: false,
+            archived: false,
+            takes_pulls: true,
             drafts: true,
             protected: Default::default(),
             pulls: Vec::new(),
@@ -120,6 +123,16 @@ impl FakeHost {
     /// Lets only those see a repository who have the right to.
     pub fn make_private(&self, path: &str) {
         self.change(path, |repo| repo.private = true);
+    }
+
+    /// Closes a repository to all changes, or opens it again.
+    pub fn archive(&self, path: &str, archived: bool) {
+        self.change(path, |repo| repo.archived = archived);
+    }
+
+    /// Switches the pull requests of a repository off, or on again.
+    pub fn take_pulls(&self, path: &str, takes: bool) {
+        self.change(path, |repo| repo.takes_pulls = takes);
     }
 
     /// Lets nobody open drafts in a repository.
@@ -216,9 +229,21 @@ impl FakeHost {
         self.host.state().faults.push(queued);
     }
 
+    /// Ends all faults that still wait for requests.
+    pub fn recover(&self) {
+        self.host.state().faults.clear();
+    }
+
     /// Holds up the request with this number from now, from 1. Only one is waited for at a time.
     pub fn hold(&self, number: usize, pause: Pause) -> Hold {
-        let (held, hold) = Held::new(number, pause);
+        let (held, hold) = Held::new(number, "*", "", pause);
+        self.host.state().held = Some(held);
+        hold
+    }
+
+    /// Holds up the next request with this method (`*` for any) and this in its path and query.
+    pub fn hold_path(&self, method: &str, path: &str, pause: Pause) -> Hold {
+        let (held, hold) = Held::new(1, method, path, pause);
         self.host.state().held = Some(held);
         hold
     }

@@ -52,8 +52,9 @@ async fn respond(request: hyper::Request<Incoming>, host: Arc<Host>) -> io::Resu
         let method = request.method.to_string();
         look_for_secrets(&request, &target, &mut state);
         let fault = faults::strike(&mut state.faults, &method, &target);
+        let held = hold::strike(&mut state.held, &method, &target);
         state.seen.push(Seen { method, path: target, status: None });
-        (state.seen.len() - 1, fault, hold::strike(&mut state.held))
+        (state.seen.len() - 1, fault, held)
     };
     let reply = match (held, fault) {
         (None, None) => work(request, &host).await,
@@ -118,6 +119,7 @@ async fn suffer(fault: Fault, request: Request, host: &Arc<Host>) -> io::Result<
         Fault::SecondaryLimit(wait) => ApiRefusal::SecondaryLimit(wait),
         Fault::Revoked => ApiRefusal::Revoked,
         Fault::Echo(status) => return Ok(echo(status, &request, host)),
+        Fault::Hook(words) => return Ok(git_http::serve(request, host.clone(), Some(words)).await),
         Fault::Hang => return std::future::pending().await,
         Fault::Break => return Err(io::Error::other("the test breaks the connection")),
         Fault::LoseAnswer => {
@@ -150,7 +152,7 @@ fn echo(status: u16, request: &Request, host: &Host) -> Reply {
 /// Does what a request asks for.
 async fn work(request: Request, host: &Arc<Host>) -> Reply {
     if !host.dialect.is_interface(&request.path) {
-        return git_http::serve(request, host.clone()).await;
+        return git_http::serve(request, host.clone(), None).await;
     }
     let host = host.clone();
     // It looks into the repository with the git program, which takes its time.

@@ -34,6 +34,9 @@ pub(super) struct Repo {
     pub(super) git: Arc<GitRepo>,
     pub(super) default_branch: String,
     pub(super) private: bool,
+    pub(super) archived: bool,
+    /// Whether pull requests are switched on.
+    pub(super) takes_pulls: bool,
     /// Whether drafts can be opened; GitHub sells them for private repositories.
     pub(super) drafts: bool,
     pub(super) protected: BTreeSet<String>,

@@ -64,6 +64,7 @@ const BOUNDS: &[(&str, &[&str], &[&str])] = &[
     ("limits.changed_files", &["1", "100000"], &["0", "100001"]),
     ("limits.changed_lines", &["1", "10000000"], &["0", "10000001"]),
     ("limits.job_time", &["1s", "7d", "1h30m"], &["0s", "999ms", "7d1ms", "30", "0"]),
+    ("limits.host_wait", &["0s", "30d", "4h"], &["30d1s", "4"]),
     ("limits.queue_time", &["1m", "30d"], &["59s", "30d1s"]),
     ("limits.request_time", &["1s", "10m"], &["999ms", "601s"]),
     ("limits.connections", &["1", "100000"], &["0", "100001"]),

@@ -32,7 +32,7 @@ pub(super) fn repo(repo: &Repo, origin: &str, rights: Rights) -> Value {
         "private": repo.private, "visibility": if repo.private { "private" } else { "public" },
         "owner": user(repo.owner(), origin),
         "html_url": format!("{origin}/{path}"), "url": format!("{origin}{REST}/repos/{path}"),
-        "clone_url": format!("{origin}/{path}.git"), "fork": false, "archived": false, "disabled": false,
+        "clone_url": format!("{origin}/{path}.git"), "fork": false, "archived": repo.archived, "disabled": false,
         "default_branch": repo.default_branch,
         "permissions": {
             "admin": false, "maintain": false, "push": rights.push, "triage": rights.push, "pull": rights.read,

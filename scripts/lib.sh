@@ -31,6 +31,14 @@ trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# npm_locked NAME FOLDER: installs what scripts/NAME/package-lock.json names into FOLDER, each package by its hash. Nothing
+# of a package is run by that.
+npm_locked() {
+  mkdir -p "$2"
+  cp "$root/scripts/$1/package.json" "$root/scripts/$1/package-lock.json" "$2"
+  (cd "$2" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null)
+}
+
 # install_packages COMMAND=PACKAGE …: installs what is missing if we may, else says what to install.
 install_packages() {
   local missing=() pair

@@ -68,6 +68,7 @@ pub(crate) async fn run(command: JobCommand, environment: &[(OsString, OsString)
         }
         JobCommand::Open { id, server } => act(&connect(&server)?, &id, "pull-request", server.json).await,
         JobCommand::Cancel { id, server } => act(&connect(&server)?, &id, "cancel", server.json).await,
+        JobCommand::RevokeLink { id, server } => act(&connect(&server)?, &id, "revoke-link", server.json).await,
         JobCommand::Archive { id, server } => act(&connect(&server)?, &id, "archive", server.json).await,
         JobCommand::List { status, limit, server } => {
             let client = connect(&server)?;

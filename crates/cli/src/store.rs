@@ -1,3 +1,5 @@
+use std::fs::Permissions;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -84,13 +86,43 @@ pub(crate) async fn migrate(config: &Config) -> Result<ExitCode, Failure> {
 
 /// Only the owner may look into the folder: it holds everything the projects trust us with.
 fn make_folder(path: &Path) -> Result<(), Failure> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     let told = |error| {
         Failure::error(format!("cannot make the data folder {}: {error}", path.display()))
             .hint("choose another one with --data-dir")
     };
-    builder.create(path).map_err(told)
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(told)?;
+    let mode = std::fs::metadata(path).map_err(told)?.permissions().mode() & 0o7777;
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    close_folder(path, mode)
+}
+
+/// What lies in a data folder; by this one is told from a folder that is somebody else's as well.
+const OURS: [&str; 5] = ["copydesk.db", "views", "mirrors", "credentials.key", "lists"];
+
+/// Closes a folder that others can look into, if it is empty or a data folder already and nothing else.
+fn close_folder(path: &Path, mode: u32) -> Result<(), Failure> {
+    let refused = |why: &str| {
+        let shown = path.display();
+        let hint = format!("close it with `chmod 700 {shown}`, or choose another one with --data-dir");
+        Failure::error(format!("the data folder {shown} is open to other users (mode {mode:04o}){why}")).hint(hint)
+    };
+    let mut names = std::fs::read_dir(path).map_err(|_| refused(", and cannot be read"))?.flatten();
+    let is_empty = names.next().is_none();
+    let is_ours = is_empty || OURS.iter().any(|name| path.join(name).exists());
+    // What everybody may put something into, such as `/tmp`, is never ours.
+    if !is_ours || mode & 0o1002 != 0 {
+        return Err(refused(" and does not look as if it were for Copydesk alone"));
+    }
+    std::fs::set_permissions(path, Permissions::from_mode(0o700))
+        .map_err(|_| refused(" and belongs to another user"))?;
+    let news =
+        format!("closed the data folder {} to other users; it was open to them (mode {mode:04o})", path.display());
+    if tracing::dispatcher::has_been_set() {
+        tracing::warn!("{news}");
+    } else {
+        eprintln!("copydesk: note: {news}");
+    }
+    Ok(())
 }

@@ -12,7 +12,7 @@ use tokio::process::Command;
 
 use crate::mirror_folder::MirrorFolder;
 use crate::remote::{Address, SshKey};
-use crate::{ForgeError, Remote, certificates};
+use crate::{ForgeError, Remote, certificates, git_errors};
 
 /// How much of what git prints is kept; the rest is read and thrown away.
 const MOST_OUTPUT: u64 = 1024 * 1024;
@@ -33,6 +33,9 @@ const NETWORK: &[&str] = &[
     "GIT_SSL_CAPATH",
 ];
 const SSH: &[&str] = &["HOME", "SSH_AUTH_SOCK", "USER", "LOGNAME"];
+
+/// How long to wait before a host is believed that it does not know a credential.
+const SECOND_LOOKS: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(1)];
 
 /// What the file of certificates for one command is called.
 const AUTHORITIES: &str = "authorities.pem";
@@ -60,9 +63,22 @@ pub(crate) struct Output {
 }
 
 impl Git<'_> {
+    /// Runs git, and again if a credential is not known to the host: so says Gitea too, of the best of tokens, while it is
+    /// being stopped. A moment later it is gone, and that is another matter.
+    pub(crate) async fn run(&self, arguments: &[&str], lock: Option<&File>) -> Result<Output, ForgeError> {
+        for pause in SECOND_LOOKS {
+            let output = self.run_once(arguments, lock).await?;
+            if output.success || !self.remote.shows_credential() || !git_errors::is_unknown_credential(&output.stderr) {
+                return Ok(output);
+            }
+            tokio::time::sleep(pause).await;
+        }
+        self.run_once(arguments, lock).await
+    }
+
     /// Runs git to its end, to the time limit or until nobody waits any more; then it and all that it started is gone.
     /// It keeps `lock` held as long as it lives, even if this process is killed.
-    pub(crate) async fn run(&self, arguments: &[&str], lock: Option<&File>) -> Result<Output, ForgeError> {
+    async fn run_once(&self, arguments: &[&str], lock: Option<&File>) -> Result<Output, ForgeError> {
         let key_files = self.ssh_key().map(|key| KeyFiles::write(self.folder, key)).transpose()?;
         let authorities = self.authorities()?;
         let authorities_file = authorities.as_ref().map(|folder| folder.path().join(AUTHORITIES));

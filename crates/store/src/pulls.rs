@@ -88,10 +88,21 @@ impl Store {
         self.read(move |c| Box::pin(async move { get(c, &project_id, &head).await })).await
     }
 
-    /// The pull request of that address.
+    /// The pull request of that address, unless its job is archived.
     pub async fn local_pull_at(&self, token: &str) -> Result<Option<LocalPull>> {
-        let (sql, values) = (format!("SELECT {COLUMNS} FROM pull_requests WHERE token = $1"), values![token]);
+        let sql = format!(
+            "SELECT {COLUMNS} FROM pull_requests p WHERE token = $1 \
+             AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = p.job_id AND j.status = 'archived')"
+        );
+        let values = values![token];
         self.read(move |c| Box::pin(c.row(sql, values))).await
+    }
+
+    /// Gives the pull request of a job another address; the one it had leads nowhere from then on. None if there is no such
+    /// job in the project; false if its pull request is not one that Copydesk keeps.
+    pub async fn revoke_pull_link(&self, project_id: &ProjectId, job_id: &JobId) -> Result<Option<(bool, Job)>> {
+        let (project_id, job_id, now) = (project_id.clone(), job_id.clone(), self.now());
+        self.write(move |c| Box::pin(revoke(c, project_id, job_id, now))).await
     }
 
     /// Opens a pull request, or brings the one from that branch up to date. Refused once the job is cancelled or lost.
@@ -252,6 +263,19 @@ async fn published(c: &mut dyn Conn, permit: Permit, round: u32, now: Timestamp)
     c.run("UPDATE jobs SET updated_at = $1 WHERE id = $2", values![now, &job.id]).await?;
     let told = rounds::pushed(c, &job.id, round, now).await?;
     Ok(events::append_all(c, &job.id, told, now).await?)
+}
+
+async fn revoke(c: &mut dyn Conn, project_id: ProjectId, job_id: JobId, now: Timestamp) -> Result<Option<(bool, Job)>> {
+    let Some(job) = jobs::get_held_of(c, &project_id, &job_id).await? else { return Ok(None) };
+    let old: Option<String> = c.row("SELECT token FROM pull_requests WHERE job_id = $1", values![&job_id]).await?;
+    let Some(old) = old else { return Ok(Some((false, job))) };
+    let new = random_token();
+    c.run("UPDATE pull_requests SET token = $1, updated_at = $2 WHERE job_id = $3", values![&new, now, &job_id])
+        .await?;
+    let sql = "UPDATE jobs SET pr_link = replace(pr_link, $1, $2), updated_at = $3 WHERE id = $4";
+    c.run(sql, values![&old, &new, now, &job_id]).await?;
+    events::append(c, &job_id, "link_revoked", json!({}), now).await?;
+    Ok(jobs::get_held(c, &job_id).await?.map(|job| (true, job)))
 }
 
 async fn unpublished(c: &mut dyn Conn, permit: Permit, now: Timestamp) -> Result<(), LeaseError> {

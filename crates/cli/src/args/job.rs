@@ -97,6 +97,13 @@ pub(crate) enum JobCommand {
         #[command(flatten)]
         server: ServerFlags,
     },
+    /// Give the page of a job's pull request another link; the one it had leads nowhere then
+    RevokeLink {
+        /// The job
+        id: String,
+        #[command(flatten)]
+        server: ServerFlags,
+    },
     /// Archive a job for good
     Archive {
         /// The job

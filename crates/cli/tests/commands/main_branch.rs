@@ -1,6 +1,6 @@
 use copydesk_domain::HostKind;
 use copydesk_testkit::GitRepo;
-use copydesk_testkit::hosts::FakeHost;
+use copydesk_testkit::hosts::{FakeHost, Rights};
 
 use crate::support::{Desk, Ran};
 
@@ -71,4 +71,53 @@ fn a_host_that_is_not_there_is_no_reason_to_fail() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let made = create(&desk, &format!("http://{closed}/acme/docs"), &["--host", "github"]);
     assert_taken(made, "main", "the repository's host");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_project_whose_account_may_only_read_does_not_pass_its_test() {
+    let desk = Desk::new();
+    for (number, kind) in
+        [HostKind::Github, HostKind::Gitlab, HostKind::Forgejo, HostKind::Bitbucket].iter().enumerate()
+    {
+        let host = FakeHost::start(*kind).await;
+        host.add("acme/docs", GitRepo::new([("index.md", "# Docs\n")]));
+        let (address, api) = (host.address("acme/docs"), host.api_url());
+        let kind_flag = if *kind == HostKind::Forgejo { "gitea" } else { kind.as_str() };
+        let made =
+            create(&desk, &address, &["--host", kind_flag, "--host-api-url", &api, "--id", &format!("p{number}")]);
+        let id = made.json()["id"].as_str().unwrap().to_owned();
+        for (rights, code, words) in [(Rights::READ, 1, "A job would fail"), (Rights::ALL, 0, "A job can run.")] {
+            let token = host.token(rights);
+            // Bitbucket takes the token of a person with the address of that person.
+            let person = [("T", token.as_str())];
+            let user: &[&str] = if *kind == HostKind::Bitbucket { &["--username", "writer@acme.example"] } else { &[] };
+            let set = ["project", "credential", "set", &id, "--token-env", "T"];
+            desk.run_with(&[&set[..], user].concat(), &person).ok();
+            let tested = desk.run(&["project", "test", &id]);
+            assert_eq!(tested.code, code, "{kind:?} {rights:?}: {}", tested.out);
+            assert!(tested.out.contains(words), "{kind:?}: {}", tested.out);
+            assert_eq!(tested.out.contains("NO   git may push a branch"), code == 1, "{kind:?}: {}", tested.out);
+        }
+        host.archive("acme/docs", true);
+        if *kind != HostKind::Bitbucket {
+            let tested = desk.run(&["project", "test", &id]);
+            assert!(tested.code == 1 && tested.out.contains("archived"), "{kind:?}: {}", tested.out);
+        }
+        host.take_violations();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_does_not_tell_its_kind_says_what_to_type() {
+    let desk = Desk::new();
+    let host = FakeHost::start(HostKind::Forgejo).await;
+    host.add("acme/docs", GitRepo::new([("index.md", "# Docs\n")]));
+    let made = create(&desk, &host.address("acme/docs"), &[]);
+    assert!(made.err.contains("open no pull request") && made.err.contains("`--host`"), "{}", made.err);
+    let id = made.json()["id"].as_str().unwrap().to_owned();
+    let token = host.token(Rights::ALL);
+    desk.run_with(&["project", "credential", "set", &id, "--token-env", "T"], &[("T", token.as_str())]).ok();
+    let tested = desk.run(&["project", "test", &id]);
+    assert!(tested.out.contains("A job can run, and will open no pull request"), "{}", tested.out);
+    assert!(!tested.out.contains("A job can run.\n") && tested.out.contains("`--host`"), "{}", tested.out);
 }

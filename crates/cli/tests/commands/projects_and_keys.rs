@@ -57,6 +57,42 @@ fn looking_into_a_wrong_folder_makes_nothing_there() {
 }
 
 #[test]
+fn a_data_folder_that_is_open_to_others_is_closed_or_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = Desk::new();
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let open = |name: &str, mode: u32| {
+        let path = desk.path().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        path
+    };
+    let make = |path: &std::path::Path, name: &str| {
+        let base = ["project", "create", "--repository", "https://github.com/acme/docs", "--base-ref", "main"];
+        desk.run(&[&base[..], &["--name", name, "--data-dir", path.to_str().unwrap()]].concat())
+    };
+    let empty = open("empty", 0o755);
+    let made = make(&empty, "a");
+    assert!(made.code == 0 && made.err.contains("closed the data folder"), "{}", made.err);
+    assert_eq!(mode(&empty), 0o700);
+    assert!(!make(&empty, "b").err.contains("closed the data folder"), "once is enough");
+    open("empty", 0o755);
+    assert!(make(&empty, "c").err.contains("closed the data folder"), "also one that is in use");
+    assert_eq!(mode(&empty), 0o700);
+
+    let others = open("others", 0o755);
+    std::fs::write(others.join("letter.txt"), "not ours").unwrap();
+    let shared = open("shared", 0o1777);
+    for (path, before) in [(&others, 0o755), (&shared, 0o1777)] {
+        let refused = make(path, "d");
+        assert!(refused.code == 1 && refused.err.contains("is open to other users"), "{}", refused.err);
+        assert!(refused.err.contains("chmod 700"), "{}", refused.err);
+        assert_eq!(mode(path), before, "it is not ours to close");
+        assert!(!path.join("copydesk.db").exists());
+    }
+}
+
+#[test]
 fn a_path_becomes_a_file_address() {
     let desk = Desk::new();
     std::fs::create_dir(desk.path().join("repo")).unwrap();

@@ -15,6 +15,8 @@ pub enum JobError {
     Archived,
     /// The job stands so, and only an active one can be cancelled.
     NotActive(Status),
+    /// The job has no pull request that Copydesk keeps.
+    NoLink,
     Store(StoreError),
 }
 

@@ -103,6 +103,14 @@ impl Jobs {
         self.store.archive_job(project_id, job_id).await?.ok_or(JobError::NotFound)
     }
 
+    /// Gives the page of a job's pull request another address, if it is one that Copydesk keeps.
+    pub async fn revoke_link(&self, project_id: &ProjectId, job_id: &JobId) -> Result<Job, JobError> {
+        match self.store.revoke_pull_link(project_id, job_id).await?.ok_or(JobError::NotFound)? {
+            (true, job) => Ok(job),
+            (false, _) => Err(JobError::NoLink),
+        }
+    }
+
     /// What the job has changed so far, as a unified diff.
     pub async fn diff(&self, project_id: &ProjectId, job_id: &JobId) -> Result<Vec<u8>, JobError> {
         self.find(project_id, job_id).await?;

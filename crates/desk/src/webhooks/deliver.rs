@@ -94,7 +94,11 @@ async fn attempt(webhooks: &Webhooks, store: &Store, due: &DueDelivery) -> Tried
 async fn send(webhooks: &Webhooks, due: &DueDelivery, seconds: i64, signature: String) -> Result<Response, Tried> {
     // Looked at again: the configuration may have changed since the webhook was made.
     let url = webhooks.guard.check(&due.url).map_err(|invalid| failed(invalid.to_string(), false))?;
-    let client = webhooks.client(url.scheme() == "http").map_err(|error| failed(said(&error), true))?;
+    let failed_by = |error: reqwest::Error, ours| {
+        tracing::info!(%error, cause = ?error.source(), webhook = due.delivery.endpoint_id, "a delivery failed");
+        failed(said(&error), ours)
+    };
+    let client = webhooks.client(url.scheme() == "http").map_err(|error| failed_by(error, true))?;
     let request = client
         .post(url)
         .header(CONTENT_TYPE, "application/json")
@@ -102,7 +106,7 @@ async fn send(webhooks: &Webhooks, due: &DueDelivery, seconds: i64, signature: S
         .header("webhook-timestamp", seconds)
         .header("webhook-signature", signature)
         .body(due.delivery.payload.clone());
-    request.send().await.map_err(|error| failed(said(&error), false))
+    request.send().await.map_err(|error| failed_by(error, false))
 }
 
 async fn answered(mut response: Response, limit: tokio::time::Instant, now: Timestamp) -> Tried {
@@ -146,20 +150,34 @@ fn wished_pause(text: &str, now: Timestamp) -> Option<Duration> {
     Some(pause.min(LONGEST_WISH))
 }
 
-/// An error in words. The address is left out: the webhook has it.
-fn said(error: &reqwest::Error) -> String {
+/// An error in words that tell nothing of names and addresses inside: a name that is not there and one that leads inside
+/// are the same, and what a certificate is for is left out. The log has it all.
+fn said(error: &reqwest::Error) -> &'static str {
+    let mut causes = String::new();
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
-    let mut last = String::new();
     while let Some(error) = cause {
-        if let Some(refused) = error.downcast_ref::<Refused>() {
-            return refused.to_string();
+        if error.is::<Refused>() {
+            return NO_WAY;
         }
-        last = error.to_string();
+        causes.push_str(&format!("{error} {error:?} ").to_lowercase());
         cause = error.source();
     }
-    let what = if error.is_connect() { "cannot connect" } else { "the connection broke" };
-    format!("{what}: {}", kept(last.as_bytes()))
+    let says = |words: &[&str]| words.iter().any(|word| causes.contains(word));
+    if says(&["dns error", "lookup address", "resolve"]) {
+        NO_WAY
+    } else if says(&["certificate"]) {
+        "cannot connect: its certificate is not trusted, or is for another name"
+    } else if says(&["connection refused"]) {
+        "cannot connect: the connection is refused"
+    } else if error.is_connect() {
+        "cannot connect"
+    } else {
+        "the connection broke"
+    }
 }
+
+const NO_WAY: &str =
+    "cannot connect: the name has no address, or none that webhooks may go to; see webhooks.allow_private";
 
 impl Webhooks {
     /// The client for http (`plain`) or for https, made when it is first needed.

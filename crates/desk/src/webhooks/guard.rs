@@ -22,12 +22,12 @@ const LONGEST_URL: usize = 2048;
 /// Names that are looked up at a time. A look-up cannot be stopped and keeps a thread that jobs need too.
 const LOOKUPS: usize = 8;
 
-/// What else deliveries may go to than addresses of the internet.
+/// What else deliveries may go to than addresses of the internet; never to the metadata services of clouds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum AllowPrivate {
     #[default]
     No,
-    /// This machine and private networks, but not the metadata services of hosts.
+    /// This machine and private networks.
     Yes,
     Only(Vec<IpNet>),
 }
@@ -51,7 +51,7 @@ impl AllowPrivate {
     fn names(&self, address: IpAddr) -> bool {
         match self {
             Self::No => false,
-            Self::Yes => !is_public(address) && !is_metadata(address),
+            Self::Yes => !is_public(address),
             Self::Only(ranges) => ranges.iter().any(|range| range.contains(&address.to_canonical())),
         }
     }
@@ -67,13 +67,13 @@ pub(crate) struct Guard {
     lookups: Arc<Semaphore>,
 }
 
-/// An address that deliveries may not go to.
+/// An address that deliveries may not go to. Which one a name leads to is nobody's business who only knows the name.
 #[derive(Debug)]
-pub(crate) struct Refused(IpAddr);
+pub(crate) struct Refused;
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the address {} is not one that webhooks may go to; see webhooks.allow_private", self.0)
+        f.write_str("the address is not one that webhooks may go to; see webhooks.allow_private")
     }
 }
 
@@ -115,7 +115,7 @@ impl Guard {
             Some(Host::Ipv6(address)) => IpAddr::V6(address),
             Some(Host::Domain(_)) | None => return Ok(()),
         };
-        if self.admits(address, url.scheme() == "http") { Ok(()) } else { Err(Refused(address)) }
+        if self.admits(address, url.scheme() == "http") { Ok(()) } else { Err(Refused) }
     }
 
     /// Whether an address in numbers is one that may be asked for something, with encryption or without.
@@ -129,7 +129,7 @@ impl Guard {
 
     /// Without encryption only to where the configuration says so.
     fn admits(&self, address: IpAddr, plain: bool) -> bool {
-        self.allowed.names(address) || (!plain && is_public(address))
+        !is_metadata(address) && (self.allowed.names(address) || (!plain && is_public(address)))
     }
 
     /// The resolver of a client that speaks only http (`plain`) or only https.
@@ -157,11 +157,10 @@ impl Resolve for Checked {
             });
             let found = found.await??;
             let admitted: Vec<_> = found.iter().filter(|address| guard.admits(**address, plain)).copied().collect();
-            match (admitted.is_empty(), found.first()) {
-                (true, Some(refused)) => Err(Refused(*refused).into()),
-                (true, None) => Err("the name has no address".into()),
-                (false, _) => Ok(Box::new(admitted.into_iter().map(|it| SocketAddr::new(it, 0))) as Addrs),
+            if admitted.is_empty() {
+                return Err(Refused.into());
             }
+            Ok(Box::new(admitted.into_iter().map(|it| SocketAddr::new(it, 0))) as Addrs)
         })
     }
 }
@@ -170,18 +169,39 @@ fn system_lookup(name: &str) -> std::io::Result<Vec<IpAddr>> {
     Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect())
 }
 
-/// Where hosts tell their machines who they are and what they may do.
+/// Where clouds tell their machines who they are and what they may do: whoever may ask there has their rights.
 fn is_metadata(address: IpAddr) -> bool {
-    const V4: [Ipv4Addr; 4] = [
-        Ipv4Addr::new(169, 254, 169, 254),
-        Ipv4Addr::new(169, 254, 170, 2),
-        Ipv4Addr::new(100, 100, 100, 200),
-        Ipv4Addr::new(168, 63, 129, 16),
-    ];
-    const V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
     match address {
-        IpAddr::V4(address) => V4.contains(&address),
-        IpAddr::V6(address) => address == V6 || embedded(address).is_some_and(|inner| V4.contains(&inner)),
+        IpAddr::V4(address) => is_metadata_v4(address),
+        IpAddr::V6(address) => {
+            is_metadata_v6(address) || embedded(address).or_else(|| compatible(address)).is_some_and(is_metadata_v4)
+        }
+    }
+}
+
+/// All that is only on the link, where most have it (169.254.169.254, also .170.2, .170.23, .0.23, .42.42); Alibaba's, Azure's
+/// and Oracle's old one.
+fn is_metadata_v4(address: Ipv4Addr) -> bool {
+    matches!(address.octets(), [169, 254, ..] | [100, 100, 100, 200] | [168, 63, 129, 16] | [192, 0, 0, 192])
+}
+
+/// All that is only on the link; Amazon's, Google's, Oracle's and Scaleway's.
+fn is_metadata_v6(address: Ipv6Addr) -> bool {
+    matches!(
+        address.segments(),
+        [0xfe80..=0xfebf, ..]
+            | [0xfd00, 0xec2, ..]
+            | [0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254]
+            | [0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe]
+            | [0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42]
+    )
+}
+
+/// The IPv4 address in an IPv6 address of the old form `::a.b.c.d`, or of a NAT64 of one's own network.
+fn compatible(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0, high, low] | [0x64, 0xff9b, 1, _, _, _, high, low] => Some(join(high, low)),
+        _ => None,
     }
 }
 
@@ -226,13 +246,16 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 
 /// The IPv4 address that an IPv6 address leads to: mapped, through NAT64, or 6to4.
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let join = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
     match address.segments() {
         [0, 0, 0, 0, 0, 0xffff, high, low] => Some(join(high, low)),
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some(join(high, low)),
         [0x2002, high, low, ..] => Some(join(high, low)),
         _ => None,
     }
+}
+
+fn join(high: u16, low: u16) -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(high) << 16 | u32::from(low))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use copydesk_domain::PullRequest;
+use copydesk_domain::{HostKind, PullRequest};
 use reqwest::Method;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -14,6 +14,8 @@ use super::subject::Subject;
 use super::transport::Transport;
 use crate::ForgeError;
 
+/// How often a host is asked again before it is believed that it does not know a credential.
+const SECOND_LOOKS: u32 = 2;
 /// How many pages of a list are read.
 const MOST_PAGES: usize = 20;
 
@@ -38,9 +40,17 @@ impl HostClient {
 
     /// Asks, with a new token if the one at hand was refused before its time.
     pub(super) async fn ask(&self, request: &HostRequest) -> Result<HostResponse, Failed> {
-        let answer = self.transport.send(request, &self.access.authorization().await?).await?;
+        let mut answer = self.transport.send(request, &self.access.authorization().await?).await?;
         if answer.status == 401 && self.access.renew().await {
             return self.transport.send(request, &self.access.authorization().await?).await;
+        }
+        // So says Gitea too, of the best of tokens, while it is being stopped. A moment later it is gone.
+        for tries in 1..=SECOND_LOOKS {
+            if answer.status != 401 || self.subject().kind != HostKind::Forgejo {
+                break;
+            }
+            self.transport.pause(tries, None).await;
+            answer = self.transport.send(request, &self.access.authorization().await?).await?;
         }
         Ok(answer)
     }

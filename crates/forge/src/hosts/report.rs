@@ -47,7 +47,7 @@ pub(super) async fn without_a_look(client: &HostClient, Unseen { error, answered
 }
 
 pub(super) fn archived(subject: &Subject) -> Rights {
-    let no = || Ability::No(format!("{} is archived; nothing can be changed in it", subject.repository));
+    let no = || Ability::No(format!("the repository {} is archived; nothing can be changed in it", subject.repository));
     Rights { writable: no(), pull_requests: no() }
 }
 

@@ -27,8 +27,9 @@ use crate::problem::Problem;
 pub(crate) struct EventView {
     /// Counts up from 1 in each job.
     id: u32,
-    /// What happened: `created`, `message`, `claimed`, `cancelling`, `retrying`, `released`, `completed`, `failed`,
-    /// `archived`; the steps of a documentation job `prepared`, `edited`, `committed`, `pushed`, `opened`; and on the way
+    /// What happened: `created`, `message`, `claimed`, `cancelling`, `retrying`, `waiting` (for a code host that is away),
+    /// `released`, `completed`, `failed`, `archived`, `link_revoked`; the steps of a documentation job `prepared`, `edited`, `committed`, `pushed`, `taken_back` (the branch, since no pull
+    /// request could be opened from it), `opened`; and on the way
     /// `model_call`, `tool_call`, `plan`, `repairing`, `chore`. There may be more.
     r#type: String,
     /// When.

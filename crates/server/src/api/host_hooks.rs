@@ -74,8 +74,7 @@ impl Delivery {
         description = "What the code host sends, as JSON or as the field `payload` of a form"),
     responses((status = 202, description = "Heard"),
         (status = 400, description = "The body cannot be read", body = ErrorBody),
-        (status = 403, description = "The signature or the secret is wrong", body = ErrorBody),
-        (status = 404, description = "There is no such project", body = ErrorBody),
+        (status = 403, description = "The signature or the secret is wrong, or there is no such project", body = ErrorBody),
         (status = 413, description = "The body has more than 4 MiB", body = ErrorBody)))]
 pub(crate) async fn hear(
     State(app): State<App>,
@@ -83,8 +82,7 @@ pub(crate) async fn hear(
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, Problem> {
-    let Path(id) = project.map_err(|_| Problem::project_not_found())?;
-    let id = ProjectId::parse(&id).map_err(|_| Problem::project_not_found())?;
+    let id = project.ok().and_then(|Path(id)| ProjectId::parse(&id).ok()).ok_or_else(forbidden)?;
     let Some(proof) = Proof::of(&headers) else { return Err(forbidden()) };
     let secrets = app.desk().senders.taken(&id, Sender::Hook).await?;
     // Somebody who names a wrong secret is not even listened to.
@@ -98,7 +96,7 @@ pub(crate) async fn hear(
     if !proof.holds(&bytes, &secrets) && !proof.holds(&payload, &secrets) {
         return Err(forbidden());
     }
-    let project = app.store().project(&id).await?.ok_or_else(Problem::project_not_found)?;
+    let project = app.store().project(&id).await?.ok_or_else(forbidden)?;
     let delivery: Delivery = serde_json::from_slice(&payload).map_err(|_| {
         Problem::new(StatusCode::BAD_REQUEST, "invalid_json", "The request body is not the JSON of a webhook.")
     })?;

@@ -107,6 +107,10 @@ impl From<JobError> for Problem {
                 let error = format!("The job is {}; only an active job can be cancelled.", status.as_str());
                 Self::new(StatusCode::CONFLICT, "job_not_active", error)
             }
+            JobError::NoLink => {
+                let error = "The job has no pull request that Copydesk keeps itself; one of a code host is its host's.";
+                Self::new(StatusCode::CONFLICT, "no_link", error)
+            }
             JobError::Store(error) => error.into(),
         }
     }
@@ -173,6 +177,19 @@ pub(crate) async fn cancel_job(State(app): State<App>, Writer(caller): Writer) -
     responses((status = 200, description = "The archived job", body = JobView)))]
 pub(crate) async fn archive_job(State(app): State<App>, Writer(caller): Writer) -> Result<Response, Problem> {
     let job = app.desk().jobs.archive(&caller.project.id, caller.job_id()?).await?;
+    Ok(json(StatusCode::OK, render(&job)))
+}
+
+/// Revoke the link to a job's pull request
+///
+/// For repositories that no code host looks after, whose pull requests are pages of this server that whoever has the link
+/// may read. The job gets another `prLink`; the one it had leads nowhere. Archiving a job ends its link as well.
+#[utoipa::path(post, path = "/v2/agent/{projectId}/job/{id}/revoke-link", tag = "Agent jobs", operation_id = "revokePullLink",
+    params(("projectId" = String, Path, description = "The project"), ("id" = String, Path, description = "The job")),
+    responses((status = 200, description = "The job with its new link", body = JobView),
+        (status = 409, description = "It has no pull request that Copydesk keeps", body = ErrorBody)))]
+pub(crate) async fn revoke_link(State(app): State<App>, Writer(caller): Writer) -> Result<Response, Problem> {
+    let job = app.desk().jobs.revoke_link(&caller.project.id, caller.job_id()?).await?;
     Ok(json(StatusCode::OK, render(&job)))
 }
 

@@ -53,6 +53,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(jobs::message_job))
         .routes(routes!(jobs::cancel_job))
         .routes(routes!(jobs::archive_job))
+        .routes(routes!(jobs::revoke_link))
         .routes(routes!(events::job_events))
         .routes(routes!(change::job_diff))
         .routes(routes!(change::open_pull_request))

@@ -16,7 +16,7 @@ use crate::problem::{ErrorBody, Problem};
 /// Look at a pull request
 ///
 /// A page for people, for repositories that no code host looks after. Whoever has the link may read it, as with a link
-/// that is shared on purpose: it cannot be guessed.
+/// that is shared on purpose: it cannot be guessed. It ends when the job is archived or its link is revoked.
 #[utoipa::path(get, path = "/pull/{token}", tag = "Pull requests", operation_id = "pullRequestPage", security(()),
     params(("token" = String, Path, description = "The last part of a job's `prLink`")),
     responses((status = 200, description = "The page", body = String, content_type = "text/html"),

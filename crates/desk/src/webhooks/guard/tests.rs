@@ -116,12 +116,42 @@ fn the_configuration_allows_what_it_names_and_no_more() {
     }
     let all = guard("true");
     assert!(all.check("http://127.0.0.1:8080/x").is_ok() && all.check("http://[fd12::1]/").is_ok());
-    for address in ["169.254.169.254", "::ffff:169.254.169.254", "fd00:ec2::254", "100.100.100.200", "168.63.129.16"] {
-        assert!(all.check(&url_of("https", address)).is_err(), "{address}");
-    }
-    assert!(guard("169.254.169.254").check("http://169.254.169.254/").is_ok(), "named and therefore meant");
     for wrong in ["", "yes", "10.0.0.0/33", "10.0.0.0/8;::1"] {
         assert!(AllowPrivate::parse(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn metadata_services_are_refused_whatever_is_allowed() {
+    let networks = "169.254.0.0/16,100.64.0.0/10,168.63.129.16,192.0.0.0/24,::/0,169.254.169.254";
+    for guard in [guard("false"), guard("true"), guard(networks)] {
+        for address in [
+            "169.254.169.254",
+            "169.254.170.2",
+            "169.254.170.23",
+            "169.254.0.23",
+            "169.254.42.42",
+            "100.100.100.200",
+            "168.63.129.16",
+            "192.0.0.192",
+            "fd00:ec2::254",
+            "fd00:ec2::23",
+            "fd20:ce::254",
+            "fd00:c1::a9fe:a9fe",
+            "fd00:42::42",
+            "fe80::a9fe:a9fe",
+            "::ffff:169.254.169.254",
+            "::ffff:100.100.100.200",
+            "::a9fe:a9fe",
+            "64:ff9b::a9fe:a9fe",
+            "64:ff9b:1::a9fe:a9fe",
+            "2002:a9fe:a9fe::1",
+        ] {
+            for scheme in ["https", "http"] {
+                assert!(guard.check(&url_of(scheme, address)).is_err(), "{address}");
+            }
+            assert!(!guard.admits(address.parse().unwrap(), false), "{address}, as a name leads to it");
+        }
     }
 }
 

@@ -30,9 +30,8 @@ pub(super) struct Browser {
 /// What became of a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Told {
-    /// It is counted and on disk.
-    Counted,
-    Dropped,
+    /// It is counted and on disk, or it is none.
+    Taken,
     /// It cannot be right.
     Refused(Refusal),
 }
@@ -75,17 +74,22 @@ fn signature(text: impl Fn(&str) -> Option<String>) -> Option<Box<BotSignature<'
 }
 
 impl Browser {
+    /// Whether it only fetches ahead.
+    pub(super) fn is_prefetch(&self) -> bool {
+        self.prefetch
+    }
+
     /// Keeps a view of `target` for a site, unless it is none or the browser has told of it a moment ago.
     pub(super) async fn tell(&self, app: &App, site: &Site, target: &str) -> Result<Told, Problem> {
         let page = match page::shown(target) {
             Ok((path, _)) if !self.prefetch => path,
-            Ok(_) => return Ok(Told::Dropped),
+            Ok(_) => return Ok(Told::Taken),
             Err(error) => return Ok(Told::Refused(Refusal::Path(error))),
         };
         let (views, now) = (views(app)?, app.store().now());
         let place = format!("{} {page}", site.project);
         if views.doubles.seen(self.ip, &self.user_agent, &place, now) {
-            return Ok(Told::Dropped);
+            return Ok(Told::Taken);
         }
         let mut hit = Hit::new(Channel::Script, target, &self.user_agent, now.as_millis().div_euclid(1000));
         hit.ip = self.ip;
@@ -95,8 +99,7 @@ impl Browser {
         let taken = taken.inspect_err(|_| views.doubles.forget(self.ip, &self.user_agent))?;
         Ok(match taken.refused.first() {
             Some((_, refusal)) => Told::Refused(*refusal),
-            None if taken.counted > 0 => Told::Counted,
-            None => Told::Dropped,
+            None => Told::Taken,
         })
     }
 }

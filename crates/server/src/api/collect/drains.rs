@@ -41,8 +41,7 @@ type Named = Result<Path<String>, PathRejection>;
     request_body(content((Vec<Object> = "application/json"), (String = "application/x-ndjson"))),
     responses((status = 200, description = "What became of the lines", body = EventsTaken),
         (status = 400, description = "The body cannot be read", body = ErrorBody),
-        (status = 403, description = "The signature is wrong", body = ErrorBody),
-        (status = 404, description = "There is no such project", body = ErrorBody),
+        (status = 403, description = "The signature is wrong, or there is no such project", body = ErrorBody),
         (status = 413, description = "The body has more than 16 MiB, unpacked", body = ErrorBody),
         (status = 415, description = "The body is packed in a way that is not known", body = ErrorBody)))]
 pub(crate) async fn vercel(
@@ -59,15 +58,12 @@ pub(crate) async fn vercel(
         if verify.is_none() || headers.contains_key(VERCEL_HEADER) {
             return Err(forbidden());
         }
-        site(&app, project).await?;
         return Ok(verified(verify, Json(EventsTaken::default()).into_response()));
     };
-    let site = site(&app, project).await?;
-    let secrets = app.desk().senders.taken(&site.project, Sender::Drain).await?;
+    let (site, secrets) = known(&app, project).await?;
+    // Read in any case: nobody is to learn which projects there are.
     let body = Drained::read(&app, &headers, body).await?;
-    if !signature.is_of(&body.bytes, &secrets) {
-        return Err(forbidden());
-    }
+    let Some(site) = site.filter(|_| signature.is_of(&body.bytes, &secrets)) else { return Err(forbidden()) };
     let body = body.plain(&app, &headers).await?;
     let taken = keep(&app, &limit, &site, &body, &headers, vercel_line).await?;
     Ok(verified(verify, Json(taken).into_response()))
@@ -75,22 +71,15 @@ pub(crate) async fn vercel(
 
 /// Try the address of a Vercel log drain
 ///
-/// Answers with the `x-vercel-verify` that the address or the request names, as Vercel wants it.
+/// Answers with the `x-vercel-verify` that the address or the request names, as Vercel wants it, whatever the project.
 #[utoipa::path(get, path = "/drains/{projectId}/vercel", tag = "Page views", operation_id = "tryVercelDrain", security(()),
     params(("projectId" = String, Path, description = "The project"),
         ("verify" = Option<String>, Query, description = "The value of `x-vercel-verify` that Vercel shows; it is sent back")),
     responses((status = 200, description = "It is here", body = String, content_type = "text/plain", headers(
-        ("x-vercel-verify" = String, description = "What was named"))),
-        (status = 404, description = "There is nothing here", body = ErrorBody)))]
-pub(crate) async fn try_vercel(
-    State(app): State<App>,
-    project: Named,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
-    site(&app, project).await?;
+        ("x-vercel-verify" = String, description = "What was named")))))]
+pub(crate) async fn try_vercel(RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
     let text = (CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    Ok(verified(verification(&headers, query.as_deref()), ([text], "ok").into_response()))
+    verified(verification(&headers, query.as_deref()), ([text], "ok").into_response())
 }
 
 /// Drain a Netlify log
@@ -104,8 +93,7 @@ pub(crate) async fn try_vercel(
     request_body(content((Vec<Object> = "application/json"), (String = "application/x-ndjson"))),
     responses((status = 200, description = "What became of the lines", body = EventsTaken),
         (status = 400, description = "The body cannot be read", body = ErrorBody),
-        (status = 403, description = "The secret is wrong", body = ErrorBody),
-        (status = 404, description = "There is no such project", body = ErrorBody),
+        (status = 403, description = "The secret is wrong, or there is no such project", body = ErrorBody),
         (status = 413, description = "The body has more than 16 MiB, unpacked", body = ErrorBody),
         (status = 415, description = "The body is packed in a way that is not known", body = ErrorBody)))]
 pub(crate) async fn netlify(
@@ -132,8 +120,7 @@ pub(crate) async fn netlify(
     request_body(content((String = "application/x-ndjson"), (Vec<u8> = "application/gzip"))),
     responses((status = 200, description = "What became of the lines", body = EventsTaken),
         (status = 400, description = "The body cannot be read", body = ErrorBody),
-        (status = 403, description = "The secret is wrong", body = ErrorBody),
-        (status = 404, description = "There is no such project", body = ErrorBody),
+        (status = 403, description = "The secret is wrong, or there is no such project", body = ErrorBody),
         (status = 413, description = "The body has more than 16 MiB, unpacked", body = ErrorBody),
         (status = 415, description = "The body is packed in a way that is not known", body = ErrorBody)))]
 pub(crate) async fn cloudflare(
@@ -151,12 +138,16 @@ pub(crate) async fn cloudflare(
     keep(&app, &limit, &site, &body, &headers, cloudflare_line).await.map(Json)
 }
 
-/// The project that the address names.
-async fn site(app: &App, project: Named) -> Result<Site, Problem> {
-    let Path(id) = project.map_err(|_| Problem::project_not_found())?;
-    let id = ProjectId::parse(&id).map_err(|_| Problem::project_not_found())?;
-    let project = app.store().project(&id).await?.ok_or_else(Problem::project_not_found)?;
-    Ok(Site::new(project.id, project.views.domains))
+/// The project that the address names, if there is one, and its drain secrets: none without it.
+async fn known(app: &App, project: Named) -> Result<(Option<Site>, Vec<String>), Problem> {
+    let id = project.ok().and_then(|Path(id)| ProjectId::parse(&id).ok());
+    let project = match id {
+        Some(id) => app.store().project(&id).await?,
+        None => None,
+    };
+    let Some(project) = project else { return Ok((None, Vec::new())) };
+    let secrets = app.desk().senders.taken(&project.id, Sender::Drain).await?;
+    Ok((Some(Site::new(project.id, project.views.domains)), secrets))
 }
 
 /// The project and the body of a request that names the secret. Without it not even the body is read.
@@ -171,10 +162,8 @@ async fn with_secret(
     if named.is_empty() {
         return Err(forbidden());
     }
-    let site = site(app, project).await?;
-    if !named.have(&app.desk().senders.taken(&site.project, Sender::Drain).await?) {
-        return Err(forbidden());
-    }
+    let (site, secrets) = known(app, project).await?;
+    let Some(site) = site.filter(|_| named.have(&secrets)) else { return Err(forbidden()) };
     let body = Drained::read(app, headers, body).await?.plain(app, headers).await?;
     Ok((site, body))
 }

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use copydesk_desk::views::Site;
 use copydesk_views::collect::plausible;
 use copydesk_views::intake::Refusal;
+use copydesk_views::page;
 use utoipa::ToSchema;
 
 use super::browser::{Browser, Told};
@@ -43,17 +44,17 @@ pub(crate) struct Event {
 ///
 /// Plausible's format, so that its scripts and plugins work by changing the address. No key: everybody's browser sends
 /// it. Where a project names its domains, views of other hosts are dropped. The same page told of twice in a moment by the
-/// same reader counts once. Any content type will do; browsers send `text/plain`.
+/// same reader counts once. The answer does not tell which projects there are. Any content type will do; browsers send `text/plain`.
 #[utoipa::path(post, path = "/api/event", tag = "Page views", operation_id = "sendPlausibleEvent", security(()),
     request_body(content((Event = "application/json"), (String = "text/plain"))),
     responses((status = 202, description = "Taken", body = String, content_type = "text/plain", headers(
-            ("x-plausible-dropped" = String, description = "`1` if no view was counted"))),
+            ("x-plausible-dropped" = String, description = "`1` if the event is not one of a view"))),
         (status = 400, description = "The event cannot be read", body = ErrorBody),
         (status = 413, description = "The body has more than 16 KiB", body = ErrorBody),
         (status = 415, description = "The body is packed in a way that is not known", body = ErrorBody)))]
 pub(crate) async fn send_event(State(app): State<App>, browser: Browser, headers: HeaderMap, body: Body) -> Response {
     let mut response = match take(&app, &browser, &headers, body).await {
-        Ok(counted) => accepted(counted),
+        Ok(is_view) => accepted(is_view),
         Err(problem) => problem.into_response(),
     };
     let headers = response.headers_mut();
@@ -77,34 +78,35 @@ pub(crate) async fn may_send_event() -> Response {
     (StatusCode::NO_CONTENT, headers).into_response()
 }
 
-/// Whether a view was counted.
+/// Whether the event is one of a view. Whether that is counted depends on the project, of which nothing is told.
 async fn take(app: &App, browser: &Browser, headers: &HeaderMap, body: Body) -> Result<bool, Problem> {
     let bytes = packed::plain(headers, packed::raw(headers, body, BOUND).await?, BOUND)?;
     let event = plausible::read(&bytes)
         .map_err(|wrong| Problem::new(StatusCode::BAD_REQUEST, wrong.code, format!("The event is wrong: {wrong}.")))?;
-    let mut counted = false;
-    for name in event.sites.iter().filter(|_| event.is_view()) {
+    if !event.is_view() || browser.is_prefetch() {
+        return Ok(false);
+    }
+    page::shown(&event.url).map_err(|error| refused(Refusal::Path(error)))?;
+    for name in &event.sites {
         let Some(site) = Site::find(app.store(), name).await? else { continue };
         if !site.takes(&event.host) {
             continue;
         }
-        match browser.tell(app, &site, &event.url).await? {
-            Told::Counted => counted = true,
-            Told::Dropped => {}
-            Told::Refused(refusal) => return Err(refused(refusal)),
+        if let Told::Refused(refusal) = browser.tell(app, &site, &event.url).await? {
+            return Err(refused(refusal));
         }
     }
-    Ok(counted)
+    Ok(true)
 }
 
 fn refused(refusal: Refusal) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, refusal.as_str(), format!("The event is wrong: {refusal}."))
 }
 
-fn accepted(counted: bool) -> Response {
+fn accepted(is_view: bool) -> Response {
     let text = (CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     let mut response = (StatusCode::ACCEPTED, [text], "ok").into_response();
-    if !counted {
+    if !is_view {
         response.headers_mut().insert(DROPPED.clone(), HeaderValue::from_static("1"));
     }
     response

@@ -23,6 +23,7 @@ behaviours! {
     bodies_are_bounded,
     a_store_that_is_down_keeps_nothing,
     nothing_is_read_of_whom_it_may_not_be_from,
+    strangers_cannot_ask_which_projects_there_are,
     a_body_is_unpacked_once,
     a_bad_line_costs_no_other,
 }
@@ -243,19 +244,17 @@ async fn a_store_that_is_down_keeps_nothing(stage: &Stage) {
 async fn nothing_is_read_of_whom_it_may_not_be_from(stage: &Stage) {
     let (app, project) = site(stage).await;
     let (id, nobodys) = (&project.id, "nobodys-secret");
-    let tag = "0".repeat(40);
     for (path, header, status) in [
         (format!("/drains/{id}/vercel"), String::new(), 403),
         (format!("/drains/{id}/vercel"), "x-vercel-signature: 00".to_owned(), 403),
         (format!("/drains/{id}/vercel?verify=1"), "x-vercel-signature: 00".to_owned(), 403),
         (format!("/drains/{id}/vercel?verify=1"), String::new(), 200),
-        ("/drains/nobody/vercel?verify=1".to_owned(), String::new(), 404),
-        ("/drains/nobody/vercel".to_owned(), format!("x-vercel-signature: {tag}"), 404),
+        ("/drains/nobody/vercel?verify=1".to_owned(), String::new(), 200),
         (format!("/drains/{id}/netlify"), String::new(), 403),
         (format!("/drains/{id}/netlify"), format!("x-copydesk-secret: {nobodys}"), 403),
-        ("/drains/nobody/netlify".to_owned(), format!("x-copydesk-secret: {nobodys}"), 404),
+        ("/drains/nobody/netlify".to_owned(), format!("x-copydesk-secret: {nobodys}"), 403),
         (format!("/drains/{id}/cloudflare"), String::new(), 403),
-        ("/drains/nobody/cloudflare".to_owned(), format!("x-copydesk-secret: {nobodys}"), 404),
+        ("/drains/nobody/cloudflare".to_owned(), format!("x-copydesk-secret: {nobodys}"), 403),
     ] {
         let mut wire = Wire::connect(app.client()).await;
         // The body never comes, so whoever waits for it has no answer.
@@ -264,6 +263,43 @@ async fn nothing_is_read_of_whom_it_may_not_be_from(stage: &Stage) {
         wire.send(head).await;
         let answer = wire.answer(Method::POST, &path).await;
         assert_eq!(answer.status, status, "{path} {header}: {}", answer.text());
+    }
+}
+
+async fn strangers_cannot_ask_which_projects_there_are(stage: &Stage) {
+    let (app, project) = site(stage).await;
+    let secret_but_unknown = app.drain_secret(&project.id).await.replace(|c: char| c.is_ascii_digit(), "0");
+    let asked = async |id: &str, drain: &str, header: &str, value: &str| {
+        let call = app.client().post(&format!("/drains/{id}/{drain}")).header(header, value).body("[]");
+        let answer = call.send().await;
+        (answer.status, answer.text().to_owned())
+    };
+    for (drain, header, value) in [
+        ("vercel", "x-vercel-signature", "0".repeat(40)),
+        ("vercel?verify=1", "x-vercel-verify", "1".to_owned()),
+        ("netlify", "x-copydesk-secret", secret_but_unknown.clone()),
+        ("cloudflare", "x-copydesk-secret", secret_but_unknown),
+    ] {
+        let known = asked(&project.id, drain, header, &value).await;
+        for other in ["nobody", "No%20id", "..x"] {
+            assert_eq!(asked(other, drain, header, &value).await, known, "{drain} {other}");
+        }
+    }
+    let tried = async |id: &str| {
+        let answer = app.client().get(&format!("/drains/{id}/vercel?verify=7")).send().await;
+        (answer.status, answer.text().to_owned(), answer.header("x-vercel-verify").map(str::to_owned))
+    };
+    assert_eq!(tried("nobody").await, tried(&project.id).await);
+    let event = async |id: &str| {
+        let body = json!({ "n": "pageview", "u": "https://docs.example.com/x", "d": id }).to_string();
+        let answer = app.client().post("/api/event").body(body).send().await;
+        (answer.status, answer.text().to_owned(), answer.header("x-plausible-dropped").map(str::to_owned))
+    };
+    assert_eq!(event("nobody").await, event(&project.id).await);
+    let long = format!("https://docs.example.com/{}", "x".repeat(3000));
+    for id in ["nobody", project.id.as_str()] {
+        let body = json!({ "n": "pageview", "u": long, "d": id }).to_string();
+        app.client().post("/api/event").body(body).send().await.refused(400, "path_too_long");
     }
 }
 

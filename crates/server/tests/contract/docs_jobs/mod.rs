@@ -34,6 +34,7 @@ behaviours! {
     a_failed_job_can_be_tried_again,
     an_editor_that_fails_for_now_is_tried_again,
     the_page_of_a_pull_request_shows_only_text,
+    a_link_to_a_pull_request_ends_when_it_is_revoked_or_the_job_archived,
     a_prompt_in_a_pull_request_calls_nobody,
 }
 
@@ -445,6 +446,31 @@ async fn the_page_of_a_pull_request_shows_only_text(stage: &Stage) {
     for path in ["/pull/", "/pull/x", "/pull/abcdefghijkmnopqrstuvwxyz0123456", "/pull/%00"] {
         project.client().without_key().get(path).send().await.expect(404);
     }
+}
+
+async fn a_link_to_a_pull_request_ends_when_it_is_revoked_or_the_job_archived(stage: &Stage) {
+    let repo = site();
+    let project = project_on(stage, &repo, TestEditor::writing()).await;
+    let job = ended(&project, "docs/new.md = # New\\n", "completed").await;
+    let link = |job: &Value| {
+        let link = job["prLink"].as_str().unwrap();
+        link[link.find("/pull/").unwrap()..].to_owned()
+    };
+    let shown = async |path: &str| project.client().without_key().get(path).send().await.status;
+    let first = link(&job);
+    assert_eq!(shown(&first).await, 200);
+    let revoke = project.job_path(id(&job), "/revoke-link");
+    project.client().without_key().post(&revoke).send().await.expect(401);
+    let revoked = project.client().post(&revoke).send().await.expect(200).json().clone();
+    let second = link(&revoked);
+    assert_eq!((shown(&first).await, shown(&second).await), (404, 200));
+    // What is added goes to the page of the new link.
+    project.message(id(&job), "docs/more.md = # More\\n").await.expect(200);
+    let again = project.until(id(&job), "completed").await;
+    assert_eq!(link(again.json()), second);
+    assert_eq!((shown(&first).await, shown(&second).await), (404, 200));
+    project.client().post(&project.job_path(id(&job), "/archive")).send().await.expect(200);
+    assert_eq!((shown(&first).await, shown(&second).await), (404, 404));
 }
 
 async fn a_prompt_in_a_pull_request_calls_nobody(stage: &Stage) {

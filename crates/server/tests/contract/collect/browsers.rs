@@ -52,7 +52,7 @@ fn page(path: &str, project: &str) -> Value {
     json!({ "n": "pageview", "u": format!("https://docs.example.com{path}"), "d": project })
 }
 
-async fn plausibles_event_is_taken(stage: &Stage) {
+async fn plausibles_event_is_counted(stage: &Stage) {
     let (app, project) = site(stage).await;
     let full = json!({ "n": "pageview", "u": "https://docs.example.com/x/?utm_source=a#b", "d": "docs.example.com",
         "r": "https://a.b/", "w": 1280, "h": 0, "v": 36, "p": { "author": "x" } });

@@ -166,15 +166,18 @@ async fn where_it_may_not_go_nothing_is_sent(stage: &Stage) {
             it.allow_private = AllowPrivate::parse(text).unwrap();
         }
     };
-    let refused = "not one that webhooks may go to";
-    for (strict, plain) in [("false", "must be an https address"), ("10.0.0.0/8", refused)] {
+    let (refused, by_name) = ("not one that webhooks may go to", "none that webhooks may go to");
+    for (strict, plain, named_plain) in
+        [("false", "must be an https address", "must be an https address"), ("10.0.0.0/8", refused, by_name)]
+    {
         let app = stage.app_with(|setup| setup.webhooks(allow(strict))).await;
-        for (id, says) in [(&*literal.id, plain), (&*named.id, plain), (encrypted, refused)] {
+        for (id, says) in [(&*literal.id, plain), (&*named.id, named_plain), (encrypted, by_name)] {
             let path = format!("/v1/webhooks/{}/{id}/test", project.id);
             let tried = app.client().with_key(&project.key.secret).post(&path).send().await.expect(200);
             assert_eq!((&tried["deliveredAt"], &tried["lastStatus"]), (&json!(null), &json!(null)));
             let error = tried["lastError"].as_str().unwrap();
             assert!(error.contains(says), "{strict}: {error}");
+            assert!(!error.contains("127.0.0.1") && !error.contains("::1"), "where a name leads is not told: {error}");
         }
         app.stop().await;
     }

@@ -281,7 +281,7 @@ async fn revoke(c: &mut dyn Conn, project_id: ProjectId, job_id: JobId, now: Tim
 async fn unpublished(c: &mut dyn Conn, permit: Permit, now: Timestamp) -> Result<(), LeaseError> {
     let job = hold(c, &permit).await?;
     c.run("UPDATE jobs SET updated_at = $1 WHERE id = $2", values![now, &job.id]).await?;
-    let told = rounds::taken_back(c, &job.id).await?;
+    let told = rounds::taken_back(c, &job.id, 1).await?;
     Ok(events::append_all(c, &job.id, told, now).await?)
 }
 

@@ -121,8 +121,8 @@ pub enum Step {
     },
     /// The branch is on the code host.
     Pushed { round: u32 },
-    /// No pull request can be opened from the branch, and it is off the code host again.
-    TakenBack,
+    /// No pull request takes what was pushed, from this round on, and it is off the code host again.
+    TakenBack { from: u32 },
     /// The pull request is open.
     Opened {
         /// As the code host tells of it.
@@ -262,7 +262,7 @@ async fn take(c: &mut dyn Conn, job_id: &JobId, step: Step, now: Timestamp) -> R
             Ok(told)
         }
         Step::Pushed { round } => pushed(c, job_id, round, now).await,
-        Step::TakenBack => taken_back(c, job_id).await,
+        Step::TakenBack { from } => taken_back(c, job_id, from).await,
         Step::Opened { pull } => {
             pull_state::write(c, job_id, &pull, now).await?;
             Ok(vec![NewEvent::new("opened", json!({ "prLink": pull.url }))])
@@ -317,12 +317,18 @@ pub(crate) async fn pushed(c: &mut dyn Conn, job_id: &JobId, round: u32, now: Ti
     Ok(vec![NewEvent::new("pushed", json!({ "round": round, "branch": branch }))])
 }
 
-/// The branch is off the code host again: what was pushed has not gone out after all, and the job shows no branch.
-pub(crate) async fn taken_back(c: &mut dyn Conn, job_id: &JobId) -> Result<Vec<NewEvent>> {
+/// What was pushed from that round on is off the code host again and has not gone out after all. Without any round that has,
+/// the job shows no branch.
+pub(crate) async fn taken_back(c: &mut dyn Conn, job_id: &JobId, from: u32) -> Result<Vec<NewEvent>> {
     let branch: Option<String> = c.only_row("SELECT branch FROM jobs WHERE id = $1", values![job_id]).await?;
-    c.run("UPDATE rounds SET pushed_at = NULL WHERE job_id = $1", values![job_id]).await?;
-    c.run("UPDATE jobs SET branch = NULL WHERE id = $1", values![job_id]).await?;
-    Ok(vec![NewEvent::new("taken_back", json!({ "branch": branch }))])
+    c.run("UPDATE rounds SET pushed_at = NULL WHERE job_id = $1 AND number >= $2", values![job_id, from]).await?;
+    c.run(
+        "UPDATE jobs SET branch = NULL WHERE id = $1 \
+         AND NOT EXISTS (SELECT 1 FROM rounds r WHERE r.job_id = $1 AND r.pushed_at IS NOT NULL)",
+        values![job_id],
+    )
+    .await?;
+    Ok(vec![NewEvent::new("taken_back", json!({ "branch": branch, "from": from }))])
 }
 
 /// What was committed and has not gone out is not to go out any more; of one run of the job, or of all.

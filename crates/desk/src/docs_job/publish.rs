@@ -8,7 +8,7 @@ use copydesk_store::{Edit, LeaseError, Permit, Publishing, Round, Step, Store, S
 
 use super::failure::{aside, commit_id};
 use super::local_host::LocalHost;
-use super::refresh::still_open;
+use super::refresh::{known, still_open};
 use super::round::{is_own, restore};
 use super::{Bench, Workshop, review};
 use crate::runner::{Failure, as_sentence};
@@ -148,18 +148,43 @@ impl Publication<'_> {
         let (last, _) = self.last(rounds)?;
         // What can be known of the second step before the first is taken: a branch that nothing comes of is of no use.
         let checked = if is_first { self.connection.check().await.map_err(Failure::from) } else { Ok(()) };
-        let (commit, opened) = match (checked, last.commit.as_deref().filter(|_| last.pushed)) {
-            (Ok(()), _) => {
-                let commit = self.push(rounds).await?;
-                (commit, self.open(rounds, commit, prompts).await)
-            }
-            (Err(failure), Some(pushed)) => (commit_id(pushed)?, Err(failure)),
-            (Err(failure), None) => return Err(failure),
+        let opened = match checked {
+            Ok(()) => self.push_and_open(rounds, prompts).await,
+            Err(failure) => Err(failure),
         };
-        if is_first && matches!(opened, Err(Failure::Fatal(_))) {
-            self.take_back(rounds, &commit).await?;
+        if matches!(opened, Err(Failure::Fatal(_))) {
+            // What may be out there: pushed now, or by whoever was killed before it could say so.
+            let made = self.store.rounds(&self.job.id).await?;
+            let made =
+                made.iter().rev().find(|round| round.number == last.number).and_then(|round| round.commit.clone());
+            let made = made.map(|commit| commit_id(&commit)).transpose()?;
+            match made {
+                Some(commit) if is_first => self.take_back(rounds, &commit).await?,
+                Some(commit) if last.run == self.job.run => self.take_back_from_merged(rounds, &commit).await?,
+                _ => {}
+            }
         }
         opened
+    }
+
+    async fn push_and_open(&self, rounds: &[Round], prompts: &[&str]) -> Result<PullRequest, Failure> {
+        let commit = self.push(rounds).await?;
+        self.open(rounds, commit, prompts).await
+    }
+
+    /// Deletes the branch of a pull request that was merged while commits were on their way to it: they came too late, and
+    /// are why the host has not deleted it along with the merge. One that is part of the merge, or somebody else's, stays.
+    async fn take_back_from_merged(&self, rounds: &[Round], commit: &CommitId) -> Result<(), Failure> {
+        let (last, branch) = self.last(rounds)?;
+        let (Some(host), Some(known)) = (self.host, known(self.project, self.job)) else { return Ok(()) };
+        if host.read(known.number).await?.state != PullRequestState::Merged {
+            return Ok(());
+        }
+        let base = self.mirror.fetch(&self.job.base_ref).await?;
+        if self.mirror.find_branch(branch).await? != Some(*commit) || self.mirror.contains(&base, commit).await? {
+            return Ok(());
+        }
+        self.delete(rounds, commit, last.number).await
     }
 
     /// Deletes the branch that this job has pushed and that no pull request was opened from, if it is still as it was
@@ -173,6 +198,18 @@ impl Publication<'_> {
             // Where none can even be looked for, there is none.
             Ok(None) | Err(_) => {}
         }
+        self.delete(rounds, commit, 1).await
+    }
+
+    /// Deletes the branch if it is at that commit, and records that nothing of `from` and later rounds is out there.
+    async fn delete(&self, rounds: &[Round], commit: &CommitId, from: u32) -> Result<(), Failure> {
+        let (_, branch) = self.last(rounds)?;
+        let is_recorded =
+            self.store.rounds(&self.job.id).await?.iter().any(|round| round.pushed && round.number >= from);
+        let tip = self.mirror.find_branch(branch).await?;
+        if tip.is_none() && !is_recorded {
+            return Ok(());
+        }
         self.check_permit().await?;
         match self.mirror.delete_branch(branch, commit).await {
             Ok(()) => {}
@@ -184,7 +221,7 @@ impl Publication<'_> {
             Err(error) => return Err(error.into()),
         }
         match self.permit {
-            Permit::Lease(lease) => self.store.advance(lease, Some(Step::TakenBack), Vec::new()).await?,
+            Permit::Lease(lease) => self.store.advance(lease, Some(Step::TakenBack { from }), Vec::new()).await?,
             Permit::Publisher { .. } => self.store.record_taken_back(self.permit).await?,
         }
         Ok(())

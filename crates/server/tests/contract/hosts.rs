@@ -37,6 +37,7 @@ behaviours! {
     a_host_that_stays_away_is_given_up,
     a_host_may_be_waited_for_no_longer_than_anything_else,
     a_merge_that_deletes_the_branch_during_a_follow_up_is_final,
+    commits_that_come_too_late_for_a_merge_leave_no_branch,
     a_host_may_tell_in_a_form,
     an_address_that_does_not_tell_its_kind_says_that_no_pull_request_is_opened,
 }
@@ -523,6 +524,24 @@ async fn a_merge_that_deletes_the_branch_during_a_follow_up_is_final(stage: &Sta
         let failed = place.project.until(id, "failed").await;
         assert!(failed["message"].as_str().unwrap().contains("is merged"), "{kind:?}: {:?}", failed.json());
         assert_eq!(place.git.branches(), ["main"], "{kind:?}: a branch that was deleted stays so");
+    }
+}
+
+async fn commits_that_come_too_late_for_a_merge_leave_no_branch(stage: &Stage) {
+    for kind in KINDS {
+        let place = Place::new(stage, kind, TestEditor::writing()).await;
+        let job = place.ended("docs/a.md = # A\\n\\nTwo.\\n", "completed").await;
+        let id = job["id"].as_str().unwrap();
+        // Git has seen where the branch is; the merge comes before its commits.
+        let mut push = place.host.hold_path("POST", "/git-receive-pack", Pause::Before);
+        place.project.message(id, "docs/b.md = # B\\n\\nTwo.\\n").await.expect(200);
+        push.arrived().await;
+        place.host.merge(REPOSITORY, 1).await;
+        push.go_on().await;
+        let failed = place.project.until(id, "failed").await;
+        assert!(failed["message"].as_str().unwrap().contains("is merged"), "{kind:?}: {:?}", failed.json());
+        assert_eq!(place.git.branches(), ["main"], "{kind:?}");
+        assert_eq!(place.git.text("main", "docs/b.md").unwrap(), "# B\n\nOne.\n", "{kind:?}: it came too late");
     }
 }
 

@@ -1,6 +1,6 @@
 //! The list of agents: who they are and by which words they are known.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -75,6 +75,8 @@ pub(super) struct List {
     pub agents: Vec<Agent>,
     pub ranges: Vec<Published>,
     pub keys: Vec<Published>,
+    /// Names that browsers and apps add to that of the browser they are made of, in small letters.
+    apps: HashSet<String>,
 }
 
 #[derive(Deserialize)]
@@ -87,6 +89,9 @@ struct File {
     ranges: Vec<toml::Spanned<Published>>,
     #[serde(default)]
     keys: Vec<toml::Spanned<Published>>,
+    /// Names of apps, a space between them.
+    #[serde(default)]
+    apps: String,
     /// Names of agents that are not to be known any more.
     #[serde(default)]
     remove: Vec<String>,
@@ -154,8 +159,15 @@ impl List {
                 publish(mine, published.into_inner()).map_err(|message| ListError::wrong(file, line(at), message))?;
             }
         }
+        self.apps.extend(read.apps.split_ascii_whitespace().map(str::to_ascii_lowercase));
         self.date = self.date.clone().max(read.date);
         Ok(())
+    }
+
+    /// Whether `name`, which stands beside a browser's, is that of an app or of another browser.
+    pub(super) fn is_app(&self, name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        name.contains("browser") || self.apps.contains(&name)
     }
 }
 

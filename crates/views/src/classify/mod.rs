@@ -87,14 +87,14 @@ impl Classifier {
         // Most installations without lists never look.
         !self.ranges.is_empty()
             && self
-                .named(&reduce(user_agent))
+                .named(&reduce::reduce_sent(user_agent))
                 .and_then(|agent| agent.ranges.as_deref())
                 .is_some_and(|name| self.ranges.iter().any(|list| list.name == name))
     }
 
     /// What is kept of a request for ever.
     pub fn facts(&self, probe: &Probe<'_>) -> Facts {
-        let user_agent = reduce(probe.user_agent);
+        let user_agent = reduce::reduce_sent(probe.user_agent);
         let network = probe.ip.map_or(Network::Unknown, |ip| self.network(&user_agent, ip));
         let signed_by = probe.signature.and_then(|signature| self.keys.signer(signature, probe.now));
         let markdown = probe.markdown_path || probe.accept.is_some_and(accept::prefers_markdown);
@@ -137,20 +137,26 @@ impl Classifier {
             return known(agent, evidence, rule("token", &agent.name));
         }
         let seen = naming::Seen::of(user_agent);
-        if let Some(named) = seen.as_ai() {
+        // A library may have the name of a model: it asks one, and reads for nobody.
+        let names_library =
+            |word: &str| agent.is_some_and(|agent| agent.tokens.iter().any(|token| token.contains(word)));
+        if let Some(named) = seen.as_ai().filter(|named| !names_library(named.word)) {
             return self.by_name(named, Evidence::Token, "name");
-        }
-        // A page that runs a script is not Markdown, whatever its path says.
-        if facts.markdown && facts.channel == Channel::Server {
-            return plain(Class::MarkdownFetch, Evidence::Shape, "shape:markdown");
         }
         if let Some(agent) = agent {
             return known(agent, Evidence::Library, rule("library", &agent.name));
         }
+        let machine = seen.as_machine(|name| self.list.is_app(name));
+        // Who says what it is has said whether it reads for a person. A page that runs a script is not Markdown, whatever
+        // its path says.
+        let says_what_it_is = machine.as_ref().is_some_and(naming::Named::says_what_it_is);
+        if facts.markdown && facts.channel == Channel::Server && !says_what_it_is {
+            return plain(Class::MarkdownFetch, Evidence::Shape, "shape:markdown");
+        }
         if user_agent.is_empty() {
             return plain(Class::Library, Evidence::Library, "library:no-user-agent");
         }
-        match seen.as_machine() {
+        match machine {
             Some(named) if named.class == Class::Library => self.by_name(named, Evidence::Library, "library"),
             Some(named) => self.by_name(named, Evidence::BotShape, "bot"),
             None => plain(Class::Human, Evidence::Browser, "browser"),

@@ -20,11 +20,15 @@ pub(super) struct Named<'a> {
 /// A reduced user agent, looked at word by word.
 #[derive(Debug, Default)]
 pub(super) struct Seen<'a> {
+    reduced: &'a str,
     browser: bool,
+    /// On a phone, a tablet or a television, where apps show pages.
+    mobile: bool,
     /// Internet Explorer: what was added to it says where it came from.
     old: bool,
     /// Words that only bots put beside the name of an engine: `compatible`, or `Mozilla` and no engine.
     posing: bool,
+    compatible: bool,
     contact: Option<&'a str>,
     /// The first word with each sign, and the stem; by the order of [`SIGNS`].
     signs: [Option<(&'a str, &'static str)>; SIGNS.len()],
@@ -33,6 +37,20 @@ pub(super) struct Seen<'a> {
     search_bot: Option<&'a str>,
     agent: Option<&'a str>,
     first: Option<&'a str>,
+}
+
+/// A name that no browser and no app of a desktop has, beside that of a browser.
+const ADDED: &str = "added-name";
+/// A browser's words without those of an engine.
+const NO_ENGINE: &str = "no-engine";
+/// No browser's words at all.
+const NO_BROWSER: &str = "no-browser";
+
+impl Named<'_> {
+    /// Whether it says what it is or does, and not only that it is no browser as people have them.
+    pub(super) fn says_what_it_is(&self) -> bool {
+        ![ADDED, NO_ENGINE, NO_BROWSER].contains(&self.rule)
+    }
 }
 
 impl<'a> Seen<'a> {
@@ -48,7 +66,7 @@ impl<'a> Seen<'a> {
 
     /// The same without what stems say.
     fn words(reduced: &'a str) -> Self {
-        let mut seen = Self::default();
+        let mut seen = Self { reduced, ..Self::default() };
         let mut only_mozilla = false;
         for word in reduced.split([';', ' ']).filter(|word| !word.is_empty()) {
             match words::word(word) {
@@ -57,12 +75,13 @@ impl<'a> Seen<'a> {
                     seen.browser = true;
                     seen.old |= browser == Browser::InternetExplorer;
                 }
-                Some(Word::Compatible) => seen.posing = true,
+                Some(Word::Mobile) => seen.mobile = true,
+                Some(Word::Compatible) => seen.compatible = true,
                 Some(_) => {}
                 None => seen.word(word),
             }
         }
-        seen.posing |= only_mozilla && !seen.browser;
+        seen.posing = seen.compatible || (only_mozilla && !seen.browser);
         seen
     }
 
@@ -110,7 +129,7 @@ impl<'a> Seen<'a> {
             // Who does research does not index.
             let before = bytes[..start].last_chunk();
             let is_research = stem == "search" && before.is_some_and(|re: &[u8; 2]| re.eq_ignore_ascii_case(b"re"));
-            if is_research {
+            if is_research || (stem == "bot" && !is_bot(bytes, start)) {
                 continue;
             }
             let begin = bytes[..start].iter().rposition(|byte| *byte == b' ').map_or(0, |at| at + 1);
@@ -173,16 +192,32 @@ impl<'a> Seen<'a> {
         }
         // An address that ends in .ai alone is a weak sign: what it does must say crawler.
         let says_so = !ai.starts_with('+') || crawls.is_some();
-        let other = self.any(strong).is_some();
+        let other = self.any(|sign| strong(sign).or(firm(sign))).is_some();
         if says_so && !other { named(Class::TrainingCrawler, word, "ai+crawler") } else { None }
     }
 
-    /// What kind of machine it names; none if it is a browser's.
-    pub(super) fn as_machine(&self) -> Option<Named<'a>> {
+    /// A name that was added to a browser of today on a desk, unless an app or another browser adds its name so.
+    fn added(&self, is_app: impl Fn(&str) -> bool) -> Option<&'a str> {
+        let browser = self.reduced.split([';', ' ']).next().and_then(words::word);
+        let is_of_today = matches!(
+            browser,
+            Some(Word::Browser(
+                Browser::Edge | Browser::Firefox | Browser::Chrome | Browser::Safari | Browser::WebKit | Browser::Gecko
+            ))
+        );
+        let is_name = |word: &&str| !word.is_empty() && words::word(word).is_none() && !is_language(word);
+        let mut names = self.reduced.split([';', ' ']).filter(is_name);
+        let first = names.clone().next().filter(|_| is_of_today && !self.mobile)?;
+        (!names.any(is_app)).then_some(first)
+    }
+
+    /// What kind of machine it names; none if it is a browser's. `is_app` knows the names that apps add to a browser's.
+    pub(super) fn as_machine(&self, is_app: impl Fn(&str) -> bool) -> Option<Named<'a>> {
         let named = |class, word: &'a str, rule| Some(Named { class, word, rule });
         let is_browser = self.may_be_browser();
         let crawls = self.sign(Sign::Crawls);
-        if let Some((class, word, stem)) = self.any(strong) {
+        let is_in_app = is_browser && self.mobile;
+        if let Some((class, word, stem)) = self.any(|sign| strong(sign).or(firm(sign).filter(|_| !is_in_app))) {
             return named(class, word, stem);
         }
         if let Some(word) = self.agent {
@@ -192,7 +227,10 @@ impl<'a> Seen<'a> {
             return named(Class::OtherBot, word, stem);
         }
         if is_browser && crawls.is_none() {
-            return None;
+            let word = self.added(is_app)?;
+            return self
+                .any(weak)
+                .map_or_else(|| named(Class::OtherBot, word, ADDED), |(class, word, stem)| named(class, word, stem));
         }
         if let Some((class, word, stem)) = self.any(weak) {
             return named(class, word, stem);
@@ -207,12 +245,14 @@ impl<'a> Seen<'a> {
             return named(Class::OtherBot, self.first.unwrap_or(word), "contact");
         }
         if self.posing {
-            return named(Class::OtherBot, self.first.unwrap_or("Mozilla"), "no-engine");
+            // `compatible; Name`: so bots name themselves, and nobody else any more.
+            let rule = if self.compatible && self.first.is_some() { "compatible" } else { NO_ENGINE };
+            return named(Class::OtherBot, self.first.unwrap_or("Mozilla"), rule);
         }
         (!self.browser).then(|| Named {
             class: Class::OtherBot,
             word: self.first.unwrap_or_default(),
-            rule: "no-browser",
+            rule: NO_BROWSER,
         })
     }
 }
@@ -226,6 +266,10 @@ fn strong(sign: Sign) -> Option<Class> {
     if let Sign::Strong(class) = sign { Some(class) } else { None }
 }
 
+fn firm(sign: Sign) -> Option<Class> {
+    if let Sign::Firm(class) = sign { Some(class) } else { None }
+}
+
 fn weak(sign: Sign) -> Option<Class> {
     if let Sign::Weak(class) = sign { Some(class) } else { None }
 }
@@ -236,4 +280,18 @@ fn is_domain(word: &str) -> bool {
         name.len() >= 2
             && matches!(end, "com" | "org" | "io" | "ai" | "co" | "de" | "fr" | "nl" | "uk" | "eu" | "info" | "dev")
     })
+}
+
+/// Whether `bot` at this place is a word or ends one: `FooBot`, `botFoo`, `BOT`; not `fuboTV`, `Caboto` or `BOTECH`.
+fn is_bot(bytes: &[u8], start: usize) -> bool {
+    let [_, o, t] = [0, 1, 2].map(|at| bytes.get(start + at).copied().unwrap_or_default());
+    let after = bytes.get(start + 3).copied().unwrap_or(b' ');
+    let after = if after == b's' { bytes.get(start + 4).copied().unwrap_or(b' ') } else { after };
+    let ends = !after.is_ascii_alphabetic() || (after.is_ascii_uppercase() && t.is_ascii_lowercase());
+    ends && o.is_ascii_lowercase() == t.is_ascii_lowercase()
+}
+
+/// `en-US`
+fn is_language(word: &str) -> bool {
+    matches!(word.as_bytes(), [a, b, b'-' | b'_', c, d] if [a, b, c, d].iter().all(|byte| byte.is_ascii_alphabetic()))
 }

@@ -66,7 +66,8 @@ pub(super) fn clean(name: &str) -> Option<Cow<'_, str>> {
         return trimmed(name).map(Cow::Borrowed);
     }
     let plain: String = name.chars().filter(|char| char.is_ascii() && allowed(*char as u8)).collect();
-    trimmed(&plain).map(|name| Cow::Owned(name.to_owned()))
+    // What was no address because of a letter in front of it is none without that letter.
+    trimmed(&plain).filter(|name| !begins(name, "www.")).map(|name| Cow::Owned(name.to_owned()))
 }
 
 /// The same for a name of plain letters: trimmed until nothing more can be.

@@ -13,19 +13,35 @@ use super::words::{self, Browser, Word};
 /// The most that is kept, in bytes.
 pub const MAX_REDUCED: usize = 120;
 
+/// The most that is kept of one segment, unless a machine names itself there.
+const MAX_SEGMENT: usize = 80;
+
 /// Reduces `user_agent`: `Chrome`, `Safari mobile`, `curl`, `AppleWebKit compatible; GPTBot; +openai.com`.
 pub fn reduce(user_agent: &str) -> String {
     if is_plain_browser(user_agent) {
         return user_agent.to_owned();
     }
     let mut kept = Kept::default();
-    // Logs in the format of IIS write spaces as pluses.
+    // Logs in the format of IIS write spaces as pluses, and some write everything small.
     let is_iis = memchr::memchr(b' ', user_agent.as_bytes()).is_none() && user_agent.contains("+(");
-    let spaced = is_iis.then(|| user_agent.replace('+', " "));
-    for segment in Segments::of(spaced.as_deref().unwrap_or(user_agent)) {
+    let rewritten = if is_iis {
+        Some(user_agent.replace('+', " "))
+    } else {
+        user_agent.starts_with("mozilla/").then(|| words::in_usual_case(user_agent))
+    };
+    for segment in Segments::of(rewritten.as_deref().unwrap_or(user_agent)) {
         kept.segment(&segment);
     }
+    if injects_code(user_agent) {
+        kept.alone(INJECTED);
+    }
     kept.text()
+}
+
+/// The same for what a client sent just now. The mere name of a browser is what is kept of one, but none sends that.
+pub(super) fn reduce_sent(user_agent: &str) -> String {
+    let sent = user_agent.trim_ascii();
+    if is_plain_browser(sent) { format!("{sent} compatible") } else { reduce(user_agent) }
 }
 
 /// Whether it is what is kept of a browser and nothing else: what most user agents are reduced to.
@@ -78,6 +94,10 @@ enum SegmentPlace {
     Open,
     /// In a comment on a platform or a device.
     Platform,
+    /// In such a comment, where Android names the device. Phones and tablets are called XBot and Spider too.
+    Device,
+    /// In the comment of an engine, `(KHTML, like Gecko; …)`: no browser adds anything there.
+    Engine,
     Comment,
     /// In a comment, after `compatible`: there bots name themselves.
     Named,
@@ -140,10 +160,12 @@ impl<'a> Segments<'a> {
         let place = match self.comment {
             _ if first == "compatible" => SegmentPlace::Named,
             Some(place) => place,
+            None if first == "KHTML" => SegmentPlace::Engine,
             None if words::word(first).is_some() => SegmentPlace::Platform,
             None => SegmentPlace::Comment,
         };
-        self.comment = Some(place);
+        let names_device_next = place == SegmentPlace::Platform && first == "Android";
+        self.comment = Some(if names_device_next { SegmentPlace::Device } else { place });
         place
     }
 }
@@ -186,6 +208,11 @@ struct Kept {
     compatible: bool,
     /// A browser said that it is compatible, as old ones do; said by others it is a sign of a bot.
     vouched: bool,
+    /// A browser came with a version, as it does when it is sent and not when it is kept.
+    versioned: bool,
+    /// It says `Mozilla` with a version below 5, and how it encrypts, as Netscape did: `Mozilla/4.7 [en] (Win98; I)`.
+    early: bool,
+    encrypts: bool,
     text: String,
     /// Where each segment begins in `text`.
     segments: Vec<usize>,
@@ -194,9 +221,10 @@ struct Kept {
 impl Kept {
     fn segment(&mut self, segment: &Segment<'_>) {
         // `SM-G991B Build/TP1A`: a device.
-        if segment.place == SegmentPlace::Platform && is_device(segment.text) {
+        if matches!(segment.place, SegmentPlace::Platform | SegmentPlace::Device) && is_device(segment.text) {
             return;
         }
+        self.encrypts |= segment.place == SegmentPlace::Platform && matches!(segment.text, "I" | "U" | "N");
         let start = self.text.len();
         let mut begin = 0;
         while begin < segment.text.len() {
@@ -232,6 +260,15 @@ impl Kept {
     /// Keeps what is to be kept of a word, of which the name and the version are told apart.
     fn word(&mut self, raw: &str, (name, detail): (&str, &str), kinds: u8, place: SegmentPlace, start: usize) {
         if self.says(name, place) {
+            self.versioned |= !detail.is_empty();
+            self.early |= name == "Mozilla" && matches!(detail.as_bytes(), [b'1'..=b'4', b'.', ..]);
+            // `Firefox/3.6.8/Nutch-1.7`: who hides behind a browser's version.
+            // Tools that disguise a browser put letters and digits there.
+            let behind = detail.split_once('/').map(|(_, more)| more.split(['/', '-']).next().unwrap_or_default());
+            let is_name = |hidden: &&str| hidden.len() >= 4 && hidden.bytes().all(|byte| byte.is_ascii_alphabetic());
+            if let Some(hidden) = behind.filter(is_name).filter(|hidden| !self.says(hidden, place)) {
+                self.name(hidden, place, start);
+            }
             return;
         }
         if (kinds & CONTACT != 0 || begins(raw, "www."))
@@ -245,13 +282,21 @@ impl Kept {
         if kinds & CONTACT != 0 && raw.split_once('@').is_some_and(|(_, after)| !begins_with_digit(after)) {
             return;
         }
-        let place =
-            if place == SegmentPlace::Comment && begins_with_digit(detail) { SegmentPlace::Named } else { place };
+        let place = match place {
+            SegmentPlace::Comment if begins_with_digit(detail) => SegmentPlace::Named,
+            SegmentPlace::Device if begins_with_digit(detail) => SegmentPlace::Platform,
+            place => place,
+        };
+        if name == "Code" && self.browsers & Browser::WebKit.bit() != 0 && is_editor(detail) {
+            return;
+        }
         self.name(name, place, start);
         // `Coding-Agent/claude-code`: what stands for a version can be a name.
         if detail.bytes().next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'-') {
             let detail = detail.split('/').next().unwrap_or_default();
-            let named = detail.len() >= 3 && detail.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
+            let detail = detail.trim_end_matches(|end: char| end.is_ascii_digit() || matches!(end, '.' | '-'));
+            let is_name = detail.len() >= 3 || detail == "JS";
+            let named = is_name && detail.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
             if named && !self.says(detail, place) {
                 self.name(detail, place, start);
             }
@@ -277,7 +322,8 @@ impl Kept {
     /// Keeps a name that is no word of browsers.
     fn name(&mut self, name: &str, place: SegmentPlace, start: usize) {
         // Versions, and most of what is said about devices.
-        if !name.bytes().any(|byte| byte.is_ascii_alphabetic()) || (place == SegmentPlace::Platform && name.len() < 3) {
+        let is_platform = matches!(place, SegmentPlace::Platform | SegmentPlace::Device);
+        if !name.bytes().any(|byte| byte.is_ascii_alphabetic()) || (is_platform && name.len() < 3) {
             return;
         }
         let sent = name.len();
@@ -286,8 +332,9 @@ impl Kept {
             return;
         }
         let keep = match place {
-            SegmentPlace::Open | SegmentPlace::Named => true,
+            SegmentPlace::Open | SegmentPlace::Named | SegmentPlace::Engine => true,
             SegmentPlace::Platform => tells(&name),
+            SegmentPlace::Device => signs::is_no_device(&name),
             SegmentPlace::Comment => tells(&name) || is_composed(&name),
         };
         if keep {
@@ -295,7 +342,20 @@ impl Kept {
         }
     }
 
+    /// Keeps a word as a segment of its own.
+    fn alone(&mut self, word: &str) {
+        let start = self.text.len();
+        self.push(word, start);
+        self.segments.push(start);
+    }
+
     fn push(&mut self, word: &str, start: usize) {
+        // What is said again and again, or at length, must not crowd out the rest.
+        let said = self.text.get(start..).unwrap_or_default();
+        let is_long = said.len() + word.len() > MAX_SEGMENT && !(word.starts_with('+') || tells(word));
+        if is_long || (said.len() > MAX_WORD && said.split(' ').any(|before| before == word)) {
+            return;
+        }
         if self.text.capacity() == 0 {
             self.text.reserve(MAX_REDUCED);
             self.segments.reserve(8);
@@ -348,16 +408,40 @@ impl Kept {
         let Some(browser) = Browser::ALL.into_iter().find(|browser| self.browsers & browser.bit() != 0) else {
             return if self.compatible { "compatible".to_owned() } else { String::new() };
         };
+        if browser == Browser::Mozilla && self.early && self.encrypts && !self.compatible {
+            return Browser::Gecko.as_str().to_owned();
+        }
         let mut text = String::with_capacity((24 + self.text.len() + 2 * self.segments.len()).min(MAX_REDUCED));
         text.push_str(browser.as_str());
         if self.mobile {
             text.push_str(" mobile");
         }
-        if self.compatible && !self.vouched {
+        if (self.compatible && !self.vouched) || self.stands_alone(browser) {
             text.push_str(" compatible");
         }
         text
     }
+}
+
+impl Kept {
+    /// Whether a browser is named that always says `Mozilla` first, and that was not said: some program's idea of one.
+    fn stands_alone(&self, browser: Browser) -> bool {
+        let says_mozilla =
+            matches!(browser, Browser::Edge | Browser::Samsung | Browser::Firefox | Browser::Chrome | Browser::Safari);
+        let is_alone = self.browsers & (Browser::Mozilla.bit() | Browser::Opera.bit() | Browser::Phone.bit()) == 0;
+        // What the system fetches for Safari is told by the name of its library.
+        says_mozilla && is_alone && self.versioned && !self.mobile && !self.text.contains("CFNetwork")
+    }
+}
+
+/// What is kept of a user agent that is meant to be run by whoever reads it.
+const INJECTED: &str = "injected-code";
+
+/// Whether there is code in it, as scanners send it to find out who runs it.
+fn injects_code(user_agent: &str) -> bool {
+    let bytes = user_agent.as_bytes();
+    let unusual = memchr::memchr3(b'\'', b'<', b'$', bytes).or_else(|| memchr::memchr3(b'{', b'`', b'\\', bytes));
+    (unusual.is_some() || memchr::memmem::find(bytes, b"../").is_some()) && signs::is_code(user_agent)
 }
 
 /// `GPTBot/1.2` in two. Two colons are part of a name, as Perl writes it.
@@ -377,6 +461,12 @@ fn tells(name: &str) -> bool {
 
 fn tells_any(segment: &str) -> bool {
     segment.split(' ').any(|word| word.starts_with('+') || tells(word))
+}
+
+/// Whether it is the version of a VS Code that has no agent yet, which came with 1.99: a person looks at a page in it.
+fn is_editor(version: &str) -> bool {
+    let minor = version.strip_prefix("1.").and_then(|rest| rest.split('.').next());
+    minor.and_then(|minor| minor.parse::<u32>().ok()).is_some_and(|minor| minor < 99)
 }
 
 /// `SM-G991B Build/TP1A`: a device.

@@ -23,6 +23,8 @@ pub(super) enum Sign {
     Crawls,
     /// Only where there is no browser: too common a word.
     Weak(Class),
+    /// Wherever it is said, but in the name of an app: `CamScanner` is a person with a phone.
+    Firm(Class),
     /// Wherever it is said.
     Strong(Class),
     Library,
@@ -54,21 +56,29 @@ pub(super) const SIGNS: &[(Sign, &str)] = &[
     ),
     (
         Sign::Weak(Class::OtherBot),
-        "collector extractor trainer training copier download ripper siphon sucker worm leech grab parser",
+        "collector extractor trainer training copier download ripper siphon sucker worm leech grab parser favicon metadata \
+         retriev resolver webhook -hook worker cache service generator domain lookup leadgen scorer radar email mailer \
+         connector gateway proxy tool camo pdf torrent purify optimiz fingerprint transcod marketing",
     ),
-    (Sign::Strong(Class::Preview), "preview unfurl linkexpan externalhit opengraph embedly snippet imageproxy"),
+    (Sign::Firm(Class::Preview), "preview snippet"),
+    (Sign::Strong(Class::Preview), "unfurl linkexpan externalhit opengraph embedly imageproxy thumbnails thumbor"),
+    (Sign::Firm(Class::Monitor), "monitor scanner inspect checker watcher watchdog contentscan"),
     (
         Sign::Strong(Class::Monitor),
-        "monitor uptime pingdom lighthouse pagespeed gtmetrix validator scanner synthetic nuclei sqlmap nikto zgrab \
-         masscan nmap wpscan vuln securityscan statuscake loadtest siteaudit site-audit linkcheck link-check watchdog \
-         seobility -seo seo- seobot speedcurve inspect screaming checker watcher securityheaders",
+        "uptime pingdom lighthouse pagespeed gtmetrix validator synthetic nuclei sqlmap nikto zgrab masscan nmap wpscan \
+         vuln securityscan statuscake loadtest siteaudit site-audit linkcheck link-check seobility -seo seo- seobot \
+         speedcurve screaming securityheaders linkverif injected-code networkmeasure observatory diagnostics",
     ),
+    (Sign::Strong(Class::OtherBot), "google- -google prefetch-proxy"),
     (
         Sign::Weak(Class::Monitor),
         "check scan probe audit verif inspect health watch status ping secur survey measure whatweb wapp analy test \
-         seo ssl sentinel observ metric research internet expanse stress bench w3c valid",
+         seo ssl sentinel observ metric research internet expanse stress bench w3c valid munin nagios collectd monit \
+         grafana zabbix prometheus xymon thousandeyes site24x panopta uptrends clamav gobuster arachni acunetix openvas \
+         dast detectify phish recon fuzz",
     ),
-    (Sign::Strong(Class::FeedReader), "feedfetch feedread feedpars rssread rss-read podcast rssbot"),
+    (Sign::Firm(Class::FeedReader), "podcast"),
+    (Sign::Strong(Class::FeedReader), "feedfetch feedread feedpars feedfinder rssread rss-read rssbot"),
     (Sign::Weak(Class::FeedReader), "feed rss atom podcatch news aggregat subscriber reader castro overcast"),
     (Sign::Weak(Class::Preview), "embed thumb screenshot card linkmeta iframely expander"),
     (Sign::Weak(Class::SearchEngine), "search index seek find discover"),
@@ -76,7 +86,7 @@ pub(super) const SIGNS: &[(Sign, &str)] = &[
         Sign::Library,
         "http-client httpclient http_client -http http- http_ _http urllib requests request httplib libwww okhttp \
          curl wget fetch axios sdk python perl ruby java golang go- node deno php dart rust dotnet powershell -client \
-         client- http api lib",
+         client- client http api lib",
     ),
 ];
 
@@ -87,7 +97,61 @@ const OTHERS: &str = "fetch agent archiv phantom embed check scan probe valid au
     intelligen research survey study crowd assist -user -code codex cursor windsurf opencode aider devin train \
     wordpress google bing yandex baidu yahoo facebook twitter slack discord telegram whatsapp skype linkedin \
     pinterest duckduck amazon cloudflare ahrefs semrush link site web- -web sitemap security turing semantic context \
-    content brand price shop news alert watch status health load bench stress";
+    content brand price shop news alert watch status health load bench stress transcod catchpoint rigor datanyze iplabel neustar \
+    foregenix";
+
+/// Names that monitors put where Android names the device.
+const NO_DEVICES: [&str; 6] = ["Catchpoint", "Rigor", "Datanyze", "iplabel", "Neustar", "Foregenix"];
+
+/// What code has in it that scanners put into user agents, in small letters.
+const CODE: &[&str] = &[
+    "${",
+    "{{",
+    "<?",
+    "<%",
+    "<script",
+    "<!doctype",
+    "<!entity",
+    "<a href",
+    "<img",
+    "<svg",
+    "<acx",
+    "<esi:",
+    "jndi:",
+    "ldap:",
+    "../",
+    "..\\",
+    "/etc/passwd",
+    "() {",
+    "'+(",
+    "'||",
+    "' or",
+    "' and",
+    "'\"(",
+    "'\")",
+    "')",
+    "';",
+    "\"><",
+    "(select",
+    "sleep(",
+    "waitfor delay",
+    "union select",
+    "concat(",
+    "xor(",
+    "load_file(",
+    "utl_",
+    "eval(",
+    "system(",
+    "echo(",
+    "print(",
+    "$(",
+    "`id",
+    "`wget",
+    "`curl",
+    "onerror=",
+    "onload=",
+    "javascript:",
+];
 
 /// An automaton that finds `stems` in texts of any case.
 fn automaton(stems: impl Iterator<Item = &'static str>, kind: MatchKind) -> AhoCorasick {
@@ -111,10 +175,24 @@ static STEMS: LazyLock<(AhoCorasick, Vec<(usize, &'static str)>)> = LazyLock::ne
 
 /// Stems by which a machine is known wherever they stand.
 static TELLING: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let tells = |sign: &Sign| matches!(sign, Sign::Ai | Sign::Trains | Sign::Driven | Sign::Crawls | Sign::Strong(_));
+    let tells = |sign: &Sign| {
+        matches!(sign, Sign::Ai | Sign::Trains | Sign::Driven | Sign::Crawls | Sign::Firm(_) | Sign::Strong(_))
+    };
     let signs = SIGNS.iter().filter(|(sign, _)| tells(sign)).flat_map(|(_, stems)| stems.split(' '));
     automaton(signs.chain(OTHERS.split(' ')), MatchKind::LeftmostFirst)
 });
+
+static PARTS_OF_CODE: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(CODE.iter().copied(), MatchKind::Standard));
+
+/// Whether there is code in a user agent.
+pub(super) fn is_code(user_agent: &str) -> bool {
+    PARTS_OF_CODE.is_match(user_agent)
+}
+
+/// Whether a name that stands in the place of a device is none.
+pub(super) fn is_no_device(name: &str) -> bool {
+    NO_DEVICES.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
 
 /// A stem that was found: its place in [`SIGNS`], itself, and where it stands.
 pub(super) struct Found {

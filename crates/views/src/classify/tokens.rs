@@ -84,16 +84,22 @@ impl Tokens {
             }
             let here = head(&lower, at);
             let place = place(first, lower[at + 1]);
+            let mut longest: Option<&Token> = None;
             for index in self.starts[place]..self.starts[place + 1] {
                 let (head, mask) = self.heads[index];
                 if here & mask == head {
                     let token = &self.tokens[index];
                     let joined = matches!(previous, b'-' | b'_') && !token.joins;
-                    let better = best.is_none_or(|best| token.rank < best.rank);
+                    // `OpenAI JS` is not OpenAI: of those that begin here the longest is meant.
+                    let order = |token: &Token| (usize::MAX - token.text.len(), token.rank);
+                    let better = longest.is_none_or(|known| order(token) < order(known));
                     if better && !joined && is_at(token, bytes, at) && !is_host(bytes, at) {
-                        best = Some(token);
+                        longest = Some(token);
                     }
                 }
+            }
+            if let Some(token) = longest.filter(|token| best.is_none_or(|best| token.rank < best.rank)) {
+                best = Some(token);
             }
         }
         best.map(|token| token.agent)

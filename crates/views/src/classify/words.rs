@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 pub(super) enum Word {
     /// A sign of one kind of browser.
     Browser(Browser),
-    /// A sign of a small screen.
+    /// A sign of a phone, a tablet or a television: apps show pages there, under names without number.
     Mobile,
     /// `compatible`: old browsers say it, and bots that say who they are.
     Compatible,
@@ -97,14 +97,18 @@ const WORDS: &[(Word, &str)] = &[
     (Word::Browser(Browser::WebKit), "AppleWebKit WebKit KHTML QtWebEngine"),
     (Word::Browser(Browser::Gecko), "Gecko"),
     (Word::Browser(Browser::Mozilla), "Mozilla"),
-    (Word::Mobile, "Mobile mobile Android android iPhone iPad iPod Tablet"),
+    (
+        Word::Mobile,
+        "Mobile mobile Android android iPhone iPad iPod Tablet HbbTV SmartTV SMART-TV SmartTvA Web0S webOS Tizen KAIOS \
+         CE-HTML NETTV CrKey GoogleTV TV Tesla",
+    ),
     (Word::Compatible, "compatible"),
     (
         Word::Noise,
         "like U X K OS NT rv Version Build CPU Mac Macintosh Intel PPC Windows Win Win32 Win64 WOW64 x64 x86 x86_64 \
          amd64 AMD64 arm ARM arm64 aarch64 armv7l armv8l i386 i586 i686 Linux linux X11 Wayland CrOS Ubuntu Fedora \
-         Debian FreeBSD OpenBSD NetBSD SunOS Darwin darwin iOS webOS Web0S Tizen KAIOS Touch Presto User-Agent \
-         VendorID wv Locale NetType Language",
+         Debian FreeBSD OpenBSD NetBSD SunOS Darwin darwin iOS Touch Presto User-Agent \
+         VendorID wv Locale NetType Language null likeGecko WindowsNT WindowsCE WinNT IntelMacOSX VR MacBook gzip gfe snap AIX IRIX IRIX64 HP-UX OSF1 Win16 Win95 Win98",
     ),
 ];
 
@@ -144,6 +148,25 @@ fn key(word: &[u8]) -> Option<Key> {
 fn place((first, last, length): Key) -> usize {
     let mixed = (first ^ last.rotate_left(29) ^ length as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> 55) as usize % PLACES
+}
+
+/// A user agent that somebody wrote all in small letters, with the words of browsers as they write them.
+pub(super) fn in_usual_case(user_agent: &str) -> String {
+    static USUAL: LazyLock<std::collections::HashMap<String, &str>> = LazyLock::new(|| {
+        let words = WORDS.iter().flat_map(|(_, words)| words.split(' '));
+        words.rev().map(|word| (word.to_ascii_lowercase(), word)).collect()
+    });
+    let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    let mut text = String::with_capacity(user_agent.len());
+    let mut rest = user_agent;
+    while let Some(first) = rest.chars().next() {
+        let end =
+            if is_part(first) { rest.find(|char| !is_part(char)).unwrap_or(rest.len()) } else { first.len_utf8() };
+        let (word, after) = rest.split_at(end);
+        text.push_str(USUAL.get(word).copied().unwrap_or(word));
+        rest = after;
+    }
+    text
 }
 
 /// What `word` says, if browsers use it.

@@ -5,6 +5,7 @@
 //! is when it is reduced again, so the verdict on what was kept is the verdict on what was sent.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use super::parts::{MAX_WORD, begins, clean, contact, is_composed};
 use super::signs;
@@ -437,11 +438,13 @@ impl Kept {
 /// What is kept of a user agent that is meant to be run by whoever reads it.
 const INJECTED: &str = "injected-code";
 
+static UPWARDS: LazyLock<memchr::memmem::Finder<'static>> = LazyLock::new(|| memchr::memmem::Finder::new("../"));
+
 /// Whether there is code in it, as scanners send it to find out who runs it.
 fn injects_code(user_agent: &str) -> bool {
     let bytes = user_agent.as_bytes();
     let unusual = memchr::memchr3(b'\'', b'<', b'$', bytes).or_else(|| memchr::memchr3(b'{', b'`', b'\\', bytes));
-    (unusual.is_some() || memchr::memmem::find(bytes, b"../").is_some()) && signs::is_code(user_agent)
+    (unusual.is_some() || UPWARDS.find(bytes).is_some()) && signs::is_code(user_agent)
 }
 
 /// `GPTBot/1.2` in two. Two colons are part of a name, as Perl writes it.

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::classify::reduce::is_plain_browser;
 use crate::classify::{MAX_REDUCED, reduce};
 
 #[test]
@@ -115,7 +116,7 @@ proptest! {
         let facts = BUILTIN.facts(&Probe::of(&user_agent));
         let raw = crate::Facts { user_agent: user_agent.clone(), ..facts.clone() };
         // The mere name of a browser is what is kept of one, and of nobody who sends that.
-        if !crate::classify::reduce::is_plain_browser(user_agent.trim_ascii()) {
+        if !is_plain_browser(user_agent.trim_ascii()) {
             prop_assert_eq!(BUILTIN.verdict(&facts), BUILTIN.verdict(&raw));
         }
     }

@@ -53,7 +53,8 @@ test('the Worker tells of pages, and again when it was told to come later', asyn
   assert.equal(first.key, 'Bearer k')
   const { timestamp, ...event } = first.event
   assert.ok(Math.abs(Date.now() - timestamp) < 60_000)
-  assert.deepEqual(event, { url: 'https://docs.example.com/x?y', userAgent: CHROME, ip: '192.0.2.1', status: 200, id: '1' })
+  const plain = { url: 'https://docs.example.com/x?y', userAgent: CHROME, ip: '192.0.2.1', method: 'GET', status: 200, id: '1' }
+  assert.deepEqual(event, plain)
   assert.equal((await ask(page('text/html', 404)))[0].event.status, 404)
   assert.equal((await ask(page('text/markdown'))).length, 2)
   assert.equal((await ask(page('image/png'))).length, 0)
@@ -75,7 +76,7 @@ test('the Next.js middleware tells of pages and lets them through', async () => 
   const [{ target, event }, ...more] = await ask('GET')
   assert.equal(more.length, 0)
   assert.equal(target, 'https://c.example/v1/analytics/docs/events')
-  assert.equal(event.path, '/x')
+  assert.equal(event.path, '/x?y')
   assert.equal(event.ip, '192.0.2.1')
   assert.equal(event.userAgent, CHROME)
   assert.ok(event.id && event.timestamp)
@@ -177,6 +178,8 @@ test('nginx tells of pages, and is not fooled by quotes', { skip: !hasNginx() &&
     assert.equal(headers.authorization, 'Bearer copydesk_KEY')
     assert.equal(headers['content-type'], 'application/json')
     assert.match(event.id, /^[0-9a-f]{32}$/)
+    assert.equal(headers['x-copydesk-authority'], `127.0.0.1:${port}`)
+    assert.ok(!('x-copydesk-signature' in headers), 'what is not there is not sent')
   } finally {
     nginx.kill()
     await once(nginx, 'exit')

@@ -25,6 +25,11 @@ async function tell(request, response, env) {
     userAgent: header('user-agent'),
     accept: header('accept'),
     ip: header('cf-connecting-ip'),
+    method: request.method,
+    // Agents that sign their requests (Web Bot Auth) are known by that; the host of the url is what they signed for.
+    signature: header('signature'),
+    signatureInput: header('signature-input'),
+    signatureAgent: header('signature-agent'),
     status: response.status,
     timestamp: Date.now(),
     // The id of the request, so that a view that is sent twice counts once.

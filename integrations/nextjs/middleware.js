@@ -25,10 +25,16 @@ export function middleware(request, event) {
 async function tell(request) {
   const header = (name) => request.headers.get(name) || undefined
   const view = {
-    path: request.nextUrl.pathname,
+    path: request.nextUrl.pathname + request.nextUrl.search,
+    method: request.method,
     userAgent: header('user-agent'),
     accept: header('accept'),
     ip: (header('x-real-ip') || header('x-forwarded-for') || '').split(',')[0].trim() || undefined,
+    // Agents that sign their requests (Web Bot Auth) are known by that. It counts for the project's domains.
+    authority: header('x-forwarded-host') || header('host'),
+    signature: header('signature'),
+    signatureInput: header('signature-input'),
+    signatureAgent: header('signature-agent'),
     timestamp: Date.now(),
     id: header('x-vercel-id') || crypto.randomUUID(),
   }

@@ -166,7 +166,12 @@ impl Setup {
             public_url: client.base().to_owned(),
             limits: self.limits,
         });
-        let (lists, metrics) = (LISTS.clone(), Metrics::new());
+        let lists = self
+            .views
+            .lists
+            .as_deref()
+            .map_or_else(|| LISTS.clone(), |folder| Arc::new(Classifier::load(Some(folder)).unwrap()));
+        let metrics = Metrics::new();
         let page_views = Arc::new(Views::new(views.clone(), self.clock, lists, self.views, metrics.clone()));
         let webhooks = Arc::new(Webhooks::new(self.webhooks, vault(self.keys.path())));
         let (stop, key_use) = (Stop::new(self.shutdown_time), KeyUse::default());
@@ -355,6 +360,7 @@ fn views_settings() -> ViewsSettings {
         duplicate_window: Duration::from_secs(1),
         keep_days: 0,
         proxies: Proxies::default(),
+        host: None,
         lists: None,
     }
 }

@@ -68,6 +68,48 @@ pub struct BotSignature<'a> {
     pub agent: Option<Cow<'a, str>>,
     /// The authority that was asked: `docs.example.com`.
     pub authority: Cow<'a, str>,
+    /// The method, where it is known.
+    pub method: Option<Cow<'a, str>>,
+    /// The path and the query as they were asked for, where they are known.
+    pub target: Option<Cow<'a, str>>,
+}
+
+impl<'a> BotSignature<'a> {
+    /// What somebody tells of a request: a signature only with what it was made over, and the host that was asked.
+    pub fn told(
+        signature: Option<Cow<'a, str>>,
+        input: Option<Cow<'a, str>>,
+        agent: Option<Cow<'a, str>>,
+        authority: Option<Cow<'a, str>>,
+    ) -> Option<Self> {
+        // Who has no way to leave a field out sends it empty.
+        let some = |text: &Cow<'_, str>| !text.is_empty();
+        Some(Self {
+            signature: signature.filter(some)?,
+            input: input.filter(some)?,
+            agent: agent.filter(some),
+            // Signers leave out the port that everybody means.
+            authority: authority.map(without_usual_port)?,
+            method: None,
+            target: None,
+        })
+    }
+
+    /// The host that was asked, as projects name their domains.
+    pub fn host(&self) -> String {
+        crate::page::plain_host(&self.authority)
+    }
+
+    /// The same, of a request with this method (none is GET) for this path or address.
+    pub fn asked(self, method: Option<&str>, target: &str) -> Self {
+        let path = match target.find("://").map(|at| &target[at + 3..]) {
+            Some(rest) => rest.find(['/', '?']).map_or("/", |at| &rest[at..]),
+            None => target,
+        };
+        let path = if path.starts_with('?') { format!("/{path}") } else { path.to_owned() };
+        let method = method.unwrap_or("GET").to_owned();
+        Self { method: Some(method.into()), target: Some(path.into()), ..self }
+    }
 }
 
 impl BotSignature<'_> {
@@ -77,7 +119,16 @@ impl BotSignature<'_> {
             input: owned(self.input),
             agent: self.agent.map(owned),
             authority: owned(self.authority),
+            method: self.method.map(owned),
+            target: self.target.map(owned),
         }
+    }
+}
+
+fn without_usual_port(authority: Cow<'_, str>) -> Cow<'_, str> {
+    match authority.strip_suffix(":443").or_else(|| authority.strip_suffix(":80")) {
+        Some(host) => Cow::Owned(host.to_owned()),
+        None => authority,
     }
 }
 

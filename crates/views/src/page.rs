@@ -92,19 +92,28 @@ fn raw_path(target: &str) -> Result<&str, PathError> {
 
 /// The host of a whole address, without the port, in small letters and without the dot that may end it.
 pub fn host(target: &str) -> Option<String> {
+    let host = authority(target).map(|authority| plain_host(&authority))?;
+    (!host.is_empty()).then_some(host)
+}
+
+/// The host and the port of a whole address, as a `Host` header has them.
+pub fn authority(target: &str) -> Option<String> {
     let (scheme, rest) = target.split_once("://")?;
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
         return None;
     }
     let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
-    let host = authority.rsplit('@').next().unwrap_or(authority);
-    let host = if host.starts_with('[') {
-        host.split_inclusive(']').next().unwrap_or(host)
+    Some(authority.rsplit('@').next().unwrap_or(authority).to_ascii_lowercase())
+}
+
+/// The host of an authority (`Host` header): without the port, in small letters and without the dot that may end it.
+pub fn plain_host(authority: &str) -> String {
+    let host = if authority.starts_with('[') {
+        authority.split_inclusive(']').next().unwrap_or(authority)
     } else {
-        host.split(':').next().unwrap_or(host)
+        authority.split(':').next().unwrap_or(authority)
     };
-    let host = host.trim_end_matches('.');
-    (!host.is_empty()).then(|| host.to_ascii_lowercase())
+    host.trim_end_matches('.').to_ascii_lowercase()
 }
 
 /// Percent-encoding in its normal form, no empty and no dot segments, no slash at the end.

@@ -188,9 +188,9 @@ settings! {
         pub memory: u32 = whole(16, 1_000_000), default "256";
         /// Folder with newer lists of agents and of their addresses than those built in; lists in data_dir by default
         pub lists: Option<PathBuf> = optional(path());
-        /// Proxies whose X-Forwarded-For tells the reader's address: private for this machine and private networks,
-        /// none, or ranges such as 10.0.0.0/8, 192.0.2.7
-        pub proxies: String = line(), default "private";
+        /// Proxies whose X-Forwarded-For tells the reader's address: loopback for those on this machine, private for this
+        /// machine and private networks, none, or ranges such as 10.0.0.0/8, 192.0.2.7
+        pub proxies: String = line(), default "loopback";
     }
 
     webhooks: WebhooksConfig {

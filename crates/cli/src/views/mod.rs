@@ -11,6 +11,7 @@ use copydesk_desk::views::{Proxies, Views, ViewsSettings};
 use copydesk_desk::{Metrics, parse_network};
 use copydesk_domain::{Invalid, SystemClock};
 use copydesk_views::classify::Classifier;
+use copydesk_views::page;
 use copydesk_views::store::ViewsError;
 use copydesk_views_embedded::{Options, SharedStore};
 
@@ -42,6 +43,7 @@ pub(crate) async fn serving(config: &Config, metrics: Metrics) -> Result<(Arc<Sh
         duplicate_window: config.views.duplicate_window,
         keep_days: config.views.keep_days,
         proxies: proxies(&config.views.proxies)?,
+        host: page::host(&config.public_url()),
         lists: Some(config.lists_folder()),
     };
     let store = open_views(config).await?;
@@ -52,7 +54,8 @@ pub(crate) async fn serving(config: &Config, metrics: Metrics) -> Result<(Arc<Sh
 fn proxies(text: &str) -> Result<Proxies, Failure> {
     let wrong = |invalid: Invalid| Failure::usage(format!("views.proxies: {invalid}"));
     match text {
-        "private" => Ok(Proxies::default()),
+        "loopback" => Ok(Proxies::default()),
+        "private" => Ok(Proxies::private()),
         "none" => Ok(Proxies::new(Vec::new())),
         ranges => {
             let ranges = ranges.split(',').map(parse_network);

@@ -2,10 +2,12 @@
 //! between requests.
 
 mod doubles;
+mod nonces;
 mod proxies;
 mod sites;
 mod upkeep;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -21,6 +23,7 @@ use crate::metrics::Metrics;
 use crate::readers::Readers;
 
 pub use doubles::Doubles;
+use nonces::{Nonces, Spent};
 pub use proxies::Proxies;
 pub use sites::Site;
 pub(crate) use upkeep::{Chores, forget_old};
@@ -41,6 +44,7 @@ pub struct Views {
     judges: Mutex<Vec<Judge>>,
     readers: Readers,
     pub doubles: Doubles,
+    nonces: Nonces,
     settings: ViewsSettings,
     metrics: Metrics,
     expired: ExpiredViews,
@@ -76,6 +80,8 @@ pub struct ViewsSettings {
     pub keep_days: u32,
     /// Who may say whom a request came from.
     pub proxies: Proxies,
+    /// The host by which browsers reach the server: what they sign for it is made for this name.
+    pub host: Option<String>,
     /// The folder of newer lists; what changes in it is used without a restart.
     pub lists: Option<PathBuf>,
 }
@@ -112,6 +118,7 @@ impl Views {
             lists: RwLock::new(lists),
             judges: Mutex::default(),
             doubles: Doubles::new(settings.duplicate_window),
+            nonces: Nonces::default(),
             settings,
             metrics,
             expired: ExpiredViews::default(),
@@ -147,12 +154,14 @@ impl Views {
         let (mut views, mut places) = (Vec::with_capacity(hits.len()), Vec::with_capacity(hits.len()));
         let now = self.clock.now();
         let mut judge = self.judge();
+        let mut spent = Vec::new();
         for (place, hit) in hits.iter().enumerate() {
             // A large batch must not hold up the questions of others.
             if place % AT_A_STRETCH == AT_A_STRETCH - 1 {
                 tokio::task::yield_now().await;
             }
-            match judge.judge(hit, now) {
+            let hit = self.believed(hit, judge.classifier(), now.as_millis().div_euclid(1000), &mut spent);
+            match judge.judge(&hit, now) {
                 Outcome::View(view) => {
                     views.push(view);
                     places.push(place);
@@ -163,7 +172,8 @@ impl Views {
         }
         self.hand_back(judge);
         if !views.is_empty() {
-            let appended = self.append(Batch { project: project.to_string(), views, mark: None }).await?;
+            let appended = self.append(Batch { project: project.to_string(), views, mark: None }).await;
+            let appended = appended.inspect_err(|_| self.nonces.give_back(&spent))?;
             taken.counted = appended.counted;
             let place = |at: &u32| places.get(*at as usize).copied();
             taken.duplicates = appended.duplicates.iter().filter_map(place).collect();
@@ -172,6 +182,28 @@ impl Views {
         }
         self.tell(project, &taken);
         Ok(taken)
+    }
+
+    /// A hit without its signature, if that is valid but was seen before: somebody shows again what another has signed.
+    fn believed<'h, 'a>(
+        &self,
+        hit: &'h Hit<'a>,
+        lists: &Classifier,
+        now: i64,
+        spent: &mut Vec<Spent>,
+    ) -> Cow<'h, Hit<'a>> {
+        let signed = hit.signature.as_deref().and_then(|signature| lists.signed_by(signature, hit.at));
+        match signed.map(|signed| self.nonces.spend(&signed, hit.at, now)) {
+            None => Cow::Borrowed(hit),
+            Some(Ok(once)) => {
+                spent.extend(once);
+                Cow::Borrowed(hit)
+            }
+            Some(Err(why)) => {
+                tracing::debug!(?why, "a valid signature does not count");
+                Cow::Owned(Hit { signature: None, ..hit.clone() })
+            }
+        }
     }
 
     /// On its own, so that a client who goes away does not leave it half done.

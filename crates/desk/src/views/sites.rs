@@ -30,6 +30,12 @@ impl Site {
         Ok(project.map(|project| Self::new(project.id, project.views.domains)))
     }
 
+    /// Whether a signature over a request to this host proves anything here. It does not if it was made for another site,
+    /// where anybody may have got it; nor if the project names no domains, because then nobody can tell.
+    pub fn is_asked_at(&self, host: &str) -> bool {
+        self.domains.iter().any(|domain| domain == host)
+    }
+
     /// Whether views of this host are for it: any, if it names no domains.
     pub fn takes(&self, host: &str) -> bool {
         self.domains.is_empty() || self.domains.iter().any(|domain| domain == host)

@@ -10,6 +10,17 @@ use serde::Deserialize;
 use super::signature::{SignatureInput, is_signed_by};
 use crate::BotSignature;
 
+/// A signature that is valid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signed {
+    /// Whose it is: the name of the directory of keys.
+    pub operator: String,
+    /// What the signer uses once, with the key that it was signed with; none if the signature has no nonce.
+    pub once: Option<String>,
+    /// The second after which nobody takes the signature any more.
+    pub ends: i64,
+}
+
 /// Keys of all operators.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Keys(HashMap<String, Key>);
@@ -58,14 +69,19 @@ impl Keys {
     }
 
     /// Whose valid signature a request made at `now` carries.
-    pub(super) fn signer(&self, signature: &BotSignature<'_>, now: i64) -> Option<String> {
+    pub(super) fn signed(&self, signature: &BotSignature<'_>, now: i64) -> Option<Signed> {
         if self.0.is_empty() {
             return None;
         }
         SignatureInput::all(&signature.input).into_iter().find_map(|input| {
-            let key = self.0.get(input.key_id()?)?;
+            let key_id = input.key_id()?;
+            let key = self.0.get(key_id)?;
             let in_time = key.not_before.is_none_or(|from| from <= now) && key.expires.is_none_or(|end| now <= end);
-            (in_time && is_signed_by(&input, signature, &key.public, now)).then(|| key.operator.clone())
+            (in_time && is_signed_by(&input, signature, &key.public, now)).then(|| Signed {
+                operator: key.operator.clone(),
+                once: input.nonce().map(|nonce| [key_id, " ", nonce].concat()),
+                ends: input.ends(),
+            })
         })
     }
 }

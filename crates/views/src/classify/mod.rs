@@ -24,6 +24,7 @@ use std::net::IpAddr;
 use crate::{BotSignature, Channel, Class, Evidence, Facts, Network, Verdict};
 
 pub use agents::{Agent, ListError, Published};
+pub use keys::Signed;
 pub use load::{ListSummary, Summary, check_agents, check_keys, check_ranges};
 pub use reduce::{MAX_REDUCED, reduce};
 
@@ -92,11 +93,18 @@ impl Classifier {
                 .is_some_and(|name| self.ranges.iter().any(|list| list.name == name))
     }
 
+    /// Whose valid signature a request made at `now` carries, if it carries one. Whether it was seen before is the
+    /// caller's to know.
+    pub fn signed_by(&self, signature: &BotSignature<'_>, now: i64) -> Option<Signed> {
+        self.keys.signed(signature, now)
+    }
+
     /// What is kept of a request for ever.
     pub fn facts(&self, probe: &Probe<'_>) -> Facts {
         let user_agent = reduce::reduce_sent(probe.user_agent);
         let network = probe.ip.map_or(Network::Unknown, |ip| self.network(&user_agent, ip));
-        let signed_by = probe.signature.and_then(|signature| self.keys.signer(signature, probe.now));
+        let signed_by =
+            probe.signature.and_then(|signature| self.signed_by(signature, probe.now)).map(|signed| signed.operator);
         let markdown = probe.markdown_path || probe.accept.is_some_and(accept::prefers_markdown);
         Facts { user_agent, markdown, network, signed_by, channel: probe.channel }
     }

@@ -10,6 +10,8 @@ use crate::BotSignature;
 const SKEW: i64 = 60;
 /// Signatures that live longer are not taken: a request that carried one could be sent again by others all that time.
 const LONGEST: i64 = 24 * 60 * 60;
+/// The same for those without a nonce, of which nobody can tell whether they were seen before.
+const LONGEST_WITHOUT_NONCE: i64 = 10 * 60;
 /// No `Signature-Input` is longer.
 const MAX_HEADER: usize = 8 * 1024;
 
@@ -26,6 +28,7 @@ pub(super) struct SignatureInput<'a> {
     key_id: Option<&'a str>,
     tag: Option<&'a str>,
     algorithm: Option<&'a str>,
+    nonce: Option<&'a str>,
 }
 
 impl<'a> SignatureInput<'a> {
@@ -45,6 +48,15 @@ impl<'a> SignatureInput<'a> {
         self.key_id
     }
 
+    pub(super) fn nonce(&self) -> Option<&'a str> {
+        self.nonce
+    }
+
+    /// When it may be forgotten: nobody takes it any more.
+    pub(super) fn ends(&self) -> i64 {
+        self.expires.unwrap_or_default().saturating_add(SKEW)
+    }
+
     fn parse(label: &'a str, value: &'a str) -> Option<Self> {
         let list = value.strip_prefix('(')?;
         let end = unquoted(list, |byte| byte == b')')?;
@@ -57,6 +69,7 @@ impl<'a> SignatureInput<'a> {
             key_id: None,
             tag: None,
             algorithm: None,
+            nonce: None,
         };
         for (name, value) in parameters(&list[end + 1..]) {
             match name {
@@ -65,6 +78,7 @@ impl<'a> SignatureInput<'a> {
                 "keyid" => input.key_id = Some(string(value)?),
                 "tag" => input.tag = Some(string(value)?),
                 "alg" => input.algorithm = Some(string(value)?),
+                "nonce" => input.nonce = Some(string(value)?),
                 _ => {}
             }
         }
@@ -74,10 +88,11 @@ impl<'a> SignatureInput<'a> {
     /// Whether it was made in time: not in the future, not expired, and not made to last.
     fn is_current(&self, now: i64) -> bool {
         let (Some(created), Some(expires)) = (self.created, self.expires) else { return false };
+        let longest = if self.nonce.is_some() { LONGEST } else { LONGEST_WITHOUT_NONCE };
         created <= now.saturating_add(SKEW)
             && now <= expires.saturating_add(SKEW)
             && created < expires
-            && expires.saturating_sub(created) <= LONGEST
+            && expires.saturating_sub(created) <= longest
     }
 
     /// What was signed, as RFC 9421 puts it together; none if something was signed that is not known here.
@@ -94,6 +109,9 @@ impl<'a> SignatureInput<'a> {
                     covers.1 = true;
                     agent_value(request.agent.as_deref()?, its)?
                 }
+                "@method" if its.is_empty() => request.method.as_deref()?.to_ascii_uppercase(),
+                "@path" if its.is_empty() => path_and_query(request)?.0.to_owned(),
+                "@query" if its.is_empty() => path_and_query(request)?.1.to_owned(),
                 _ => return None,
             };
             base.push_str(&format!("\"{name}\"{its}: {value}\n"));
@@ -102,6 +120,14 @@ impl<'a> SignatureInput<'a> {
         // Without the host it could be sent on to another; without the header it could be put under another's name.
         (covers.0 && covers.1).then_some(base)
     }
+}
+
+/// The path and the query, with its question mark, as they were asked for.
+fn path_and_query<'a>(request: &'a BotSignature<'_>) -> Option<(&'a str, &'a str)> {
+    let target = request.target.as_deref().filter(|target| target.starts_with('/'))?;
+    let end = target.find('#').unwrap_or(target.len());
+    let at = target[..end].find('?');
+    Some((&target[..at.unwrap_or(end)], at.map_or("?", |at| &target[at..end])))
 }
 
 /// Whether `request` carries the signature that `input` announces, made with `public` and valid at `now`.

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::item::{Item, Mistake, fields, plain_host};
+use super::item::{Item, Mistake, fields};
 use super::text::{Lossy, Moment, Status, Text, address};
-use crate::Hit;
+use crate::{BotSignature, Hit, page};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -28,6 +28,20 @@ struct LogpushLine<'a> {
     #[serde(borrow, rename = "RayID")]
     ray_id: Option<Text<'a>>,
     worker_subrequest: Option<bool>,
+    #[serde(borrow)]
+    request_headers: Option<RequestHeaders<'a>>,
+}
+
+/// The headers that Logpush was told to add (custom fields): of them those of a signature.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct RequestHeaders<'a> {
+    #[serde(borrow, alias = "Signature")]
+    signature: Option<Lossy<'a>>,
+    #[serde(borrow, alias = "Signature-Input")]
+    signature_input: Option<Lossy<'a>>,
+    #[serde(borrow, alias = "Signature-Agent")]
+    signature_agent: Option<Lossy<'a>>,
 }
 
 /// The file with which Logpush tries out a destination.
@@ -59,12 +73,23 @@ pub fn cloudflare_line(item: &[u8]) -> Item<'_> {
     let Some(status) = line.edge_response_status else {
         return Item::Wrong(Mistake::event("the line has no EdgeResponseStatus"));
     };
+    let method = line.client_request_method.map(|it| it.0);
+    let host = line.client_request_host.map(|host| host.0);
+    let signature = line.request_headers.and_then(|headers| {
+        BotSignature::told(
+            headers.signature.map(|it| it.0),
+            headers.signature_input.map(|it| it.0),
+            headers.signature_agent.map(|it| it.0),
+            host.clone(),
+        )
+    });
     Item::Hit(Hit {
+        signature: signature.map(|signature| Box::new(signature.asked(method.as_deref(), &target.0))),
         target: target.0,
-        host: line.client_request_host.map(|host| plain_host(&host.0)),
+        host: host.map(|host| page::plain_host(&host).into()),
         at: at.0,
         user_agent: line.client_request_user_agent.unwrap_or_default().0,
-        method: line.client_request_method.map(|it| it.0),
+        method,
         status: Some(status.0),
         ip: address(line.client_ip.as_ref()),
         id: line.ray_id.filter(|id| !id.0.is_empty()).map(|id| Cow::Owned(format!("cloudflare:{}", id.0))),

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::item::{Item, Mistake, fields};
 use super::text::{Address, Lossy, Moment, Text};
-use crate::{Hit, page};
+use crate::{BotSignature, Hit, page};
 
 /// An event of `POST /v1/analytics/{projectId}/events`. A field that is not known is refused: it is a misspelt one, and
 /// without a word about it the views would be counted for the wrong kind of reader.
@@ -29,6 +29,14 @@ struct Event<'a> {
     status: Option<u16>,
     #[serde(borrow)]
     method: Option<Text<'a>>,
+    #[serde(borrow)]
+    authority: Option<Text<'a>>,
+    #[serde(borrow)]
+    signature: Option<Text<'a>>,
+    #[serde(borrow)]
+    signature_input: Option<Text<'a>>,
+    #[serde(borrow)]
+    signature_agent: Option<Text<'a>>,
     /// Taken, because logs have it, and not kept.
     #[serde(borrow)]
     #[allow(dead_code, reason = "not kept")]
@@ -45,14 +53,24 @@ pub fn server_event(item: &[u8], now: Timestamp) -> Item<'_> {
 
 fn read(item: &[u8], now: Timestamp) -> Result<Hit<'_>, Mistake> {
     let event: Event<'_> = fields(item, "an event")?;
+    let asked = event.authority.filter(|authority| !authority.0.is_empty()).map(|authority| authority.0);
+    let authority = asked.or_else(|| event.url.as_ref().and_then(|url| page::authority(&url.0)).map(Cow::Owned));
     let host = event.url.as_ref().and_then(|url| page::host(&url.0));
-    let target = event.path.or(event.url).ok_or_else(|| Mistake::event("an event needs a path or a url"))?;
+    let target = event.path.or(event.url).ok_or_else(|| Mistake::event("an event needs a path or a url"))?.0;
+    let method = event.method.map(|it| it.0);
+    let signature = BotSignature::told(
+        event.signature.map(|it| it.0),
+        event.signature_input.map(|it| it.0),
+        event.signature_agent.map(|it| it.0),
+        authority,
+    );
     Ok(Hit {
-        host: host.or_else(|| page::host(&target.0)).map(Cow::Owned),
-        target: target.0,
+        host: host.or_else(|| page::host(&target)).map(Cow::Owned),
+        signature: signature.map(|signature| Box::new(signature.asked(method.as_deref(), &target))),
+        target,
         at: event.timestamp.map_or_else(|| now.as_millis().div_euclid(1000), |moment| moment.0),
         user_agent: event.user_agent.unwrap_or_default().0,
-        method: event.method.map(|it| it.0),
+        method,
         status: event.status,
         accept: event.accept.map(|it| it.0),
         ip: event.ip.map(|it| it.0),

@@ -1,5 +1,3 @@
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -58,13 +56,4 @@ pub(super) fn fields<'a, T: Deserialize<'a>>(item: &'a [u8], what: &str) -> Resu
         Ok(_) => Mistake::event(format!("{what} is a JSON object")),
         Err(error) => Mistake::json(&error),
     })
-}
-
-/// A `Host` header in small letters and without its port.
-pub(super) fn plain_host(host: &str) -> Cow<'static, str> {
-    let plain = match host.rsplit_once(':') {
-        Some((plain, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => plain,
-        _ => host,
-    };
-    plain.trim_end_matches('.').to_ascii_lowercase().into()
 }

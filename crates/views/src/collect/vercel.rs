@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::item::{Item, Mistake, fields, plain_host};
+use super::item::{Item, Mistake, fields};
 use super::text::{Lossy, Moment, Status, Text, address};
-use crate::Hit;
+use crate::{Hit, page};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -57,7 +57,7 @@ pub fn vercel_line(item: &[u8]) -> Item<'_> {
     let id = line.request_id.or(proxy.vercel_id).or(line.id).filter(|id| !id.0.is_empty());
     Item::Hit(Hit {
         target: target.0,
-        host: proxy.host.map(|host| plain_host(&host.0)),
+        host: proxy.host.map(|host| page::plain_host(&host.0).into()),
         at: at.0,
         user_agent: proxy.user_agent.unwrap_or_default().0,
         method: proxy.method.map(|it| it.0),

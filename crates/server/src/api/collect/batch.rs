@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use copydesk_desk::views::Site;
 use copydesk_domain::ProjectId;
-use copydesk_views::Hit;
 use copydesk_views::collect::{BodyError, Item};
+use copydesk_views::{BotSignature, Hit};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -88,7 +88,25 @@ impl<'a> Batch<'a> {
         if others > 0 {
             self.ignored.insert("other_host", others as u64);
         }
+        // What was signed for another site proves nothing here.
+        for hit in &mut self.hits {
+            if hit.signature.as_ref().is_some_and(|signature| !site.is_asked_at(&signature.host())) {
+                hit.signature = None;
+            }
+        }
         self
+    }
+
+    /// Takes `signature` for that of the one event that came with it, unless the event has one itself.
+    pub(super) fn signed(mut self, signature: BotSignature<'a>) -> Result<Self, Problem> {
+        if self.items != 1 {
+            let error = "A signature in the headers is that of one event; with more, each has its own fields.";
+            return Err(Problem::new(axum::http::StatusCode::BAD_REQUEST, "invalid_events", error));
+        }
+        if let Some(hit) = self.hits.first_mut().filter(|hit| hit.signature.is_none()) {
+            hit.signature = Some(Box::new(signature.asked(hit.method.as_deref(), &hit.target)));
+        }
+        Ok(self)
     }
 
     /// Keeps the views among them. When it answers they are on disk.

@@ -49,7 +49,7 @@ impl FromRequestParts<App> for Browser {
         let text =
             |name: &str| parts.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
         let user_agent = text(USER_AGENT.as_str()).unwrap_or_default();
-        let (prefetch, signature) = (is_prefetch(&parts.headers), signature(text));
+        let (prefetch, signature) = (is_prefetch(&parts.headers), signature(parts));
         let limit = TimeLimit::from_request_parts(parts, app).await?;
         Ok(Self { ip, user_agent, prefetch, signature, limit })
     }
@@ -64,13 +64,13 @@ fn is_prefetch(headers: &HeaderMap) -> bool {
 }
 
 /// A Web Bot Auth signature, if the request carries one.
-fn signature(text: impl Fn(&str) -> Option<String>) -> Option<Box<BotSignature<'static>>> {
-    Some(Box::new(BotSignature {
-        signature: text("signature")?.into(),
-        input: text("signature-input")?.into(),
-        agent: text("signature-agent").map(Into::into),
-        authority: text(HOST.as_str())?.into(),
-    }))
+fn signature(parts: &Parts) -> Option<Box<BotSignature<'static>>> {
+    let text =
+        |name: &str| parts.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned().into());
+    let host = text(HOST.as_str());
+    let signature = BotSignature::told(text("signature"), text("signature-input"), text("signature-agent"), host)?;
+    let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
+    Some(Box::new(signature.asked(Some(parts.method.as_str()), target)))
 }
 
 impl Browser {
@@ -93,7 +93,10 @@ impl Browser {
         }
         let mut hit = Hit::new(Channel::Script, target, &self.user_agent, now.as_millis().div_euclid(1000));
         hit.ip = self.ip;
-        hit.signature = self.signature.clone();
+        // The browser signed what it sent to us: to our own name, or to one of the site's that leads here.
+        let own = &views.settings().host;
+        let is_ours = |host: String| site.is_asked_at(&host) || own.as_ref() == Some(&host);
+        hit.signature = self.signature.clone().filter(|signature| is_ours(signature.host()));
         self.limit.lift();
         let taken = views.take(&site.project, &[hit]).await;
         let taken = taken.inspect_err(|_| views.doubles.forget(self.ip, &self.user_agent))?;

@@ -5,6 +5,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use copydesk_desk::views::Site;
+use copydesk_views::BotSignature;
 use copydesk_views::collect::{items, server_event};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -47,6 +48,16 @@ pub(crate) struct ServerEvent {
     status: Option<u16>,
     /// The method; GET, if not given. Only GET counts.
     method: Option<String>,
+    /// The `Host` header: what was asked for its page. The host of `url`, if not given.
+    #[schema(example = "docs.example.com")]
+    authority: Option<String>,
+    /// The `Signature` header of an agent that signs its requests (Web Bot Auth). It counts once, for one of the project's
+    /// domains, and with an event that is told of within an hour; else it is as if it were not there.
+    signature: Option<String>,
+    /// The `Signature-Input` header.
+    signature_input: Option<String>,
+    /// The `Signature-Agent` header.
+    signature_agent: Option<String>,
     /// The `Referer` header. Taken, not kept.
     referrer: Option<String>,
 }
@@ -76,6 +87,9 @@ pub(crate) enum ServerEvents {
 /// if you like. Every event is judged by itself: the good ones of a batch are kept, the bad ones are named. When the
 /// answer comes, they are on disk. A batch that is sent again is not counted again if its events have an `id`.
 ///
+/// Who cannot write quotes into JSON (nginx) may send one event and the headers of its signature as headers:
+/// `X-Copydesk-Signature`, `X-Copydesk-Signature-Input`, `X-Copydesk-Signature-Agent` and `X-Copydesk-Authority`.
+///
 /// These requests do not count towards the limit of analytics requests.
 #[utoipa::path(post, path = "/v1/analytics/{projectId}/events", tag = "Page views", operation_id = "sendEvents",
     params(("projectId" = String, Path, description = "The project"),
@@ -101,8 +115,22 @@ pub(crate) async fn send_events(
     let bytes = packed::plain(&headers, packed::raw(&headers, body, BOUND).await?, BOUND)?;
     let now = app.store().now();
     let events = items(&bytes, packed::form(&headers), MOST).map_err(no_items)?;
-    let batch = Batch::read(events, |item| server_event(item, now)).await;
+    let mut batch = Batch::read(events, |item| server_event(item, now)).await;
+    if let Some(signature) = signature(&headers) {
+        batch = batch.signed(signature)?;
+    }
     let events = batch.len();
     let site = Site::new(caller.project.id, caller.project.views.domains);
     batch.only(&site).keep(&app, &limit, &site.project).await?.unless_all_wrong(events).map(Json)
+}
+
+/// The signature of the request that the event is about, where its sender has put it into headers.
+fn signature(headers: &HeaderMap) -> Option<BotSignature<'_>> {
+    let text = |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
+    BotSignature::told(
+        text("x-copydesk-signature"),
+        text("x-copydesk-signature-input"),
+        text("x-copydesk-signature-agent"),
+        text("x-copydesk-authority"),
+    )
 }

@@ -3,6 +3,7 @@
 mod browsers;
 mod drains;
 mod events;
+mod signatures;
 
 use std::io::Write;
 use std::sync::Arc;

@@ -54,6 +54,8 @@ fn headers<'a>(signed: &'a Signed, agent: Option<&'a str>, authority: &'a str) -
         input: signed.input.as_str().into(),
         agent: agent.map(Into::into),
         authority: authority.into(),
+        method: Some("GET".into()),
+        target: Some("/guide?a=b".into()),
     }
 }
 
@@ -103,7 +105,9 @@ fn what_is_not_a_valid_signature_proves_nothing() {
     invalid("without the host", &sign(&[agent], NOW, NOW + 60, "web-bot-auth"), Some(AGENT), host, NOW);
     invalid("without the agent", &sign(&[authority], NOW, NOW + 60, "web-bot-auth"), Some(AGENT), host, NOW);
     invalid("for a month", &sign(&[authority, agent], NOW, NOW + 2_600_000, "web-bot-auth"), Some(AGENT), host, NOW);
-    let more = sign(&[authority, agent, ("\"@path\"", "/x")], NOW, NOW + 60, "web-bot-auth");
+    let more = sign(&[authority, agent, ("\"@path\"", "/other")], NOW, NOW + 60, "web-bot-auth");
+    invalid("for another page", &more, Some(AGENT), host, NOW);
+    let more = sign(&[authority, agent, ("\"accept\"", "text/html")], NOW, NOW + 60, "web-bot-auth");
     invalid("over what is not known", &more, Some(AGENT), host, NOW);
     let mut changed = usual();
     changed.input = changed.input.replace("nonce=\"a", "nonce=\"b");
@@ -131,4 +135,34 @@ fn an_unknown_key_proves_nothing() {
     let signature = headers(&signed, Some(AGENT), "docs.example.com");
     let verdict = judge(&builtin, &Probe { signature: Some(&signature), now: NOW, ..Probe::of(CHROME) });
     assert_eq!(told(&verdict), "human browser");
+}
+
+#[test]
+fn method_path_and_query_can_be_signed_too() {
+    let host = ("\"@authority\"", "docs.example.com");
+    let agent = ("\"signature-agent\"", AGENT);
+    for more in [("\"@method\"", "GET"), ("\"@path\"", "/guide"), ("\"@query\"", "?a=b")] {
+        let signed = sign(&[host, agent, more], NOW, NOW + 60, "web-bot-auth");
+        assert_eq!(
+            told(&seen(&signed, Some(AGENT), "docs.example.com", NOW)),
+            "assistant signature:chatgpt",
+            "{more:?}"
+        );
+    }
+}
+
+#[test]
+fn without_a_nonce_a_signature_must_be_short() {
+    let key = thumbprint(pair().public_key().as_ref());
+    let signed = |lives: i64| {
+        let parameters = format!(
+            "(\"@authority\");created={NOW};expires={};keyid=\"{key}\";alg=\"ed25519\";tag=\"web-bot-auth\"",
+            NOW + lives
+        );
+        let base = format!("\"@authority\": docs.example.com\n\"@signature-params\": {parameters}");
+        let signature = STANDARD.encode(pair().sign(base.as_bytes()));
+        Signed { signature: format!("sig1=:{signature}:"), input: format!("sig1={parameters}") }
+    };
+    assert_eq!(told(&seen(&signed(600), None, "docs.example.com", NOW)), "assistant signature:chatgpt");
+    assert_eq!(told(&seen(&signed(601), None, "docs.example.com", NOW)), "human browser");
 }

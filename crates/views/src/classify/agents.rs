@@ -167,7 +167,9 @@ impl List {
     /// Whether `name`, which stands beside a browser's, is that of an app or of another browser.
     pub(super) fn is_app(&self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
-        name.contains("browser") || self.apps.contains(&name)
+        // Whoever builds on a browser likes to be called after it.
+        let after_one = ["fox", "zilla", "bird", "webkit", "explorer"].iter().any(|end| name.ends_with(end));
+        after_one || name.contains("browser") || self.apps.contains(&name)
     }
 }
 

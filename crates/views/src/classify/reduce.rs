@@ -209,7 +209,7 @@ struct Kept {
     compatible: bool,
     /// A browser said that it is compatible, as old ones do; said by others it is a sign of a bot.
     vouched: bool,
-    /// A browser came with a version, as it does when it is sent and not when it is kept.
+    /// Something came with a version, as it does when it is sent and not when it is kept.
     versioned: bool,
     /// It says `Mozilla` with a version below 5, and how it encrypts, as Netscape did: `Mozilla/4.7 [en] (Win98; I)`.
     early: bool,
@@ -260,8 +260,8 @@ impl Kept {
 
     /// Keeps what is to be kept of a word, of which the name and the version are told apart.
     fn word(&mut self, raw: &str, (name, detail): (&str, &str), kinds: u8, place: SegmentPlace, start: usize) {
+        self.versioned |= !detail.is_empty();
         if self.says(name, place) {
-            self.versioned |= !detail.is_empty();
             self.early |= name == "Mozilla" && matches!(detail.as_bytes(), [b'1'..=b'4', b'.', ..]);
             // `Firefox/3.6.8/Nutch-1.7`: who hides behind a browser's version.
             // Tools that disguise a browser put letters and digits there.
@@ -427,8 +427,10 @@ impl Kept {
 impl Kept {
     /// Whether a browser is named that always says `Mozilla` first, and that was not said: some program's idea of one.
     fn stands_alone(&self, browser: Browser) -> bool {
-        let says_mozilla =
-            matches!(browser, Browser::Edge | Browser::Samsung | Browser::Firefox | Browser::Chrome | Browser::Safari);
+        let says_mozilla = matches!(
+            browser,
+            Browser::Edge | Browser::Firefox | Browser::Chrome | Browser::Safari | Browser::InternetExplorer
+        );
         let is_alone = self.browsers & (Browser::Mozilla.bit() | Browser::Opera.bit() | Browser::Phone.bit()) == 0;
         // What the system fetches for Safari is told by the name of its library.
         says_mozilla && is_alone && self.versioned && !self.mobile && !self.text.contains("CFNetwork")

@@ -67,7 +67,7 @@ pub(super) const SIGNS: &[(Sign, &str)] = &[
         Sign::Strong(Class::Monitor),
         "uptime pingdom lighthouse pagespeed gtmetrix validator synthetic nuclei sqlmap nikto zgrab masscan nmap wpscan \
          vuln securityscan statuscake loadtest siteaudit site-audit linkcheck link-check seobility -seo seo- seobot \
-         speedcurve screaming securityheaders linkverif injected-code networkmeasure observatory diagnostics",
+         speedcurve screaming securityheaders linkverif injected-code networkmeasure content-scan observatory diagnostics",
     ),
     (Sign::Strong(Class::OtherBot), "google- -google prefetch-proxy"),
     (
@@ -97,11 +97,11 @@ const OTHERS: &str = "fetch agent archiv phantom embed check scan probe valid au
     intelligen research survey study crowd assist -user -code codex cursor windsurf opencode aider devin train \
     wordpress google bing yandex baidu yahoo facebook twitter slack discord telegram whatsapp skype linkedin \
     pinterest duckduck amazon cloudflare ahrefs semrush link site web- -web sitemap security turing semantic context \
-    content brand price shop news alert watch status health load bench stress transcod catchpoint rigor datanyze iplabel neustar \
+    content brand price shop news alert watch status health load bench stress transcod ptst catchpoint rigor datanyze iplabel neustar \
     foregenix";
 
 /// Names that monitors put where Android names the device.
-const NO_DEVICES: [&str; 6] = ["Catchpoint", "Rigor", "Datanyze", "iplabel", "Neustar", "Foregenix"];
+const NO_DEVICES: [&str; 7] = ["PTST", "Catchpoint", "Rigor", "Datanyze", "iplabel", "Neustar", "Foregenix"];
 
 /// What code has in it that scanners put into user agents, in small letters.
 const CODE: &[&str] = &[

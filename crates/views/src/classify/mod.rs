@@ -12,6 +12,7 @@ mod naming;
 mod parts;
 mod ranges;
 mod reduce;
+mod segments;
 mod signature;
 mod signs;
 #[cfg(test)]

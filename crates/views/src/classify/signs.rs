@@ -97,7 +97,7 @@ const OTHERS: &str = "fetch agent archiv phantom embed check scan probe valid au
     intelligen research survey study crowd assist -user -code codex cursor windsurf opencode aider devin train \
     wordpress google bing yandex baidu yahoo facebook twitter slack discord telegram whatsapp skype linkedin \
     pinterest duckduck amazon cloudflare ahrefs semrush link site web- -web sitemap security turing semantic context \
-    content brand price shop news alert watch status health load bench stress transcod ptst catchpoint rigor datanyze iplabel neustar \
+    content brand price shop news alert watch status health load bench stress transcod openvas ptst catchpoint rigor datanyze iplabel neustar \
     foregenix";
 
 /// Names that monitors put where Android names the device.

@@ -77,7 +77,7 @@ pub(crate) enum Instant {
 #[serde(untagged)]
 #[allow(dead_code, reason = "describes what copydesk_views reads")]
 pub(crate) enum ServerEvents {
-    One(ServerEvent),
+    One(Box<ServerEvent>),
     List(Vec<ServerEvent>),
 }
 

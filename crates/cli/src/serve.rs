@@ -9,7 +9,7 @@ use copydesk_desk::jobs::{JobRules, Jobs};
 use copydesk_desk::runner::Runner;
 use copydesk_desk::webhooks::deliver_forever;
 use copydesk_desk::{Desk, KeyUse, Metrics, SenderSecrets, Stop, keep_up};
-use copydesk_server::{App, Limits, Served, api, serve as serve_http};
+use copydesk_server::{AdminListener, App, Limits, Operation, Served, api, serve as serve_http};
 use copydesk_store::{QueueTerms, Store};
 use copydesk_views_embedded::SharedStore;
 use tokio::net::TcpListener;
@@ -31,6 +31,7 @@ pub(crate) async fn serve(config: Config, environment: &Environment) -> Result<E
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         listen = %server.address,
+        admin_listen = server.admin.as_ref().map(|admin| admin.address.to_string()),
         public_url = config.public_url(),
         workers = config.runner.workers,
         "listening"
@@ -50,13 +51,20 @@ pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<
     let signal = stop_signal();
     let (store, stop) = (migrated(&config).await?, Stop::new(config.limits.shutdown_time));
     let workshop = engines::workshop(&config, &store, environment, config.public_url())?;
-    let runner = runner(&config, store, workshop, Metrics::new(), stop.clone())?;
+    let metrics = Metrics::new();
+    let process = Operation::new(store.clone(), metrics.clone(), stop.clone(), config.limits.request_time, None);
+    let runner = runner(&config, store, workshop, metrics, stop.clone())?;
+    let admin = admin(&config, process)?;
     let running = tokio::spawn(runner.run(config.runner.workers as usize));
-    tracing::info!(version = env!("CARGO_PKG_VERSION"), workers = config.runner.workers, "working");
+    let admin_listen = admin.as_ref().map(|admin| admin.address.to_string());
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), workers = config.runner.workers, admin_listen, "working");
     signal.await;
     tracing::info!("stopping: finishing what runs");
     stop.ask();
     finished(running, stop.time()).await;
+    if let Some(admin) = admin {
+        admin.ended().await;
+    }
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
 }
@@ -79,6 +87,7 @@ pub(crate) struct Server {
     stop: Stop,
     views: Arc<SharedStore>,
     pub(crate) address: SocketAddr,
+    admin: Option<AdminListener>,
     http: tokio::task::JoinHandle<Served>,
     others: Vec<tokio::task::JoinHandle<()>>,
 }
@@ -108,13 +117,14 @@ impl Server {
             },
             limits(config),
         );
+        let admin = admin(config, app.operation().clone())?;
         let http = tokio::spawn(serve_http(app.clone(), api::router(app), listener));
         let others = vec![
             tokio::spawn(runner.run(config.runner.workers as usize)),
             tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), stop.clone())),
             tokio::spawn(deliver_forever(store, webhooks, metrics, stop.clone())),
         ];
-        Ok(Self { stop, views: shared, address, http, others })
+        Ok(Self { stop, views: shared, address, admin, http, others })
     }
 
     /// Finishes what runs, hands leases back and ends.
@@ -124,6 +134,9 @@ impl Server {
             finished(task, self.stop.time()).await;
         }
         let served = self.http.await.unwrap_or(Served::CutOff);
+        if let Some(admin) = self.admin {
+            admin.ended().await;
+        }
         // Last: until now there may have been views to keep.
         self.views.close().await;
         served
@@ -170,8 +183,26 @@ pub(crate) fn job_rules(config: &Config) -> JobRules {
     }
 }
 
+/// Health and figures on a listener of their own, if there is to be one.
+fn admin(config: &Config, process: Operation) -> Result<Option<AdminListener>, Failure> {
+    let Some(address) = config.admin_listen else { return Ok(None) };
+    let cannot = |error| Failure::error(format!("cannot listen on {address}: {error}"));
+    AdminListener::start(address, process)
+        .map(Some)
+        .map_err(|error| cannot(error).hint("choose another address with --admin-listen"))
+}
+
 fn limits(config: &Config) -> Limits {
-    Limits { request_time: config.limits.request_time, connections: config.limits.connections as usize }
+    let limits = &config.limits;
+    Limits {
+        request_time: limits.request_time,
+        head_time: limits.head_time,
+        connections: limits.connections as usize,
+        connections_per_peer: limits.connections_per_peer as usize,
+        body_memory: limits.body_memory as usize * 1_000_000,
+        body_rate: limits.body_rate,
+        public_metrics: limits.public_metrics,
+    }
 }
 
 /// Waits for Ctrl-C or SIGTERM, from this call on and not only from when it is first awaited. A second one ends the

@@ -1,12 +1,22 @@
 //! Request bodies: bounded, JSON, every mistake named.
 
+use std::convert::Infallible;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
 use axum::body::Body;
+use axum::extract::{FromRequest, Request};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use tokio::time::Instant;
 
+use crate::app::App;
+use crate::bodies::{NoRoom, Share, Whose};
+use crate::connections::{Line, Phase};
 use crate::problem::Problem;
 
 /// The most a request body may have.
@@ -19,33 +29,126 @@ const DRAINED: usize = 8 * 1024 * 1024;
 /// How much of what a client sent is repeated to it in an error.
 const SHOWN: usize = 200;
 
-/// Reads the whole body of a JSON request.
-pub(crate) async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+/// How long a sender may take before it is asked how fast it is.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A body that was not read yet.
+pub(crate) struct RequestBody {
+    body: Body,
+    line: Option<Arc<Line>>,
+}
+
+impl<S: Sync> FromRequest<S> for RequestBody {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
+        let line = request.extensions().get::<Arc<Line>>().cloned();
+        Ok(Self { body: request.into_body(), line })
+    }
+}
+
+/// A body that was read, and its share of the memory.
+pub(crate) struct BodyBytes {
+    bytes: Bytes,
+    _share: Share,
+}
+
+impl BodyBytes {
+    /// Other bytes, with a share that was taken for them.
+    pub(crate) fn new(bytes: Bytes, share: Share) -> Self {
+        share.is_whole(bytes.len());
+        Self { bytes, _share: share }
+    }
+}
+
+impl Deref for BodyBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Reads the whole body of a JSON request of somebody who is known.
+pub(crate) async fn read(app: &App, headers: &HeaderMap, body: RequestBody) -> Result<BodyBytes, Problem> {
     check_type(headers)?;
-    bounded(headers, body, MAX_BODY, "1 MiB").await
+    bounded(app, headers, body, Whose::Known, MAX_BODY, "1 MiB").await
 }
 
 /// Reads the whole body of a request, of whatever type; `words` say how much `limit` is.
-pub(crate) async fn bounded(headers: &HeaderMap, body: Body, limit: usize, words: &str) -> Result<Bytes, Problem> {
+pub(crate) async fn bounded(
+    app: &App,
+    headers: &HeaderMap,
+    RequestBody { body, line }: RequestBody,
+    whose: Whose,
+    limit: usize,
+    words: &str,
+) -> Result<BodyBytes, Problem> {
     let drained = DRAINED.max(limit.saturating_mul(2));
     let announced = headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|bytes| bytes > drained as u64) {
         return Err(too_large(words));
     }
-    let mut body = body;
-    let mut collected = BytesMut::new();
-    let mut seen = 0;
-    while let Some(frame) = body.frame().await {
-        let broken = |_| Problem::new(StatusCode::BAD_REQUEST, "incomplete_body", "The request body broke off.");
-        let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
-        seen += data.len();
-        if seen <= limit {
-            collected.extend_from_slice(&data);
-        } else if seen > drained {
-            break;
-        }
+    if let Some(line) = line.as_ref().filter(|_| whose == Whose::Stranger) {
+        line.enter(Phase::StrangersBody);
     }
-    if seen > limit { Err(too_large(words)) } else { Ok(collected.freeze()) }
+    let mut reading = Reading { body, share: app.bodies().share(whose), collected: BytesMut::new(), seen: 0 };
+    let read = reading.read(app.bodies().rate(), limit, drained).await;
+    if let Some(line) = line {
+        line.enter(Phase::Busy);
+    }
+    read?;
+    let Reading { share, collected, seen, .. } = reading;
+    if seen > limit { Err(too_large(words)) } else { Ok(BodyBytes::new(collected.freeze(), share)) }
+}
+
+struct Reading {
+    body: Body,
+    share: Share,
+    collected: BytesMut,
+    seen: usize,
+}
+
+impl Reading {
+    async fn read(&mut self, rate: u32, limit: usize, drained: usize) -> Result<(), Problem> {
+        let started = Instant::now();
+        while self.seen <= drained {
+            let due = started + GRACE + Duration::from_secs_f64(self.seen as f64 / f64::from(rate));
+            let frame = tokio::select! {
+                biased;
+                frame = tokio::time::timeout_at(due, self.body.frame()) => frame.map_err(|_| too_slow())?,
+                () = self.share.gives_way() => return Err(no_room()),
+            };
+            let Some(frame) = frame else { break };
+            let broken = |_| Problem::new(StatusCode::BAD_REQUEST, "incomplete_body", "The request body broke off.");
+            let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
+            self.seen += data.len();
+            if self.seen <= limit {
+                self.keep(&data, limit).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn keep(&mut self, data: &[u8], limit: usize) -> Result<(), Problem> {
+        let (needed, there) = (self.collected.len() + data.len(), self.collected.capacity());
+        if needed > there {
+            let more = needed.max(there.saturating_mul(2).min(limit)) - there;
+            self.share.grow(more).await.map_err(|NoRoom| no_room())?;
+            self.collected.reserve(there + more - self.collected.len());
+        }
+        self.share.came(data.len());
+        self.collected.extend_from_slice(data);
+        Ok(())
+    }
+}
+
+fn too_slow() -> Problem {
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", "The request body came too slowly and was given up.")
+}
+
+pub(crate) fn no_room() -> Problem {
+    Problem::unavailable("Too many requests with large bodies are under way; nothing of this one was kept.")
 }
 
 pub(crate) fn too_large(words: &str) -> Problem {

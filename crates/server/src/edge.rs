@@ -16,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use copydesk_domain::new_id;
 use futures_util::FutureExt;
 
-use crate::app::App;
+use crate::operation::Operation;
 use crate::problem::{Cause, Problem};
 
 const PULL_REQUESTS: &str = "/pull/";
@@ -33,25 +33,25 @@ impl Who {
     }
 }
 
-pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn guard(State(process): State<Operation>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
-    let id = request_id(&request).unwrap_or_else(|| fresh_id(&app));
+    let id = request_id(&request).unwrap_or_else(|| fresh_id(&process));
     let method = method_label(request.method());
     let route = request.extensions().get::<MatchedPath>().cloned();
     let path = shown_path(request.uri().path());
     let who = Who::default();
     request.extensions_mut().insert(who.clone());
 
-    let mut response = answer(&app, request, next).await;
+    let mut response = answer(&process, request, next).await;
     if response.status() == StatusCode::INTERNAL_SERVER_ERROR {
         response = with_request_id(response, &id);
     }
-    finish_headers(&app, &mut response, &id);
+    finish_headers(&process, &mut response, &id);
 
     let took = started.elapsed();
     let status = response.status().as_u16();
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
-    app.desk().metrics.request(method, route, status, took);
+    process.metrics().request(method, route, status, took);
     let cause = response.extensions().get::<Cause>().map(|cause| cause.0.as_str());
     let key = who.0.get().map(String::as_str);
     let ms = took.as_micros() as f64 / 1000.0;
@@ -85,13 +85,13 @@ impl<S: Sync> FromRequestParts<S> for TimeLimit {
     }
 }
 
-async fn answer(app: &App, mut request: Request, next: Next) -> Response {
-    if app.desk().stop.is_asked() {
+async fn answer(process: &Operation, mut request: Request, next: Next) -> Response {
+    if process.stop().is_asked() {
         return Problem::unavailable("Copydesk is shutting down; try again in a moment.").into_response();
     }
     let limit = request.extensions_mut().get_or_insert_default::<TimeLimit>().clone();
     let mut answer = pin!(AssertUnwindSafe(next.run(request)).catch_unwind());
-    let mut answered = tokio::time::timeout(app.limits().request_time, &mut answer).await;
+    let mut answered = tokio::time::timeout(process.request_time(), &mut answer).await;
     if answered.is_err() && limit.is_lifted.load(Ordering::Relaxed) {
         answered = Ok(answer.await);
     }
@@ -112,14 +112,14 @@ fn with_request_id(response: Response, id: &str) -> Response {
     Problem::internal(id, cause.unwrap_or_default()).into_response()
 }
 
-fn finish_headers(app: &App, response: &mut Response, id: &str) {
+fn finish_headers(process: &Operation, response: &mut Response, id: &str) {
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(id) {
         headers.insert(REQUEST_ID.clone(), value);
     }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    if app.desk().stop.is_asked() {
+    if process.stop().is_asked() {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
 }
@@ -132,8 +132,8 @@ fn request_id(request: &Request) -> Option<String> {
     well_formed.then(|| id.to_owned())
 }
 
-fn fresh_id(app: &App) -> String {
-    new_id(app.store().now())
+fn fresh_id(process: &Operation) -> String {
+    new_id(process.store().now())
 }
 
 fn method_label(method: &Method) -> &'static str {

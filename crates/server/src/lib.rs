@@ -3,15 +3,22 @@
 //! A request goes route → [`auth`] (who asks, for which project) → parsed into domain types → one call of the
 //! desk or the store → a view struct. What can go wrong on the way is a [`problem::Problem`].
 
+mod admin;
 pub mod api;
 mod app;
 mod auth;
+mod bodies;
 mod body;
+mod connections;
 mod edge;
 mod large_bodies;
+mod operation;
+mod own_answers;
 mod pages;
 mod problem;
 mod serve;
 
+pub use admin::AdminListener;
 pub use app::{App, Limits};
+pub use operation::Operation;
 pub use serve::{Served, serve};

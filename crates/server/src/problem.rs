@@ -21,6 +21,12 @@ pub(crate) struct ErrorBody {
     details: Vec<Detail>,
 }
 
+impl ErrorBody {
+    pub(crate) fn new(code: &'static str, error: impl Into<String>) -> Self {
+        Self { error: error.into(), code, details: Vec::new() }
+    }
+}
+
 /// One mistake.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct Detail {
@@ -61,7 +67,7 @@ pub(crate) struct Cause(pub(crate) String);
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, code: &'static str, error: impl Into<String>) -> Self {
-        let body = ErrorBody { error: error.into(), code, details: Vec::new() };
+        let body = ErrorBody::new(code, error);
         Self(Box::new(Inner { status, body, headers: HeaderMap::new(), cause: None }))
     }
 

@@ -1,23 +1,30 @@
 use std::io;
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::Request;
+use axum::http::Response;
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use hyper::body::Incoming;
+use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
 
 use crate::app::App;
+use crate::connections::{Bounds, Connections, Line, LineStream, Phase, Place};
+use crate::operation::Operation;
+use crate::own_answers::OwnAnswers;
 
-/// How long a client may take to send the head of a request, and a connection may be idle.
-const HEAD_TIME: Duration = Duration::from_secs(60);
+/// The head of a request may have so many bytes.
+const HEAD: usize = 64 * 1024;
 
 /// Whom a request came from: the other end of its connection, as an extension of the request.
 #[derive(Debug, Clone, Copy)]
@@ -35,59 +42,123 @@ pub enum Served {
 /// Answers on `listener` until the stop; then finishes what runs, within the time for it.
 /// Boxed, so that this crate compiles it once, and not every program and test that starts it.
 pub fn serve(app: App, router: Router, listener: TcpListener) -> BoxFuture<'static, Served> {
-    Box::pin(async move {
-        let graceful = GracefulShutdown::new();
-        let slots = Arc::new(Semaphore::new(app.limits().connections));
-        loop {
-            let accepted = tokio::select! {
-                accepted = accept(&slots, &listener) => accepted,
-                () = app.desk().stop.asked() => break,
-            };
-            match accepted {
-                Ok((stream, peer, slot)) => {
-                    let connection = connection(stream, peer, router.clone());
-                    let watched = graceful.watch(connection);
-                    tokio::spawn(async move {
-                        let _slot = slot;
-                        if let Err(error) = watched.await {
-                            tracing::debug!(%error, "a connection broke");
-                        }
-                    });
-                }
-                Err(error) => pause_after(&error).await,
-            }
-        }
-        drop(listener);
-        match tokio::time::timeout(app.desk().stop.time(), graceful.shutdown()).await {
-            Ok(()) => Served::Finished,
-            Err(_) => Served::CutOff,
-        }
-    })
+    let limits = app.limits();
+    let bounds = Bounds {
+        all: limits.connections,
+        of_a_peer: (limits.connections_per_peer > 0).then_some(limits.connections_per_peer),
+        head_time: limits.head_time,
+    };
+    let process = app.operation().clone();
+    let is_proxy = move |peer| app.desk().views.as_ref().is_some_and(|views| views.settings().proxies.trusts(peer));
+    Box::pin(listen(process, router, listener, bounds, is_proxy))
 }
 
-/// The next client. No slot, no accept: more clients than that wait in the listen queue.
-async fn accept(slots: &Arc<Semaphore>, listener: &TcpListener) -> io::Result<(TcpStream, Peer, OwnedSemaphorePermit)> {
-    let slot = slots.clone().acquire_owned().await.map_err(io::Error::other)?;
+/// Answers on a listener within bounds. `is_proxy` says who comes on behalf of others.
+pub(crate) async fn listen(
+    process: Operation,
+    router: Router,
+    listener: TcpListener,
+    bounds: Bounds,
+    is_proxy: impl Fn(IpAddr) -> bool,
+) -> Served {
+    let (graceful, connections) = (GracefulShutdown::new(), Connections::new(bounds));
+    let watching = tokio::spawn(connections.clone().watch());
+    let answers = Arc::new(OwnAnswers::new(process.clone()));
+    loop {
+        let accepted = tokio::select! {
+            accepted = accept(&connections, &listener) => accepted,
+            () = process.stop().asked() => break,
+        };
+        match accepted {
+            Ok((stream, peer)) => match connections.admit(peer.0, is_proxy(peer.0)) {
+                Some(place) => {
+                    let connection = connection(stream, peer, &place, router.clone(), answers.clone());
+                    tokio::spawn(held(graceful.watch(connection), place));
+                }
+                // As much of it as goes out at once: nobody waits for somebody who has too many already.
+                None => drop(stream.try_write(&answers.too_many_connections())),
+            },
+            Err(error) => pause_after(&error).await,
+        }
+    }
+    drop(listener);
+    let served = tokio::time::timeout(process.stop().time(), graceful.shutdown()).await;
+    watching.abort();
+    served.map_or(Served::CutOff, |()| Served::Finished)
+}
+
+/// Runs a connection to its end, or until others need its place or its time is up.
+async fn held(connection: impl Future<Output = Result<(), hyper::Error>>, place: Place) {
+    tokio::select! {
+        ended = connection => {
+            if let Err(error) = ended {
+                tracing::debug!(%error, "a connection broke");
+            }
+        }
+        () = place.line.ended() => tracing::debug!("a connection was closed: its time was up, or others needed its place"),
+    }
+}
+
+/// The next client, once there is room for it. Meanwhile the others wait in the listen queue.
+async fn accept(connections: &Connections, listener: &TcpListener) -> io::Result<(TcpStream, Peer)> {
     let (stream, peer) = listener.accept().await?;
-    Ok((stream, Peer(peer.ip().to_canonical()), slot))
+    connections.room().await;
+    Ok((stream, Peer(peer.ip().to_canonical())))
 }
 
 fn connection(
     stream: TcpStream,
     peer: Peer,
+    place: &Place,
     router: Router,
-) -> impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> + Send {
+    answers: Arc<OwnAnswers>,
+) -> impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> + Send + use<> {
     // Answers are small and written whole, so waiting for more would only delay them.
     let _ = stream.set_nodelay(true);
+    let line = place.line.clone();
+    let stream = LineStream::new(stream, line.clone(), answers);
     let service = service_fn(move |request: Request<Incoming>| {
-        let mut request = request.map(axum::body::Body::new);
+        line.enter(Phase::Busy);
+        let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer);
-        router.clone().oneshot(request)
+        request.extensions_mut().insert(line.clone());
+        let (answer, line) = (router.clone().oneshot(request), line.clone());
+        async move { answer.await.map(|answer: Response<Body>| answer.map(|body| Answered { body, line })) }
     });
-    hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
-        .serve_connection(TokioIo::new(stream), service)
+    // Whose time is up is seen by `Connections::watch`, which tells a head that is late from a connection that is idle.
+    hyper::server::conn::http1::Builder::new().max_header_size(HEAD).serve_connection(TokioIo::new(stream), service)
+}
+
+/// The body of an answer; once it is given, the connection waits for the next request.
+struct Answered {
+    body: Body,
+    line: Arc<Line>,
+}
+
+impl Drop for Answered {
+    fn drop(&mut self) {
+        self.line.enter(Phase::Idle);
+    }
+}
+
+impl hyper::body::Body for Answered {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// Out of file descriptors: wait for some to come back instead of spinning. Anything else concerns one client only.

@@ -210,7 +210,7 @@ impl TestApp {
             clock: Arc::new(ManualClock::new()),
             keys: Arc::new(tempfile::tempdir().unwrap()),
             rules: rules(),
-            http: Limits { request_time: Duration::from_secs(30), connections: 256 },
+            http: Limits { connections: 256, public_metrics: true, ..Limits::default() },
             shutdown_time: PATIENCE,
             views: views_settings(),
             webhooks: webhook_settings(),

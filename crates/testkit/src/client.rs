@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -34,6 +35,11 @@ impl Client {
     /// The same client with another key.
     pub fn with_key(&self, key: &str) -> Self {
         Self { key: Some(key.to_owned()), ..self.clone() }
+    }
+
+    /// The same client for another listener of the server.
+    pub fn at(&self, address: SocketAddr) -> Self {
+        Self { base: format!("http://{address}"), ..self.clone() }
     }
 
     /// The same client without a key.

@@ -9,7 +9,7 @@ use reqwest::header::{ALLOW, CONTENT_TYPE, HeaderMap, RETRY_AFTER, WWW_AUTHENTIC
 use serde_json::{Value, json};
 
 /// Routes that are served without being part of the described interface.
-const UNDESCRIBED: [&str; 2] = ["/openapi.json", "/docs"];
+const UNDESCRIBED: [&str; 3] = ["/openapi.json", "/docs", "/metrics"];
 
 /// The OpenAPI document of a server, ready to hold answers against.
 pub struct Description {

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use bytes::Bytes;
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -26,6 +28,11 @@ impl Wire {
         self.stream.write_all(bytes.as_ref()).await.unwrap();
     }
 
+    /// Sends bytes, unless the server has closed the connection or takes no more.
+    pub async fn try_send(&mut self, bytes: &[u8]) {
+        let _ = tokio::time::timeout(Duration::from_secs(2), self.stream.write_all(bytes)).await;
+    }
+
     /// Reads a `100 Continue`, by which the server says that it reads the body.
     pub async fn read_continue(&mut self) {
         let end = self.read_until(|read| read.windows(4).position(|it| it == b"\r\n\r\n").map(|at| at + 4)).await;
@@ -35,6 +42,29 @@ impl Wire {
 
     /// Reads an answer to a request that was `method` `path`, and holds it against the description like any other.
     pub async fn answer(&mut self, method: Method, path: &str) -> Answer {
+        let (status, headers, bytes) = self.read_answer().await;
+        let seen = Seen { method: &method, path, status, headers: &headers, body: Some(&bytes) };
+        self.client.description().check(&seen);
+        Answer::new(status, headers, bytes)
+    }
+
+    /// Reads an answer to something that is no request, of which the description knows nothing.
+    pub async fn said(&mut self) -> Answer {
+        let (status, headers, bytes) = self.read_answer().await;
+        Answer::new(status, headers, bytes)
+    }
+
+    /// Waits until the server has closed the connection, be it with a reset; fails if it says anything before.
+    pub async fn ends(mut self) {
+        let mut rest = Vec::new();
+        let read = tokio::time::timeout(PATIENCE, self.stream.read_to_end(&mut rest)).await;
+        // What it had not read is lost, which is what a reset says.
+        let _ = read.expect("still open");
+        rest.splice(..0, self.read);
+        assert_eq!(String::from_utf8_lossy(&rest), "");
+    }
+
+    async fn read_answer(&mut self) -> (u16, HeaderMap, Bytes) {
         let end = self.read_until(|read| read.windows(4).position(|it| it == b"\r\n\r\n").map(|at| at + 4)).await;
         let head = String::from_utf8(self.read.drain(..end).collect()).unwrap();
         let mut lines = head.lines();
@@ -46,10 +76,7 @@ impl Wire {
         let headers: HeaderMap = lines.filter_map(header).collect();
         let length = headers.get("content-length").map_or(0, |value| value.to_str().unwrap().parse().unwrap());
         self.read_until(|read| (read.len() >= length).then_some(length)).await;
-        let bytes: Bytes = self.read.drain(..length).collect::<Vec<_>>().into();
-        let seen = Seen { method: &method, path, status, headers: &headers, body: Some(&bytes) };
-        self.client.description().check(&seen);
-        Answer::new(status, headers, bytes)
+        (status, headers, self.read.drain(..length).collect::<Vec<_>>().into())
     }
 
     /// Waits until the server has closed the connection; fails if it says anything before.

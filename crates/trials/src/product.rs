@@ -36,7 +36,7 @@ impl Product {
         let desk = Desk::new(store.clone(), rules(model), vault, Stop::new(SHUTDOWN_TIME));
         let (stop, key_use) = (desk.stop.clone(), desk.key_use.clone());
         let runner = Runner::new(store.clone(), vec![engine], terms(lease), desk.metrics.clone(), stop.clone());
-        let app = App::new(desk, Limits { request_time: Duration::from_secs(30), connections: 1024 });
+        let app = App::new(desk, Limits::default());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let served = tokio::spawn(serve(app.clone(), api::router(app.clone()), listener));

@@ -136,11 +136,15 @@ pub(crate) struct WorkerFlags {
     /// How many jobs to run at a time; 0 for none [default: 2]
     #[arg(long, value_name = "NUMBER")]
     workers: Option<String>,
+    /// The address for /healthz, /readyz and /metrics alone, which nobody can keep busy [default: none]
+    #[arg(long, value_name = "ADDRESS")]
+    admin_listen: Option<String>,
 }
 
 impl WorkerFlags {
     pub(crate) fn values(&self) -> Vec<FlagValue> {
-        flag("runner.workers", "--workers", &self.workers).into_iter().collect()
+        let workers = flag("runner.workers", "--workers", &self.workers);
+        workers.into_iter().chain(flag("admin_listen", "--admin-listen", &self.admin_listen)).collect()
     }
 }
 

@@ -124,6 +124,17 @@ pub(super) fn line() -> Kind<String> {
     text("a line of 1 to 200 characters without < and >", Secrecy::Open, parse, String::clone)
 }
 
+pub(super) fn switch() -> Kind<bool> {
+    let read = |given: Given<'_>| match given {
+        Given::Plain("true") => Ok(true),
+        Given::Plain("false") => Ok(false),
+        Given::Toml(DeValue::Boolean(value)) => Ok(*value),
+        _ => Err(None),
+    };
+    let kind = Kind::new("true or false", Secrecy::Open, read, bool::to_string);
+    Kind { to_toml: |value| Some((*value).into()), ..kind }
+}
+
 pub(super) fn whole(from: u32, to: u32) -> Kind<u32> {
     let read = move |given: Given<'_>| {
         let number = match given {

@@ -9,8 +9,8 @@ use secrecy::SecretString;
 
 use super::database::DatabaseUrl;
 use super::kind::{
-    UNSET, api_key, choice, database, dollars, line, listen, model, models, optional, path, ranges, time, web_address,
-    whole,
+    UNSET, api_key, choice, database, dollars, line, listen, model, models, optional, path, ranges, switch, time,
+    web_address, whole,
 };
 use super::origin::Origin;
 use super::table::{Setting, default_value, settings};
@@ -88,6 +88,9 @@ settings! {
         pub data_dir: PathBuf = path(), default "copydesk-data";
         /// Address the server listens on
         pub listen: SocketAddr = listen(), default "127.0.0.1:4400";
+        /// Address for health and figures (/healthz, /readyz, /metrics) alone, of serve and of worker; keep it from the
+        /// public
+        pub admin_listen: Option<SocketAddr> = optional(listen());
         /// Address under which users reach the server
         pub(super) public_url: String = web_address(), default "http://127.0.0.1:4400",
             derived "http:// and the value of listen";
@@ -131,8 +134,18 @@ settings! {
         pub queue_time: Duration = time(mins(1), hours(30 * 24)), default "24h";
         /// Time a request may take
         pub request_time: Duration = time(secs(1), mins(10)), default "30s";
-        /// Connections the server holds open at once
+        /// Time the head of a request may take
+        pub head_time: Duration = time(secs(1), mins(10)), default "10s";
+        /// Connections the server holds open at once; idle and slow ones give way to new ones
         pub connections: u32 = whole(1, 100_000), default "1024";
+        /// Of these, connections of one address; 0 for no limit. Proxies (views.proxies) have none
+        pub connections_per_peer: u32 = whole(0, 100_000), default "256";
+        /// Megabytes that the bodies of all requests may take up in memory
+        pub body_memory: u32 = whole(128, 1_000_000), default "256";
+        /// Bytes of a body that have to come in a second
+        pub body_rate: u32 = whole(1, 1_000_000_000), default "2000";
+        /// Whether /metrics is on the public listener too
+        pub public_metrics: bool = switch(), default "false";
         /// Time open requests and jobs get to finish at shutdown
         pub shutdown_time: Duration = time(secs(0), mins(10)), default "30s";
     }

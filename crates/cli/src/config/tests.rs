@@ -125,7 +125,12 @@ fn without_sources_the_documented_defaults_hold() {
         host_wait: minutes(60),
         queue_time: minutes(24 * 60),
         request_time: Duration::from_secs(30),
+        head_time: Duration::from_secs(10),
         connections: 1024,
+        connections_per_peer: 256,
+        body_memory: 256,
+        body_rate: 2000,
+        public_metrics: false,
         shutdown_time: Duration::from_secs(30),
     };
     assert_same(&config.limits, &limits);

@@ -61,6 +61,27 @@ fn an_address_in_use_is_a_sentence() {
 }
 
 #[test]
+fn servers_and_workers_have_a_listener_for_those_who_run_them() {
+    let desk = Desk::new();
+    for command in [["serve", "--listen", "127.0.0.1:0"].as_slice(), ["worker"].as_slice()] {
+        let arguments = [command, &["--admin-listen", "127.0.0.1:0"]].concat();
+        let process = desk.start(&arguments, &[], "admin_listen");
+        let admin = process.url.clone();
+        for path in ["/healthz", "/readyz", "/metrics"] {
+            assert_eq!(get(&admin, path, "").0, 200, "{command:?} {path}");
+        }
+        assert_eq!(get(&admin, "/openapi.json", "").0, 404);
+        let taken = desk.run(&["worker", "--admin-listen", admin.strip_prefix("http://").unwrap()]);
+        assert!(taken.code == 1 && taken.err.contains("--admin-listen"), "{}", taken.err);
+        assert_eq!(process.terminate().0, Some(0));
+    }
+    let server = desk.serve(&[]);
+    assert_eq!(get(&server.url, "/metrics", "").0, 404, "not for everybody");
+    let server = desk.serve(&[("COPYDESK_LIMITS__PUBLIC_METRICS", "true")]);
+    assert_eq!(get(&server.url, "/metrics", "").0, 200);
+}
+
+#[test]
 fn a_worker_beside_an_api_server_runs_its_jobs() {
     let desk = Desk::new();
     let (project, key) = desk.project_and_key("Docs");

@@ -89,13 +89,18 @@ impl Desk {
 
     /// A server on a free port; it ends with the value.
     pub fn serve(&self, environment: &[(&str, &str)]) -> Serving {
-        let mut command = self.command(&["serve", "--listen", "127.0.0.1:0"]);
+        self.start(&["serve", "--listen", "127.0.0.1:0"], environment, "listen")
+    }
+
+    /// A process that says in its log under `field` where it listens; it ends with the value.
+    pub fn start(&self, arguments: &[&str], environment: &[(&str, &str)], field: &str) -> Serving {
+        let mut command = self.command(arguments);
         let mut child = command.envs(environment.iter().copied()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let address = lines
             .by_ref()
             .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap())
-            .find_map(|line| line["listen"].as_str().map(str::to_owned))
+            .find_map(|line| line[field].as_str().map(str::to_owned))
             .expect("the server ended before it listened");
         // Somebody has to read on, or the server would stop at a full pipe.
         let log = std::thread::spawn(move || lines.map_while(Result::ok).collect());

@@ -46,7 +46,8 @@ impl Proxies {
         reader
     }
 
-    fn trusts(&self, address: IpAddr) -> bool {
+    /// Whether its word is taken.
+    pub fn trusts(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(&address))
     }
 }

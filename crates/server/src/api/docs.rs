@@ -78,6 +78,7 @@ fn add_common_answers(document: &mut Value) {
         ("401", "The key is missing, malformed, unknown, revoked or expired"),
         ("403", "The key lacks the scope"),
         ("404", "There is no such project or job, or the key is not for it"),
+        ("408", "The body came too slowly"),
         ("500", "Something went wrong inside; the request id leads to the log"),
         ("503", "Shutting down, or the database cannot be reached"),
     ];
@@ -85,8 +86,13 @@ fn add_common_answers(document: &mut Value) {
     for (path, operations) in paths {
         let Some(operations) = operations.as_object_mut() else { continue };
         for operation in operations.values_mut() {
+            let has_body = operation.get("requestBody").is_some();
             let Some(Value::Object(answers)) = operation.get_mut("responses") else { continue };
-            let applies = |status: &str| path.starts_with("/v") || ["500", "503"].contains(&status);
+            let applies = |status: &str| match status {
+                "408" => has_body,
+                "500" | "503" => true,
+                _ => path.starts_with("/v"),
+            };
             for (status, description) in common.iter().filter(|(status, _)| applies(status)) {
                 let schema = json!({ "$ref": "#/components/schemas/Error" });
                 answers.entry(*status).or_insert_with(

@@ -6,7 +6,7 @@ use copydesk_views::store::Loss;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::app::App;
+use crate::operation::Operation;
 use crate::problem::{ErrorBody, Problem};
 
 /// How the process does.
@@ -42,9 +42,9 @@ pub(crate) async fn healthz() -> Json<Health> {
 #[utoipa::path(get, path = "/readyz", tag = "Operation", operation_id = "readyz", security(()),
     responses((status = 200, description = "They can", body = Health, headers(("X-Request-Id" = String))),
         (status = 503, description = "Shutting down, or the database cannot be reached or takes no writes", body = ErrorBody)))]
-pub(crate) async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
-    app.store().ping().await?;
-    let losses = match &app.desk().views {
+pub(crate) async fn readyz(State(process): State<Operation>) -> Result<Json<Health>, Problem> {
+    process.store().ping().await?;
+    let losses = match process.views() {
         Some(views) => views.readers().all_losses().await?,
         None => Vec::new(),
     };
@@ -52,22 +52,19 @@ pub(crate) async fn readyz(State(app): State<App>) -> Result<Json<Health>, Probl
     Ok(Health::ok(losses.iter().take(MOST_DETAILS).map(detail).collect()))
 }
 
-/// Figures for Prometheus
-#[utoipa::path(get, path = "/metrics", tag = "Operation", operation_id = "metrics", security(()),
-    responses((status = 200, description = "The figures", body = String, content_type = "text/plain"),
-        (status = 503, description = "Shutting down", body = ErrorBody)))]
-pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {
+/// Figures for Prometheus. Not part of the interface: they are for those who run the process.
+pub(crate) async fn metrics(State(process): State<Operation>) -> impl IntoResponse {
     // Without the database the other figures matter all the more.
-    if let Ok(depth) = app.store().queue_depth().await {
-        app.desk().metrics.queue(depth);
+    if let Ok(depth) = process.store().queue_depth().await {
+        process.metrics().queue(depth);
     }
-    if let Ok(backlog) = app.store().delivery_backlog().await {
-        app.desk().metrics.backlog(backlog, app.store().now());
+    if let Ok(backlog) = process.store().delivery_backlog().await {
+        process.metrics().backlog(backlog, process.store().now());
     }
-    if let Some(views) = &app.desk().views
+    if let Some(views) = process.views()
         && let Ok(losses) = views.readers().all_losses().await
     {
-        app.desk().metrics.view_losses(losses.len());
+        process.metrics().view_losses(losses.len());
     }
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.desk().metrics.render())
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], process.metrics().render())
 }

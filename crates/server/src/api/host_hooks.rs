@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use aws_lc_rs::{constant_time, hmac};
-use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -12,7 +11,8 @@ use copydesk_domain::{ProjectId, unhex};
 use serde::Deserialize;
 
 use crate::app::App;
-use crate::body;
+use crate::bodies::Whose;
+use crate::body::{self, RequestBody};
 use crate::problem::{ErrorBody, Problem};
 
 /// The most that a host may send: a text of a pull request many times as long as any.
@@ -80,17 +80,19 @@ pub(crate) async fn hear(
     State(app): State<App>,
     project: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<StatusCode, Problem> {
     let id = project.ok().and_then(|Path(id)| ProjectId::parse(&id).ok()).ok_or_else(forbidden)?;
     let Some(proof) = Proof::of(&headers) else { return Err(forbidden()) };
     let secrets = app.desk().senders.taken(&id, Sender::Hook).await?;
-    // Somebody who names a wrong secret is not even listened to.
-    if matches!(&proof, Proof::Named(_)) && !proof.holds(b"", &secrets) {
-        return Err(forbidden());
-    }
-    let _place = app.large_bodies().place_for(&headers).await;
-    let bytes = body::bounded(&headers, body, MOST, "4 MiB").await?;
+    // Somebody who names a wrong secret is not even listened to. Who signs is, in any case: nobody is to learn which
+    // projects there are.
+    let whose = match &proof {
+        Proof::Named(_) if proof.holds(b"", &secrets) => Whose::Known,
+        Proof::Signed(_) => Whose::Stranger,
+        Proof::Named(_) => return Err(forbidden()),
+    };
+    let bytes = body::bounded(&app, &headers, body, whose, MOST, "4 MiB").await?;
     let payload = payload(&headers, &bytes);
     // Of a form, GitHub signs all that it sends, and Gitea what it means.
     if !proof.holds(&bytes, &secrets) && !proof.holds(&payload, &secrets) {

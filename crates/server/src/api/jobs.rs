@@ -1,4 +1,3 @@
-use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::http::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use axum::http::{HeaderMap, StatusCode};
@@ -12,7 +11,7 @@ use utoipa::ToSchema;
 use super::job_requests::{CreateJob, ListJobs, SendMessage, idempotency, list_filter};
 use crate::app::App;
 use crate::auth::{Reader, Writer};
-use crate::body;
+use crate::body::{self, RequestBody};
 use crate::problem::{Detail, ErrorBody, Problem, standing_headers};
 
 /// Create an agent job
@@ -36,9 +35,9 @@ pub(crate) async fn create_job(
     State(app): State<App>,
     Writer(caller): Writer,
     headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Response, Problem> {
-    let bytes = body::read(&headers, body).await?;
+    let bytes = body::read(&app, &headers, body).await?;
     let idempotency = idempotency(&headers, "create", &bytes)?;
     let draft = body::parse::<CreateJob>(&bytes)?.into();
     let admitted = app.desk().jobs.create(&caller.project, draft, idempotency).await?;
@@ -71,10 +70,10 @@ pub(crate) async fn message_job(
     State(app): State<App>,
     Writer(caller): Writer,
     headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Response, Problem> {
     let job_id = caller.job_id()?;
-    let bytes = body::read(&headers, body).await?;
+    let bytes = body::read(&app, &headers, body).await?;
     let idempotency = idempotency(&headers, &format!("message {job_id}"), &bytes)?;
     let SendMessage { prompt } = body::parse(&bytes)?;
     let admitted = app.desk().jobs.message(&caller.project, job_id, &prompt, idempotency).await?;

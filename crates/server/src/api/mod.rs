@@ -23,6 +23,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
+use crate::operation::Operation;
 use crate::problem::Problem;
 use crate::{edge, pages};
 
@@ -32,6 +33,9 @@ pub use docs::document;
 pub fn router(app: App) -> Router {
     let compress = SizeAbove::new(1024).and(NotForContentType::SSE).and(NotForContentType::IMAGES);
     let (router, _) = described().split_for_parts();
+    // They say much about who uses the server and how. Where they are shown to all, that was asked for.
+    let router = if app.limits().public_metrics { router.route("/metrics", get(health::metrics)) } else { router };
+    let process = app.operation().clone();
     router
         .route("/openapi.json", get(docs::openapi))
         .route("/docs", get(docs::index))
@@ -40,7 +44,7 @@ pub fn router(app: App) -> Router {
         .fallback(|| async { Problem::route_not_found() })
         .method_not_allowed_fallback(method_not_allowed)
         .layer(CompressionLayer::new().gzip(true).compress_when(compress))
-        .layer(middleware::from_fn_with_state(app.clone(), edge::guard))
+        .layer(middleware::from_fn_with_state(process, edge::guard))
         .with_state(app)
 }
 
@@ -66,7 +70,18 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(pages::pull_request))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
-        .routes(routes!(health::metrics))
+}
+
+/// What is answered to those who run the process, on a listener of their own.
+pub(crate) fn operation_router(process: Operation) -> Router {
+    Router::new()
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/metrics", get(health::metrics))
+        .fallback(|| async { Problem::route_not_found() })
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(middleware::from_fn_with_state(process.clone(), edge::guard))
+        .with_state(process)
 }
 
 /// The router adds the `Allow` header.

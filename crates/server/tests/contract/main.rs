@@ -39,6 +39,7 @@ mod page_views;
 mod read_and_list;
 mod requests;
 mod running;
+mod sockets;
 mod stage;
 mod stopping;
 mod stories;

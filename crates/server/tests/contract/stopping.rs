@@ -103,16 +103,14 @@ async fn idle_connections_are_closed(stage: &Stage) {
 
 async fn more_connections_than_allowed_wait_for_their_turn(stage: &Stage) {
     let app = stage.app_with(|setup| setup.http(|limits| limits.connections = 1)).await;
-    let ask = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
-    let mut first = Wire::connect(app.client()).await;
-    first.send(ask).await;
-    first.answer(Method::GET, "/healthz").await.expect(200);
+    let project = app.project("Docs").await;
+    let id = project.job().await;
+    let mut first = project.client().get(&project.job_path(&id, "/events")).stream().await;
+    assert_eq!(first.next().await.unwrap().event, "created");
     let mut second = Wire::connect(app.client()).await;
-    second.send(ask).await;
+    second.send("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await;
     let waited = tokio::time::timeout(Duration::from_millis(200), second.answer(Method::GET, "/healthz")).await;
     assert!(waited.is_err(), "it was answered beside the first");
-    first.send(ask).await;
-    first.answer(Method::GET, "/healthz").await.expect(200);
     drop(first);
     second.answer(Method::GET, "/healthz").await.expect(200);
 }

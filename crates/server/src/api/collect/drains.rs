@@ -1,13 +1,11 @@
 //! Logs that those who host sites send by themselves.
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
 use copydesk_desk::Sender;
 use copydesk_desk::views::Site;
 use copydesk_domain::ProjectId;
@@ -18,7 +16,8 @@ use super::batch::{Batch, EventsTaken, no_items};
 use super::drain_key::{NamedSecrets, VERCEL_HEADER, VercelSignature, forbidden};
 use super::packed::{self, Bound};
 use crate::app::App;
-use crate::body;
+use crate::bodies::Whose;
+use crate::body::{self, BodyBytes, RequestBody};
 use crate::edge::TimeLimit;
 use crate::large_bodies::LargeBodyPlace;
 use crate::problem::{ErrorBody, Problem};
@@ -50,7 +49,7 @@ pub(crate) async fn vercel(
     limit: TimeLimit,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Response, Problem> {
     let verify = verification(&headers, query.as_deref());
     let Some(signature) = VercelSignature::of(&headers) else {
@@ -62,9 +61,9 @@ pub(crate) async fn vercel(
     };
     let (site, secrets) = known(&app, project).await?;
     // Read in any case: nobody is to learn which projects there are.
-    let body = Drained::read(&app, &headers, body).await?;
-    let Some(site) = site.filter(|_| signature.is_of(&body.bytes, &secrets)) else { return Err(forbidden()) };
-    let body = body.plain(&app, &headers).await?;
+    let bytes = packed::raw(&app, &headers, body, Whose::Stranger, BOUND).await?;
+    let Some(site) = site.filter(|_| signature.is_of(&bytes, &secrets)) else { return Err(forbidden()) };
+    let body = drained(&app, &headers, bytes).await?;
     let taken = keep(&app, &limit, &site, &body, &headers, vercel_line).await?;
     Ok(verified(verify, Json(taken).into_response()))
 }
@@ -102,7 +101,7 @@ pub(crate) async fn netlify(
     limit: TimeLimit,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<EventsTaken>, Problem> {
     let (site, body) = with_secret(&app, project, query.as_deref(), &headers, body).await?;
     keep(&app, &limit, &site, &body, &headers, netlify_line).await.map(Json)
@@ -129,7 +128,7 @@ pub(crate) async fn cloudflare(
     limit: TimeLimit,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<EventsTaken>, Problem> {
     let (site, body) = with_secret(&app, project, query.as_deref(), &headers, body).await?;
     if is_trial(&body.bytes) {
@@ -156,7 +155,7 @@ async fn with_secret(
     project: Named,
     query: Option<&str>,
     headers: &HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<(Site, Drained), Problem> {
     let named = NamedSecrets::of(headers, query);
     if named.is_empty() {
@@ -164,32 +163,20 @@ async fn with_secret(
     }
     let (site, secrets) = known(app, project).await?;
     let Some(site) = site.filter(|_| named.have(&secrets)) else { return Err(forbidden()) };
-    let body = Drained::read(app, headers, body).await?.plain(app, headers).await?;
-    Ok((site, body))
+    let bytes = packed::raw(app, headers, body, Whose::Known, BOUND).await?;
+    Ok((site, drained(app, headers, bytes).await?))
 }
 
-/// The body of a drain, and its place among the large ones for as long as it is in memory.
+/// The body of a drain, and its place among the large ones for as long as it is worked on.
 struct Drained {
-    bytes: Bytes,
-    place: Option<LargeBodyPlace>,
+    bytes: BodyBytes,
+    _place: Option<LargeBodyPlace>,
 }
 
-impl Drained {
-    /// Reads it as it comes, when there is room for it.
-    async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Self, Problem> {
-        let place = app.large_bodies().place_for(headers).await;
-        Ok(Self { bytes: packed::raw(headers, body, BOUND).await?, place })
-    }
-
-    /// Unpacks it, once: what is packed twice is not what anybody sends.
-    async fn plain(self, app: &App, headers: &HeaderMap) -> Result<Self, Problem> {
-        let place = match self.place {
-            // Even a small one may become large. It has no place, so nobody waits for it while it waits for one.
-            None if packed::is_packed(headers, &self.bytes) => app.large_bodies().place().await,
-            place => place,
-        };
-        Ok(Self { bytes: packed::plain(headers, self.bytes, BOUND)?, place })
-    }
+/// What somebody sent who has proved to be allowed to, ready to be read.
+async fn drained(app: &App, headers: &HeaderMap, bytes: BodyBytes) -> Result<Drained, Problem> {
+    let place = app.large_bodies().place_for(bytes.len(), packed::is_packed(headers, &bytes)).await;
+    Ok(Drained { bytes: packed::plain(app, headers, bytes, Whose::Known, BOUND).await?, _place: place })
 }
 
 /// Keeps the views among the lines. Bad lines are named and cost no good one; the sender could not repair them anyway.

@@ -1,7 +1,6 @@
 //! Events that servers send.
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use copydesk_desk::views::Site;
@@ -14,7 +13,8 @@ use super::batch::{Batch, EventsTaken, no_items};
 use super::packed::{self, Bound};
 use crate::app::App;
 use crate::auth::Writer;
-use crate::body;
+use crate::bodies::Whose;
+use crate::body::{self, RequestBody};
 use crate::edge::TimeLimit;
 use crate::problem::{ErrorBody, Problem};
 
@@ -106,13 +106,15 @@ pub(crate) async fn send_events(
     Writer(caller): Writer,
     limit: TimeLimit,
     headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<EventsTaken>, Problem> {
     if !body::essence(&headers).is_some_and(|essence| TYPES.contains(&essence.as_str())) {
         let error = "The request body must be sent as `Content-Type: application/json` or `application/x-ndjson`.";
         return Err(body::unsupported(error));
     }
-    let bytes = packed::plain(&headers, packed::raw(&headers, body, BOUND).await?, BOUND)?;
+    let bytes = packed::raw(&app, &headers, body, Whose::Known, BOUND).await?;
+    let _place = app.large_bodies().place_for(bytes.len(), packed::is_packed(&headers, &bytes)).await;
+    let bytes = packed::plain(&app, &headers, bytes, Whose::Known, BOUND).await?;
     let now = app.store().now();
     let events = items(&bytes, packed::form(&headers), MOST).map_err(no_items)?;
     let mut batch = Batch::read(events, |item| server_event(item, now)).await;

@@ -1,12 +1,12 @@
 //! Bodies of collectors: bounded as they come, and bounded again once unpacked.
 
-use axum::body::Body;
 use axum::http::header::CONTENT_ENCODING;
 use axum::http::{HeaderMap, StatusCode};
-use bytes::Bytes;
 use copydesk_views::collect::{Form, Packing, UnpackError, unpack};
 
-use crate::body;
+use crate::app::App;
+use crate::bodies::{NoRoom, Whose};
+use crate::body::{self, BodyBytes, RequestBody};
 use crate::problem::Problem;
 
 /// How much a body may have, packed or not, and the words for it.
@@ -14,8 +14,14 @@ use crate::problem::Problem;
 pub(super) struct Bound(pub(super) usize, pub(super) &'static str);
 
 /// Reads a body as it comes.
-pub(super) async fn raw(headers: &HeaderMap, body: Body, bound: Bound) -> Result<Bytes, Problem> {
-    body::bounded(headers, body, bound.0, bound.1).await
+pub(super) async fn raw(
+    app: &App,
+    headers: &HeaderMap,
+    body: RequestBody,
+    whose: Whose,
+    bound: Bound,
+) -> Result<BodyBytes, Problem> {
+    body::bounded(app, headers, body, whose, bound.0, bound.1).await
 }
 
 /// How the items of a body are written, as far as its type says so.
@@ -42,10 +48,19 @@ fn packing(headers: &HeaderMap, bytes: &[u8]) -> Result<Option<Packing>, Problem
     }
 }
 
-pub(super) fn plain(headers: &HeaderMap, bytes: Bytes, bound: Bound) -> Result<Bytes, Problem> {
+/// Unpacks it, once: what is packed twice is not what anybody sends. Memory for it is had from that of `whose` bodies.
+pub(super) async fn plain(
+    app: &App,
+    headers: &HeaderMap,
+    bytes: BodyBytes,
+    whose: Whose,
+    bound: Bound,
+) -> Result<BodyBytes, Problem> {
     let Some(packing) = packing(headers, &bytes)? else { return Ok(bytes) };
+    let share = app.bodies().share(whose);
+    share.grow(bound.0).await.map_err(|NoRoom| body::no_room())?;
     match unpack(packing, &bytes, bound.0) {
-        Ok(plain) => Ok(plain.into()),
+        Ok(plain) => Ok(BodyBytes::new(plain.into(), share)),
         Err(UnpackError::TooLarge) => Err(body::too_large(bound.1)),
         Err(UnpackError::Damaged) => {
             let error = "The request body cannot be unpacked: it is not what its Content-Encoding says, or breaks off.";

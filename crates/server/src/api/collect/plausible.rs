@@ -1,6 +1,5 @@
 //! Events in Plausible's format, from its scripts and plugins and from our own script.
 
-use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -17,6 +16,8 @@ use utoipa::ToSchema;
 use super::browser::{Browser, Told};
 use super::packed::{self, Bound};
 use crate::app::App;
+use crate::bodies::Whose;
+use crate::body::RequestBody;
 use crate::problem::{ErrorBody, Problem};
 
 const BOUND: Bound = Bound(16 * 1024, "16 KiB");
@@ -52,7 +53,12 @@ pub(crate) struct Event {
         (status = 400, description = "The event cannot be read", body = ErrorBody),
         (status = 413, description = "The body has more than 16 KiB", body = ErrorBody),
         (status = 415, description = "The body is packed in a way that is not known", body = ErrorBody)))]
-pub(crate) async fn send_event(State(app): State<App>, browser: Browser, headers: HeaderMap, body: Body) -> Response {
+pub(crate) async fn send_event(
+    State(app): State<App>,
+    browser: Browser,
+    headers: HeaderMap,
+    body: RequestBody,
+) -> Response {
     let mut response = match take(&app, &browser, &headers, body).await {
         Ok(is_view) => accepted(is_view),
         Err(problem) => problem.into_response(),
@@ -79,8 +85,9 @@ pub(crate) async fn may_send_event() -> Response {
 }
 
 /// Whether the event is one of a view. Whether that is counted depends on the project, of which nothing is told.
-async fn take(app: &App, browser: &Browser, headers: &HeaderMap, body: Body) -> Result<bool, Problem> {
-    let bytes = packed::plain(headers, packed::raw(headers, body, BOUND).await?, BOUND)?;
+async fn take(app: &App, browser: &Browser, headers: &HeaderMap, body: RequestBody) -> Result<bool, Problem> {
+    let bytes = packed::raw(app, headers, body, Whose::Stranger, BOUND).await?;
+    let bytes = packed::plain(app, headers, bytes, Whose::Stranger, BOUND).await?;
     let event = plausible::read(&bytes)
         .map_err(|wrong| Problem::new(StatusCode::BAD_REQUEST, wrong.code, format!("The event is wrong: {wrong}.")))?;
     if !event.is_view() || browser.is_prefetch() {

@@ -3,7 +3,6 @@
 mod deliveries;
 mod requests;
 
-use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams, State};
 use axum::http::header::{HeaderValue, LOCATION};
 use axum::http::request::Parts;
@@ -19,7 +18,7 @@ use utoipa_axum::routes;
 use crate::api::parts::webhooks;
 use crate::app::App;
 use crate::auth::{Caller, Reader, Writer};
-use crate::body;
+use crate::body::{self, RequestBody};
 use crate::problem::{ErrorBody, Problem};
 use requests::CreateWebhook;
 
@@ -110,9 +109,9 @@ async fn create_webhook(
     State(app): State<App>,
     Writer(caller): Writer,
     headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Response, Problem> {
-    let bytes = body::read(&headers, body).await?;
+    let bytes = body::read(&app, &headers, body).await?;
     let wish = body::parse::<CreateWebhook>(&bytes)?.into_wish(&caller.project)?;
     let (endpoint, secret) = webhooks(&app)?.add(app.store(), wish).await?;
     let view = WebhookView::from(&endpoint).with_secret(&secret);

@@ -1,0 +1,46 @@
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::api;
+use crate::connections::Bounds;
+use crate::operation::Operation;
+use crate::serve::listen;
+
+/// Few ask here, and none of them for long.
+const BOUNDS: Bounds = Bounds { all: 128, of_a_peer: None, head_time: Duration::from_secs(5) };
+
+/// Health and figures for those who run the process, on a listener and a thread of their own: however busy the process is
+/// with others, and whatever they do to its connections, this one answers.
+pub struct AdminListener {
+    pub address: SocketAddr,
+    thread: JoinHandle<()>,
+}
+
+impl AdminListener {
+    /// Answers at `address` until the stop.
+    pub fn start(address: SocketAddr, process: Operation) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let answering = async move {
+            match tokio::net::TcpListener::from_std(listener) {
+                Ok(listener) => {
+                    let router = api::operation_router(process.clone());
+                    listen(process, router, listener, BOUNDS, |_| false).await;
+                }
+                Err(error) => tracing::error!(%error, "health and figures cannot be asked for"),
+            }
+        };
+        let thread = std::thread::Builder::new().name("admin".to_owned()).spawn(move || runtime.block_on(answering))?;
+        Ok(Self { address, thread })
+    }
+
+    /// Waits for its end, after the stop.
+    pub async fn ended(self) {
+        // It panics only if a bug does; everything else of the process has come to its end all the same.
+        let _ = tokio::task::spawn_blocking(move || self.thread.join().is_ok()).await;
+    }
+}

@@ -357,6 +357,7 @@ pub(crate) fn rules() -> JobRules {
 fn views_settings() -> ViewsSettings {
     ViewsSettings {
         per_minute: 0,
+        per_network: 0,
         duplicate_window: Duration::from_secs(1),
         keep_days: 0,
         proxies: Proxies::default(),

@@ -17,6 +17,15 @@ pub(super) fn is_ready(project: &Project) -> bool {
     project.state().files.as_ref().is_some_and(|files| files.known_paths().is_some())
 }
 
+/// About how many pages an answer has to do with, of a project whose files are open; none if they are not.
+pub(super) fn pages(project: &Project) -> Option<usize> {
+    let state = project.state();
+    let in_tables: usize = state.tables().map(|table| table.paths.len()).sum();
+    let in_files =
+        |files: &Arc<Files>| files.parts.iter().map(|part| part.segment.info().paths as usize).sum::<usize>();
+    state.files.as_ref().map(|files| in_tables + in_files(files))
+}
+
 impl State {
     pub(super) fn switches(&self) -> Switches {
         let (script_since, server_since) = self.since();
@@ -64,7 +73,7 @@ pub(super) fn ranking(project: &Project, question: Question) -> Result<Ranking, 
             file.segment.between(part.from, part.to, part.columns, &mut gather)?;
         }
     }
-    Ok(Ranking::from_counts(Arc::clone(&paths.list), sum.late, &sum.counts))
+    Ok(Ranking::from_counts(Arc::clone(&paths.list), sum.late, sum.counts))
 }
 
 /// Views by path: first those of the segments' list, then those that are only in tables.

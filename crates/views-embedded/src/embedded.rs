@@ -12,15 +12,17 @@ use copydesk_views::store::ViewsError;
 use copydesk_views::{Appended, Batch};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
+use crate::crowd::{Crowd, CrowdBounds};
 use crate::disk::{Disk, RealDisk};
 use crate::notes::Notes;
 use crate::project::Project;
+use crate::questions::Questions;
 use crate::record::{Entry, MAX_BYTES};
 use crate::recovery::Taken;
 use crate::shared::{Limits, Shared, unavailable};
 use crate::wal::Log;
 use crate::writer::{Append, WriterTask};
-use crate::{backup, flush, merge, recovery, repair, shared, wal, writer};
+use crate::{backup, flush, merge, questions, recovery, repair, shared, wal, writer};
 
 /// Batches that may wait to be written.
 const QUEUE: usize = 4096;
@@ -39,6 +41,12 @@ pub struct Options {
     pub wal_bytes: u64,
     /// For how many hours an id is remembered.
     pub id_hours: u32,
+    /// Memory for questions that are being answered.
+    pub question_bytes: usize,
+    /// Pages that a project can have a day, by the day of the views; the rest is counted as one. 0 for no bound.
+    pub pages_a_day: usize,
+    /// Likewise kinds of readers.
+    pub readers_a_day: usize,
 }
 
 impl Options {
@@ -49,6 +57,9 @@ impl Options {
             loaded_bytes: 256 * 1024 * 1024,
             wal_bytes: 32 * 1024 * 1024,
             id_hours: 72,
+            question_bytes: 256 * 1024 * 1024,
+            pages_a_day: 50_000,
+            readers_a_day: 10_000,
         }
     }
 }
@@ -67,6 +78,8 @@ pub struct Embedded {
     pub(crate) shared: Arc<Shared>,
     pub(crate) tasks: mpsc::Sender<WriterTask>,
     room: Arc<Semaphore>,
+    crowd: Crowd,
+    pub(crate) questions: Questions,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Locked as long as the store is open.
     lock: Mutex<Option<File>>,
@@ -97,8 +110,15 @@ impl Embedded {
         let (shared, log) = recovered(disk, folder, options.clock, limits).map_err(io)?;
         let (tasks, queue) = mpsc::channel(QUEUE);
         let room = Arc::new(Semaphore::new(QUEUE_KIB));
-        let store =
-            Self { shared: Arc::clone(&shared), tasks, room, threads: Mutex::default(), lock: Mutex::new(Some(lock)) };
+        let store = Self {
+            shared: Arc::clone(&shared),
+            tasks,
+            room,
+            crowd: Crowd::new(CrowdBounds { pages: options.pages_a_day, readers: options.readers_a_day }),
+            questions: Questions::new(options.question_bytes, questions::PATIENCE),
+            threads: Mutex::default(),
+            lock: Mutex::new(Some(lock)),
+        };
         let for_writer = Arc::clone(&shared);
         store.start("views-log", move || writer::run(&for_writer, log, queue)).map_err(io)?;
         let for_flusher = Arc::clone(&shared);
@@ -145,7 +165,7 @@ impl Embedded {
 
     /// Keeps a batch. When it answers, the batch is on disk.
     pub(crate) async fn keep(&self, batch: Batch) -> Result<Appended, ViewsError> {
-        let entry = Entry::new(batch, self.shared.now());
+        let entry = self.crowd.bounded(Entry::new(batch, self.shared.now()));
         let payload = entry.encode();
         if payload.len() > MAX_BYTES {
             return Err(ViewsError::Unavailable("the batch is too large".into()));

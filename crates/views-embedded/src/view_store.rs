@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, PoisonError};
 
-use copydesk_views::store::{Counts, StoreCall, StoreFuture, StoreReply, ViewStore, ViewsError};
+use copydesk_views::store::{Counts, Question, Ranking, StoreCall, StoreFuture, StoreReply, ViewStore, ViewsError};
 
 use super::embedded::{Embedded, closing};
 use super::project::Project;
+use super::questions::{Asked, MANY_PAGES};
 use super::shared::{Shared, unavailable};
 use super::{answers, changes, expiry, merge, overview, repair, verify};
 use crate::segment::SegmentError;
@@ -15,18 +16,20 @@ impl ViewStore for Embedded {
         Box::pin(async move {
             match call {
                 StoreCall::Append(batch) => Ok(self.keep(batch).await?.into()),
-                StoreCall::Ranking { project, question } => {
-                    // What cannot be answered here and now is answered where waiting does no harm.
-                    let ready = self.ready(&project).and_then(|project| answers::ranking(&project, question).ok());
-                    match ready {
-                        Some(ranking) => Ok(Arc::new(ranking).into()),
-                        None => self.answer(StoreCall::Ranking { project, question }).await,
-                    }
-                }
+                StoreCall::Ranking { project, question } => Ok(self.ranked(project, question).await?.into()),
                 StoreCall::Losses { project } => Ok(self.shared.notes.losses(project.as_deref()).into()),
                 StoreCall::Backup { folder } => {
                     let (shared, tasks) = (Arc::clone(&self.shared), self.tasks.clone());
                     Ok(waiting(move || Self::copy(&shared, &tasks, &folder)).await?.into())
+                }
+                StoreCall::Agents { ref project, .. }
+                | StoreCall::Series { ref project, path: Some(_), .. }
+                | StoreCall::Status { ref project } => {
+                    let pages = self.pages(project).await?;
+                    let _room = self.questions.room(pages).await?;
+                    let answered = self.answer(call).await;
+                    self.let_go(pages);
+                    answered
                 }
                 call => self.answer(call).await,
             }
@@ -35,6 +38,55 @@ impl ViewStore for Embedded {
 }
 
 impl Embedded {
+    async fn ranked(&self, id: String, question: Question) -> Result<Arc<Ranking>, ViewsError> {
+        let ready = self.ready(&id);
+        let pages = match ready.as_deref().and_then(answers::pages) {
+            Some(pages) => pages,
+            None => self.pages(&id).await?,
+        };
+        // What turns out to be damaged is answered about where waiting does no harm.
+        if let Some(project) = ready.filter(|_| pages < MANY_PAGES)
+            && let Ok(ranking) = answers::ranking(&project, question)
+        {
+            return Ok(Arc::new(ranking));
+        }
+        let Some(project) = self.shared.loaded(&id) else { return Ok(Arc::default()) };
+        self.questions
+            .shared(Asked::new(&project, question), || async {
+                let _room = self.questions.room(pages).await?;
+                let answered = self.answer(StoreCall::Ranking { project: id, question }).await?.try_into();
+                self.let_go(pages);
+                answered
+            })
+            .await
+    }
+
+    /// About how many pages a question about a project has to do with. Its files are opened for that.
+    async fn pages(&self, id: &str) -> Result<usize, ViewsError> {
+        if let Some(pages) = self.shared.loaded(id).as_deref().and_then(answers::pages) {
+            return Ok(pages);
+        }
+        let (shared, id) = (Arc::clone(&self.shared), id.to_owned());
+        waiting(move || {
+            let _busy = shared.busy.read().unwrap_or_else(PoisonError::into_inner);
+            if shared.is_closing() {
+                return Err(closing());
+            }
+            read_of(&shared, &id, |project| {
+                project.open_files()?;
+                Ok(answers::pages(project).unwrap_or(0))
+            })
+        })
+        .await
+    }
+
+    /// After an answer for which much was read: what was not asked for the longest goes, if it is too much.
+    fn let_go(&self, pages: usize) {
+        if pages >= MANY_PAGES {
+            self.shared.evict();
+        }
+    }
+
     /// The project, if an answer about it needs nothing from the disk.
     fn ready(&self, project: &str) -> Option<Arc<Project>> {
         self.shared.loaded(project).filter(|project| answers::is_ready(project))

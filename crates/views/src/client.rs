@@ -51,7 +51,32 @@ pub struct Client {
     pub verdict: Verdict,
 }
 
+/// The user agent of readers that were too many a day to be told apart.
+const OTHERS: &str = "(other)";
+
 impl Client {
+    /// What is kept of it where there are too many kinds of readers: what it is counted as, and nothing that a client
+    /// chooses.
+    pub fn among_others(&self) -> Self {
+        let Facts { markdown, channel, .. } = self.facts;
+        let Verdict { class, evidence, .. } = self.verdict;
+        Self {
+            facts: Facts {
+                user_agent: OTHERS.to_owned(),
+                markdown,
+                network: Network::Unknown,
+                signed_by: None,
+                channel,
+            },
+            verdict: Verdict { class, agent: None, evidence, rule: OTHERS.to_owned() },
+        }
+    }
+
+    /// Whether it stands for many. Then there is nothing left by which it could be judged again.
+    pub fn is_others(&self) -> bool {
+        self.facts.user_agent == OTHERS && self.verdict.rule == OTHERS
+    }
+
     /// The channel that a view by this reader shows to be at work for its kind: the script if it is a person, the server
     /// side if it is a machine. A crawler that runs the script, or somebody who tries it with a tool, does not move
     /// people over to it.

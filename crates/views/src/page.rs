@@ -2,6 +2,9 @@
 
 use std::sync::LazyLock;
 
+/// What is counted on this page was of pages that were too many a day to be told apart.
+pub const OTHER_PAGES: &str = "/(other)";
+
 /// The longest path, in bytes.
 pub const MAX_PATH: usize = 2048;
 

@@ -113,6 +113,9 @@ settings! {
         pub jobs_per_hour: u32 = whole(0, 1_000_000), default "100";
         /// Analytics requests of a key in a minute; 0 for no limit
         pub analytics_per_minute: u32 = whole(0, 1_000_000), default "100";
+        /// Page views that one network (256 addresses of IPv4, a /48 of IPv6) may tell of in a minute without a key; 0 for
+        /// no limit
+        pub events_per_minute: u32 = whole(0, 100_000_000), default "3000";
         /// Jobs of one project that may run at once; 0 for no limit
         pub running_per_project: u32 = whole(0, 1000), default "4";
         /// Calls of a model that a job may make for a prompt
@@ -199,6 +202,12 @@ settings! {
         pub duplicate_window: Duration = time(secs(0), mins(10)), default "1s";
         /// Megabytes that the counters of projects may take up in memory
         pub memory: u32 = whole(16, 1_000_000), default "256";
+        /// Megabytes that questions about large projects may take up while they are answered; more of them wait
+        pub question_memory: u32 = whole(16, 1_000_000), default "256";
+        /// Pages of a project that are told apart on one day; the rest is counted as /(other). 0 for no bound
+        pub pages_per_day: u32 = whole(0, 10_000_000), default "50000";
+        /// Kinds of readers of a project that are told apart on one day; 0 for no bound
+        pub readers_per_day: u32 = whole(0, 10_000_000), default "10000";
         /// Folder with newer lists of agents and of their addresses than those built in; lists in data_dir by default
         pub lists: Option<PathBuf> = optional(path());
         /// Proxies whose X-Forwarded-For tells the reader's address: loopback for those on this machine, private for this

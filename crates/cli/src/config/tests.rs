@@ -115,6 +115,7 @@ fn without_sources_the_documented_defaults_hold() {
     let limits = Limits {
         jobs_per_hour: 100,
         analytics_per_minute: 100,
+        events_per_minute: 3000,
         running_per_project: 4,
         job_turns: 60,
         job_tokens: 2_000_000,

@@ -24,8 +24,13 @@ use crate::failure::Failure;
 
 /// Opens the page views of the data folder, whoever holds them.
 pub(crate) async fn open_views(config: &Config) -> Result<Arc<SharedStore>, Failure> {
-    let options =
-        Options { loaded_bytes: config.views.memory as usize * 1_000_000, ..Options::new(Arc::new(SystemClock)) };
+    let options = Options {
+        loaded_bytes: config.views.memory as usize * 1_000_000,
+        question_bytes: config.views.question_memory as usize * 1_000_000,
+        pages_a_day: config.views.pages_per_day as usize,
+        readers_a_day: config.views.readers_per_day as usize,
+        ..Options::new(Arc::new(SystemClock))
+    };
     Ok(Arc::new(SharedStore::open(&config.views_folder(), options).await?))
 }
 
@@ -40,6 +45,7 @@ pub(crate) fn lists(config: &Config) -> Result<Arc<Classifier>, Failure> {
 pub(crate) async fn serving(config: &Config, metrics: Metrics) -> Result<(Arc<SharedStore>, Arc<Views>), Failure> {
     let settings = ViewsSettings {
         per_minute: config.limits.analytics_per_minute,
+        per_network: config.limits.events_per_minute,
         duplicate_window: config.views.duplicate_window,
         keep_days: config.views.keep_days,
         proxies: proxies(&config.views.proxies)?,

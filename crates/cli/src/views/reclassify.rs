@@ -79,7 +79,7 @@ fn difference(project: &ProjectId, clients: Vec<(Arc<Client>, u64)>, lists: &Cla
     let mut found =
         Difference { project: project.clone(), before: BTreeMap::new(), after: BTreeMap::new(), changes: Vec::new() };
     for (client, views) in clients {
-        let verdict = lists.verdict(&client.facts);
+        let verdict = if client.is_others() { client.verdict.clone() } else { lists.verdict(&client.facts) };
         *found.before.entry(client.verdict.class).or_default() += views;
         *found.after.entry(verdict.class).or_default() += views;
         if verdict != client.verdict {

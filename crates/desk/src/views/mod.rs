@@ -2,6 +2,7 @@
 //! between requests.
 
 mod doubles;
+mod networks;
 mod nonces;
 mod proxies;
 mod sites;
@@ -9,6 +10,7 @@ mod upkeep;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -21,6 +23,8 @@ use copydesk_views::{Appended, Batch, Hit};
 
 use crate::metrics::Metrics;
 use crate::readers::Readers;
+
+use networks::Networks;
 
 pub use doubles::Doubles;
 use nonces::{Nonces, Spent};
@@ -45,6 +49,7 @@ pub struct Views {
     readers: Readers,
     pub doubles: Doubles,
     nonces: Nonces,
+    networks: Networks,
     settings: ViewsSettings,
     metrics: Metrics,
     expired: ExpiredViews,
@@ -74,6 +79,8 @@ impl ExpiredViews {
 pub struct ViewsSettings {
     /// Questions of a caller in a minute; 0 is off.
     pub per_minute: u32,
+    /// Views that one network may tell of in a minute without a key; 0 is off.
+    pub per_network: u32,
     /// A reader whose browser tells of the same page twice within this time has seen it once; zero is off.
     pub duplicate_window: Duration,
     /// Days that views are kept, unless the project says otherwise; 0: for ever.
@@ -119,6 +126,7 @@ impl Views {
             judges: Mutex::default(),
             doubles: Doubles::new(settings.duplicate_window),
             nonces: Nonces::default(),
+            networks: Networks::new(settings.per_network),
             settings,
             metrics,
             expired: ExpiredViews::default(),
@@ -211,6 +219,11 @@ impl Views {
         let store = self.store.clone();
         let appending = tokio::spawn(async move { store.append(batch).await });
         appending.await.unwrap_or_else(|error| Err(ViewsError::Damaged(format!("the append broke down: {error}"))))
+    }
+
+    /// Lets a network tell of a view without a key, or says in how many seconds it may.
+    pub fn admit(&self, reader: Option<IpAddr>) -> Result<(), u64> {
+        self.networks.admit(reader, self.clock.now()).inspect_err(|_| self.metrics.views("limited", 1))
     }
 
     fn tell(&self, project: &ProjectId, taken: &Taken) {

@@ -19,6 +19,8 @@ use super::{Info, SegmentError, Sums};
 const KEPT_BY_PATH: usize = 16;
 /// States of machines are larger and asked about less.
 const KEPT_BY_MACHINE: usize = 3;
+/// Bytes that they take at the most, but for the two of the last question.
+const KEPT_BYTES: usize = 64 * 1024 * 1024;
 
 /// An open segment. What was read of it is kept as long as it lives; to open it again costs next to nothing.
 #[derive(Debug)]
@@ -200,8 +202,10 @@ impl Segment {
         let states = &mut self.loaded().states[kind];
         states.retain(|(other, _)| *other != position);
         states.push_back((position, Arc::clone(values)));
-        if states.len() > KEPT[kind] {
-            states.pop_front();
+        let mut bytes: usize = states.iter().map(|(_, values)| values.memory()).sum();
+        while states.len() > KEPT[kind] || (states.len() > 2 && bytes > KEPT_BYTES) {
+            let Some((_, values)) = states.pop_front() else { break };
+            bytes -= values.memory();
         }
     }
 

@@ -1,5 +1,6 @@
 mod bad_disk;
 mod basics;
+mod crowds;
 mod faults;
 mod faulty;
 mod flips;

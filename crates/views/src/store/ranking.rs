@@ -16,10 +16,12 @@ const TOP: usize = 256;
 pub struct Ranking {
     names: Names,
     totals: Counts,
-    /// The pages that have views: the first [`TOP`] in order, the others not.
-    rows: Vec<Row>,
+    /// Of each path, as the names have them; also of those without views.
+    counts: Vec<Counts>,
+    /// Places of the pages that have views: the first [`TOP`] in order, the others not.
+    rows: Vec<u32>,
     /// All in order, once somebody asked for more than the first.
-    sorted: OnceLock<Vec<Row>>,
+    sorted: OnceLock<Vec<u32>>,
 }
 
 /// A ranking as it is written down: all of it, in order.
@@ -50,13 +52,6 @@ struct Names {
     late: Vec<Arc<str>>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Row {
-    /// Its place in the names.
-    path: u32,
-    counts: Counts,
-}
-
 impl Names {
     fn get(&self, place: u32) -> Option<&Arc<str>> {
         let place = place as usize;
@@ -70,35 +65,49 @@ impl Names {
         }
         self.get(one).cmp(&self.get(other))
     }
+}
 
-    fn order(&self, one: &Row, other: &Row) -> Ordering {
-        other.counts.total().cmp(&one.counts.total()).then_with(|| self.compare(one.path, other.path))
+/// What the order of pages is made of.
+#[derive(Clone, Copy)]
+struct Order<'a> {
+    names: &'a Names,
+    counts: &'a [Counts],
+}
+
+impl Order<'_> {
+    fn total(&self, place: u32) -> u64 {
+        self.counts.get(place as usize).map_or(0, |counts| counts.total())
+    }
+
+    fn compare(&self, one: u32, other: u32) -> Ordering {
+        self.total(other).cmp(&self.total(one)).then_with(|| self.names.compare(one, other))
     }
 }
 
 impl Ranking {
     /// From rows that are in order; for stores that answer so.
     pub fn from_rows(totals: Counts, rows: Vec<PageViews>) -> Self {
-        let row = |(place, row): (usize, &PageViews)| Row { path: place as u32, counts: row.counts };
-        let sorted: Vec<Row> = rows.iter().enumerate().map(row).collect();
+        let counts: Vec<Counts> = rows.iter().map(|row| row.counts).collect();
+        let sorted: Vec<u32> = (0..).take(rows.len()).collect();
         let late = rows.into_iter().map(|row| row.path).collect();
-        Self { names: Names { late, ..Names::default() }, totals, rows: Vec::new(), sorted: sorted.into() }
+        Self { names: Names { late, ..Names::default() }, totals, counts, rows: Vec::new(), sorted: sorted.into() }
     }
 
     /// From the views of each path: first those of `known`, which ascend and which many answers share, then those of
     /// `late`, which are in no order and none of the others.
-    pub fn from_counts(known: Arc<Vec<Arc<str>>>, late: Vec<Arc<str>>, counts: &[Counts]) -> Self {
+    pub fn from_counts(known: Arc<Vec<Arc<str>>>, late: Vec<Arc<str>>, counts: Vec<Counts>) -> Self {
         let names = Names { known, late };
         let mut totals = Counts::default();
-        let (mut top, mut rows) = (Top::new(&names), Vec::with_capacity(counts.len()));
+        let order = Order { names: &names, counts: &counts };
+        let (mut top, mut rows) = (Top::new(order), Vec::with_capacity(counts.len()));
         for (place, counts) in counts.iter().enumerate().filter(|(_, counts)| counts.total() > 0) {
             totals.human += counts.human;
             totals.ai += counts.ai;
-            top.push(Row { path: place as u32, counts: *counts }, &mut rows);
+            top.push(place as u32, counts.total(), &mut rows);
         }
         let mut first = top.finish(&mut rows);
         first.append(&mut rows);
-        Self { names, totals, rows: first, sorted: OnceLock::new() }
+        Self { names, totals, counts, rows: first, sorted: OnceLock::new() }
     }
 
     /// Of the whole site.
@@ -111,15 +120,20 @@ impl Ranking {
         let end = offset.saturating_add(limit);
         let rows = if end <= TOP.min(self.rows.len()) { &self.rows } else { self.sorted() };
         let page = rows.get(offset..end.min(rows.len())).unwrap_or_default();
-        let view = |row: &Row| Some(PageViews { path: Arc::clone(self.names.get(row.path)?), counts: row.counts });
+        let view = |place: &u32| {
+            let counts = *self.counts.get(*place as usize)?;
+            Some(PageViews { path: Arc::clone(self.names.get(*place)?), counts })
+        };
         (page.iter().filter_map(view).collect(), end < rows.len())
     }
 
-    fn sorted(&self) -> &[Row] {
+    fn sorted(&self) -> &[u32] {
         self.sorted.get_or_init(|| {
-            let mut rows = self.rows.clone();
-            rows.sort_unstable_by(|one, other| self.names.order(one, other));
-            rows
+            let order = Order { names: &self.names, counts: &self.counts };
+            // With their totals beside them, or every comparison would have to look for two.
+            let mut rows: Vec<(u64, u32)> = self.rows.iter().map(|place| (order.total(*place), *place)).collect();
+            rows.sort_unstable_by(|one, other| other.0.cmp(&one.0).then_with(|| self.names.compare(one.1, other.1)));
+            rows.into_iter().map(|(_, place)| place).collect()
         })
     }
 
@@ -128,46 +142,47 @@ impl Ranking {
         let rows = self.rows.len().max(self.sorted.get().map_or(0, Vec::len));
         let name = |name: &Arc<str>| name.len() + 32;
         let late: usize = self.names.late.iter().map(name).sum();
-        rows * 2 * size_of::<Row>() + late + self.names.known.len() * 16
+        rows * 2 * size_of::<u32>() + self.counts.len() * size_of::<Counts>() + late + self.names.known.len() * 16
     }
 }
 
 /// Keeps the best rows of a stream: one comparison for most rows, and now and then a selection among a few.
 struct Top<'a> {
-    names: &'a Names,
-    best: Vec<Row>,
+    order: Order<'a>,
+    best: Vec<u32>,
     /// Less than this cannot be among the best.
     least: u64,
 }
 
 impl<'a> Top<'a> {
-    fn new(names: &'a Names) -> Self {
-        Self { names, best: Vec::with_capacity(TOP * 4), least: 0 }
+    fn new(order: Order<'a>) -> Self {
+        Self { order, best: Vec::with_capacity(TOP * 4), least: 0 }
     }
 
-    fn push(&mut self, row: Row, others: &mut Vec<Row>) {
-        if row.counts.total() < self.least {
-            return others.push(row);
+    fn push(&mut self, place: u32, total: u64, others: &mut Vec<u32>) {
+        if total < self.least {
+            return others.push(place);
         }
-        self.best.push(row);
+        self.best.push(place);
         if self.best.len() == TOP * 4 {
             self.select(others);
         }
     }
 
-    fn select(&mut self, others: &mut Vec<Row>) {
+    fn select(&mut self, others: &mut Vec<u32>) {
         if self.best.len() > TOP {
-            let names = self.names;
-            self.best.select_nth_unstable_by(TOP - 1, |one, other| names.order(one, other));
-            self.least = self.best.get(TOP - 1).map_or(0, |row| row.counts.total());
+            let order = self.order;
+            self.best.select_nth_unstable_by(TOP - 1, |one, other| order.compare(*one, *other));
+            self.least = self.best.get(TOP - 1).map_or(0, |place| order.total(*place));
             others.extend_from_slice(&self.best[TOP..]);
             self.best.truncate(TOP);
         }
     }
 
-    fn finish(mut self, others: &mut Vec<Row>) -> Vec<Row> {
+    fn finish(mut self, others: &mut Vec<u32>) -> Vec<u32> {
         self.select(others);
-        self.best.sort_unstable_by(|one, other| self.names.order(one, other));
+        let order = self.order;
+        self.best.sort_unstable_by(|one, other| order.compare(*one, *other));
         self.best.reserve_exact(others.len());
         self.best
     }
@@ -191,7 +206,7 @@ mod tests {
         let known = known.min(rows.len());
         let names = |rows: &[(String, Counts)]| rows.iter().map(|(path, _)| path.as_str().into()).collect::<Vec<_>>();
         let counts: Vec<Counts> = rows.iter().map(|(_, counts)| *counts).collect();
-        Ranking::from_counts(names(&rows[..known]).into(), names(&rows[known..]), &counts)
+        Ranking::from_counts(names(&rows[..known]).into(), names(&rows[known..]), counts)
     }
 
     fn all(ranking: &Ranking, step: usize) -> Vec<PageViews> {

@@ -58,6 +58,7 @@ const BOUNDS: &[(&str, &[&str], &[&str])] = &[
     ("log_format", &["json", "text"], &["xml", ""]),
     ("limits.jobs_per_hour", &["0", "1000000"], &["1000001", "many", "99999999999"]),
     ("limits.analytics_per_minute", &["0", "1000000"], &["1000001"]),
+    ("limits.events_per_minute", &["0", "100000000"], &["100000001"]),
     ("limits.running_per_project", &["0", "1000"], &["1001"]),
     ("limits.job_turns", &["1", "10000"], &["0", "10001"]),
     ("limits.job_tokens", &["1000", "1000000000"], &["999", "1000000001"]),
@@ -95,6 +96,9 @@ const BOUNDS: &[(&str, &[&str], &[&str])] = &[
     ("views.keep_days", &["0", "36500"], &["36501", "-1", "400d"]),
     ("views.duplicate_window", &["0s", "10m"], &["10m1s", "1"]),
     ("views.memory", &["16", "1000000"], &["15", "1000001", "256MB"]),
+    ("views.question_memory", &["16", "1000000"], &["15", "1000001"]),
+    ("views.pages_per_day", &["0", "10000000"], &["10000001"]),
+    ("views.readers_per_day", &["0", "10000000"], &["10000001"]),
     ("views.lists", &["none", "", "lists"], &["a\0b"]),
     ("views.proxies", &["private", "none", "10.0.0.0/8, 192.0.2.7"], &["", "a\nb"]),
     (

@@ -4,9 +4,9 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 
 use axum::extract::FromRequestParts;
-use axum::http::HeaderMap;
-use axum::http::header::{HOST, USER_AGENT};
+use axum::http::header::{HOST, HeaderValue, RETRY_AFTER, USER_AGENT};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
 use copydesk_desk::views::Site;
 use copydesk_views::intake::Refusal;
 use copydesk_views::page;
@@ -77,6 +77,15 @@ impl Browser {
     /// Whether it only fetches ahead.
     pub(super) fn is_prefetch(&self) -> bool {
         self.prefetch
+    }
+
+    /// Lets it tell of a view, unless its network has told of too many.
+    pub(super) fn admitted(&self, app: &App) -> Result<(), Problem> {
+        views(app)?.admit(self.ip).map_err(|seconds| {
+            let error = format!("Too many page views come from this network; try again in {seconds} seconds.");
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", error)
+                .with_header(RETRY_AFTER, HeaderValue::from(seconds))
+        })
     }
 
     /// Keeps a view of `target` for a site, unless it is none or the browser has told of it a moment ago.

@@ -10,7 +10,7 @@ use copydesk_views::page;
 
 use super::browser::Browser;
 use crate::app::App;
-use crate::problem::Problem;
+use crate::problem::{ErrorBody, Problem};
 
 /// One transparent dot.
 const GIF: &[u8] =
@@ -19,11 +19,13 @@ const GIF: &[u8] =
 /// Tell of a page view by loading a picture
 ///
 /// For pages without script: one transparent dot, which is never cached. The page is what `u` says, or else the `Referer`.
-/// It counts as the script does. Whatever is wrong, the answer is the picture.
+/// It counts as the script does. Whatever is wrong, the answer is the picture, unless too many come from one network.
 #[utoipa::path(get, path = "/pixel/{project}", tag = "Page views", operation_id = "pixel", security(()),
     params(("project" = String, Path, description = "The project's id or one of its domains, and `.gif`", example = "docs.gif"),
         ("u" = Option<String>, Query, description = "The page: its address or its path")),
-    responses((status = 200, description = "The picture", body = Vec<u8>, content_type = "image/gif")))]
+    responses((status = 200, description = "The picture", body = Vec<u8>, content_type = "image/gif"),
+        (status = 429, description = "Too many page views come from this network", body = ErrorBody,
+            headers(("Retry-After" = u64, description = "Seconds")))))]
 pub(crate) async fn pixel(
     State(app): State<App>,
     method: Method,
@@ -32,11 +34,14 @@ pub(crate) async fn pixel(
     browser: Browser,
     headers: HeaderMap,
 ) -> Response {
-    if let (Method::GET, Ok(Path(file))) = (method, path)
-        && let Err(problem) = tell(&app, &file, query.as_deref(), &browser, &headers).await
-    {
-        // A reader's page must not look broken because of us; the log says what was.
-        tracing::warn!(?problem, "a view by pixel was not kept");
+    if let (Method::GET, Ok(Path(file))) = (method, path) {
+        if let Err(problem) = browser.admitted(&app) {
+            return problem.into_response();
+        }
+        if let Err(problem) = tell(&app, &file, query.as_deref(), &browser, &headers).await {
+            // A reader's page must not look broken because of us; the log says what was.
+            tracing::warn!(?problem, "a view by pixel was not kept");
+        }
     }
     let headers = [
         (CONTENT_TYPE, "image/gif"),

@@ -52,7 +52,9 @@ pub(crate) struct Event {
             ("x-plausible-dropped" = String, description = "`1` if the event is not one of a view"))),
         (status = 400, description = "The event cannot be read", body = ErrorBody),
         (status = 413, description = "The body has more than 16 KiB", body = ErrorBody),
-        (status = 415, description = "The body is packed in a way that is not known", body = ErrorBody)))]
+        (status = 415, description = "The body is packed in a way that is not known", body = ErrorBody),
+        (status = 429, description = "Too many page views come from this network", body = ErrorBody,
+            headers(("Retry-After" = u64, description = "Seconds")))))]
 pub(crate) async fn send_event(
     State(app): State<App>,
     browser: Browser,
@@ -86,6 +88,7 @@ pub(crate) async fn may_send_event() -> Response {
 
 /// Whether the event is one of a view. Whether that is counted depends on the project, of which nothing is told.
 async fn take(app: &App, browser: &Browser, headers: &HeaderMap, body: RequestBody) -> Result<bool, Problem> {
+    browser.admitted(app)?;
     let bytes = packed::raw(app, headers, body, Whose::Stranger, BOUND).await?;
     let bytes = packed::plain(app, headers, bytes, Whose::Stranger, BOUND).await?;
     let event = plausible::read(&bytes)

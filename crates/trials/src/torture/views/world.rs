@@ -77,7 +77,11 @@ struct Row {
 
 /// Settings with no limit for how often may be asked, and with little memory, so that much happens on disk.
 pub(super) fn settings() -> Vec<(&'static str, String)> {
-    vec![("COPYDESK_LIMITS__ANALYTICS_PER_MINUTE", "0".to_owned()), ("COPYDESK_VIEWS__MEMORY", "16".to_owned())]
+    vec![
+        ("COPYDESK_LIMITS__ANALYTICS_PER_MINUTE", "0".to_owned()),
+        ("COPYDESK_VIEWS__PAGES_PER_DAY", "0".to_owned()),
+        ("COPYDESK_VIEWS__MEMORY", "16".to_owned()),
+    ]
 }
 
 impl World {

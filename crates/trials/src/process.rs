@@ -195,6 +195,6 @@ async fn ready(address: SocketAddr, ask: &[u8]) -> bool {
 }
 
 /// An address that was free a moment ago.
-fn free_address() -> SocketAddr {
+pub(crate) fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }

@@ -1,5 +1,5 @@
-//! Runs that try to break Copydesk: `torture kills`, `torture steps`, `torture hosts`, `torture jobs`, `torture load` and `torture
-//! views`. Each prints its figures and every violation it found; without any it exits with 0.
+//! Runs that try to break Copydesk: `torture kills`, `torture steps`, `torture hosts`, `torture jobs`, `torture load`, `torture sockets` and
+//! `torture views`. Each prints its figures and every violation it found; without any it exits with 0.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a run that cannot be set up should stop at once")]
 
 use std::process::ExitCode;
@@ -8,8 +8,8 @@ use clap::Parser;
 use copydesk_testkit::Backend;
 use copydesk_trials::load::{LoadOptions, run_load};
 use copydesk_trials::torture::{
-    DocsWorkerOptions, HostsOptions, JobsOptions, KillOptions, ViewsOptions, WorkerOptions, run_docs_worker, run_hosts,
-    run_jobs, run_kills, run_steps, run_views, run_worker,
+    DocsWorkerOptions, HostsOptions, JobsOptions, KillOptions, SocketsOptions, ViewsOptions, WorkerOptions,
+    run_docs_worker, run_hosts, run_jobs, run_kills, run_sockets, run_steps, run_views, run_worker,
 };
 
 #[derive(Parser)]
@@ -26,6 +26,7 @@ enum Args {
     Hosts(HostsOptions),
     Jobs(JobsOptions),
     Load(LoadOptions),
+    Sockets(SocketsOptions),
     Views(ViewsOptions),
     #[command(hide = true)]
     Worker(WorkerOptions),
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Args::Hosts(options) => runtime.block_on(run_hosts(options)),
         Args::Jobs(options) => runtime.block_on(run_jobs(options)),
         Args::Load(options) => runtime.block_on(run_load(options)),
+        Args::Sockets(options) => runtime.block_on(run_sockets(options)),
         Args::Views(options) => runtime.block_on(run_views(options)),
         Args::Worker(options) => return runtime.block_on(run_worker(options)),
         Args::DocsWorker(options) => return runtime.block_on(run_docs_worker(options)),

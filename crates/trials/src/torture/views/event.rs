@@ -7,7 +7,7 @@ use crate::connection::request;
 use crate::seeded::Seeded;
 
 /// User agents of people and of AI agents, in turn.
-const READERS: [(&str, bool); 5] = [
+pub(super) const READERS: [(&str, bool); 5] = [
     ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", false),
     ("Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko); compatible; ChatGPT-User/1.0; +https://openai.com/bot", true),
     (

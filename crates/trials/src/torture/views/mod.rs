@@ -2,6 +2,7 @@
 //! server starts again by itself.
 
 mod clocks;
+mod crowds;
 mod event;
 mod flips;
 mod full_disk;
@@ -35,6 +36,9 @@ pub struct ViewsOptions {
     /// How many lives with a clock that leaps; needs libfaketime.
     #[arg(long, default_value_t = 10)]
     pub clocks: usize,
+    /// How many pages a crowd makes, which asks many questions at once about them.
+    #[arg(long, default_value_t = 200_000)]
+    pub crowd_pages: u64,
     /// The seed of an earlier run, to have the same requests and pauses again.
     #[arg(long, default_value_t = (random_fraction() * 1e9) as u64, hide_default_value = true)]
     pub seed: u64,
@@ -51,7 +55,9 @@ pub async fn run_views(options: ViewsOptions) -> bool {
     let filled = options.full_disks == 0 || full_disk::run(&options).await;
     let flipped = options.flips == 0 || flips::run(&options).await;
     let leapt = options.clocks == 0 || clocks::run(&options).await;
-    killed && filled && flipped && leapt
+
+    let crowded = options.crowd_pages == 0 || crowds::run(&options).await;
+    killed && filled && flipped && leapt && crowded
 }
 
 fn show(violations: &[String]) {

@@ -46,5 +46,5 @@ pub async fn see(store: &dyn ViewStore, project: &str, path: &str, at: &str, who
     let at: jiff::Timestamp = at.parse().unwrap();
     let view =
         View { bucket: Bucket::of_seconds(at.as_second()), path: path.into(), client: who.client(), count, id: None };
-    store.append(Batch { project: project.to_owned(), views: vec![view], mark: None }).await.unwrap();
+    store.append(Batch { project: project.to_owned(), views: vec![view], ..Batch::default() }).await.unwrap();
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use copydesk_views::store::ViewsError;
 
 use super::disk::RealDisk;
+use super::lines;
 use super::manifest::Manifest;
 use super::notes::Notes;
 use super::shared::{Shared, folder_name};
@@ -54,6 +55,12 @@ fn take_files(manifest: &Manifest, from: &Path, into: &Path) -> io::Result<Vec<(
         if fs::hard_link(&from, &into).is_err() {
             to_copy.push((File::open(&from)?, into));
         }
+    }
+    // It grows, so that a second name would not do.
+    match File::open(lines::path(from)) {
+        Ok(file) => to_copy.push((file, lines::path(into))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
     }
     Ok(to_copy)
 }

@@ -7,6 +7,7 @@ use copydesk_views::Bucket;
 use copydesk_views::store::ViewsError;
 
 use super::flush::{make_folder, switch};
+use super::lines;
 use super::manifest::{FloorMove, Manifest, RESTORABLE};
 use super::project::Project;
 use super::shared::{Shared, unavailable};
@@ -73,7 +74,7 @@ pub(super) fn remove(shared: &Shared, project: &Arc<Project>) -> Result<(), View
         (Arc::clone(&state.manifest), state.frozen.iter().filter_map(|table| Some(table.records?.1)).max())
     };
     let flushed = last.unwrap_or(0).max(old.flushed);
-    let manifest = Manifest { flushed, next: work.last_number(), ..Manifest::default() };
+    let manifest = Manifest { flushed, next: work.last_number(), lines_after: flushed, ..Manifest::default() };
     make_folder(shared, project)
         .and_then(|()| switch(shared, project, &manifest))
         .map_err(|error| unavailable(&error))?;
@@ -90,6 +91,7 @@ pub(super) fn remove(shared: &Shared, project: &Arc<Project>) -> Result<(), View
     shared.notes.forget(|loss| loss.project.as_deref() == Some(&*project.id));
     work.written = None;
     old.segments.iter().for_each(|entry| drop(shared.disk.remove(&entry.file(&project.folder))));
+    drop(shared.disk.remove(&lines::path(&project.folder)));
     old.ids.iter().for_each(|entry| drop(shared.disk.remove(&entry.file(&project.folder))));
     Ok(())
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, TryLockError};
 use std::time::Duration;
 
 use super::ids;
+use super::lines;
 use super::manifest::{self, IdsEntry, Manifest, SegmentEntry, SwitchError, set_aside};
 use super::project::{Project, Work};
 use super::shared::Shared;
@@ -124,6 +125,7 @@ fn flush_table(shared: &Shared, project: &Project, work: &mut Work, table: &Arc<
         })?;
         work.written = Some((first, segment, ids));
     }
+    lines::append(&*shared.disk, &project.folder, &table.lines, last)?;
     let mut manifest = Manifest { flushed: last, next: work.last_number(), ..(*old).clone() };
     if let Some((_, segment, ids)) = &work.written {
         manifest.segments.extend(segment.clone());

@@ -17,6 +17,7 @@ mod expiry;
 mod files;
 mod flush;
 mod ids;
+mod lines;
 mod manifest;
 mod merge;
 mod notes;

@@ -12,7 +12,7 @@ use copydesk_views::{Bucket, Mark};
 use serde::{Deserialize, Serialize};
 
 use super::disk::Disk;
-use super::twice;
+use super::{lines, twice};
 use crate::segment::Info;
 
 /// Marks of a project; older ones are forgotten.
@@ -44,6 +44,9 @@ pub(super) struct Manifest {
     pub(super) segments: Vec<SegmentEntry>,
     pub(super) ids: Vec<IdsEntry>,
     pub(super) marks: Vec<Mark>,
+    /// Lines of logs in records up to this one are gone with what was removed.
+    #[serde(default)]
+    pub(super) lines_after: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -196,6 +199,7 @@ impl Manifest {
         let mut named: HashSet<PathBuf> = self.segments.iter().map(|it| it.file(folder)).collect();
         named.extend(self.ids.iter().map(|it| it.file(folder)));
         named.insert(Self::path(folder));
+        named.insert(lines::path(folder));
         let entries = match fs::read_dir(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             entries => entries?,

@@ -211,11 +211,12 @@ impl Sum {
     }
 }
 
-/// The marks of logs that begin like this one.
+/// The marks of logs that begin like this one, or were followed at this place.
 pub(super) fn marks(project: &Project, log: &str) -> Vec<Mark> {
     let state = project.state();
-    let mut marks: Vec<Mark> = state.manifest.marks.iter().filter(|mark| mark.log == log).cloned().collect();
-    for mark in state.tables().flat_map(|table| &table.marks).filter(|mark| mark.log == log) {
+    let asked = |mark: &&Mark| mark.log == log || mark.followed.as_ref().is_some_and(|followed| followed.place == log);
+    let mut marks: Vec<Mark> = state.manifest.marks.iter().filter(asked).cloned().collect();
+    for mark in state.tables().flat_map(|table| &table.marks).filter(asked) {
         add_mark(&mut marks, mark);
     }
     marks

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use copydesk_views::{Batch, Bucket, Client, Mark, View};
+use copydesk_views::{Batch, Bucket, Client, Mark, Stretch, View};
 
 /// The longest record. What was read as longer is no record.
 pub(super) const MAX_BYTES: usize = 256 * 1024 * 1024;
-/// The kind of the only payload there is; others may come.
+/// The kinds of payload: a batch, and one with lines of a log.
 const BATCH: u8 = 1;
+const BATCH_WITH_LINES: u8 = 2;
 
 /// A batch with its pages and readers numbered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,7 @@ pub(super) struct Entry {
     pub(super) clients: Vec<Arc<Client>>,
     pub(super) views: Vec<EntryView>,
     pub(super) mark: Option<Mark>,
+    pub(super) lines: Vec<Stretch>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,27 +46,31 @@ impl Entry {
             views.push(EntryView { bucket, path, client, count, id });
         }
         let project = batch.project.into();
-        Self { project, arrived, paths: paths.list, clients: clients.list, views, mark: batch.mark }
+        Self { project, arrived, paths: paths.list, clients: clients.list, views, mark: batch.mark, lines: batch.lines }
     }
 
     /// The batch that it was.
     pub(super) fn into_batch(self) -> Batch {
-        let Self { project, paths, clients, views, mark, .. } = self;
+        let Self { project, paths, clients, views, mark, lines, .. } = self;
         let view = |EntryView { bucket, path, client, count, id }: EntryView| {
             let (path, client) = (Arc::clone(&paths[path as usize]), Arc::clone(&clients[client as usize]));
             View { bucket, path, client, count, id }
         };
-        Batch { project: (*project).to_owned(), views: views.into_iter().map(view).collect(), mark }
+        Batch { project: (*project).to_owned(), views: views.into_iter().map(view).collect(), mark, lines }
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64 + self.views.len() * 8 + self.paths.len() * 40 + self.clients.len() * 300);
-        out.push(BATCH);
+        out.push(if self.lines.is_empty() { BATCH } else { BATCH_WITH_LINES });
         number(&mut out, u64::from(self.arrived));
         bytes(&mut out, self.project.as_bytes());
         match &self.mark {
             Some(mark) => bytes(&mut out, &json(mark)),
             None => number(&mut out, 0),
+        }
+        if !self.lines.is_empty() {
+            number(&mut out, self.lines.len() as u64);
+            self.lines.iter().for_each(|stretch| put_stretch(&mut out, stretch));
         }
         number(&mut out, self.paths.len() as u64);
         self.paths.iter().for_each(|path| bytes(&mut out, path.as_bytes()));
@@ -88,15 +94,18 @@ impl Entry {
     /// From bytes; none if they are no entry.
     pub(super) fn decode(from: &[u8]) -> Option<Self> {
         let mut from = Reader(from);
-        if from.take(1)? != [BATCH] {
-            return None;
-        }
+        let with_lines = match from.take(1)? {
+            [BATCH] => false,
+            [BATCH_WITH_LINES] => true,
+            _ => return None,
+        };
         let arrived = u32::try_from(from.number()?).ok()?;
         let project = from.text()?.into();
         let mark = match from.bytes()? {
             [] => None,
             json => Some(serde_json::from_slice(json).ok()?),
         };
+        let lines = if with_lines { from.list(Reader::stretch)? } else { Vec::new() };
         let paths = from.list(|from| Some(Arc::from(from.text()?)))?;
         let clients = from.list(|from| serde_json::from_slice(from.bytes()?).ok().map(Arc::new))?;
         let mut before = 0;
@@ -109,7 +118,7 @@ impl Entry {
             let bucket = Bucket(u32::try_from(bucket).ok()?);
             Some(EntryView { bucket, path, client, count: u32::try_from(count >> 1).ok()?, id })
         })?;
-        from.0.is_empty().then_some(Self { project, arrived, paths, clients, views, mark })
+        from.0.is_empty().then_some(Self { project, arrived, paths, clients, views, mark, lines })
     }
 }
 
@@ -159,6 +168,23 @@ fn bytes(out: &mut Vec<u8>, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
+/// Writes lines of a log as [`stretches`] reads them.
+pub(super) fn put_stretch(out: &mut Vec<u8>, stretch: &Stretch) {
+    bytes(out, stretch.log.as_bytes());
+    number(out, stretch.first);
+    number(out, stretch.prints.len() as u64 * 2);
+    stretch.prints.iter().for_each(|print| out.extend_from_slice(&print.to_le_bytes()));
+}
+
+/// Lines of logs from bytes that hold nothing else; none if they do not.
+pub(super) fn stretches(from: &[u8]) -> Option<Vec<Stretch>> {
+    let (mut from, mut all) = (Reader(from), Vec::new());
+    while !from.0.is_empty() {
+        all.push(from.stretch()?);
+    }
+    Some(all)
+}
+
 fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64
 }
@@ -201,6 +227,14 @@ impl<'a> Reader<'a> {
         Some(u128::from_le_bytes(self.take(16)?.try_into().ok()?))
     }
 
+    fn stretch(&mut self) -> Option<Stretch> {
+        let (log, first) = (self.text()?.to_owned(), self.number()?);
+        let (prints, rest) = self.bytes()?.as_chunks();
+        let prints: Vec<u16> = prints.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
+        first.checked_add(prints.len() as u64)?;
+        rest.is_empty().then_some(Stretch { log, first, prints })
+    }
+
     fn below(&mut self, end: usize) -> Option<u32> {
         let value = u32::try_from(self.number()?).ok()?;
         ((value as usize) < end).then_some(value)
@@ -235,17 +269,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_batch_comes_back_from_its_bytes(views in prop::collection::vec(view(), 0..20), marked: bool, arrived: u32) {
+        fn a_batch_comes_back_from_its_bytes(views in prop::collection::vec(view(), 0..20), marked: bool, prints: Vec<u16>, arrived: u32) {
             let mark = marked.then(|| mark("a", "b", None));
-            let batch = Batch { project: "p".into(), views, mark };
+            let lines = if prints.is_empty() { Vec::new() } else { vec![Stretch { log: "a".into(), first: 7, prints }] };
+            let batch = Batch { project: "p".into(), views, mark, lines };
             let entry = Entry::new(batch, arrived);
             prop_assert_eq!(Entry::decode(&entry.encode()), Some(entry));
         }
 
         #[test]
-        fn bytes_that_are_no_batch_do_no_harm(mut bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        fn bytes_that_are_no_batch_do_no_harm(mut bytes in prop::collection::vec(any::<u8>(), 0..100), lines: bool) {
             if let Some(first) = bytes.first_mut() {
-                *first = BATCH;
+                *first = if lines { BATCH_WITH_LINES } else { BATCH };
             }
             let _ = Entry::decode(&bytes);
         }
@@ -255,7 +290,7 @@ mod tests {
     fn pages_and_readers_are_written_once() {
         let (path, who): (Arc<str>, _) = ("/a".into(), client(0));
         let view = View { bucket: Bucket(7), path, client: who, count: 1, id: None };
-        let entry = Entry::new(Batch { project: "p".into(), views: vec![view; 100], mark: None }, 0);
+        let entry = Entry::new(Batch { project: "p".into(), views: vec![view; 100], ..Batch::default() }, 0);
         assert_eq!((entry.paths.len(), entry.clients.len(), entry.views.len()), (1, 1, 100));
     }
 }

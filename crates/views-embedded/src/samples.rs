@@ -47,5 +47,12 @@ pub(crate) fn verdict(class: Class) -> Verdict {
 }
 
 pub(crate) fn mark(log: &str, digest: &str, replaces: Option<&str>) -> Mark {
-    Mark { log: log.into(), bytes: 10, lines: 2, digest: digest.into(), replaces: replaces.map(str::to_owned) }
+    Mark {
+        log: log.into(),
+        bytes: 10,
+        lines: 2,
+        digest: digest.into(),
+        replaces: replaces.map(str::to_owned),
+        followed: None,
+    }
 }

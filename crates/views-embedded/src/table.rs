@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use copydesk_views::{Bucket, Channel, Client, Mark};
+use copydesk_views::{Bucket, Channel, Client, Mark, Stretch};
 
 use super::files::Paths;
+use super::lines;
 use super::record::Entry;
 use crate::segment::{COLUMNS, Sums, column};
 
@@ -26,6 +27,8 @@ pub(super) struct Table {
     pub(super) ids: Ids,
     /// In the order of their arrival.
     pub(super) marks: Vec<Mark>,
+    /// Lines of logs, in the order of their arrival.
+    pub(super) lines: Vec<Stretch>,
     pub(super) script_since: Option<Bucket>,
     pub(super) server_since: Option<Bucket>,
     /// The records that it is made of; none if there are none.
@@ -109,6 +112,10 @@ impl Table {
         if let Some(mark) = &entry.mark {
             self.bytes += 200 + mark.log.len() + mark.digest.len() * 2;
             self.marks.push(mark.clone());
+        }
+        for stretch in &entry.lines {
+            self.bytes += 100 + stretch.prints.len() * 2;
+            lines::join(&mut self.lines, stretch);
         }
         self.records = Some((self.records.map_or(record, |(first, _)| first), record));
     }

@@ -8,7 +8,7 @@ use super::embedded::{Embedded, closing};
 use super::project::Project;
 use super::questions::{Asked, MANY_PAGES};
 use super::shared::{Shared, unavailable};
-use super::{answers, changes, expiry, merge, overview, repair, verify};
+use super::{answers, changes, expiry, lines, merge, overview, repair, verify};
 use crate::segment::SegmentError;
 
 impl ViewStore for Embedded {
@@ -150,6 +150,9 @@ fn answer(shared: &Shared, call: StoreCall) -> Result<StoreReply, ViewsError> {
             read_of(shared, &project, agents)?.into()
         }
         StoreCall::Marks { project, log } => of(shared, &project, |project| Ok(overview::marks(project, &log)))?.into(),
+        StoreCall::Lines { project } => {
+            of(shared, &project, |project| lines::all(project).map_err(|error| unavailable(&error)))?.into()
+        }
         StoreCall::Clients { project } => read_of(shared, &project, overview::clients)?.into(),
         StoreCall::Relabel { project, changes } => {
             of(shared, &project, |project| merge::relabel(shared, project, changes))?.into()

@@ -28,7 +28,7 @@ fn view(path: &str, class: Class, count: u32, id: Option<&str>) -> View {
 }
 
 fn batch(views: Vec<View>) -> Batch {
-    Batch { project: "docs".to_owned(), views, mark: None }
+    Batch { project: "docs".to_owned(), views, ..Batch::default() }
 }
 
 const ALL: Question = Question {
@@ -51,7 +51,7 @@ async fn a_guest_gets_the_answers_of_the_holder() {
     let path = folder.path().join("views");
     let (holder, guest) = (open(&path).await, open(&path).await);
     assert!(holder.is_holder() && !guest.is_holder());
-    let mark = Mark { log: "l".to_owned(), bytes: 7, lines: 1, digest: "d".to_owned(), replaces: None };
+    let mark = Mark { log: "l".to_owned(), bytes: 7, lines: 1, digest: "d".to_owned(), replaces: None, followed: None };
     let views = vec![
         view("/a", Class::Human, 3, None),
         view("/ü \"b\"", Class::Assistant, 1, Some("one")),

@@ -18,12 +18,59 @@ pub struct View {
 }
 
 /// Views of one project that become durable together, or not at all.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
     pub project: String,
     pub views: Vec<View>,
     /// How far a log has been read with this batch; kept with the views, so that a log is never read twice.
     pub mark: Option<Mark>,
+    /// The lines of the log that were read with this batch, so that they are known in whatever copy they come again.
+    pub lines: Vec<Stretch>,
+}
+
+/// Lines of a log that follow each other, each by its print: a short digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stretch {
+    /// Which log it is, as in its [`Mark`].
+    pub log: String,
+    /// How many lines of the log are before them.
+    pub first: u64,
+    #[serde(with = "packed")]
+    pub prints: Vec<u16>,
+}
+
+impl Stretch {
+    /// The line behind the last one.
+    pub fn end(&self) -> u64 {
+        self.first + self.prints.len() as u64
+    }
+}
+
+/// Prints as text, which is shorter than a list of numbers.
+mod packed {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD_NO_PAD;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(prints: &[u16], serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes: Vec<u8> = prints.iter().flat_map(|print| print.to_le_bytes()).collect();
+        serializer.serialize_str(&STANDARD_NO_PAD.encode(bytes))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u16>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bytes = STANDARD_NO_PAD.decode(text).map_err(D::Error::custom)?;
+        Ok(bytes.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect())
+    }
+}
+
+/// What a store knows of the lines that were counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountedLines {
+    /// In the order in which they were counted.
+    pub stretches: Vec<Stretch>,
+    /// Some of it could not be read: what is missing may be counted again if a copy of it comes.
+    pub damaged: bool,
 }
 
 /// How far a log has been read.
@@ -38,6 +85,18 @@ pub struct Mark {
     /// The mark that this one moves on, if it does not begin a log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
+    /// Who follows a log wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<Followed>,
+}
+
+/// Where a log is followed, and since when what is written there has not been looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Followed {
+    /// The place, as a name that no log has.
+    pub place: String,
+    /// Files that were last written before this hold nothing new: nanoseconds since 1970, by the clock of the files.
+    pub since: i64,
 }
 
 /// What became of a batch that is now on disk.

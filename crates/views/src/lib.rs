@@ -16,7 +16,7 @@ pub mod logs;
 pub mod page;
 pub mod store;
 
-pub use batch::{Appended, Batch, Mark, View, id_digest};
+pub use batch::{Appended, Batch, CountedLines, Followed, Mark, Stretch, View, id_digest};
 pub use bucket::Bucket;
 pub use class::{Class, CountsAs, Evidence, Verdict};
 pub use client::{Channel, Client, Facts, Network};

@@ -151,6 +151,9 @@ pub(crate) struct ImportFlags {
     /// Count only requests to this host, if the lines name it; can be given several times [default: all]
     #[arg(long, value_name = "HOST")]
     pub(crate) only_host: Vec<String>,
+    /// The logs will not grow any more: a last line without an end is a line, and not one that is being written
+    #[arg(long)]
+    pub(crate) complete: bool,
     /// Go on with what is written to the file, through its rotations, until Ctrl-C
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) follow: bool,

@@ -53,6 +53,7 @@ fn options(flags: &ImportFlags) -> Result<Options, Failure> {
         format,
         hosts: flags.only_host.clone(),
         dry_run: flags.dry_run,
+        complete: flags.complete,
         ..Options::new(flags.project.as_str(), Arc::new(SystemClock))
     })
 }
@@ -101,7 +102,10 @@ async fn follow(views: &dyn ViewStore, lists: &Arc<Classifier>, flags: &ImportFl
         }
     };
     let mut last_trouble: Option<String> = None;
-    let mut told = |polled: Result<logs::Polled, &logs::FollowError>| {
+    let mut told = |polled: Result<&logs::Polled, &logs::FollowError>| {
+        for note in polled.iter().flat_map(|polled| &polled.notes) {
+            eprintln!("copydesk: {}", printable(note));
+        }
         let trouble = polled.err().map(ToString::to_string);
         // The same trouble four times a second would be told once.
         if let Some(trouble) = &trouble

@@ -60,6 +60,9 @@ fn file(file: &FileReport) {
     if file.tally.lines > 0 || file.error.is_none() {
         figures(&file.tally);
     }
+    for note in &file.notes {
+        output::line(&format!("  {}", printable(note)));
+    }
     for sample in &file.unparsable {
         output::line(&format!("  line {} could not be read: {}", sample.line, sample.text));
     }

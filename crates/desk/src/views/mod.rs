@@ -180,7 +180,7 @@ impl Views {
         }
         self.hand_back(judge);
         if !views.is_empty() {
-            let appended = self.append(Batch { project: project.to_string(), views, mark: None }).await;
+            let appended = self.append(Batch { project: project.to_string(), views, ..Batch::default() }).await;
             let appended = appended.inspect_err(|_| self.nonces.give_back(&spent))?;
             taken.counted = appended.counted;
             let place = |at: &u32| places.get(*at as usize).copied();

@@ -70,7 +70,7 @@ fn marks_come_with_their_batches() {
     let store = open(folder.path());
     let marked = |digest: &str, replaces: Option<&str>| {
         let mark = Some(mark("log", digest, replaces));
-        store.append_now(Batch { project: "p".into(), views: vec![], mark }).unwrap();
+        store.append_now(Batch { project: "p".into(), views: vec![], mark, ..Batch::default() }).unwrap();
     };
     let digests = |store: &Embedded| {
         let marks = block_on(store.marks("p", "log")).unwrap();

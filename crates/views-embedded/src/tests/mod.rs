@@ -35,7 +35,7 @@ pub(super) fn view(bucket: u32, path: &str, who: usize, id: Option<&str>) -> Vie
 }
 
 pub(super) fn batch(project: &str, views: Vec<View>) -> Batch {
-    Batch { project: project.into(), views, mark: None }
+    Batch { project: project.into(), views, ..Batch::default() }
 }
 
 pub(super) fn always(sources: Sources) -> Question {

@@ -82,7 +82,7 @@ impl Batches {
             let replaces = self.last_mark.replace(digest.clone()).filter(|_| moves);
             mark(LOGS[log], &digest, replaces.as_deref())
         });
-        Batch { project: PROJECTS[project].into(), views, mark }
+        Batch { project: PROJECTS[project].into(), views, mark, ..Batch::default() }
     }
 
     fn own_page(&self) -> Arc<str> {

@@ -119,8 +119,12 @@ impl<'a, K: Keeper> Stage<'a, K> {
             count: event.count,
             id: event.id,
         };
-        let batch =
-            Batch { project: PROJECTS[project].into(), views: events.iter().map(view).collect(), mark: mark.clone() };
+        let batch = Batch {
+            project: PROJECTS[project].into(),
+            views: events.iter().map(view).collect(),
+            mark: mark.clone(),
+            ..Batch::default()
+        };
         let appended = self.store.append(batch).await.expect("appended");
         let expected = self.models[project].append(now, &events, mark.as_ref());
         assert_eq!((appended.counted, appended.duplicates), expected);
@@ -145,7 +149,7 @@ impl<'a, K: Keeper> Stage<'a, K> {
         let log = format!("log-{log}");
         let replaces = self.models[project].marks(&log).last().filter(|_| moves).map(|mark| mark.digest.clone());
         let (bytes, lines) = (u64::from(self.marks) * 100, u64::from(self.marks));
-        Mark { log, bytes, lines, digest: format!("digest-{}", self.marks), replaces }
+        Mark { log, bytes, lines, digest: format!("digest-{}", self.marks), replaces, followed: None }
     }
 
     async fn relabel(&mut self, project: usize, changes: &[(usize, usize, usize)]) {

@@ -59,7 +59,8 @@ impl Position {
 
     /// The mark of this place in the log of that name.
     pub(super) fn mark(&self, log: &str) -> Mark {
-        Mark { log: log.to_owned(), bytes: self.bytes, lines: self.lines, digest: self.digest(), replaces: None }
+        let (log, digest) = (log.to_owned(), self.digest());
+        Mark { log, bytes: self.bytes, lines: self.lines, digest, replaces: None, followed: None }
     }
 }
 

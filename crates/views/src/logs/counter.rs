@@ -52,16 +52,32 @@ impl Counter {
         Self { judge: Judge::new(classifier), places: FastMap::default() }
     }
 
-    pub(super) fn count(&mut self, lines: &[u8], parser: &mut Parser, terms: &Terms, now: Timestamp) -> Counted {
+    /// Counts lines, but for those of them that are `known`.
+    pub(super) fn count(
+        &mut self,
+        lines: &[u8],
+        known: &[bool],
+        parser: &mut Parser,
+        terms: &Terms,
+        now: Timestamp,
+    ) -> Counted {
         self.places.clear();
         let mut counted = Counted::default();
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', lines) {
-            self.line(&lines[start..end], parser, terms, now, &mut counted);
+            if known.get(counted.tally.lines as usize) == Some(&true) {
+                pass_known(&lines[start..end], parser, &mut counted.tally);
+            } else {
+                self.line(&lines[start..end], parser, terms, now, &mut counted);
+            }
             start = end + 1;
         }
         if start < lines.len() {
-            self.line(&lines[start..], parser, terms, now, &mut counted);
+            if known.get(counted.tally.lines as usize) == Some(&true) {
+                pass_known(&lines[start..], parser, &mut counted.tally);
+            } else {
+                self.line(&lines[start..], parser, terms, now, &mut counted);
+            }
         }
         counted
     }
@@ -116,6 +132,15 @@ impl Counter {
             Some(known) => known.count += 1,
             None => views.push(view),
         }
+    }
+}
+
+fn pass_known(line: &[u8], parser: &mut Parser, tally: &mut Tally) {
+    tally.lines += 1;
+    tally.duplicates += 1;
+    if line.starts_with(b"#") {
+        // It says how to read the lines behind it.
+        let _ = parser.parse(line);
     }
 }
 

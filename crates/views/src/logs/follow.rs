@@ -5,18 +5,22 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use xxhash_rust::xxh3::xxh3_128;
+
 use super::counter::{Counter, SAMPLES};
 use super::open::Source;
 use super::options::{Cancel, Options};
 use super::report::{FileReport, FollowError, Sample, State};
 use super::run::{LogError, Run};
+use super::siblings::{self, Sibling, siblings};
 use super::tail::{Standing, Tail};
 use super::tally::Tally;
+use crate::Followed;
 use crate::classify::Classifier;
 use crate::store::{ViewStore, ViewsError};
 
 /// How many looks in a row must find nothing new in a file that was moved away before it is let go: servers go on
-/// writing to it until they are told.
+/// writing to it until they are told. As many tries has a file that cannot be read, because it may be being packed.
 const LAST_LOOKS: u32 = 40;
 
 /// Follows a file: what was there before, what is added, and the rest of what was moved or copied away.
@@ -28,30 +32,62 @@ pub struct Follow<'a> {
     classifier: Arc<Classifier>,
     options: &'a Options,
     path: PathBuf,
+    /// The path, as marks name it.
+    place: String,
     counter: Counter,
     tail: Option<Tail<'a>>,
     /// Files that were moved away, with the looks they still get.
     moved: Vec<(Tail<'a>, u32)>,
-    /// Copies are to be looked for: the file was emptied, or this is the start.
-    looks_for_copies: bool,
+    /// Files that were last written before this were read; none before the first look.
+    since: Option<i64>,
+    /// The first look was finished.
+    started: bool,
+    /// Nobody has followed it before: what was moved away earlier is left alone.
+    is_first: bool,
+    /// What was moved or copied away is to be looked for, with so many tries left.
+    copies: Option<u32>,
+    /// Files that were moved away and may still be written to, each with the log that it is.
+    to_hold: Vec<(Sibling, Option<String>)>,
+    /// Logs that should be among what is beside the file, with the lines that were read of them.
+    missing: Vec<(String, u64)>,
     report: FileReport,
+    /// What was said of it in this look.
+    notes: Vec<String>,
 }
 
 /// What a look found.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Polled {
     pub lines: u64,
     /// The file was moved away or emptied.
     pub rotated: bool,
+    /// What somebody should know who looks after the log.
+    pub notes: Vec<String>,
 }
 
 impl<'a> Follow<'a> {
     /// Follows what is at `path`, now or later.
     pub fn new(store: &'a dyn ViewStore, classifier: &Arc<Classifier>, path: PathBuf, options: &'a Options) -> Self {
         let report = FileReport { state: State::Imported, ..FileReport::new(path.display().to_string()) };
-        let (classifier, counter) = (Arc::clone(classifier), Counter::new(Arc::clone(classifier)));
-        let (tail, moved) = (None, Vec::new());
-        Self { store, classifier, options, path, counter, tail, moved, looks_for_copies: true, report }
+        let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
+        Self {
+            store,
+            classifier: Arc::clone(classifier),
+            options,
+            path,
+            place: format!("at {:032x}", xxh3_128(absolute.as_os_str().as_encoded_bytes())),
+            counter: Counter::new(Arc::clone(classifier)),
+            tail: None,
+            moved: Vec::new(),
+            since: None,
+            started: false,
+            is_first: false,
+            copies: None,
+            to_hold: Vec::new(),
+            missing: Vec::new(),
+            report,
+            notes: Vec::new(),
+        }
     }
 
     /// What became of all lines that this follower made durable.
@@ -65,12 +101,12 @@ impl<'a> Follow<'a> {
     pub async fn run(
         mut self,
         mut tick: impl AsyncFnMut() -> bool,
-        told: &mut dyn FnMut(Result<Polled, &FollowError>),
+        told: &mut dyn FnMut(Result<&Polled, &FollowError>),
     ) -> FileReport {
         let mut goes_on = true;
         loop {
             let polled = self.poll().await;
-            told(polled.as_ref().copied());
+            told(polled.as_ref());
             if let Err(error @ (FollowError::Unreadable(_) | FollowError::Store(ViewsError::Damaged(_)))) = &polled {
                 self.report.error = Some(error.to_string());
                 break;
@@ -87,47 +123,101 @@ impl<'a> Follow<'a> {
 
     /// Keeps what came since the last look. When it answers, that is on disk.
     pub async fn poll(&mut self) -> Result<Polled, FollowError> {
-        let polled = self.look().await;
+        let mut polled = self.look().await;
         if let Err(error) = &polled {
             // What is durable is known by its mark; what is not is read again.
             self.tails().for_each(Tail::forget);
             self.collect();
-            self.looks_for_copies |= matches!(error, FollowError::File(_));
+            if matches!(error, FollowError::File(_)) {
+                self.copies = Some(LAST_LOOKS);
+            }
+        }
+        let said: Vec<Vec<String>> = self.tails().map(Tail::take_notes).collect();
+        said.into_iter().flatten().for_each(|note| self.note(note));
+        if let Ok(polled) = &mut polled {
+            polled.notes = std::mem::take(&mut self.notes);
         }
         polled
     }
 
     async fn look(&mut self) -> Result<Polled, FollowError> {
         let mut polled = Polled::default();
+        let starts = !self.started;
+        if self.since.is_none() {
+            self.start().await?;
+        }
         if let Some(tail) = &self.tail
             && tail.standing()? == Standing::Emptied
         {
-            self.looks_for_copies = true;
             polled.rotated = true;
+            self.copies = Some(LAST_LOOKS);
+            self.missing.extend(tail.log());
             self.end_tail();
         }
-        if self.looks_for_copies {
-            polled.lines += self.rest_of_copies().await?;
-            polled.lines += self.all_that_is_there().await?;
-            self.looks_for_copies = false;
-        }
-        polled.lines += self.moved_files().await?;
         if self.tail.is_none() {
             self.tail = self.open()?;
         }
-        let Some(tail) = &mut self.tail else { return Ok(polled) };
-        polled.lines += tail.read(&mut self.counter).await?;
-        if tail.is_at(&self.path)? == Some(false) {
+        // Before anything is read: what is written from now on is newer.
+        let looked_at =
+            self.tail.as_ref().map(|tail| tail.metadata()).transpose()?.map(|file| siblings::modified(&file));
+        if starts {
+            // What is there may be much, so it is read by all cores: the oldest first.
+            polled.lines += self.copies().await?;
+            polled.lines += self.all_that_is_there().await?;
+            self.started = true;
+        }
+        polled.lines += self.moved_files().await?;
+        polled.lines += self.read_tail().await?;
+        if let Some(tail) = &self.tail
+            && tail.is_at(&self.path)? == Some(false)
+        {
             polled.rotated = true;
-            // What was written between the look and the move.
-            polled.lines += tail.read(&mut self.counter).await?;
-            self.moved.extend(self.tail.take().map(|tail| (tail, LAST_LOOKS)));
-            self.tail = self.open()?;
-            if let Some(tail) = &mut self.tail {
-                polled.lines += tail.read(&mut self.counter).await?;
-            }
+            polled.lines += self.change_files().await?;
+        }
+        polled.lines += self.copies().await?;
+        for (sibling, log) in std::mem::take(&mut self.to_hold) {
+            self.hold(&sibling, log.as_deref())?;
+        }
+        if self.copies.is_none() {
+            self.since = looked_at.max(self.since);
+            self.say_what_is_missing();
         }
         Ok(polled)
+    }
+
+    /// Finds out where an earlier follower was.
+    async fn start(&mut self) -> Result<(), FollowError> {
+        let marks = self.store.marks(&self.options.project, &self.place).await?;
+        let last = marks.into_iter().rev().find_map(|mark| Some((mark.log, mark.lines, mark.followed?.since)));
+        self.copies = Some(LAST_LOOKS);
+        self.is_first = last.is_none();
+        if let Some((log, lines, since)) = last {
+            self.missing.push((log, lines));
+            self.since = Some(since);
+            return Ok(());
+        }
+        // Whatever comes after this moment is written after it.
+        let there = std::fs::metadata(&self.path).or_else(|_| std::fs::metadata(siblings::folder(&self.path)))?;
+        self.since = Some(siblings::modified(&there));
+        Ok(())
+    }
+
+    /// Goes on to the file that has taken the place of the one that is followed.
+    async fn change_files(&mut self) -> Result<u64, FollowError> {
+        // What was written between the look and the move.
+        let mut lines = self.read_tail().await?;
+        self.copies = Some(LAST_LOOKS);
+        if let Some(tail) = self.tail.take() {
+            let id = siblings::id(&tail.metadata()?);
+            if !siblings(&self.path)?.iter().any(|sibling| sibling.id == id) {
+                // Packed by now, or gone: and with it perhaps what came after it.
+                self.missing.extend(tail.log());
+            }
+            self.moved.push((tail, LAST_LOOKS));
+        }
+        self.tail = self.open()?;
+        lines += self.read_tail().await?;
+        Ok(lines)
     }
 
     fn tails(&mut self) -> impl Iterator<Item = &mut Tail<'a>> {
@@ -142,10 +232,22 @@ impl<'a> Follow<'a> {
         }
     }
 
+    fn followed(&self) -> Option<Followed> {
+        self.since.map(|since| Followed { place: self.place.clone(), since })
+    }
+
+    async fn read_tail(&mut self) -> Result<u64, FollowError> {
+        let followed = self.followed();
+        let Some(tail) = &mut self.tail else { return Ok(0) };
+        tail.followed = followed;
+        tail.read(&mut self.counter).await
+    }
+
     /// Goes on reading files that were moved away, and lets go those that are quiet.
     async fn moved_files(&mut self) -> Result<u64, FollowError> {
-        let mut lines = 0;
+        let (mut lines, followed) = (0, self.followed());
         for (tail, looks) in &mut self.moved {
+            tail.followed.clone_from(&followed);
             let new = tail.read(&mut self.counter).await?;
             lines += new;
             *looks = if new > 0 { LAST_LOOKS } else { looks.saturating_sub(1) };
@@ -160,31 +262,100 @@ impl<'a> Follow<'a> {
         Ok(lines)
     }
 
-    /// What is in the file at the start may be much, so it is read by all cores.
     async fn all_that_is_there(&mut self) -> Result<u64, FollowError> {
-        if !self.path.exists() {
+        if self.tail.is_none() {
             return Ok(0);
         }
         let path = self.path.clone();
-        self.import(&path, |run| run.waits_for_line = true).await
+        // If it cannot be read, whoever looks at it line by line will say why.
+        Ok(self.import(&path, false).await?.lines)
     }
 
-    /// A file that was emptied was copied first, and the copy may have lines that were not read yet; so may one that was
-    /// moved away while nobody followed. They are known by their marks, whatever they are called.
-    async fn rest_of_copies(&mut self) -> Result<u64, FollowError> {
-        let mut lines = 0;
-        for copy in copies(&self.path)? {
-            lines += self.import(&copy, |run| run.only_known = true).await?;
+    /// Reads what was moved or copied away, if that is to be looked for: a file that was emptied was copied first, and the
+    /// copy may have lines that were not read yet; so may one that was moved away while nobody followed; and of several
+    /// rotations between two looks all but the last left files that nobody has seen. What was read before is known by its
+    /// marks and its lines, whatever it is called; what was not and is called as rotation does is read if it was written
+    /// since the last look.
+    async fn copies(&mut self) -> Result<u64, FollowError> {
+        let Some(tries) = self.copies else { return Ok(0) };
+        let found = siblings(&self.path)?;
+        let mut lines = self.moved_files().await?;
+        if self.started {
+            lines += self.read_tail().await?;
         }
-        Ok(lines)
+        let held: Vec<_> =
+            self.tails().filter_map(|tail| tail.metadata().ok()).map(|file| siblings::id(&file)).collect();
+        let (mut new, mut troubles) = (0, Vec::new());
+        for sibling in found {
+            let fresh = self.since.is_none_or(|since| sibling.modified >= since);
+            if held.contains(&sibling.id) || !fresh && self.started {
+                continue;
+            }
+            let wanted = sibling.rotated && fresh && !self.is_first;
+            let imported = self.import(&sibling.path, !wanted).await?;
+            new += imported.lines;
+            self.missing.retain(|(log, _)| Some(log) != imported.log.as_ref());
+            if imported.grows && sibling.rotated && (wanted || imported.known) {
+                self.to_hold.push((sibling.clone(), imported.log));
+            }
+            if let Some(trouble) = imported.trouble.filter(|_| wanted) {
+                troubles.push(format!("{} was not read to its end: {trouble}", sibling.path.display()));
+            }
+        }
+        if new > 0 {
+            // One of them may have been the copy of a file that is held.
+            self.tails().for_each(Tail::forget);
+        }
+        if !troubles.is_empty() && tries > 1 {
+            self.copies = Some(tries - 1);
+            return Ok(lines + new);
+        }
+        (self.copies, self.is_first) = (None, false);
+        troubles.into_iter().for_each(|trouble| self.note(trouble));
+        Ok(lines + new)
     }
 
-    async fn import(&mut self, path: &Path, how: impl FnOnce(&mut Run<'_>)) -> Result<u64, FollowError> {
+    /// Holds a file that was moved away: its server may still write to it. What is a copy of a file that is held would
+    /// only say the same again.
+    fn hold(&mut self, sibling: &Sibling, log: Option<&str>) -> io::Result<()> {
+        if self.tails().any(|tail| tail.log().is_some_and(|(held, _)| Some(held.as_str()) == log)) {
+            return Ok(());
+        }
+        let file = match File::open(&sibling.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            file => file?,
+        };
+        if siblings::id(&file.metadata()?) == sibling.id {
+            self.moved.push((Tail::new(file, self.store, self.options), LAST_LOOKS));
+        }
+        Ok(())
+    }
+
+    fn say_what_is_missing(&mut self) {
+        let here: Vec<String> = self.tails().filter_map(|tail| tail.log()).map(|(log, _)| log).collect();
+        self.missing.retain(|(log, _)| !here.contains(log));
+        for (_, lines) in std::mem::take(&mut self.missing) {
+            self.note(format!(
+                "the log of which {lines} lines were read is no longer here, nor a copy of it: what was written to it after \
+                 them, and what was moved away after it, is not counted if it was not read"
+            ));
+        }
+    }
+
+    fn note(&mut self, note: String) {
+        self.notes.push(note.clone());
+        if !self.report.notes.contains(&note) {
+            self.report.notes.push(note);
+        }
+    }
+
+    async fn import(&mut self, path: &Path, only_known: bool) -> Result<Imported, FollowError> {
         let cancel = Cancel::default();
         let mut run = Run::new(self.store, &self.classifier, self.options, &cancel)?;
-        how(&mut run);
+        (run.only_known, run.followed) = (only_known, self.followed());
         let (report, ended) = run.file(Source::File(path.to_owned()), &mut |_, _| {}).await;
         let FileReport { known, mut tally, unparsable, .. } = report;
+        let (log, grows) = (run.log.take(), run.grows);
         // Those were told of by whoever read them first.
         tally.lines -= known;
         tally.duplicates -= known;
@@ -192,8 +363,8 @@ impl<'a> Follow<'a> {
         self.add_figures(&tally, unparsable);
         match ended {
             Err(LogError::Store(error)) => Err(error.into()),
-            // Copies are anything that is called alike; and the file itself will be looked at line by line.
-            Err(LogError::Log(_)) | Ok(()) => Ok(lines),
+            Err(LogError::Log(trouble)) => Ok(Imported { lines, log, grows, known: known > 0, trouble: Some(trouble) }),
+            Ok(()) => Ok(Imported { lines, log, grows, known: known > 0, trouble: None }),
         }
     }
 
@@ -230,19 +401,13 @@ impl<'a> Follow<'a> {
     }
 }
 
-/// Files beside `path` that may be what was in it: `access.log.1`, `access.log-20241010.gz`, `access-20241010.log`.
-fn copies(path: &Path) -> io::Result<Vec<PathBuf>> {
-    let (Some(name), Some(stem)) = (path.file_name(), path.file_stem()) else { return Ok(Vec::new()) };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut copies = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let other = entry.file_name();
-        let alike = other.as_encoded_bytes().starts_with(stem.as_encoded_bytes()) && other != name;
-        if alike && entry.file_type()?.is_file() {
-            copies.push(entry.path());
-        }
-    }
-    copies.sort();
-    Ok(copies)
+/// What became of a file that was read as a whole.
+struct Imported {
+    lines: u64,
+    /// Which log it is.
+    log: Option<String>,
+    grows: bool,
+    /// Some of it was read before.
+    known: bool,
+    trouble: Option<String>,
 }

@@ -84,6 +84,15 @@ impl Format {
         lines.filter(|line| matches!(parser.parse(line), LogLine::Hit(_)) && self.is_typical(line)).count()
     }
 
+    /// Whether a line that was read shows that nothing of it is missing: it ends with what closes it.
+    pub(super) fn is_closed_by(&self, line: &[u8]) -> bool {
+        match self {
+            Self::Combined | Self::VhostCombined => line.ends_with(b"\""),
+            Self::Caddy | Self::Json => line.trim_ascii_end().ends_with(b"}"),
+            _ => false,
+        }
+    }
+
     fn is_typical(&self, line: &[u8]) -> bool {
         match self {
             Self::Caddy => json::is_caddy(line),

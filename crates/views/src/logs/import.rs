@@ -36,6 +36,7 @@ pub async fn import(
         }
     };
     let (files, mut before) = (sources.len(), 0);
+    run.remembers = files > 1;
     for (file, source) in sources.into_iter().enumerate() {
         let (name, size, lines) = (source.name(), source.size(), report.total.lines);
         let mut told = |read: u64, of_file: u64| {

@@ -1,12 +1,13 @@
 //! Keeps what was counted of a log, in the order of its lines.
 
 use super::blocks::Position;
-use super::counter::{Counted, SAMPLES};
+use super::counter::SAMPLES;
 use super::options::Options;
 use super::report::Sample;
 use super::tally::{Figure, Tally};
+use super::workers::CountedBlock;
 use crate::store::{ViewStore, ViewsError};
-use crate::{Appended, Batch, Bucket, View};
+use crate::{Appended, Batch, Bucket, Followed, Stretch, View};
 
 /// Bytes that become durable together, more or less: paths may be long, and a batch is kept as a whole.
 const MOST_BYTES: usize = 32 * 1024 * 1024;
@@ -21,6 +22,8 @@ pub(super) struct Ledger<'a> {
     /// Up to here the log was counted.
     position: Position,
     views: Vec<View>,
+    /// The lines that are new.
+    lines: Vec<Stretch>,
     /// What the views take, about.
     bytes: usize,
     pending: Tally,
@@ -29,6 +32,12 @@ pub(super) struct Ledger<'a> {
     written: Option<String>,
     /// What this import made durable.
     tally: Tally,
+    /// Lines that were known, though no mark said so.
+    recognised: u64,
+    /// The lines that this import made durable, if somebody wants to know.
+    pub(super) counted: Option<Vec<Stretch>>,
+    /// Where the log is followed, if it is.
+    pub(super) followed: Option<Followed>,
     samples: Vec<Sample>,
 }
 
@@ -40,12 +49,26 @@ impl<'a> Ledger<'a> {
             log,
             position,
             views: Vec::new(),
+            lines: Vec::new(),
             bytes: 0,
             pending: Tally::default(),
             written: None,
             tally: Tally::default(),
+            recognised: 0,
+            counted: None,
+            followed: None,
             samples: Vec::new(),
         }
+    }
+
+    /// Which log it is.
+    pub(super) fn log(&self) -> &str {
+        &self.log
+    }
+
+    /// Lines that were known, though no mark said so.
+    pub(super) fn recognised(&self) -> u64 {
+        self.recognised
     }
 
     /// The figures of what was made durable, and the first unparsable lines.
@@ -68,27 +91,39 @@ impl<'a> Ledger<'a> {
         self.position.lines
     }
 
-    /// Takes the lines that come next; `end` is the place behind them.
-    pub(super) fn add(&mut self, counted: Counted, end: Position) {
-        self.look_at(&counted);
-        let Counted { mut views, tally, .. } = counted;
-        self.position = end.with_lines(self.position.lines + tally.lines);
-        self.bytes += views.iter().map(|view| size_of::<View>() + view.path.len()).sum::<usize>();
-        self.views.append(&mut views);
-        self.pending.add(&tally);
-    }
-
-    /// Takes a last line that is not finished: it is told of, and read again when the log has more.
-    pub(super) fn add_unfinished(&mut self, counted: &Counted) {
-        self.look_at(counted);
-        self.tally.add(&counted.tally);
-    }
-
-    fn look_at(&mut self, counted: &Counted) {
-        let room = SAMPLES.saturating_sub(self.samples.len());
+    /// Takes the lines that come next.
+    pub(super) fn add(&mut self, block: CountedBlock) {
+        let CountedBlock { mut counted, end, prints, known } = block;
         let before = self.position.lines;
-        let placed = |sample: &Sample| Sample { line: before + sample.line, text: sample.text.clone() };
-        self.samples.extend(counted.samples.iter().take(room).map(placed));
+        let room = SAMPLES.saturating_sub(self.samples.len());
+        let placed = |sample: Sample| Sample { line: before + sample.line, ..sample };
+        self.samples.extend(counted.samples.drain(..).take(room).map(placed));
+        self.add_lines(before, &prints, &known);
+        self.position = end.with_lines(before + counted.tally.lines);
+        self.bytes += counted.views.iter().map(|view| size_of::<View>() + view.path.len()).sum::<usize>();
+        self.views.append(&mut counted.views);
+        self.pending.add(&counted.tally);
+    }
+
+    /// Remembers the lines that are new; `before` are before the first of them.
+    fn add_lines(&mut self, before: u64, prints: &[u16], known: &[bool]) {
+        let is_known = |line: usize| known.get(line).copied().unwrap_or(false);
+        let mut line = 0;
+        while line < prints.len() {
+            let from = line;
+            while line < prints.len() && is_known(line) == is_known(from) {
+                line += 1;
+            }
+            if is_known(from) {
+                self.recognised += (line - from) as u64;
+                continue;
+            }
+            let (first, prints) = (before + from as u64, &prints[from..line]);
+            match self.lines.last_mut().filter(|last| last.end() == first) {
+                Some(last) => last.prints.extend_from_slice(prints),
+                None => self.lines.push(Stretch { log: self.log.clone(), first, prints: prints.to_vec() }),
+            }
+        }
     }
 
     /// Whether it is time to make durable what was counted.
@@ -101,15 +136,19 @@ impl<'a> Ledger<'a> {
         if self.pending.lines == 0 {
             return Ok(());
         }
-        let views = std::mem::take(&mut self.views);
+        let (views, lines) = (std::mem::take(&mut self.views), std::mem::take(&mut self.lines));
         self.bytes = 0;
+        if let Some(counted) = &mut self.counted {
+            counted.extend(lines.iter().cloned());
+        }
         let mut tally = std::mem::take(&mut self.pending);
         if !self.options.dry_run {
             let kept: Vec<Kept> = views.iter().map(Kept::of).collect();
             let mut mark = self.position.mark(&self.log);
             mark.replaces = self.written.take();
+            mark.followed.clone_from(&self.followed);
             let digest = mark.digest.clone();
-            let batch = Batch { project: self.options.project.clone(), views, mark: Some(mark) };
+            let batch = Batch { project: self.options.project.clone(), views, mark: Some(mark), lines };
             let appended = self.store.append(batch).await?;
             self.written = Some(digest);
             self.move_uncounted(&mut tally, &kept, &appended).await?;

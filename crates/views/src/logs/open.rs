@@ -37,36 +37,53 @@ impl Source {
 /// A log's bytes, unpacked.
 pub(super) type Bytes = Box<dyn Read + Send>;
 
-/// Opens a source; `read` counts its bytes as they are on disk. A reader is taken out of it.
-pub(super) fn open(source: &mut Source, read: &Arc<AtomicU64>) -> io::Result<Bytes> {
-    match source {
-        Source::File(path) => open_file(path, read),
-        Source::Stdin => unpacked(Metered::new(Box::new(io::stdin()), read)),
-        Source::Reader { reader, .. } => unpacked(Metered::new(std::mem::replace(reader, Box::new(io::empty())), read)),
-    }
+/// What a last line is that has no end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LastLine {
+    /// It is being written: the log may grow.
+    Unfinished,
+    /// The log cannot grow: a line, if the format shows that nothing of it is missing.
+    IfWhole,
+    /// A line, because somebody says so.
+    Line,
 }
 
-pub(super) fn open_file(path: &std::path::Path, read: &Arc<AtomicU64>) -> io::Result<Bytes> {
+/// Opens a source, and says what its last line is; `read` counts its bytes as they are on disk. A reader is taken out of
+/// it.
+pub(super) fn open(source: &mut Source, read: &Arc<AtomicU64>) -> io::Result<(Bytes, LastLine)> {
+    let stream: Bytes = match source {
+        Source::File(path) => return open_file(path, read),
+        Source::Stdin => Box::new(io::stdin()),
+        Source::Reader { reader, .. } => std::mem::replace(reader, Box::new(io::empty())),
+    };
+    Ok((unpacked(Metered::new(stream, read))?.0, LastLine::IfWhole))
+}
+
+pub(super) fn open_file(path: &std::path::Path, read: &Arc<AtomicU64>) -> io::Result<(Bytes, LastLine)> {
     let file = File::open(path)?;
-    if file.metadata()?.is_dir() {
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
     }
-    unpacked(Metered::new(Box::new(file), read))
+    let (bytes, packed) = unpacked(Metered::new(Box::new(file), read))?;
+    let grows = metadata.is_file() && !packed;
+    Ok((bytes, if grows { LastLine::Unfinished } else { LastLine::IfWhole }))
 }
 
-/// What is packed says so in its first bytes; names are not to be trusted.
-fn unpacked(mut input: Metered) -> io::Result<Bytes> {
+/// What is packed says so in its first bytes; names are not to be trusted. Says whether it was.
+fn unpacked(mut input: Metered) -> io::Result<(Bytes, bool)> {
     let mut magic = Vec::with_capacity(4);
     (&mut input).take(4).read_to_end(&mut magic)?;
     let input = io::Cursor::new(magic.clone()).chain(input);
-    Ok(match magic.as_slice() {
+    let bytes: Bytes = match magic.as_slice() {
         [0x1f, 0x8b, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(PACKED, input))),
         // A frame, or one to be skipped: `pzstd` begins with such.
         [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
             Box::new(zstd::stream::read::Decoder::with_buffer(BufReader::with_capacity(PACKED, input))?)
         }
-        _ => Box::new(input),
-    })
+        _ => return Ok((Box::new(input), false)),
+    };
+    Ok((bytes, true))
 }
 
 /// What is read at once of a packed file.
@@ -101,7 +118,7 @@ mod tests {
     fn read(bytes: &[u8]) -> io::Result<Vec<u8>> {
         let mut source = Source::Reader { name: String::new(), reader: Box::new(io::Cursor::new(bytes.to_vec())) };
         let mut text = Vec::new();
-        open(&mut source, &Arc::default())?.read_to_end(&mut text)?;
+        open(&mut source, &Arc::default())?.0.read_to_end(&mut text)?;
         Ok(text)
     }
 

@@ -15,6 +15,8 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// Counts without keeping anything.
     pub dry_run: bool,
+    /// The logs will not grow: a last line without an end is a line.
+    pub complete: bool,
     /// Views that become durable together, more or less.
     pub batch: usize,
     pub clock: Arc<dyn Clock>,
@@ -24,7 +26,7 @@ impl Options {
     /// All requests in logs of any format, for this project.
     pub fn new(project: impl Into<String>, clock: Arc<dyn Clock>) -> Self {
         let project = project.into();
-        Self { project, format: None, hosts: Vec::new(), dry_run: false, batch: 128 * 1024, clock }
+        Self { project, format: None, hosts: Vec::new(), dry_run: false, complete: false, batch: 128 * 1024, clock }
     }
 
     /// What reads a log that begins with `head`, or why nothing does.

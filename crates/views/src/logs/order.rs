@@ -1,13 +1,10 @@
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::format::{Format, Parser};
+use super::head::Head;
 use super::line::LogLine;
 use super::open::{Source, open_file};
-
-/// What is read of a file to tell when it begins, in bytes.
-const HEAD: u64 = 64 * 1024;
 
 /// Puts the oldest log first, whatever it is called (`access.log`, `access.log.1`, `access.log.2.gz`). What does not
 /// tell its time comes last, in the order given.
@@ -37,8 +34,6 @@ fn head(path: &Path) -> Option<Vec<u8>> {
     if !path.metadata().ok()?.is_file() {
         return None;
     }
-    let mut head = Vec::new();
     // The beginning of a broken file is good enough.
-    let _ = open_file(path, &Arc::default()).ok()?.take(HEAD).read_to_end(&mut head);
-    Some(head)
+    Some(Head::of(open_file(path, &Arc::default()).ok()?.0).lines(true))
 }

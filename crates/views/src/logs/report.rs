@@ -39,6 +39,8 @@ pub struct FileReport {
     pub tally: Tally,
     /// The first lines that could not be read.
     pub unparsable: Vec<Sample>,
+    /// What the figures do not say: a last line that is left for later, lines that are gone.
+    pub notes: Vec<String>,
 }
 
 /// How far an import of a log got.
@@ -68,8 +70,8 @@ impl State {
 
 impl FileReport {
     pub(super) fn new(name: String) -> Self {
-        let (tally, unparsable) = (Tally::default(), Vec::new());
-        Self { name, format: None, state: State::Stopped, error: None, known: 0, tally, unparsable }
+        let (tally, unparsable, notes) = (Tally::default(), Vec::new(), Vec::new());
+        Self { name, format: None, state: State::Stopped, error: None, known: 0, tally, unparsable, notes }
     }
 
     pub(super) fn failed(name: String, error: String) -> Self {

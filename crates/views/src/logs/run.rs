@@ -10,18 +10,19 @@ use std::thread;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::blocks::{Position, log_name};
-use super::counter::{Counted, Terms};
+use super::counter::Terms;
 use super::format::Parser;
+use super::known::Known;
 use super::ledger::Ledger;
-use super::open::Source;
+use super::open::{LastLine, Source};
 use super::options::{Cancel, Options};
 use super::reader::{Opened, Reader};
 use super::report::{FileReport, State};
 use super::tally::Tally;
-use super::workers::{End, Message, Workers};
-use crate::Mark;
+use super::workers::{CountedBlock, End, Message, Workers};
 use crate::classify::Classifier;
 use crate::store::{ViewStore, ViewsError};
+use crate::{Followed, Mark};
 
 /// Blocks that are on their way at most, so that memory is bounded.
 const ON_THEIR_WAY: usize = 48;
@@ -37,8 +38,16 @@ pub(super) struct Run<'a> {
     workers: Workers,
     /// Bytes read of the present log, as they are on disk.
     read: Arc<AtomicU64>,
-    /// A last line without an end is left for later, not counted.
-    pub(super) waits_for_line: bool,
+    /// Lines that were counted before; asked for when the first log is read.
+    known: Option<Arc<Known>>,
+    /// The lines of one log are to be known when the next one is read.
+    pub(super) remembers: bool,
+    /// Which log was read last.
+    pub(super) log: Option<String>,
+    /// It is a file that may grow.
+    pub(super) grows: bool,
+    /// Where the log is followed, if it is.
+    pub(super) followed: Option<Followed>,
     /// Only the rest is read of logs that were read before.
     pub(super) only_known: bool,
 }
@@ -66,41 +75,70 @@ impl<'a> Run<'a> {
         cancel: &'a Cancel,
     ) -> io::Result<Self> {
         let (workers, read) = (Workers::start(classifier)?, Arc::default());
-        Ok(Self { store, options, cancel, workers, read, waits_for_line: false, only_known: false })
+        let (known, remembers, log, grows, followed, only_known) = (None, false, None, false, None, false);
+        Ok(Self { store, options, cancel, workers, read, known, remembers, log, grows, followed, only_known })
     }
 
     pub(super) async fn file(&mut self, source: Source, told: &mut Told<'_>) -> (FileReport, Result<(), LogError>) {
-        self.read = Arc::default();
+        (self.read, self.log, self.grows) = (Arc::default(), None, false);
         let mut report = FileReport::new(source.name());
         let ended = self.try_file(source, &mut report, told).await;
         (report, ended)
     }
 
-    async fn try_file(&self, source: Source, report: &mut FileReport, told: &mut Told<'_>) -> Result<(), LogError> {
-        let read = Arc::clone(&self.read);
-        let opened = tokio::task::spawn_blocking(move || Opened::new(source, read)).await;
+    async fn try_file(&mut self, source: Source, report: &mut FileReport, told: &mut Told<'_>) -> Result<(), LogError> {
+        let (read, complete) = (Arc::clone(&self.read), self.options.complete);
+        let opened = tokio::task::spawn_blocking(move || Opened::new(source, read, complete)).await;
         let opened = opened.map_err(io::Error::from)??;
-        let Some(log) = log_name(&opened.head) else {
+        let takes_last = opened.last_line != LastLine::Unfinished;
+        let whole = opened.head.whole(takes_last);
+        let Some(log) = log_name(whole) else {
             report.state = State::Imported;
-            report.tally.lines = memchr::memchr_iter(b'\n', &opened.head).count() as u64;
+            report.tally.lines = memchr::memchr_iter(b'\n', whole).count() as u64;
             report.tally.blank = report.tally.lines;
+            if whole.len() < opened.head.read.len() {
+                report.notes.push(unfinished((opened.head.read.len() - whole.len()) as u64));
+            }
             return Ok(());
         };
+        (self.log, self.grows) = (Some(log.clone()), !takes_last);
         let marks = self.store.marks(&self.options.project, &log).await?;
         if self.only_known && marks.is_empty() {
             report.state = State::AlreadyImported;
             return Ok(());
         }
-        let parser = self.options.parser(&opened.head).map_err(LogError::Log)?;
+        let parser = self.options.parser(&opened.head.lines(takes_last)).map_err(LogError::Log)?;
         report.format = Some(parser.format().clone());
         let floor = self.store.status(&self.options.project).await?.floor;
         let terms = Arc::new(Terms { floor, hosts: self.options.hosts.clone() });
-        let listener = self.start(opened, marks, parser, terms)?;
+        let known = self.known(report).await?;
+        let listener = self.start(opened, &log, marks, known, parser, terms)?;
         self.keep(listener, log, report, told).await
     }
 
+    /// The lines that were counted before.
+    async fn known(&mut self, report: &mut FileReport) -> Result<Arc<Known>, LogError> {
+        if let Some(known) = &self.known {
+            return Ok(Arc::clone(known));
+        }
+        let lines = self.store.lines(&self.options.project).await?;
+        if lines.damaged {
+            report.notes.push(FORGOTTEN.to_owned());
+        }
+        let known = tokio::task::spawn_blocking(move || Known::new(lines)).await.map_err(io::Error::from)?;
+        Ok(Arc::clone(self.known.insert(Arc::new(known))))
+    }
+
     /// Starts the thread that reads.
-    fn start(&self, opened: Opened, marks: Vec<Mark>, parser: Parser, terms: Arc<Terms>) -> Result<Listener, LogError> {
+    fn start(
+        &self,
+        opened: Opened,
+        log: &str,
+        marks: Vec<Mark>,
+        known: Arc<Known>,
+        parser: Parser,
+        terms: Arc<Terms>,
+    ) -> Result<Listener, LogError> {
         let (messages, heard) = unbounded_channel();
         let (permit, permits) = std::sync::mpsc::channel();
         for _ in 0..ON_THEIR_WAY {
@@ -108,7 +146,9 @@ impl<'a> Run<'a> {
             let _ = permit.send(());
         }
         let reader = Reader {
+            log: log.to_owned(),
             marks,
+            known,
             parser,
             terms,
             clock: Arc::clone(&self.options.clock),
@@ -124,19 +164,21 @@ impl<'a> Run<'a> {
 
     /// Keeps what is counted, until the log ends.
     async fn keep(
-        &self,
+        &mut self,
         mut listener: Listener,
         log: String,
         report: &mut FileReport,
         told: &mut Told<'_>,
     ) -> Result<(), LogError> {
         let from = listener.from().await?;
-        let known = from.lines;
+        let before = from.lines;
         let mut ledger = Ledger::new(self.store, self.options, log, from);
+        ledger.counted = self.remembers.then(Vec::new);
+        ledger.followed.clone_from(&self.followed);
         let ended = loop {
             match listener.next().await {
-                Ok(Next::Block(counted, end, open)) => {
-                    self.take(&mut ledger, *counted, *end, open);
+                Ok(Next::Block(block)) => {
+                    ledger.add(*block);
                     if ledger.is_full()
                         && let Err(error) = ledger.commit().await
                     {
@@ -149,27 +191,38 @@ impl<'a> Run<'a> {
                 Err(error) => break ledger.commit().await.map_err(LogError::from).and(Err(error)),
             }
         };
-        let fresh = ledger.lines() > known;
+        report.known = before + ledger.recognised();
+        let fresh = ledger.lines() > report.known;
+        if let Some(lines) = ledger.counted.take() {
+            // If the thread that reads still has it, something failed, and the store is asked again.
+            match self.known.as_mut().and_then(Arc::get_mut) {
+                Some(known) => known.add(lines),
+                None => self.known = None,
+            }
+        }
         (report.tally, report.unparsable) = ledger.into_figures();
-        report.known = known;
-        report.tally.add(&Tally { lines: known, duplicates: known, ..Tally::default() });
-        report.state = match (ended?, known > 0, fresh) {
+        report.tally.add(&Tally { lines: before, duplicates: before, ..Tally::default() });
+        let ended = ended?;
+        if let End::OfLog { unfinished: bytes @ 1.. } = ended {
+            report.notes.push(unfinished(bytes));
+        }
+        report.state = match (ended, report.known > 0, fresh) {
             (End::Cancelled, ..) => State::Stopped,
-            (End::OfLog, false, _) => State::Imported,
-            (End::OfLog, true, true) => State::Continued,
-            (End::OfLog, true, false) => State::AlreadyImported,
+            (End::OfLog { .. }, false, _) => State::Imported,
+            (End::OfLog { .. }, true, true) => State::Continued,
+            (End::OfLog { .. }, true, false) => State::AlreadyImported,
         };
         Ok(())
     }
+}
 
-    fn take(&self, ledger: &mut Ledger<'_>, counted: Counted, end: Position, open: bool) {
-        if !open {
-            ledger.add(counted, end);
-        } else if !self.waits_for_line {
-            let whole = counted.tally.unparsable == 0 && counted.tally.blank == 0;
-            if whole { ledger.add(counted, end) } else { ledger.add_unfinished(&counted) }
-        }
-    }
+/// What is remembered of earlier imports is damaged.
+const FORGOTTEN: &str =
+    "what is remembered of logs that were imported is damaged; a copy of one of them may count again";
+
+/// What is said of a last line that was left.
+pub(super) fn unfinished(bytes: u64) -> String {
+    format!("its last line ({bytes} bytes) is not finished and is left for the next import; --complete counts it")
 }
 
 /// Hears of counted blocks in whatever order, and tells of them in the order of the log.
@@ -177,12 +230,12 @@ struct Listener {
     heard: UnboundedReceiver<Message>,
     permit: Sender<()>,
     next: u64,
-    early: BTreeMap<u64, (Box<Counted>, Box<Position>, bool)>,
+    early: BTreeMap<u64, Box<CountedBlock>>,
     ended: Option<(u64, io::Result<End>)>,
 }
 
 enum Next {
-    Block(Box<Counted>, Box<Position>, bool),
+    Block(Box<CountedBlock>),
     End(End),
 }
 
@@ -198,19 +251,17 @@ impl Listener {
 
     async fn next(&mut self) -> Result<Next, LogError> {
         loop {
-            if let Some((counted, end, open)) = self.early.remove(&self.next) {
+            if let Some(counted) = self.early.remove(&self.next) {
                 self.next += 1;
                 // The reader may be done, and then needs no more.
                 let _ = self.permit.send(());
-                return Ok(Next::Block(counted, end, open));
+                return Ok(Next::Block(counted));
             }
             if let Some((_, why)) = self.ended.take_if(|(blocks, _)| *blocks == self.next) {
                 return why.map(Next::End).map_err(LogError::from);
             }
             match self.heard.recv().await {
-                Some(Message::Counted { number, counted, end, open }) => {
-                    self.early.insert(number, (counted, end, open));
-                }
+                Some(Message::Counted { number, counted }) => drop(self.early.insert(number, counted)),
                 Some(Message::Ended { blocks, why }) => self.ended = Some((blocks, why)),
                 Some(Message::From(_)) | None => return Err(LogError::Log(BROKEN.to_owned())),
             }

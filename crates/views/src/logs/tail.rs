@@ -1,22 +1,28 @@
 //! The end of a file that is still being written.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::blocks::{BLOCK, Blocks, Position, log_name};
+use copydesk_domain::Timestamp;
+
+use super::blocks::{BLOCK, Block, Blocks, Position, log_name};
 use super::counter::{Counter, Terms};
 use super::format::Parser;
+use super::head::Head;
+use super::known::prints;
 use super::ledger::Ledger;
 use super::options::Options;
+use super::reader::is_whole;
 use super::report::{FollowError, Sample};
 use super::resume::resume;
+use super::siblings::id;
 use super::tally::Tally;
+use super::workers::CountedBlock;
+use crate::Followed;
 use crate::store::ViewStore;
 
-/// What is read of a file to tell its format, in bytes.
-const HEAD: usize = 64 * 1024;
 /// How much of the beginning tells whether a file was emptied and filled again.
 const BEGINNING: usize = 256;
 
@@ -27,8 +33,14 @@ pub(super) struct Tail<'a> {
     options: &'a Options,
     /// Not before the first line is there.
     reading: Option<Reading<'a>>,
+    /// Where it is followed, and since when.
+    pub(super) followed: Option<Followed>,
     /// The figures of what was read before it was forgotten.
     figures: (Tally, Vec<Sample>),
+    /// What is to be said of it.
+    notes: Vec<String>,
+    /// It was said that its format cannot be told yet.
+    undecided: bool,
 }
 
 /// What is known of a log once it has a line.
@@ -50,14 +62,30 @@ pub(super) enum Standing {
 
 impl<'a> Tail<'a> {
     pub(super) fn new(file: File, store: &'a dyn ViewStore, options: &'a Options) -> Self {
-        Self { file, store, options, reading: None, figures: Default::default() }
+        let (figures, notes) = Default::default();
+        Self { file, store, options, reading: None, followed: None, figures, notes, undecided: false }
+    }
+
+    /// What the system says about the file.
+    pub(super) fn metadata(&self) -> io::Result<Metadata> {
+        self.file.metadata()
+    }
+
+    /// Which log it is and how many lines of it were read; none before it has one.
+    pub(super) fn log(&self) -> Option<(String, u64)> {
+        self.reading.as_ref().map(|reading| (reading.ledger.log().to_owned(), reading.ledger.lines()))
+    }
+
+    /// What is to be said and was not yet.
+    pub(super) fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
     }
 
     /// Whether this is the file that is now at `path`; none if there is no file.
     pub(super) fn is_at(&self, path: &Path) -> io::Result<Option<bool>> {
         let here = self.file.metadata()?;
         match std::fs::metadata(path) {
-            Ok(there) => Ok(Some(here.dev() == there.dev() && here.ino() == there.ino())),
+            Ok(there) => Ok(Some(id(&here) == id(&there))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -74,6 +102,7 @@ impl<'a> Tail<'a> {
             self.reading = self.begin().await?;
         }
         let Some(reading) = &mut self.reading else { return Ok(0) };
+        reading.ledger.followed.clone_from(&self.followed);
         let before = reading.ledger.lines();
         let from = reading.ledger.position().clone();
         let end = last_end(&self.file, from.bytes)?;
@@ -83,8 +112,7 @@ impl<'a> Tail<'a> {
         let mut buffer = Vec::new();
         while let Some(block) = blocks.next(buffer)? {
             let now = self.options.clock.now();
-            let counted = counter.count(&block.bytes, &mut reading.parser, &reading.terms, now);
-            reading.ledger.add(counted, block.end);
+            reading.count(&block, counter, now);
             if reading.ledger.is_full() {
                 reading.commit(&self.file).await?;
             }
@@ -97,7 +125,7 @@ impl<'a> Tail<'a> {
         Ok(reading.ledger.lines() - before)
     }
 
-    /// Counts a last line that was never finished, if it can be read.
+    /// Counts a last line that was never finished, if nothing of it is missing. What is left is told of.
     pub(super) async fn finish(&mut self, counter: &mut Counter) -> Result<u64, FollowError> {
         let mut lines = self.read(counter).await?;
         let Some(reading) = &mut self.reading else { return Ok(lines) };
@@ -105,14 +133,15 @@ impl<'a> Tail<'a> {
         let mut file = &self.file;
         file.seek(SeekFrom::Start(from.bytes))?;
         if let Some(block) = Blocks::new(file, from).next(Vec::new())? {
-            let now = self.options.clock.now();
-            let counted = counter.count(&block.bytes, &mut reading.parser, &reading.terms, now);
-            if counted.tally.unparsable == 0 && counted.tally.blank == 0 {
-                lines += counted.tally.lines;
-                reading.ledger.add(counted, block.end);
+            if self.options.complete || is_whole(&block.bytes, &reading.parser) {
+                lines += 1;
+                reading.count(&block, counter, self.options.clock.now());
                 reading.commit(&self.file).await?;
             } else {
-                reading.ledger.add_unfinished(&counted);
+                let bytes = block.bytes.len();
+                self.notes.push(format!(
+                    "the last line ({bytes} bytes) of the file that was moved away has no end and is not counted"
+                ));
             }
         }
         Ok(lines)
@@ -139,20 +168,25 @@ impl<'a> Tail<'a> {
     }
 
     /// Finds out which log this is and how far it was read before; none before it has a line.
-    async fn begin(&self) -> Result<Option<Reading<'a>>, FollowError> {
-        let mut head = vec![0; HEAD];
-        let length = read_up_to(&self.file, &mut head)?;
-        head.truncate(length);
-        let whole = memchr::memrchr(b'\n', &head).map_or(0, |last| last + 1);
-        let Some(log) = log_name(&head[..whole]) else { return Ok(None) };
-        let mut parser = match self.options.parser(&head[..whole]) {
+    async fn begin(&mut self) -> Result<Option<Reading<'a>>, FollowError> {
+        let mut file = self.file.try_clone()?;
+        file.seek(SeekFrom::Start(0))?;
+        let head = Head::of(&mut file);
+        if head.is_one_line() {
+            return Err(FollowError::Unreadable("it begins with a line that has no end".to_owned()));
+        }
+        let Some(log) = log_name(head.whole(false)) else { return Ok(None) };
+        let mut parser = match self.options.parser(&head.lines(false)) {
             Ok(parser) => parser,
-            // More lines may tell.
-            Err(_) if head.len() < HEAD => return Ok(None),
+            Err(why) if head.is_all() => {
+                if !std::mem::replace(&mut self.undecided, true) {
+                    self.notes.push(format!("{why}; waiting for more lines"));
+                }
+                return Ok(None);
+            }
             Err(why) => return Err(FollowError::Unreadable(why)),
         };
         let marks = self.store.marks(&self.options.project, &log).await?;
-        let mut file = self.file.try_clone()?;
         file.seek(SeekFrom::Start(0))?;
         let again = || {
             let mut file = self.file.try_clone()?;
@@ -161,7 +195,7 @@ impl<'a> Tail<'a> {
         };
         let (position, _) = resume(Box::new(file), marks, again)?;
         if position.bytes > 0 {
-            parser.learn_columns(&head);
+            parser.learn_columns(head.whole(false));
         }
         let beginning = beginning(&self.file, &position)?;
         let floor = self.store.status(&self.options.project).await?.floor;
@@ -172,6 +206,12 @@ impl<'a> Tail<'a> {
 }
 
 impl Reading<'_> {
+    fn count(&mut self, block: &Block, counter: &mut Counter, now: Timestamp) {
+        let counted = counter.count(&block.bytes, &[], &mut self.parser, &self.terms, now);
+        let (prints, end) = (prints(&block.bytes), block.end.clone());
+        self.ledger.add(CountedBlock { counted, end, prints, known: Vec::new() });
+    }
+
     /// Whether the beginning of `file` is still what was read.
     fn standing(&self, file: &File) -> io::Result<Standing> {
         if file.metadata()?.len() < self.ledger.position().bytes {

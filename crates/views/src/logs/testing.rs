@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use super::{Cancel, Options, Report, Source, import};
 use crate::classify::Classifier;
 use crate::store::{Status, StoreCall, StoreFuture, StoreReply, ViewStore, ViewsError};
-use crate::{Appended, Batch, Bucket, Mark, View};
+use crate::{Appended, Batch, Bucket, CountedLines, Mark, Stretch, View};
 
 /// 2024-10-10T13:55:36Z
 pub(super) const AT: i64 = 1_728_568_536;
@@ -23,6 +23,7 @@ pub(super) struct ListStore(Mutex<Kept>);
 struct Kept {
     views: Vec<View>,
     marks: Vec<Mark>,
+    lines: Vec<Stretch>,
     floor: Option<Bucket>,
     appends: u64,
     /// After so many, appending fails.
@@ -86,6 +87,7 @@ impl Kept {
             self.marks.retain(|known| !replaced(known));
             self.marks.push(mark);
         }
+        self.lines.extend(batch.lines);
         Ok(appended)
     }
 }
@@ -96,8 +98,11 @@ impl ViewStore for ListStore {
         let reply = match call {
             StoreCall::Append(batch) => kept.append(batch).map(Into::into),
             StoreCall::Marks { log, .. } => {
-                Ok(kept.marks.iter().filter(|mark| mark.log == log).cloned().collect::<Vec<Mark>>().into())
+                let followed = |mark: &Mark| mark.followed.as_ref().is_some_and(|followed| followed.place == log);
+                let asked = kept.marks.iter().filter(|mark| mark.log == log || followed(mark));
+                Ok(asked.cloned().collect::<Vec<Mark>>().into())
             }
+            StoreCall::Lines { .. } => Ok(CountedLines { stretches: kept.lines.clone(), damaged: false }.into()),
             StoreCall::Status { .. } => Ok(Status { floor: kept.floor, ..Status::default() }.into()),
             _ => Err(ViewsError::Unavailable("not here".to_owned())),
         };

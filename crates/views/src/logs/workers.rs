@@ -11,13 +11,14 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::blocks::{Block, Position};
 use super::counter::{Counted, Counter, Terms};
 use super::format::Parser;
+use super::known::Looked;
 use crate::classify::Classifier;
 
 /// A block to be counted.
 pub(super) struct Job {
     /// Its place among the blocks of its log.
     pub(super) number: u64,
-    pub(super) block: Block,
+    pub(super) block: Looked<Block>,
     pub(super) parser: Parser,
     pub(super) terms: Arc<Terms>,
     pub(super) now: Timestamp,
@@ -31,15 +32,25 @@ pub(super) enum Message {
     /// The log is read from here on.
     From(Box<Position>),
     /// A block was counted.
-    Counted { number: u64, counted: Box<Counted>, end: Box<Position>, open: bool },
+    Counted { number: u64, counted: Box<CountedBlock> },
     /// There are so many blocks, and why there are no more.
     Ended { blocks: u64, why: io::Result<End> },
 }
 
+/// What was made of a block, and the place behind it.
+pub(super) struct CountedBlock {
+    pub(super) counted: Counted,
+    pub(super) end: Position,
+    pub(super) prints: Vec<u16>,
+    pub(super) known: Vec<bool>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// The log has no more.
-    OfLog,
+    /// The log has no more, but for so many bytes of a line that is not finished.
+    OfLog {
+        unfinished: u64,
+    },
     Cancelled,
 }
 
@@ -69,10 +80,11 @@ fn work(queue: &Mutex<Receiver<Job>>, mut counter: Counter) {
     loop {
         let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(Job { number, block, mut parser, terms, now, done, spare }) = job else { return };
-        let Block { bytes, end, open } = block;
-        let counted = Box::new(counter.count(&bytes, &mut parser, &terms, now));
+        let Looked { thing: Block { bytes, end, .. }, prints, known } = block;
+        let counted = counter.count(&bytes, &known, &mut parser, &terms, now);
+        let counted = Box::new(CountedBlock { counted, end, prints, known });
         // Nobody waits for either any more if the import failed.
         let _ = spare.send(bytes);
-        let _ = done.send(Message::Counted { number, counted, end: Box::new(end), open });
+        let _ = done.send(Message::Counted { number, counted });
     }
 }

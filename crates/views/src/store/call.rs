@@ -4,7 +4,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{AgentViews, Counts, Expired, Loss, Losses, Question, Ranking, Sources, Status, ViewsError};
-use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
+use crate::{Appended, Batch, Bucket, Client, CountedLines, Mark, Verdict};
 
 /// What a store is called for; each names what it is answered with.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -21,8 +21,11 @@ pub enum StoreCall {
     /// The machines that read, most views first, each with the pages it read most; of one page if it is named.
     /// → `Vec<`[`AgentViews`]`>`
     Agents { project: String, question: Question, path: Option<String>, pages_each: usize },
-    /// The marks of logs that begin like this one. → `Vec<`[`Mark`]`>`
+    /// The marks of logs that begin like this one, or that were followed at this place, in the order in which they were
+    /// written. → `Vec<`[`Mark`]`>`
     Marks { project: String, log: String },
+    /// The lines of logs that were counted, as far as they are remembered. → [`CountedLines`]
+    Lines { project: String },
     /// Every kind of reader with its views, all time. → `Vec<(Arc<`[`Client`]`>, u64)>`
     Clients { project: String },
     /// Gives readers another verdict, in all of the history. All or nothing. → `()`
@@ -86,6 +89,7 @@ replies! {
     Series(Vec<Counts>),
     Agents(Vec<AgentViews>),
     Marks(Vec<Mark>),
+    Lines(CountedLines),
     Clients(Vec<(Arc<Client>, u64)>),
     Status(Status),
     Projects(Vec<String>),

@@ -16,7 +16,7 @@ pub use call::{StoreCall, StoreReply};
 pub use loss::{Loss, Losses, Lost};
 pub use ranking::Ranking;
 
-use crate::{Appended, Batch, Bucket, Client, Mark, Verdict};
+use crate::{Appended, Batch, Bucket, Client, CountedLines, Mark, Verdict};
 
 /// A reply that is on its way.
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, ViewsError>>;
@@ -72,6 +72,10 @@ pub trait ViewStore: Send + Sync + 'static {
 
     fn marks(&self, project: &str, log: &str) -> StoreFuture<'_, Vec<Mark>> {
         replied(self.call(StoreCall::Marks { project: project.to_owned(), log: log.to_owned() }))
+    }
+
+    fn lines(&self, project: &str) -> StoreFuture<'_, CountedLines> {
+        replied(self.call(StoreCall::Lines { project: project.to_owned() }))
     }
 
     fn clients(&self, project: &str) -> StoreFuture<'_, Vec<(Arc<Client>, u64)>> {

@@ -37,7 +37,7 @@ fn batch(sample: &Sample, number: u32, project: &str) -> Batch {
         let (path, client) = (sample.paths[path].clone(), sample.clients[client].clone());
         View { bucket: sample.bucket(number), path, client, count, id: None }
     };
-    Batch { project: project.to_owned(), views: counted(&mut drawn).map(view).collect(), mark: None }
+    Batch { project: project.to_owned(), views: counted(&mut drawn).map(view).collect(), ..Batch::default() }
 }
 
 /// Writes a sample as one finished file of the store, and the daily rollup of it for the others.

@@ -40,16 +40,16 @@ async fn a_log_that_grew_is_continued() {
 }
 
 #[tokio::test]
-async fn a_log_that_only_begins_alike_is_another() {
+async fn only_the_rest_counts_of_a_log_that_begins_like_another() {
     let store = ListStore::default();
     run_bytes(&store, lines(0..100).as_bytes()).await;
     let other = lines(0..50) + &lines(200..300);
     let report = run_bytes(&store, other.as_bytes()).await;
-    assert_eq!((report.state, report.tally.human()), (State::Imported, 150));
+    assert_eq!((report.state, report.tally.human(), report.tally.duplicates), (State::Continued, 100, 50));
     for log in [lines(0..100), other] {
         assert_eq!(run_bytes(&store, log.as_bytes()).await.state, State::AlreadyImported);
     }
-    assert_eq!(store.total(), 250);
+    assert_eq!(store.total(), 200);
 }
 
 #[tokio::test]
@@ -57,7 +57,8 @@ async fn a_line_that_was_cut_is_counted_when_it_is_whole() {
     let (store, log) = (ListStore::default(), lines(0..3));
     let cut = log.len() - 20;
     let first = run_bytes(&store, &log.as_bytes()[..cut]).await;
-    assert_eq!((first.tally.lines, first.tally.human(), first.tally.unparsable), (3, 2, 1));
+    assert_eq!((first.tally.lines, first.tally.human(), first.tally.unparsable), (2, 2, 0));
+    assert!(first.notes[0].contains("not finished"), "{:?}", first.notes);
     let second = run_bytes(&store, log.as_bytes()).await;
     assert_eq!((second.tally.lines, second.tally.human(), second.tally.duplicates), (3, 1, 2));
     assert_eq!(store.total(), 3);
@@ -170,4 +171,79 @@ async fn a_report_is_json() {
     assert_eq!(json["files"][0]["state"], "imported");
     assert_eq!(json["files"][0]["format"], "combined");
     assert_eq!(json["files"][0]["unparsable"][0], serde_json::json!({ "line": 3, "text": "oops\\u{1b}" }));
+}
+
+#[tokio::test]
+async fn a_shorter_or_older_copy_counts_nothing() {
+    let (store, log) = (ListStore::default(), lines(0..2000));
+    run_bytes(&store, log.as_bytes()).await;
+    for cut in [1, 2, 3, 17, 18, 500, 1999] {
+        let copy = lines(0..cut);
+        let report = run_bytes(&store, copy.as_bytes()).await;
+        assert_eq!((report.state, report.tally.duplicates), (State::AlreadyImported, cut as u64), "{cut}");
+        // In the middle of a line too.
+        run_bytes(&store, &log.as_bytes()[..copy.len() + 30]).await;
+    }
+    let older = lines(0..700) + &lines(5000..5010);
+    let report = run_bytes(&store, older.as_bytes()).await;
+    assert_eq!((report.tally.human(), report.tally.duplicates), (10, 700));
+    assert_eq!(store.total(), 2010);
+}
+
+#[tokio::test]
+async fn logs_put_together_and_taken_apart_count_once() {
+    let [a, b, c] = [lines(0..400), lines(1000..1300), lines(2000..2020)];
+    let together = |logs: &[&str]| logs.iter().flat_map(|log| gzip(log.as_bytes())).collect::<Vec<u8>>();
+    for steps in [
+        vec![together(&[&a, &b]), a.clone().into_bytes(), b.clone().into_bytes(), together(&[&b, &c])],
+        vec![a.clone().into_bytes(), together(&[&a, &b]), together(&[&c, &a])],
+        vec![b.clone().into_bytes(), together(&[&a, &b, &c]), together(&[&c, &b, &a])],
+    ] {
+        let store = ListStore::default();
+        for step in steps {
+            let report = run_bytes(&store, &step).await;
+            assert_eq!(report.error, None);
+        }
+        assert_eq!(store.total(), 720);
+    }
+}
+
+#[tokio::test]
+async fn what_comes_twice_in_one_command_counts_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("a"), lines(0..300)).unwrap();
+    std::fs::write(path("b"), lines(100..500)).unwrap();
+    std::fs::write(path("c"), lines(0..500)).unwrap();
+    let sources = || ["c", "b", "a"].map(|name| Source::File(path(name))).into();
+    let dry = super::super::Options { dry_run: true, ..options() };
+    for options in [dry, options()] {
+        let store = ListStore::default();
+        let report = run(&store, sources(), &options).await;
+        assert_eq!((report.total.human(), report.total.duplicates), (500, 700));
+    }
+}
+
+#[tokio::test]
+async fn a_first_line_that_is_too_long_is_one_unreadable_line() {
+    for length in [70_000, 200_000, 3_000_000] {
+        let store = ListStore::default();
+        let log = "x".repeat(length) + "\n" + &lines(0..100);
+        let report = run_bytes(&store, log.as_bytes()).await;
+        assert_eq!((report.tally.human(), report.tally.unparsable, report.error), (100, 1, None));
+        assert_eq!(run_bytes(&store, log.as_bytes()).await.state, State::AlreadyImported);
+    }
+}
+
+#[tokio::test]
+async fn half_a_line_does_not_tell_the_format() {
+    let store = ListStore::default();
+    let (whole, other) = (line("/a", 0), line("/b", 1));
+    // The second line as far as its size is one of the common format.
+    let half = &other[..other.find("512").unwrap() + 3];
+    let report = run_bytes(&store, (whole + half).as_bytes()).await;
+    assert_eq!(report.format.map(|format| format.to_string()).as_deref(), Some("combined"));
+    assert_eq!((report.tally.lines, store.total()), (1, 1));
+    let report = run_bytes(&store, half.as_bytes()).await;
+    assert_eq!((report.tally.lines, store.total()), (0, 1));
 }

@@ -134,6 +134,8 @@ async fn a_new_follower_goes_on_where_the_last_one_ended() {
     assert_eq!(site.store.total(), 15);
     // Older logs that were never followed are left alone.
     append(&site.path("access.log.7"), &lines(500..510));
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    File::options().append(true).open(site.path("access.log.7")).unwrap().set_modified(long_ago).unwrap();
     assert_eq!(site.follow().poll().await.unwrap().lines, 0);
 }
 
@@ -191,4 +193,182 @@ async fn what_is_no_log_is_told_of() {
     site.write(&"nothing of the kind\n".repeat(5000));
     let report = site.follow().run(async || true, &mut |_| {}).await;
     assert!(report.error.is_some());
+}
+
+/// A template whose lines cannot be told from cut ones.
+fn open_ended() -> Options {
+    Options { format: Some("$msec $remote_addr $request_uri".parse().unwrap()), ..options() }
+}
+
+fn short_line(page: &str) -> String {
+    format!("{}.000 192.0.2.1 {page}\n", super::super::testing::AT)
+}
+
+#[tokio::test]
+async fn a_line_that_is_not_finished_ends_the_reading_in_every_format() {
+    let json = |page: &str| format!("{{\"path\":\"{page}\",\"ts\":{},\"status\":200}}\n", super::super::testing::AT);
+    let combined = |page: &str| line(page, 0);
+    let formats: [(Options, &dyn Fn(&str) -> String); 3] =
+        [(open_ended(), &short_line), (options(), &json), (options(), &combined)];
+    for (options, line) in formats {
+        let site = Site { options, ..Site::new() };
+        let log: String = (0..4).map(|number| line(&format!("/page-{number}"))).collect();
+        // Imported after every byte that is written.
+        for byte in log.bytes() {
+            site.write(std::str::from_utf8(&[byte]).unwrap());
+            let sources = vec![Source::File(site.path("access.log"))];
+            let report =
+                import(&site.store, &classifier(), sources, &site.options, &mut |_| {}, &Cancel::default()).await;
+            assert_eq!((report.total.unparsable, report.files[0].error.clone()), (0, None), "{report:?}");
+        }
+        let pages = site.store.pages();
+        assert_eq!(pages.len(), 4, "{pages:?}");
+        assert!(pages.values().all(|views| *views == 1), "{pages:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_last_line_without_an_end_is_taken_when_the_log_cannot_grow_or_somebody_says_so() {
+    let site = Site { options: open_ended(), ..Site::new() };
+    site.write((short_line("/a") + &short_line("/b")).trim_end());
+    let run = async |options: &Options| {
+        let sources = vec![Source::File(site.path("access.log"))];
+        import(&site.store, &classifier(), sources, options, &mut |_| {}, &Cancel::default()).await
+    };
+    let report = run(&site.options).await;
+    assert_eq!(report.total.lines, 1);
+    assert!(report.files[0].notes[0].contains("--complete"), "{report:?}");
+    let complete = Options { complete: true, ..site.options.clone() };
+    assert_eq!((run(&complete).await.total.views(), site.store.total()), (1, 2));
+    // It may have grown all the same.
+    site.write(&("\n".to_owned() + &short_line("/c")));
+    run(&site.options).await;
+    assert_eq!(site.store.pages().into_values().collect::<Vec<_>>(), [1, 1, 1]);
+}
+
+#[tokio::test]
+async fn of_several_rotations_between_two_looks_no_file_is_left_out() {
+    let site = Site::new();
+    let mut follow = site.follow();
+    site.write(&lines(0..30));
+    follow.poll().await.unwrap();
+    site.write(&lines(30..35));
+    let rotate = |from: &str, to: &str| std::fs::rename(site.path(from), site.path(to)).unwrap();
+    rotate("access.log", "access.log.1");
+    site.write(&lines(100..120));
+    rotate("access.log.1", "access.log.2");
+    rotate("access.log", "access.log.1");
+    site.write(&lines(200..203));
+    // The server writes on to the one in the middle for a while.
+    let polled = follow.poll().await.unwrap();
+    assert_eq!((polled.lines, polled.notes), (28, vec![]));
+    append(&site.path("access.log.1"), &lines(120..122));
+    assert_eq!(follow.poll().await.unwrap().lines, 2);
+    drop(follow);
+    // And again while nobody follows, the older ones packed under a date.
+    let gzip = |from: &str, to: &str| {
+        let modified = std::fs::metadata(site.path(from)).unwrap().modified().unwrap();
+        let mut packed =
+            flate2::write::GzEncoder::new(File::create(site.path(to)).unwrap(), flate2::Compression::fast());
+        packed.write_all(&std::fs::read(site.path(from)).unwrap()).unwrap();
+        packed.finish().unwrap().set_modified(modified).unwrap();
+        std::fs::remove_file(site.path(from)).unwrap();
+    };
+    site.write(&lines(203..205));
+    rotate("access.log", "access.log-20241011");
+    gzip("access.log-20241011", "access.log-20241011.gz");
+    site.write(&lines(300..330));
+    rotate("access.log", "access.log-20241012");
+    site.write(&lines(400..401));
+    let mut follow = site.follow();
+    assert_eq!(follow.poll().await.unwrap().lines, 33);
+    assert_eq!((site.store.total(), follow.report().notes.len()), (93, 0));
+}
+
+#[tokio::test]
+async fn lines_that_are_gone_are_told_of() {
+    let site = Site::new();
+    site.write(&lines(0..30));
+    let mut follow = site.follow();
+    follow.poll().await.unwrap();
+    // Emptied without a copy.
+    File::create(site.path("access.log")).unwrap();
+    let polled = follow.poll().await.unwrap();
+    assert!(polled.notes[0].contains("30 lines"), "{polled:?}");
+    assert_eq!(follow.report().notes.len(), 1);
+    site.write(&lines(50..60));
+    follow.poll().await.unwrap();
+    drop(follow);
+    // Moved away and removed while nobody followed.
+    std::fs::remove_file(site.path("access.log")).unwrap();
+    site.write(&lines(70..75));
+    let polled = site.follow().poll().await.unwrap();
+    assert_eq!(polled.lines, 5);
+    assert!(polled.notes[0].contains("10 lines"), "{polled:?}");
+    assert_eq!(site.follow().poll().await.unwrap().notes, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_was_read_after_the_copy_was_made_is_not_read_again() {
+    let site = Site::new();
+    let mut follow = site.follow();
+    site.write(&lines(0..40));
+    follow.poll().await.unwrap();
+    std::fs::copy(site.path("access.log"), site.path("access.log.1")).unwrap();
+    // Between copy and truncation, with a look in between.
+    site.write(&lines(40..45));
+    follow.poll().await.unwrap();
+    File::create(site.path("access.log")).unwrap();
+    assert_eq!(follow.poll().await.unwrap().lines, 0);
+    site.write(&lines(100..103));
+    follow.poll().await.unwrap();
+    assert_eq!(site.store.total(), 48);
+    drop(follow);
+    assert_eq!(site.follow().poll().await.unwrap().lines, 0);
+}
+
+#[tokio::test]
+async fn a_file_that_is_being_packed_is_waited_for() {
+    let site = Site::new();
+    let mut follow = site.follow();
+    site.write(&lines(0..30));
+    follow.poll().await.unwrap();
+    std::fs::rename(site.path("access.log"), site.path("access.log.2")).unwrap();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(lines(100..5000).as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    std::fs::write(site.path("access.log.1.gz"), &packed[..packed.len() / 2]).unwrap();
+    site.write(&lines(6000..6001));
+    follow.poll().await.unwrap();
+    let before = site.store.total();
+    assert!(before > 31 && before < 4931, "{before}");
+    std::fs::write(site.path("access.log.1.gz"), &packed).unwrap();
+    follow.poll().await.unwrap();
+    assert_eq!((site.store.total(), follow.report().notes.len()), (4931, 0));
+    // One that stays broken is told of.
+    std::fs::rename(site.path("access.log"), site.path("access.log.3")).unwrap();
+    std::fs::write(site.path("access.log.4.gz"), &packed[..20]).unwrap();
+    site.write(&lines(7000..7001));
+    for _ in 0..50 {
+        follow.poll().await.unwrap();
+    }
+    assert!(follow.report().notes[0].contains("access.log.4.gz"), "{:?}", follow.report());
+    assert_eq!(site.store.total(), 4932);
+}
+
+#[tokio::test]
+async fn a_format_that_cannot_be_told_yet_is_waited_for() {
+    let site = Site::new();
+    let mut follow = site.follow();
+    let whole = line("/a", 0);
+    site.write("this is no line of a log\n");
+    // Half a line of combined is one of the common format.
+    let half = &whole[..whole.find("512").unwrap() + 3];
+    site.write(half);
+    let polled = follow.poll().await.unwrap();
+    assert!(polled.notes[0].contains("waiting for more"), "{polled:?}");
+    assert_eq!(follow.poll().await.unwrap(), Default::default());
+    site.write(&(whole[half.len()..].to_owned() + &lines(1..5)));
+    follow.poll().await.unwrap();
+    assert_eq!((site.store.total(), follow.report().tally.unparsable), (5, 1));
 }

@@ -74,7 +74,7 @@ pub struct CountedLines {
 }
 
 /// How far a log has been read.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Mark {
     /// Which log it is: made from how it begins. Several logs may begin alike.
     pub log: String,

@@ -15,9 +15,9 @@ use super::run::{LogError, Run};
 use super::siblings::{self, Sibling, siblings};
 use super::tail::{Standing, Tail};
 use super::tally::Tally;
-use crate::Followed;
 use crate::classify::Classifier;
 use crate::store::{ViewStore, ViewsError};
+use crate::{Batch, Followed, Mark};
 
 /// How many looks in a row must find nothing new in a file that was moved away before it is let go: servers go on
 /// writing to it until they are told. As many tries has a file that cannot be read, because it may be being packed.
@@ -192,13 +192,19 @@ impl<'a> Follow<'a> {
         self.copies = Some(LAST_LOOKS);
         self.is_first = last.is_none();
         if let Some((log, lines, since)) = last {
-            self.missing.push((log, lines));
+            self.missing.extend((lines > 0).then_some((log, lines)));
             self.since = Some(since);
             return Ok(());
         }
         // Whatever comes after this moment is written after it.
         let there = std::fs::metadata(&self.path).or_else(|_| std::fs::metadata(siblings::folder(&self.path)))?;
-        self.since = Some(siblings::modified(&there));
+        let since = siblings::modified(&there);
+        // Whoever comes after this one shall know it too, even if there was nothing to read.
+        let followed = Some(Followed { place: self.place.clone(), since });
+        let mark = Mark { log: self.place.clone(), followed, ..Mark::default() };
+        let project = self.options.project.clone();
+        self.store.append(Batch { project, mark: Some(mark), ..Batch::default() }).await?;
+        self.since = Some(since);
         Ok(())
     }
 

@@ -83,6 +83,11 @@ pub(super) struct Request {
     second: usize,
 }
 
+/// The user agent of the reader of that number, and whether it is an AI agent.
+pub(super) fn reader(number: usize) -> (&'static str, bool) {
+    READERS[number % READERS.len()]
+}
+
 impl Request {
     pub(super) fn new(number: u32, kind: Kind, projects: usize, seeded: &mut Seeded) -> Self {
         let events = match kind {
@@ -110,7 +115,7 @@ impl Request {
     }
 
     fn reader(&self, event: u32) -> (&'static str, bool) {
-        READERS[(self.number + event) as usize % READERS.len()]
+        reader((self.number + event) as usize)
     }
 
     /// The bytes to send, the same every time.

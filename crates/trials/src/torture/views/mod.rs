@@ -8,6 +8,7 @@ mod flips;
 mod full_disk;
 mod kills;
 mod ledger;
+mod live_logs;
 mod torn;
 mod world;
 
@@ -18,7 +19,9 @@ use copydesk_domain::random_fraction;
 use crate::args::program;
 
 /// The server is killed at any moment while page views come in, its log is torn, its disk gets full, bits of its files are
-/// flipped and its clock leaps; every acknowledged view must be counted once, or the answer must say that one may not be.
+/// flipped, its clock leaps and a crowd comes; every acknowledged view must be counted once, or the answer must say that one
+/// may not be. Those who import and follow logs that are being written and rotated are killed too; every line that is in a
+/// file must be counted once.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ViewsOptions {
     /// The program `copydesk`.
@@ -39,6 +42,9 @@ pub struct ViewsOptions {
     /// How many pages a crowd makes, which asks many questions at once about them.
     #[arg(long, default_value_t = 200_000)]
     pub crowd_pages: u64,
+    /// How many lines are written to logs that are rotated in every way, while those who import them are killed.
+    #[arg(long, default_value_t = 500_000)]
+    pub live_lines: u64,
     /// The seed of an earlier run, to have the same requests and pauses again.
     #[arg(long, default_value_t = (random_fraction() * 1e9) as u64, hide_default_value = true)]
     pub seed: u64,
@@ -55,9 +61,9 @@ pub async fn run_views(options: ViewsOptions) -> bool {
     let filled = options.full_disks == 0 || full_disk::run(&options).await;
     let flipped = options.flips == 0 || flips::run(&options).await;
     let leapt = options.clocks == 0 || clocks::run(&options).await;
-
     let crowded = options.crowd_pages == 0 || crowds::run(&options).await;
-    killed && filled && flipped && leapt && crowded
+    let live = options.live_lines == 0 || live_logs::run(&options).await;
+    killed && filled && flipped && leapt && crowded && live
 }
 
 fn show(violations: &[String]) {

@@ -1,5 +1,6 @@
 //! Follows a log that is being written, through its rotations.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -44,8 +45,8 @@ pub struct Follow<'a> {
     started: bool,
     /// Nobody has followed it before: what was moved away earlier is left alone.
     is_first: bool,
-    /// What was moved or copied away is to be looked for, with so many tries left.
-    copies: Option<u32>,
+    /// What is beside the file and was read: how it was then, and how often it will be tried again.
+    seen: HashMap<(u64, u64), ((i64, u64), u32)>,
     /// Files that were moved away and may still be written to, each with the log that it is.
     to_hold: Vec<(Sibling, Option<String>)>,
     /// Logs that should be among what is beside the file, with the lines that were read of them.
@@ -82,7 +83,7 @@ impl<'a> Follow<'a> {
             since: None,
             started: false,
             is_first: false,
-            copies: None,
+            seen: HashMap::new(),
             to_hold: Vec::new(),
             missing: Vec::new(),
             report,
@@ -124,13 +125,10 @@ impl<'a> Follow<'a> {
     /// Keeps what came since the last look. When it answers, that is on disk.
     pub async fn poll(&mut self) -> Result<Polled, FollowError> {
         let mut polled = self.look().await;
-        if let Err(error) = &polled {
+        if polled.is_err() {
             // What is durable is known by its mark; what is not is read again.
             self.tails().for_each(Tail::forget);
             self.collect();
-            if matches!(error, FollowError::File(_)) {
-                self.copies = Some(LAST_LOOKS);
-            }
         }
         let said: Vec<Vec<String>> = self.tails().map(Tail::take_notes).collect();
         said.into_iter().flatten().for_each(|note| self.note(note));
@@ -150,7 +148,6 @@ impl<'a> Follow<'a> {
             && tail.standing()? == Standing::Emptied
         {
             polled.rotated = true;
-            self.copies = Some(LAST_LOOKS);
             self.missing.extend(tail.log());
             self.end_tail();
         }
@@ -162,9 +159,9 @@ impl<'a> Follow<'a> {
             self.tail.as_ref().map(|tail| tail.metadata()).transpose()?.map(|file| siblings::modified(&file));
         if starts {
             // What is there may be much, so it is read by all cores: the oldest first.
-            polled.lines += self.copies().await?;
+            polled.lines += self.copies().await?.0;
             polled.lines += self.all_that_is_there().await?;
-            self.started = true;
+            (self.started, self.is_first) = (true, false);
         }
         polled.lines += self.moved_files().await?;
         polled.lines += self.read_tail().await?;
@@ -174,11 +171,12 @@ impl<'a> Follow<'a> {
             polled.rotated = true;
             polled.lines += self.change_files().await?;
         }
-        polled.lines += self.copies().await?;
+        let (lines, again) = self.copies().await?;
+        polled.lines += lines;
         for (sibling, log) in std::mem::take(&mut self.to_hold) {
             self.hold(&sibling, log.as_deref())?;
         }
-        if self.copies.is_none() {
+        if !again {
             self.since = looked_at.max(self.since);
             self.say_what_is_missing();
         }
@@ -189,7 +187,6 @@ impl<'a> Follow<'a> {
     async fn start(&mut self) -> Result<(), FollowError> {
         let marks = self.store.marks(&self.options.project, &self.place).await?;
         let last = marks.into_iter().rev().find_map(|mark| Some((mark.log, mark.lines, mark.followed?.since)));
-        self.copies = Some(LAST_LOOKS);
         self.is_first = last.is_none();
         if let Some((log, lines, since)) = last {
             self.missing.extend((lines > 0).then_some((log, lines)));
@@ -212,7 +209,6 @@ impl<'a> Follow<'a> {
     async fn change_files(&mut self) -> Result<u64, FollowError> {
         // What was written between the look and the move.
         let mut lines = self.read_tail().await?;
-        self.copies = Some(LAST_LOOKS);
         if let Some(tail) = self.tail.take() {
             let id = siblings::id(&tail.metadata()?);
             if !siblings(&self.path)?.iter().any(|sibling| sibling.id == id) {
@@ -264,7 +260,11 @@ impl<'a> Follow<'a> {
         let (quiet, moved) = std::mem::take(&mut self.moved).into_iter().partition(|(_, looks)| *looks == 0);
         self.moved = moved;
         let quiet: Vec<(Tail<'a>, u32)> = quiet;
-        quiet.into_iter().for_each(|(tail, _)| self.add(tail));
+        for (tail, _) in quiet {
+            let file = tail.metadata()?;
+            self.seen.insert(siblings::id(&file), (siblings::state(&file), 0));
+            self.add(tail);
+        }
         Ok(lines)
     }
 
@@ -277,48 +277,63 @@ impl<'a> Follow<'a> {
         Ok(self.import(&path, false).await?.lines)
     }
 
-    /// Reads what was moved or copied away, if that is to be looked for: a file that was emptied was copied first, and the
-    /// copy may have lines that were not read yet; so may one that was moved away while nobody followed; and of several
-    /// rotations between two looks all but the last left files that nobody has seen. What was read before is known by its
-    /// marks and its lines, whatever it is called; what was not and is called as rotation does is read if it was written
-    /// since the last look.
-    async fn copies(&mut self) -> Result<u64, FollowError> {
-        let Some(tries) = self.copies else { return Ok(0) };
-        let found = siblings(&self.path)?;
+    /// Reads what was moved or copied away since: a file that was emptied was copied first, and the copy may have lines
+    /// that were not read yet; so may one that was moved away while nobody followed; and of several rotations between two
+    /// looks all but the last left files that nobody has seen. What was read before is known by its marks and its lines,
+    /// whatever it is called; what was not and is called as rotation does is read if it was written since the last look.
+    /// Says also whether there is one to be tried again.
+    async fn copies(&mut self) -> Result<(u64, bool), FollowError> {
+        let found = self.unseen()?;
+        if found.is_empty() {
+            return Ok((0, false));
+        }
+        // What is held is read first: what a copy has beyond that is new.
         let mut lines = self.moved_files().await?;
         if self.started {
             lines += self.read_tail().await?;
         }
-        let held: Vec<_> =
-            self.tails().filter_map(|tail| tail.metadata().ok()).map(|file| siblings::id(&file)).collect();
-        let (mut new, mut troubles) = (0, Vec::new());
+        let (mut new, mut again) = (0, false);
         for sibling in found {
-            let fresh = self.since.is_none_or(|since| sibling.modified >= since);
-            if held.contains(&sibling.id) || !fresh && self.started {
-                continue;
-            }
-            let wanted = sibling.rotated && fresh && !self.is_first;
+            let wanted = sibling.rotated && self.is_fresh(&sibling) && !self.is_first;
             let imported = self.import(&sibling.path, !wanted).await?;
             new += imported.lines;
             self.missing.retain(|(log, _)| Some(log) != imported.log.as_ref());
             if imported.grows && sibling.rotated && (wanted || imported.known) {
                 self.to_hold.push((sibling.clone(), imported.log));
             }
-            if let Some(trouble) = imported.trouble.filter(|_| wanted) {
-                troubles.push(format!("{} was not read to its end: {trouble}", sibling.path.display()));
+            let Some(trouble) = imported.trouble.filter(|_| wanted) else {
+                self.seen.insert(sibling.id, (sibling.state(), 0));
+                continue;
+            };
+            let tries = self.seen.get(&sibling.id).map_or(LAST_LOOKS, |(_, tries)| tries.saturating_sub(1));
+            self.seen.insert(sibling.id, (sibling.state(), tries));
+            again |= tries > 0;
+            if tries == 0 {
+                self.note(format!("{} was not read to its end: {trouble}", sibling.path.display()));
             }
         }
         if new > 0 {
             // One of them may have been the copy of a file that is held.
             self.tails().for_each(Tail::forget);
         }
-        if !troubles.is_empty() && tries > 1 {
-            self.copies = Some(tries - 1);
-            return Ok(lines + new);
-        }
-        (self.copies, self.is_first) = (None, false);
-        troubles.into_iter().for_each(|trouble| self.note(trouble));
-        Ok(lines + new)
+        Ok((lines + new, again))
+    }
+
+    /// What is beside the file and may have something new.
+    fn unseen(&mut self) -> io::Result<Vec<Sibling>> {
+        let found = siblings(&self.path)?;
+        self.seen.retain(|id, _| found.iter().any(|sibling| sibling.id == *id));
+        let held: Vec<_> =
+            self.tails().filter_map(|tail| tail.metadata().ok()).map(|file| siblings::id(&file)).collect();
+        let is_done =
+            |it: &Sibling| self.seen.get(&it.id).is_some_and(|(state, tries)| *state == it.state() && *tries == 0);
+        let may_have = |it: &Sibling| !held.contains(&it.id) && (self.is_fresh(it) || !self.started) && !is_done(it);
+        Ok(found.into_iter().filter(may_have).collect())
+    }
+
+    /// Whether it was written since what is beside the file was last looked at.
+    fn is_fresh(&self, sibling: &Sibling) -> bool {
+        self.since.is_none_or(|since| sibling.modified >= since)
     }
 
     /// Holds a file that was moved away: its server may still write to it. What is a copy of a file that is held would

@@ -13,8 +13,21 @@ pub(super) struct Sibling {
     pub(super) id: (u64, u64),
     /// When it was last written, in nanoseconds since 1970.
     pub(super) modified: i64,
+    pub(super) bytes: u64,
     /// It is called as rotation calls what it moves away.
     pub(super) rotated: bool,
+}
+
+impl Sibling {
+    /// What changes when something is written to it.
+    pub(super) fn state(&self) -> (i64, u64) {
+        (self.modified, self.bytes)
+    }
+}
+
+/// What changes when something is written to a file.
+pub(super) fn state(file: &Metadata) -> (i64, u64) {
+    (modified(file), file.len())
 }
 
 /// What a file is, whatever it is called.
@@ -48,7 +61,7 @@ pub(super) fn siblings(path: &Path) -> io::Result<Vec<Sibling>> {
         let Ok(metadata) = entry.metadata() else { continue };
         if metadata.is_file() {
             let (id, modified, rotated) = (id(&metadata), modified(&metadata), is_rotated(name, stem, other));
-            siblings.push(Sibling { path: entry.path(), id, modified, rotated });
+            siblings.push(Sibling { path: entry.path(), id, modified, bytes: metadata.len(), rotated });
         }
     }
     siblings.sort_by(|one, other| (one.modified, &other.path).cmp(&(other.modified, &one.path)));

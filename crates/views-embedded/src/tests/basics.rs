@@ -1,4 +1,5 @@
 use copydesk_views::store::{Counts, ViewStore};
+use copydesk_views::{CountedLines, Stretch};
 
 use super::*;
 use crate::OpenError;
@@ -62,6 +63,42 @@ fn an_id_counts_once_in_a_batch_and_over_days() {
     clock.advance_hours(24);
     assert_eq!(store.append_now(batch("p", vec![view(1, "/a", 0, Some("x"))])).unwrap().counted, 1);
     assert_eq!(rows(&store.ranking_now("p", always(BOTH)).unwrap()), [row("/a", 3, 0)]);
+}
+
+#[test]
+fn lines_of_logs_are_remembered_until_the_project_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let lines = |first: u64, prints: &[u16]| Stretch { log: "log".into(), first, prints: prints.to_vec() };
+    let append = |store: &Embedded, stretch: Stretch| {
+        let batch =
+            Batch { project: "p".into(), lines: vec![stretch], mark: Some(mark("log", "1", None)), ..Batch::default() };
+        store.append_now(batch).unwrap();
+    };
+    let known = |store: &Embedded| block_on(store.lines("p")).unwrap();
+    append(&store, lines(0, &[1, 2]));
+    assert_eq!(known(&store).stretches, [lines(0, &[1, 2])]);
+    store.settle().unwrap();
+    append(&store, lines(2, &[3]));
+    // On disk and in memory, and both after a restart.
+    assert_eq!(known(&store).stretches, [lines(0, &[1, 2, 3])]);
+    drop(store);
+    let store = open(folder.path());
+    assert_eq!(known(&store), CountedLines { stretches: vec![lines(0, &[1, 2, 3])], damaged: false });
+    store.settle().unwrap();
+    let copy = folder.path().join("copy");
+    store.backup_now(&copy).unwrap();
+    assert_eq!(known(&open(&copy)).stretches, [lines(0, &[1, 2, 3])]);
+    block_on(store.remove("p")).unwrap();
+    assert_eq!(known(&store), CountedLines::default());
+    append(&store, lines(0, &[9]));
+    store.settle().unwrap();
+    assert_eq!(known(&store).stretches, [lines(0, &[9])]);
+    let file = crate::lines::path(&folder.path().join("projects/p"));
+    let mut bytes = std::fs::read(&file).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    assert_eq!(known(&store), CountedLines { stretches: vec![], damaged: true });
 }
 
 #[test]

@@ -51,6 +51,8 @@ pub struct Follow<'a> {
     to_hold: Vec<(Sibling, Option<String>)>,
     /// Logs that should be among what is beside the file, with the lines that were read of them.
     missing: Vec<(String, u64)>,
+    /// How often they are looked for before they are said to be gone: files are renamed and packed meanwhile.
+    looks_for_missing: u32,
     report: FileReport,
     /// What was said of it in this look.
     notes: Vec<String>,
@@ -86,6 +88,7 @@ impl<'a> Follow<'a> {
             seen: HashMap::new(),
             to_hold: Vec::new(),
             missing: Vec::new(),
+            looks_for_missing: LAST_LOOKS,
             report,
             notes: Vec::new(),
         }
@@ -159,7 +162,7 @@ impl<'a> Follow<'a> {
             self.tail.as_ref().map(|tail| tail.metadata()).transpose()?.map(|file| siblings::modified(&file));
         if starts {
             // What is there may be much, so it is read by all cores: the oldest first.
-            polled.lines += self.copies().await?.0;
+            polled.lines += self.copies(true).await?.0;
             polled.lines += self.all_that_is_there().await?;
             (self.started, self.is_first) = (true, false);
         }
@@ -171,15 +174,15 @@ impl<'a> Follow<'a> {
             polled.rotated = true;
             polled.lines += self.change_files().await?;
         }
-        let (lines, again) = self.copies().await?;
+        let (lines, again) = self.copies(polled.rotated).await?;
         polled.lines += lines;
         for (sibling, log) in std::mem::take(&mut self.to_hold) {
             self.hold(&sibling, log.as_deref())?;
         }
         if !again {
             self.since = looked_at.max(self.since);
-            self.say_what_is_missing();
         }
+        self.look_for_missing();
         Ok(polled)
     }
 
@@ -281,9 +284,10 @@ impl<'a> Follow<'a> {
     /// that were not read yet; so may one that was moved away while nobody followed; and of several rotations between two
     /// looks all but the last left files that nobody has seen. What was read before is known by its marks and its lines,
     /// whatever it is called; what was not and is called as rotation does is read if it was written since the last look.
-    /// Says also whether there is one to be tried again.
-    async fn copies(&mut self) -> Result<(u64, bool), FollowError> {
-        let found = self.unseen()?;
+    /// `all` means also those that are called in no way that rotation does. Says also whether there is one to be tried
+    /// again.
+    async fn copies(&mut self, all: bool) -> Result<(u64, bool), FollowError> {
+        let found = self.unseen(all)?;
         if found.is_empty() {
             return Ok((0, false));
         }
@@ -300,6 +304,11 @@ impl<'a> Follow<'a> {
             self.missing.retain(|(log, _)| Some(log) != imported.log.as_ref());
             if imported.grows && sibling.rotated && (wanted || imported.known) {
                 self.to_hold.push((sibling.clone(), imported.log));
+            }
+            if !sibling.is_there() {
+                // It has another name by now.
+                again = true;
+                continue;
             }
             let Some(trouble) = imported.trouble.filter(|_| wanted) else {
                 self.seen.insert(sibling.id, (sibling.state(), 0));
@@ -320,14 +329,14 @@ impl<'a> Follow<'a> {
     }
 
     /// What is beside the file and may have something new.
-    fn unseen(&mut self) -> io::Result<Vec<Sibling>> {
+    fn unseen(&mut self, all: bool) -> io::Result<Vec<Sibling>> {
         let found = siblings(&self.path)?;
         self.seen.retain(|id, _| found.iter().any(|sibling| sibling.id == *id));
         let held: Vec<_> =
             self.tails().filter_map(|tail| tail.metadata().ok()).map(|file| siblings::id(&file)).collect();
         let is_done =
             |it: &Sibling| self.seen.get(&it.id).is_some_and(|(state, tries)| *state == it.state() && *tries == 0);
-        let may_have = |it: &Sibling| !held.contains(&it.id) && (self.is_fresh(it) || !self.started) && !is_done(it);
+        let may_have = |it: &Sibling| (it.rotated || all) && !held.contains(&it.id) && !is_done(it);
         Ok(found.into_iter().filter(may_have).collect())
     }
 
@@ -352,9 +361,17 @@ impl<'a> Follow<'a> {
         Ok(())
     }
 
-    fn say_what_is_missing(&mut self) {
+    fn look_for_missing(&mut self) {
         let here: Vec<String> = self.tails().filter_map(|tail| tail.log()).map(|(log, _)| log).collect();
         self.missing.retain(|(log, _)| !here.contains(log));
+        self.looks_for_missing = if self.missing.is_empty() { LAST_LOOKS } else { self.looks_for_missing - 1 };
+        if self.looks_for_missing == 0 {
+            self.looks_for_missing = LAST_LOOKS;
+            self.say_what_is_missing();
+        }
+    }
+
+    fn say_what_is_missing(&mut self) {
         for (_, lines) in std::mem::take(&mut self.missing) {
             self.note(format!(
                 "the log of which {lines} lines were read is no longer here, nor a copy of it: what was written to it after \
@@ -396,6 +413,7 @@ impl<'a> Follow<'a> {
     }
 
     fn finish(&mut self) {
+        self.say_what_is_missing();
         self.end_tail();
         for (tail, _) in std::mem::take(&mut self.moved) {
             self.add(tail);

@@ -19,6 +19,11 @@ pub(super) struct Sibling {
 }
 
 impl Sibling {
+    /// Whether it still has its name.
+    pub(super) fn is_there(&self) -> bool {
+        std::fs::metadata(&self.path).is_ok_and(|file| id(&file) == self.id)
+    }
+
     /// What changes when something is written to it.
     pub(super) fn state(&self) -> (i64, u64) {
         (self.modified, self.bytes)
@@ -46,7 +51,26 @@ pub(super) fn folder(path: &Path) -> &Path {
 }
 
 /// Files that are called like `path`, oldest first: `access.log.1`, `access.log-20241010.gz`, `access-20241010.log`.
+///
+/// A list that is made while files are renamed may leave out some of them, so it holds only if it is the same twice.
 pub(super) fn siblings(path: &Path) -> io::Result<Vec<Sibling>> {
+    let mut found = list(path)?;
+    for _ in 0..LISTED {
+        let again = list(path)?;
+        let names = |it: &[Sibling]| it.iter().map(|it| (it.path.clone(), it.id)).collect::<Vec<_>>();
+        let same = names(&found) == names(&again);
+        found = again;
+        if same {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// How often a folder is listed at the most until it is the same twice.
+const LISTED: usize = 20;
+
+fn list(path: &Path) -> io::Result<Vec<Sibling>> {
     let (Some(name), Some(stem)) = (path.file_name(), path.file_stem()) else { return Ok(Vec::new()) };
     let (name, stem) = (name.as_encoded_bytes(), stem.as_encoded_bytes());
     let mut siblings = Vec::new();
@@ -57,7 +81,7 @@ pub(super) fn siblings(path: &Path) -> io::Result<Vec<Sibling>> {
         if !other.starts_with(stem) || other == name {
             continue;
         }
-        // What is gone by now has another name; it is found by that at the next look.
+        // What is gone by now has another name; it is found by that when the folder is listed again.
         let Ok(metadata) = entry.metadata() else { continue };
         if metadata.is_file() {
             let (id, modified, rotated) = (id(&metadata), modified(&metadata), is_rotated(name, stem, other));

@@ -67,7 +67,7 @@ fn rules(model: &str) -> JobRules {
 /// The rules of the queue: no limit of running jobs, and so many tries that no job is given up for being killed often.
 pub(crate) fn terms(lease: Duration) -> QueueTerms {
     let hour = Duration::from_secs(3600);
-    QueueTerms { lease, running_per_project: 0, job_time: hour, queue_time: hour, attempts: 1000 }
+    QueueTerms { lease, running_per_project: 0, job_time: hour, queue_time: hour, attempts: 1000, host_wait: hour }
 }
 
 /// A store with the schema in place and as many connections as a server has by default.

@@ -150,9 +150,14 @@ fn answer(shared: &Shared, call: StoreCall) -> Result<StoreReply, ViewsError> {
             read_of(shared, &project, agents)?.into()
         }
         StoreCall::Marks { project, log } => of(shared, &project, |project| Ok(overview::marks(project, &log)))?.into(),
-        StoreCall::Lines { project } => {
-            of(shared, &project, |project| lines::all(project).map_err(|error| unavailable(&error)))?.into()
-        }
+        StoreCall::Lines { project } => of(shared, &project, |project| {
+            let lines = lines::all(project).map_err(|error| unavailable(&error))?;
+            if lines.damaged {
+                repair::note_lines(shared, project);
+            }
+            Ok(lines)
+        })?
+        .into(),
         StoreCall::Clients { project } => read_of(shared, &project, overview::clients)?.into(),
         StoreCall::Relabel { project, changes } => {
             of(shared, &project, |project| merge::relabel(shared, project, changes))?.into()

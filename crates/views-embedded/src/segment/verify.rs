@@ -17,7 +17,9 @@ impl Segment {
         if has_two && self.source().footer(2).as_ref() != Some(&once) {
             return damaged("one of its two ends is not readable");
         }
-        (self.paths()?, self.clients()?, self.pairs()?);
+        self.paths()?;
+        self.clients()?;
+        self.pairs()?;
         let (mut cells, mut views) = (0, 0_u64);
         for cell in self.cells()? {
             let (_, _, count) = cell?;

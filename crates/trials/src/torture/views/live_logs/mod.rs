@@ -161,7 +161,7 @@ async fn check(mut server: Server, world: &World, book: &Book) -> Vec<String> {
         return vec![format!("the server did not start: {why}")];
     }
     match world.counted(server.address, 0).await {
-        Ok(counted) => book.check(&counted),
+        Ok((counted, _)) => book.check(&counted),
         Err(why) => vec![why],
     }
 }

@@ -12,7 +12,7 @@ use tokio::process::Command;
 
 use crate::mirror_folder::MirrorFolder;
 use crate::remote::{Address, SshKey};
-use crate::{ForgeError, Remote, certificates, git_errors};
+use crate::{ForgeError, Remote, certificates};
 
 /// How much of what git prints is kept; the rest is read and thrown away.
 const MOST_OUTPUT: u64 = 1024 * 1024;
@@ -68,7 +68,7 @@ impl Git<'_> {
     pub(crate) async fn run(&self, arguments: &[&str], lock: Option<&File>) -> Result<Output, ForgeError> {
         for pause in SECOND_LOOKS {
             let output = self.run_once(arguments, lock).await?;
-            if output.success || !self.remote.shows_credential() || !git_errors::is_unknown_credential(&output.stderr) {
+            if output.success || !self.remote.shows_credential() || !is_unknown_credential(&output.stderr) {
                 return Ok(output);
             }
             tokio::time::sleep(pause).await;
@@ -227,6 +227,13 @@ impl Git<'_> {
             command.env(format!("GIT_CONFIG_VALUE_{number}"), value);
         }
     }
+}
+
+/// Whether the host said that it does not know the credential, and not that this one may not do something.
+fn is_unknown_credential(stderr: &str) -> bool {
+    const SIGNS: &[&str] =
+        &["could not read Username", "could not read Password", "Authentication failed", "returned error: 401"];
+    SIGNS.iter().any(|sign| stderr.contains(sign))
 }
 
 /// A folder that only this user can open, with the key for one command. It goes when the command has ended.

@@ -235,13 +235,6 @@ const INSIDE: &[&str] = &[
     "unable to contact",
 ];
 
-/// Whether the host said that it does not know the credential, and not that this one may not do something.
-pub(crate) fn is_unknown_credential(stderr: &str) -> bool {
-    const SIGNS: &[&str] =
-        &["could not read Username", "could not read Password", "Authentication failed", "returned error: 401"];
-    SIGNS.iter().any(|sign| stderr.contains(sign))
-}
-
 /// Whether git says that the mirror itself is broken, so that it must be made anew.
 pub(crate) fn is_damage(stderr: &str) -> bool {
     const SIGNS: &[&str] = &[

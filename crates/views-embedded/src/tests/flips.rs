@@ -63,8 +63,11 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Rows, the series of a page and of the site, and views of machines.
+type Answers = (Vec<(String, u64, u64)>, Vec<u64>, u64);
+
 /// Everything that can be asked of a range, without what is only on the way.
-fn answers(store: &Embedded, project: &str, from: u32, to: u32) -> (Vec<(String, u64, u64)>, Vec<u64>, u64) {
+fn answers(store: &Embedded, project: &str, from: u32, to: u32) -> Answers {
     let question = Question { from: Bucket(from), to: Bucket(to), sources: BOTH };
     let ranking = store.ranking_now(project, question).unwrap();
     let edges = vec![Bucket(from), Bucket(to)];
@@ -83,7 +86,7 @@ fn concerned(losses: &[Loss], project: &str, from: u32, to: u32, of: Lost) -> bo
 }
 
 /// Opens a store that was flipped and holds everything against the truth.
-fn check(folder: &Path, truth: &dyn Fn(&str, u32, u32) -> (Vec<(String, u64, u64)>, Vec<u64>, u64), place: &str) {
+fn check(folder: &Path, truth: &dyn Fn(&str, u32, u32) -> Answers, place: &str) {
     let store = open(folder);
     for project in ["p", "q"] {
         for (from, to) in RANGES {

@@ -123,6 +123,7 @@ impl Model {
             script_since: self.since[0].map(bucket),
             server_since: self.since[1].map(bucket),
             floor: self.floor,
+            restorable: None,
         }
     }
 

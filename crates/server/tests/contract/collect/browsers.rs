@@ -58,14 +58,14 @@ async fn one_network_tells_of_so_many_a_minute(stage: &Stage) {
     let project = app.project("Docs").await;
     let tell = async |ip: &str, path: &str| event(&app, ip, page(path, &project.id)).await;
     for last in 1..=3 {
-        assert!(counted(tell(&format!("192.0.2.{last}"), "/a").await));
+        assert!(taken(tell(&format!("192.0.2.{last}"), "/a").await));
     }
     let refused = tell("192.0.2.4", "/a").await.refused(429, "rate_limited");
     assert_eq!(refused.header("access-control-allow-origin"), Some("*"), "the page's script can read it");
     assert_eq!(refused.number("retry-after"), 20);
     let pixel = |ip: &str| from(app.client().get(&format!("/pixel/{}.gif?u=/b", project.id)), ip);
     pixel("192.0.2.5").send().await.refused(429, "rate_limited");
-    assert!(counted(tell("198.51.100.1", "/a").await), "others are not held up");
+    assert!(taken(tell("198.51.100.1", "/a").await), "others are not held up");
     app.client().get("/js/view.js").header("x-forwarded-for", "192.0.2.5").send().await.expect(200);
     stage.advance(Duration::from_secs(20));
     pixel("192.0.2.5").send().await.expect(200);

@@ -206,13 +206,13 @@ fn short_line(page: &str) -> String {
 
 #[tokio::test]
 async fn a_line_that_is_not_finished_ends_the_reading_in_every_format() {
-    let json = |page: &str| format!("{{\"path\":\"{page}\",\"ts\":{},\"status\":200}}\n", super::super::testing::AT);
-    let combined = |page: &str| line(page, 0);
-    let formats: [(Options, &dyn Fn(&str) -> String); 3] =
-        [(open_ended(), &short_line), (options(), &json), (options(), &combined)];
-    for (options, line) in formats {
+    let json: fn(&str) -> String =
+        |page| format!("{{\"path\":\"{page}\",\"ts\":{},\"status\":200}}\n", super::super::testing::AT);
+    let combined: fn(&str) -> String = |page| line(page, 0);
+    let write = |number: i64| [short_line, json, combined].map(|line| line(&format!("/page-{number}")));
+    for (format, options) in [open_ended(), options(), options()].into_iter().enumerate() {
         let site = Site { options, ..Site::new() };
-        let log: String = (0..4).map(|number| line(&format!("/page-{number}"))).collect();
+        let log: String = (0..4).map(|number| write(number)[format].clone()).collect();
         // Imported after every few bytes that are written.
         for bytes in log.as_bytes().chunks(7) {
             site.write(std::str::from_utf8(bytes).unwrap());

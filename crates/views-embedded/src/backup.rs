@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use copydesk_views::store::ViewsError;
 
 use super::disk::RealDisk;
-use super::lines;
-use super::manifest::Manifest;
+use super::manifest::{Manifest, lines_file};
 use super::notes::Notes;
 use super::shared::{Shared, folder_name};
 use super::wal::{self, Closed, LogPlace};
@@ -57,8 +56,8 @@ fn take_files(manifest: &Manifest, from: &Path, into: &Path) -> io::Result<Vec<(
         }
     }
     // It grows, so that a second name would not do.
-    match File::open(lines::path(from)) {
-        Ok(file) => to_copy.push((file, lines::path(into))),
+    match File::open(lines_file(from)) {
+        Ok(file) => to_copy.push((file, lines_file(into))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }

@@ -7,8 +7,7 @@ use copydesk_views::Bucket;
 use copydesk_views::store::ViewsError;
 
 use super::flush::{make_folder, switch};
-use super::lines;
-use super::manifest::{FloorMove, Manifest, RESTORABLE};
+use super::manifest::{FloorMove, Manifest, RESTORABLE, lines_file};
 use super::project::Project;
 use super::shared::{Shared, unavailable};
 
@@ -91,7 +90,7 @@ pub(super) fn remove(shared: &Shared, project: &Arc<Project>) -> Result<(), View
     shared.notes.forget(|loss| loss.project.as_deref() == Some(&*project.id));
     work.written = None;
     old.segments.iter().for_each(|entry| drop(shared.disk.remove(&entry.file(&project.folder))));
-    drop(shared.disk.remove(&lines::path(&project.folder)));
+    drop(shared.disk.remove(&lines_file(&project.folder)));
     old.ids.iter().for_each(|entry| drop(shared.disk.remove(&entry.file(&project.folder))));
     Ok(())
 }

@@ -6,11 +6,12 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use copydesk_views::{CountedLines, Stretch};
 
 use super::disk::Disk;
+use super::manifest::lines_file;
 use super::project::Project;
 use super::record::{put_stretch, stretches};
 
@@ -20,11 +21,6 @@ const MAGIC: &[u8; 8] = b"cdlines1";
 const HEADER: usize = 32;
 /// How far back the stretch is looked for that another one goes on.
 const LOOKED_AT: usize = 64;
-
-/// Where they are in a project's folder.
-pub(super) fn path(folder: &Path) -> PathBuf {
-    folder.join("lines")
-}
 
 /// Adds lines; those that go on where others end are one with them.
 pub(super) fn join(all: &mut Vec<Stretch>, new: &Stretch) {
@@ -40,7 +36,7 @@ pub(super) fn append(disk: &dyn Disk, folder: &Path, lines: &[Stretch], last: u6
     if lines.is_empty() {
         return Ok(());
     }
-    let path = path(folder);
+    let path = lines_file(folder);
     let Scanned { frames, end, bytes, damaged } = scan(&path)?;
     if damaged {
         tracing::error!(file = %path.display(), "lines of imported logs were damaged and are forgotten from there on");
@@ -69,11 +65,11 @@ pub(super) fn all(project: &Project) -> io::Result<CountedLines> {
         (state.manifest.clone(), in_memory)
     };
     let mut lines = CountedLines::default();
-    let Scanned { frames, damaged, .. } = scan(&path(&project.folder))?;
+    let Scanned { frames, damaged, .. } = scan(&lines_file(&project.folder))?;
     lines.damaged = damaged;
     let counts = |frame: &&Frame| frame.last > manifest.lines_after && frame.last <= manifest.flushed;
     for frame in frames.iter().filter(counts) {
-        match read(&path(&project.folder), frame)? {
+        match read(&lines_file(&project.folder), frame)? {
             Some(stretches) => stretches.iter().for_each(|stretch| join(&mut lines.stretches, stretch)),
             None => lines.damaged = true,
         }
@@ -212,7 +208,7 @@ mod tests {
     #[test]
     fn a_frame_is_added_once_and_a_torn_one_is_written_over() {
         let folder = tempfile::tempdir().unwrap();
-        let file = path(folder.path());
+        let file = lines_file(folder.path());
         append(&RealDisk, folder.path(), &[stretch(0, 3)], 5).unwrap();
         append(&RealDisk, folder.path(), &[stretch(0, 3)], 5).unwrap();
         append(&RealDisk, folder.path(), &[stretch(3, 3)], 7).unwrap();
@@ -228,7 +224,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         append(&RealDisk, folder.path(), &[stretch(0, 3)], 5).unwrap();
         append(&RealDisk, folder.path(), &[stretch(3, 3)], 7).unwrap();
-        let file = path(folder.path());
+        let file = lines_file(folder.path());
         let whole = fs::read(&file).unwrap();
         for place in 0..whole.len() {
             let mut flipped = whole.clone();
@@ -245,8 +241,8 @@ mod tests {
         for number in 0..14 {
             append(&RealDisk, folder.path(), &[stretch(number, lines)], number + 1).unwrap();
         }
-        let (records, damaged) = kept(&path(folder.path()));
-        assert!(!damaged && fs::metadata(path(folder.path())).unwrap().len() <= MOST + MOST / 4);
+        let (records, damaged) = kept(&lines_file(folder.path()));
+        assert!(!damaged && fs::metadata(lines_file(folder.path())).unwrap().len() <= MOST + MOST / 4);
         assert_eq!(records.last(), Some(&14));
         assert!(records.len() >= 9 && records[0] > 1, "{records:?}");
     }

@@ -12,7 +12,7 @@ use copydesk_views::{Bucket, Mark};
 use serde::{Deserialize, Serialize};
 
 use super::disk::Disk;
-use super::{lines, twice};
+use super::twice;
 use crate::segment::Info;
 
 /// Marks of a project; older ones are forgotten.
@@ -134,6 +134,11 @@ pub(super) fn ids_file(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number}.ids"))
 }
 
+/// Where the lines of logs are that were counted; no manifest names it.
+pub(super) fn lines_file(folder: &Path) -> PathBuf {
+    folder.join("lines")
+}
+
 impl Manifest {
     /// Where it is in a project's folder.
     pub(super) fn path(folder: &Path) -> PathBuf {
@@ -199,7 +204,7 @@ impl Manifest {
         let mut named: HashSet<PathBuf> = self.segments.iter().map(|it| it.file(folder)).collect();
         named.extend(self.ids.iter().map(|it| it.file(folder)));
         named.insert(Self::path(folder));
-        named.insert(lines::path(folder));
+        named.insert(lines_file(folder));
         let entries = match fs::read_dir(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             entries => entries?,

@@ -10,8 +10,7 @@ use copydesk_views::Bucket;
 use copydesk_views::store::{Loss, Lost, ViewsError};
 
 use super::ids;
-use super::lines;
-use super::manifest::{self, IdsEntry, Manifest, SegmentEntry, set_aside};
+use super::manifest::{self, IdsEntry, Manifest, SegmentEntry, lines_file, set_aside};
 use super::project::Project;
 use super::rewrite::{Changes, rewrite_from};
 use super::shared::Shared;
@@ -42,7 +41,7 @@ pub(super) fn note_ids(shared: &Shared, project: &Project, number: u64) {
 /// Notes that lines of logs were forgotten.
 pub(super) fn note_lines(shared: &Shared, project: &Project) {
     let what = "what is remembered of imported logs is damaged: lines of a copy may be counted again";
-    shared.notes.add(shared.loss(Some(&project.id), Lost::Ids, &lines::path(&project.folder), what));
+    shared.notes.add(shared.loss(Some(&project.id), Lost::Ids, &lines_file(&project.folder), what));
 }
 
 /// The files of ids that are open and known to be damaged.

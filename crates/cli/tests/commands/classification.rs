@@ -15,10 +15,12 @@ fn a_verdict_is_explained() {
     for part in ["assistant", "ai", "ChatGPT-User", "OpenAI", "token:ChatGPT-User", "https://", "2026-"] {
         assert!(out.contains(part), "{part} in {out}");
     }
-    let asked = desk.run(&["classify", "axios/1.8.4", "--accept", "text/markdown", "--json"]).json();
+    let asked = desk.run(&["classify", "Opener/1.8", "--accept", "text/markdown", "--json"]).json();
     assert_eq!((asked["class"].as_str(), asked["counts_as"].as_str()), (Some("markdown_fetch"), Some("ai")));
-    let by_path = desk.run(&["classify", "axios/1.8.4", "--path", "/guide.md", "--json"]).json();
+    let by_path = desk.run(&["classify", "Opener/1.8", "--path", "/guide.md", "--json"]).json();
     assert_eq!(by_path["rule"], "shape:markdown");
+    let script = desk.run(&["classify", "axios/1.8.4", "--path", "/guide.md", "--json"]).json();
+    assert_eq!((script["class"].as_str(), script["counts_as"].as_str()), (Some("library"), Some("other")));
     assert!(!desk.path().join("copydesk-data").exists(), "looking makes nothing");
     assert_eq!(desk.run(&["classify", "-"]).code, 2);
 }

@@ -94,7 +94,7 @@ fn lines_of_logs_are_remembered_until_the_project_is_removed() {
     append(&store, lines(0, &[9]));
     store.settle().unwrap();
     assert_eq!(known(&store).stretches, [lines(0, &[9])]);
-    let file = crate::lines::path(&folder.path().join("projects/p"));
+    let file = crate::manifest::lines_file(&folder.path().join("projects/p"));
     let mut bytes = std::fs::read(&file).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&file, bytes).unwrap();

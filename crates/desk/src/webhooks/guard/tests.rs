@@ -207,13 +207,14 @@ async fn a_name_gives_only_the_addresses_that_are_admitted() {
     assert_eq!(resolved(&looking("false", mixed).resolver(false)).await.unwrap(), ["1.1.1.1"]);
     assert_eq!(resolved(&looking("10.0.0.0/8", mixed).resolver(false)).await.unwrap(), ["10.0.0.1", "1.1.1.1"]);
     assert_eq!(resolved(&looking("10.0.0.0/8", mixed).resolver(true)).await.unwrap(), ["10.0.0.1"], "plain");
-    assert!(resolved(&looking("false", mixed).resolver(true)).await.unwrap_err().contains("10.0.0.1"));
-    assert!(resolved(&looking("true", &[&[]]).resolver(false)).await.unwrap_err().contains("no address"));
+    let inside = resolved(&looking("false", mixed).resolver(true)).await.unwrap_err();
+    assert!(!inside.contains("10.0.0.1"), "what a name means inside is not told: {inside}");
+    assert_eq!(resolved(&looking("true", &[&[]]).resolver(false)).await.unwrap_err(), inside);
 }
 
 #[tokio::test]
 async fn a_name_that_turns_inwards_is_refused_from_then_on() {
     let resolver = looking("false", &[&["1.1.1.1"], &["127.0.0.1"]]).resolver(false);
     assert_eq!(resolved(&resolver).await.unwrap(), ["1.1.1.1"]);
-    assert!(resolved(&resolver).await.unwrap_err().contains("127.0.0.1"));
+    assert!(!resolved(&resolver).await.unwrap_err().contains("127.0.0.1"));
 }

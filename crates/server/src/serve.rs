@@ -25,6 +25,8 @@ use crate::own_answers::OwnAnswers;
 
 /// The head of a request may have so many bytes.
 const HEAD: usize = 64 * 1024;
+/// What of a connection is in memory and not yet read, or not yet taken by the client.
+const BUFFER: usize = 128 * 1024;
 
 /// Whom a request came from: the other end of its connection, as an extension of the request.
 #[derive(Debug, Clone, Copy)]
@@ -126,7 +128,8 @@ fn connection(
         async move { answer.await.map(|answer: Response<Body>| answer.map(|body| Answered { body, line })) }
     });
     // Whose time is up is seen by `Connections::watch`, which tells a head that is late from a connection that is idle.
-    hyper::server::conn::http1::Builder::new().max_header_size(HEAD).serve_connection(TokioIo::new(stream), service)
+    let mut server = hyper::server::conn::http1::Builder::new();
+    server.max_header_size(HEAD).max_buf_size(BUFFER).serve_connection(TokioIo::new(stream), service)
 }
 
 /// The body of an answer; once it is given, the connection waits for the next request.

@@ -9,6 +9,9 @@ use tokio::sync::Notify;
 
 /// The part of the memory that is for bodies of which nobody knows yet whose they are: one in so many.
 const STRANGERS: usize = 4;
+/// A body of no more than this is small: one part in so many of the memory is for these alone, so that they never wait.
+const SMALL: usize = 64 * 1024;
+const FOR_SMALL: usize = 8;
 /// How fast somebody sends is told by what came in the last two spans of this length.
 const SPAN: Duration = Duration::from_secs(1);
 /// How long one waits for memory, and for how long before it is looked again who can give way.
@@ -181,7 +184,10 @@ impl Share {
             let freed = self.purse.freed.notified();
             {
                 let mut open = self.purse.lock();
-                if open.total + bytes <= self.purse.most {
+                let held = open.shares.get(&self.number).map_or(0, |held| held.bytes);
+                let for_small = if held + bytes <= SMALL { 0 } else { self.purse.most / FOR_SMALL };
+                let most = self.purse.most - for_small;
+                if open.total + bytes <= most {
                     open.total += bytes;
                     if let Some(held) = open.shares.get_mut(&self.number) {
                         held.bytes += bytes;
@@ -189,7 +195,7 @@ impl Share {
                     return Ok(());
                 }
                 let slowest = open.slowest();
-                if slowest == Some(self.number) || bytes > self.purse.most || Instant::now() >= give_up {
+                if slowest == Some(self.number) || bytes > most || Instant::now() >= give_up {
                     return Err(NoRoom);
                 }
                 if let Some(held) = slowest.and_then(|number| open.shares.get(&number)) {
@@ -247,6 +253,15 @@ mod tests {
         assert_eq!(stranger.grow(100).now_or_never(), Some(Ok(())));
         assert_eq!(bodies.share(Whose::Stranger).grow(101).now_or_never(), Some(Err(NoRoom)), "more than there is");
         assert_eq!(known.grow(300).now_or_never(), Some(Ok(())));
+    }
+
+    #[tokio::test]
+    async fn small_bodies_do_not_wait_for_large_ones() {
+        let bodies = bodies(4 * FOR_SMALL * SMALL);
+        let [large, more, small] = [(); 3].map(|()| bodies.share(Whose::Known));
+        assert_eq!(large.grow(3 * (FOR_SMALL - 1) * SMALL).now_or_never(), Some(Ok(())));
+        assert_eq!(more.grow(SMALL + 1).now_or_never(), None, "it waits");
+        assert_eq!(small.grow(SMALL).now_or_never(), Some(Ok(())));
     }
 
     #[tokio::test]

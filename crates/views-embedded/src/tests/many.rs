@@ -55,12 +55,14 @@ fn many_flushes_make_few_segments_and_a_short_log() {
     }
     store.settle().unwrap();
     assert_eq!(total(&store, 0), 60 * 200);
+    // What another thread removes from the log is not removed a second time: it may be a moment late.
+    let is_short = || store.settle().is_ok() && store.shared.log.bytes() <= 2 * 64 * 1024;
+    assert!((0..100).any(|_| is_short()), "{} bytes of log", store.shared.log.bytes());
     let project = store.shared.project("p0").unwrap().unwrap();
     // A merge in the background has files of both before and after it.
     let _no_merge = project.merging();
     let segments = project.state().manifest.segments.len();
     assert!(segments <= 8, "{segments} segments");
-    assert!(store.shared.log.bytes() <= 2 * 64 * 1024, "{} bytes of log", store.shared.log.bytes());
     let files = std::fs::read_dir(folder.path().join("projects/p0")).unwrap().count();
     assert_eq!(files, segments + 1);
 }

@@ -245,7 +245,15 @@ impl<'a> Follow<'a> {
         let followed = self.followed();
         let Some(tail) = &mut self.tail else { return Ok(0) };
         tail.followed = followed;
-        tail.read(&mut self.counter).await
+        let before = tail.log();
+        let lines = tail.read(&mut self.counter).await?;
+        if let (Some(before), Some((now, _))) = (before, tail.log())
+            && before.0 != now
+        {
+            // Emptied and filled again while it was being read.
+            self.missing.push(before);
+        }
+        Ok(lines)
     }
 
     /// Goes on reading files that were moved away, and lets go those that are quiet.

@@ -1,6 +1,8 @@
 //! How a log begins: what tells which log it is and in which format.
 
+use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
 
 use memchr::{memchr_iter, memrchr};
 
@@ -12,6 +14,32 @@ const ENOUGH: usize = 32 * 1024;
 const STEP: u64 = 64 * 1024;
 /// What is read at the most. Only lines that are too long to be read make it more than a step.
 const MOST: usize = 32 * 1024 * 1024;
+
+/// How much of the beginning tells whether a file was emptied and filled again.
+const BEGINNING: usize = 256;
+
+/// The beginning of a file, by which it is known to be the same still.
+#[derive(Debug)]
+pub(super) struct Beginning(Vec<u8>);
+
+impl Beginning {
+    /// Whether `file` still begins so and has `bytes`: that it was not emptied, or emptied and filled again.
+    pub(super) fn is_of(&self, file: &File, bytes: u64) -> io::Result<bool> {
+        if file.metadata()?.len() < bytes {
+            return Ok(false);
+        }
+        let (mut there, mut length) = (vec![0; self.0.len()], 0);
+        while length < there.len() {
+            match file.read_at(&mut there[length..], length as u64) {
+                Ok(0) => break,
+                Ok(more) => length += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(there[..length] == self.0)
+    }
+}
 
 /// The beginning of a log.
 #[derive(Debug, Default)]
@@ -57,6 +85,12 @@ impl Head {
         lines
     }
 
+    /// What is whole and does not change any more.
+    pub(super) fn beginning(&self) -> Beginning {
+        let whole = self.whole(false);
+        Beginning(whole[..whole.len().min(BEGINNING)].to_vec())
+    }
+
     /// There is nothing behind it.
     pub(super) fn is_all(&self) -> bool {
         self.ended
@@ -71,6 +105,21 @@ impl Head {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_was_emptied_and_filled_again_is_not_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        std::fs::write(&path, "one\nhalf").unwrap();
+        let file = File::open(&path).unwrap();
+        let beginning = Head::of(&file).beginning();
+        std::fs::write(&path, "one\nother and more\n").unwrap();
+        assert!(beginning.is_of(&file, 19).unwrap() && !beginning.is_of(&file, 21).unwrap());
+        std::fs::write(&path, "two\nhalf and more\n").unwrap();
+        assert!(!beginning.is_of(&file, 4).unwrap());
+        std::fs::write(&path, "").unwrap();
+        assert!(!beginning.is_of(&file, 0).unwrap());
+    }
 
     #[test]
     fn only_whole_lines_that_are_short_enough_tell() {

@@ -1,7 +1,7 @@
 //! Where a log comes from, and what it is packed in.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,24 +50,34 @@ pub(super) enum LastLine {
 
 /// Opens a source, and says what its last line is; `read` counts its bytes as they are on disk. A reader is taken out of
 /// it.
-pub(super) fn open(source: &mut Source, read: &Arc<AtomicU64>) -> io::Result<(Bytes, LastLine)> {
+pub(super) fn open(source: &mut Source, read: &Arc<AtomicU64>) -> io::Result<(Bytes, LastLine, Option<File>)> {
     let stream: Bytes = match source {
-        Source::File(path) => return open_file(path, read),
+        Source::File(path) => {
+            let (bytes, last_line, file) = open_file(path, read)?;
+            return Ok((bytes, last_line, Some(file)));
+        }
         Source::Stdin => Box::new(io::stdin()),
         Source::Reader { reader, .. } => std::mem::replace(reader, Box::new(io::empty())),
     };
-    Ok((unpacked(Metered::new(stream, read))?.0, LastLine::IfWhole))
+    Ok((unpacked(Metered::new(stream, read))?.0, LastLine::IfWhole, None))
 }
 
-pub(super) fn open_file(path: &std::path::Path, read: &Arc<AtomicU64>) -> io::Result<(Bytes, LastLine)> {
+/// The bytes of a file once more from the start, whatever is now at its path.
+pub(super) fn reopen(mut file: &File, read: &Arc<AtomicU64>) -> io::Result<Bytes> {
+    file.seek(SeekFrom::Start(0))?;
+    Ok(unpacked(Metered::new(Box::new(file.try_clone()?), read))?.0)
+}
+
+pub(super) fn open_file(path: &std::path::Path, read: &Arc<AtomicU64>) -> io::Result<(Bytes, LastLine, File)> {
     let file = File::open(path)?;
+    let same = file.try_clone()?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
     }
     let (bytes, packed) = unpacked(Metered::new(Box::new(file), read))?;
     let grows = metadata.is_file() && !packed;
-    Ok((bytes, if grows { LastLine::Unfinished } else { LastLine::IfWhole }))
+    Ok((bytes, if grows { LastLine::Unfinished } else { LastLine::IfWhole }, same))
 }
 
 /// What is packed says so in its first bytes; names are not to be trusted. Says whether it was.

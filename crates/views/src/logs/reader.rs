@@ -1,5 +1,6 @@
 //! The thread that reads a log and cuts it into blocks for others to count.
 
+use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -11,7 +12,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::blocks::{Block, Blocks, Position};
 use super::counter::Terms;
 use super::format::Parser;
-use super::head::Head;
+use super::head::{Beginning, Head};
 use super::known::{Known, Looked, Recogniser, prints};
 use super::line::LogLine;
 use super::open::{self, Bytes, LastLine, Source};
@@ -22,17 +23,20 @@ use crate::Mark;
 
 /// A log that was opened and looked at.
 pub(super) struct Opened {
-    source: Source,
+    file: Option<File>,
     /// How it begins.
     pub(super) head: Head,
     pub(super) last_line: LastLine,
+    /// It is a plain file, which may grow, be moved away or be emptied.
+    pub(super) grows: bool,
     bytes: Bytes,
     read: Arc<AtomicU64>,
 }
 
 impl Opened {
     pub(super) fn new(mut source: Source, read: Arc<AtomicU64>, complete: bool) -> io::Result<Self> {
-        let (mut bytes, last_line) = open::open(&mut source, &read)?;
+        let (mut bytes, last_line, file) = open::open(&mut source, &read)?;
+        let grows = last_line == LastLine::Unfinished;
         let last_line = if complete { LastLine::Line } else { last_line };
         let mut head = Head::of(&mut bytes);
         if head.whole(false).is_empty()
@@ -44,20 +48,24 @@ impl Opened {
             return Err(io::Error::other("it begins with a line that has no end"));
         }
         let bytes = Box::new(Cursor::new(head.read.clone()).chain(Broken(head.trouble.take())).chain(bytes));
-        Ok(Self { source, head, last_line, bytes, read })
+        Ok(Self { file, head, last_line, grows, bytes, read })
+    }
+
+    /// Whether what is read is still there, as long as nobody has emptied the file.
+    pub(super) fn guard(&self) -> io::Result<Option<(File, Beginning)>> {
+        let file = self.file.as_ref().filter(|_| self.grows).map(File::try_clone).transpose()?;
+        Ok(file.map(|file| (file, self.head.beginning())))
     }
 
     /// The log from the furthest mark on that it has passed.
     fn resume(self, marks: Vec<Mark>) -> io::Result<(Position, Bytes)> {
-        let Self { source, bytes, read, .. } = self;
-        resume(bytes, marks, || match &source {
-            Source::File(path) => {
-                // What was read twice is still read once.
-                read.store(0, std::sync::atomic::Ordering::Relaxed);
-                open::open_file(path, &read).map(|(bytes, _)| Some(bytes))
-            }
-            _ => Ok(None),
-        })
+        let Self { file, bytes, read, .. } = self;
+        // What was read twice is still read once.
+        let again = |file| {
+            read.store(0, std::sync::atomic::Ordering::Relaxed);
+            open::reopen(file, &read)
+        };
+        resume(bytes, marks, || file.as_ref().map(again).transpose())
     }
 }
 

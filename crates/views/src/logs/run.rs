@@ -1,6 +1,7 @@
 //! One log: what it is, what of it is new, and its counted blocks put in order and kept.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,6 +13,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::blocks::{Position, log_name};
 use super::counter::Terms;
 use super::format::Parser;
+use super::head::Beginning;
 use super::known::Known;
 use super::ledger::Ledger;
 use super::open::{LastLine, Source};
@@ -46,6 +48,8 @@ pub(super) struct Run<'a> {
     pub(super) log: Option<String>,
     /// It is a file that may grow.
     pub(super) grows: bool,
+    /// The file that is read, if it could be emptied meanwhile, and how it began.
+    guard: Option<(File, Beginning)>,
     /// Where the log is followed, if it is.
     pub(super) followed: Option<Followed>,
     /// Only the rest is read of logs that were read before.
@@ -76,11 +80,12 @@ impl<'a> Run<'a> {
     ) -> io::Result<Self> {
         let (workers, read) = (Workers::start(classifier)?, Arc::default());
         let (known, remembers, log, grows, followed, only_known) = (None, false, None, false, None, false);
-        Ok(Self { store, options, cancel, workers, read, known, remembers, log, grows, followed, only_known })
+        let guard = None;
+        Ok(Self { store, options, cancel, workers, read, known, remembers, log, grows, guard, followed, only_known })
     }
 
     pub(super) async fn file(&mut self, source: Source, told: &mut Told<'_>) -> (FileReport, Result<(), LogError>) {
-        (self.read, self.log, self.grows) = (Arc::default(), None, false);
+        (self.read, self.log, self.grows, self.guard) = (Arc::default(), None, false, None);
         let mut report = FileReport::new(source.name());
         let ended = self.try_file(source, &mut report, told).await;
         (report, ended)
@@ -101,7 +106,7 @@ impl<'a> Run<'a> {
             }
             return Ok(());
         };
-        (self.log, self.grows) = (Some(log.clone()), !takes_last);
+        (self.log, self.grows, self.guard) = (Some(log.clone()), opened.grows, opened.guard()?);
         let marks = self.store.marks(&self.options.project, &log).await?;
         if self.only_known && marks.is_empty() {
             report.state = State::AlreadyImported;
@@ -180,15 +185,15 @@ impl<'a> Run<'a> {
                 Ok(Next::Block(block)) => {
                     ledger.add(*block);
                     if ledger.is_full()
-                        && let Err(error) = ledger.commit().await
+                        && let Err(error) = self.commit(&mut ledger).await
                     {
-                        break Err(error.into());
+                        break Err(error);
                     }
                     told(self.read.load(Ordering::Relaxed), ledger.lines());
                 }
-                Ok(Next::End(end)) => break ledger.commit().await.map(|()| end).map_err(LogError::from),
+                Ok(Next::End(end)) => break self.commit(&mut ledger).await.map(|()| end),
                 // What was read before the trouble is good.
-                Err(error) => break ledger.commit().await.map_err(LogError::from).and(Err(error)),
+                Err(error) => break self.commit(&mut ledger).await.and(Err(error)),
             }
         };
         report.known = before + ledger.recognised();
@@ -213,6 +218,18 @@ impl<'a> Run<'a> {
             (End::OfLog { .. }, true, false) => State::AlreadyImported,
         };
         Ok(())
+    }
+}
+
+impl Run<'_> {
+    /// Makes durable what was counted, unless the file was emptied meanwhile: then nobody knows what was read.
+    async fn commit(&self, ledger: &mut Ledger<'_>) -> Result<(), LogError> {
+        if let Some((file, beginning)) = &self.guard
+            && !beginning.is_of(file, ledger.position().bytes)?
+        {
+            return Err(LogError::Log("it was emptied while it was being read".to_owned()));
+        }
+        Ok(ledger.commit().await?)
     }
 }
 

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use copydesk_domain::Timestamp;
 
-use super::blocks::{BLOCK, Block, Blocks, Position, log_name};
+use super::blocks::{BLOCK, Block, Blocks, log_name};
 use super::counter::{Counter, Terms};
 use super::format::Parser;
-use super::head::Head;
+use super::head::{Beginning, Head};
 use super::known::prints;
 use super::ledger::Ledger;
 use super::options::Options;
@@ -23,9 +23,6 @@ use super::workers::CountedBlock;
 use crate::Followed;
 use crate::store::ViewStore;
 
-/// How much of the beginning tells whether a file was emptied and filled again.
-const BEGINNING: usize = 256;
-
 /// A file that is read as it grows.
 pub(super) struct Tail<'a> {
     file: File,
@@ -37,6 +34,8 @@ pub(super) struct Tail<'a> {
     pub(super) followed: Option<Followed>,
     /// The figures of what was read before it was forgotten.
     figures: (Tally, Vec<Sample>),
+    /// Which log it is and how many lines of it were read, as far as it is known.
+    log: Option<(String, u64)>,
     /// What is to be said of it.
     notes: Vec<String>,
     /// It was said that its format cannot be told yet.
@@ -48,7 +47,7 @@ struct Reading<'a> {
     parser: Parser,
     terms: Terms,
     ledger: Ledger<'a>,
-    beginning: Vec<u8>,
+    beginning: Beginning,
 }
 
 /// How a file stands.
@@ -62,8 +61,8 @@ pub(super) enum Standing {
 
 impl<'a> Tail<'a> {
     pub(super) fn new(file: File, store: &'a dyn ViewStore, options: &'a Options) -> Self {
-        let (figures, notes) = Default::default();
-        Self { file, store, options, reading: None, followed: None, figures, notes, undecided: false }
+        let (figures, log, notes) = Default::default();
+        Self { file, store, options, reading: None, followed: None, figures, log, notes, undecided: false }
     }
 
     /// What the system says about the file.
@@ -73,7 +72,8 @@ impl<'a> Tail<'a> {
 
     /// Which log it is and how many lines of it were read; none before it has one.
     pub(super) fn log(&self) -> Option<(String, u64)> {
-        self.reading.as_ref().map(|reading| (reading.ledger.log().to_owned(), reading.ledger.lines()))
+        let now = self.reading.as_ref().map(|reading| (reading.ledger.log().to_owned(), reading.ledger.lines()));
+        now.or_else(|| self.log.clone())
     }
 
     /// What is to be said and was not yet.
@@ -119,9 +119,6 @@ impl<'a> Tail<'a> {
             buffer = block.bytes;
         }
         reading.commit(&self.file).await?;
-        if reading.beginning.len() < BEGINNING {
-            reading.beginning = beginning(&self.file, reading.ledger.position())?;
-        }
         Ok(reading.ledger.lines() - before)
     }
 
@@ -149,6 +146,7 @@ impl<'a> Tail<'a> {
 
     /// Forgets how far it was read. The marks know.
     pub(super) fn forget(&mut self) {
+        self.log = self.log();
         if let Some(reading) = self.reading.take() {
             let (tally, samples) = reading.ledger.into_figures();
             self.figures.0.add(&tally);
@@ -197,7 +195,7 @@ impl<'a> Tail<'a> {
         if position.bytes > 0 {
             parser.learn_columns(head.whole(false));
         }
-        let beginning = beginning(&self.file, &position)?;
+        let beginning = head.beginning();
         let floor = self.store.status(&self.options.project).await?.floor;
         let terms = Terms { floor, hosts: self.options.hosts.clone() };
         let ledger = Ledger::new(self.store, self.options, log, position);
@@ -214,12 +212,8 @@ impl Reading<'_> {
 
     /// Whether the beginning of `file` is still what was read.
     fn standing(&self, file: &File) -> io::Result<Standing> {
-        if file.metadata()?.len() < self.ledger.position().bytes {
-            return Ok(Standing::Emptied);
-        }
-        let mut beginning = vec![0; self.beginning.len()];
-        let length = read_up_to(file, &mut beginning)?;
-        Ok(if beginning[..length] == self.beginning { Standing::Same } else { Standing::Emptied })
+        let same = self.beginning.is_of(file, self.ledger.position().bytes)?;
+        Ok(if same { Standing::Same } else { Standing::Emptied })
     }
 
     /// Makes durable what was counted, unless the file was emptied meanwhile: then nobody knows what was read.
@@ -229,27 +223,6 @@ impl Reading<'_> {
         }
         Ok(self.ledger.commit().await?)
     }
-}
-
-/// How the part begins that was read.
-fn beginning(file: &File, read: &Position) -> io::Result<Vec<u8>> {
-    let mut beginning = vec![0; usize::try_from(read.bytes).unwrap_or(BEGINNING).min(BEGINNING)];
-    let length = read_up_to(file, &mut beginning)?;
-    beginning.truncate(length);
-    Ok(beginning)
-}
-
-fn read_up_to(file: &File, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut length = 0;
-    while length < buffer.len() {
-        match file.read_at(&mut buffer[length..], length as u64) {
-            Ok(0) => break,
-            Ok(more) => length += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(length)
 }
 
 /// Behind the last line that is finished; `from` if none is behind it.

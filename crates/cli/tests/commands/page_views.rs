@@ -166,3 +166,30 @@ fn a_sender_gets_a_new_secret_when_somebody_asks_for_it() {
     let rotated = desk.run(&["credentials", "rotate", "--json"]).json();
     assert_eq!(rotated["resealed"], 4, "{rotated}");
 }
+
+#[test]
+fn a_log_counts_once_while_it_grows_in_the_middle_of_lines_and_in_copies() {
+    let desk = Desk::new();
+    let (project, _) = desk.project_and_key("Docs");
+    let line = |number: usize| {
+        let at = format!("10/Oct/2024:13:{:02}:{:02} +0000", number / 60, number % 60);
+        format!("192.0.2.1 - - [{at}] \"GET /page-{} HTTP/1.1\" 200 512 \"-\" \"{FIREFOX}\"\n", number % 3)
+    };
+    let log: String = (0..100).map(line).collect();
+    let path = desk.path().join("access.log");
+    let file = path.to_str().unwrap();
+    let import = |flags: &[&str]| desk.run(&[&["import", "--project", &project, file][..], flags].concat());
+    std::fs::write(&path, &log[..log.len() * 2 / 3]).unwrap();
+    let shown = import(&[]).ok().out;
+    assert!(shown.contains("is not finished and is left for the next import"), "{shown}");
+    std::fs::write(&path, log.trim_end()).unwrap();
+    let report = import(&["--complete", "--json"]).json();
+    assert_eq!((&report["total"]["lines"], &report["total"]["human"]), (&100.into(), &34.into()), "{report}");
+    // A shorter copy, and a running server that holds the views.
+    let _server = desk.serve(&[]);
+    std::fs::write(&path, &log[..log.len() / 2]).unwrap();
+    let report = import(&["--json"]).json();
+    assert_eq!((&report["total"]["human"], &report["files"][0]["state"]), (&0.into(), &"already_imported".into()));
+    let top = desk.run(&["views", "top", &project, "--json"]).json();
+    assert_eq!(human_and_ai(&top), [100, 0]);
+}

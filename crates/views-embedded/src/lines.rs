@@ -11,8 +11,7 @@ use std::path::Path;
 use copydesk_views::{CountedLines, Stretch};
 
 use super::disk::Disk;
-use super::manifest::lines_file;
-use super::project::Project;
+use super::manifest::{Manifest, lines_file};
 use super::record::{put_stretch, stretches};
 
 /// Bytes that are kept of a project, two for each line.
@@ -57,27 +56,20 @@ pub(super) fn append(disk: &dyn Disk, folder: &Path, lines: &[Stretch], last: u6
     disk.sync(&file)
 }
 
-/// Everything that is remembered.
-pub(super) fn all(project: &Project) -> io::Result<CountedLines> {
-    let (manifest, in_memory) = {
-        let state = project.state();
-        let in_memory: Vec<Stretch> = state.tables().flat_map(|table| table.lines.clone()).collect();
-        (state.manifest.clone(), in_memory)
-    };
+/// Everything that is on disk, as far as a manifest holds it, and what is in memory behind it.
+pub(super) fn all(folder: &Path, manifest: &Manifest, in_memory: &[Stretch]) -> io::Result<CountedLines> {
+    let file = lines_file(folder);
     let mut lines = CountedLines::default();
-    let Scanned { frames, damaged, .. } = scan(&lines_file(&project.folder))?;
+    let Scanned { frames, damaged, .. } = scan(&file)?;
     lines.damaged = damaged;
     let counts = |frame: &&Frame| frame.last > manifest.lines_after && frame.last <= manifest.flushed;
     for frame in frames.iter().filter(counts) {
-        match read(&lines_file(&project.folder), frame)? {
+        match read(&file, frame)? {
             Some(stretches) => stretches.iter().for_each(|stretch| join(&mut lines.stretches, stretch)),
             None => lines.damaged = true,
         }
     }
     in_memory.iter().for_each(|stretch| join(&mut lines.stretches, stretch));
-    if lines.damaged {
-        tracing::warn!(project = %project.id, "what is remembered of imported logs is damaged: copies may count again");
-    }
     Ok(lines)
 }
 

@@ -1,12 +1,14 @@
 //! Answers that are asked for now and then: which machines read what, which readers there are, what a project has.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::sync::Arc;
 
 use copydesk_views::store::{AgentViews, Question, Status, ViewsError};
-use copydesk_views::{Bucket, Channel, Client, CountsAs, Mark, Verdict};
+use copydesk_views::{Bucket, Channel, Client, CountedLines, CountsAs, Mark, Stretch, Verdict};
 
 use super::answers::at_one_moment;
+use super::lines;
 use super::manifest::add_mark;
 use super::parts::Part;
 use super::project::Project;
@@ -220,6 +222,16 @@ pub(super) fn marks(project: &Project, log: &str) -> Vec<Mark> {
         add_mark(&mut marks, mark);
     }
     marks
+}
+
+/// The lines of logs that were counted.
+pub(super) fn counted_lines(project: &Project) -> io::Result<CountedLines> {
+    let (manifest, in_memory) = {
+        let state = project.state();
+        let in_memory: Vec<Stretch> = state.tables().flat_map(|table| table.lines.clone()).collect();
+        (Arc::clone(&state.manifest), in_memory)
+    };
+    lines::all(&project.folder, &manifest, &in_memory)
 }
 
 pub(super) fn projects(shared: &Shared) -> Result<Vec<String>, ViewsError> {

@@ -11,9 +11,9 @@ use copydesk_views::store::{Loss, Lost, ViewsError};
 
 use super::flush::{self, flush};
 use super::ids::IdFile;
-use super::lines;
 use super::manifest::{IdsEntry, Manifest, SegmentEntry, is_set_aside};
 use super::merge::{self, Pace};
+use super::overview;
 use super::project::Project;
 use super::repair;
 use super::shared::{Shared, folder_name, unavailable};
@@ -40,7 +40,7 @@ pub(super) fn verify(shared: &Shared, project: Option<&str>) -> Result<Vec<Loss>
             let ids = |entry: &IdsEntry| damaged_ids(shared, &project, entry).transpose();
             let ids = manifest.ids.iter().filter_map(ids).collect::<io::Result<Vec<_>>>();
             found.extend(ids.map_err(|error| unavailable(&error))?);
-            if lines::all(&project).map_err(|error| unavailable(&error))?.damaged {
+            if overview::counted_lines(&project).map_err(|error| unavailable(&error))?.damaged {
                 repair::note_lines(shared, &project);
             }
             Ok(found)

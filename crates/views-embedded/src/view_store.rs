@@ -8,7 +8,7 @@ use super::embedded::{Embedded, closing};
 use super::project::Project;
 use super::questions::{Asked, MANY_PAGES};
 use super::shared::{Shared, unavailable};
-use super::{answers, changes, expiry, lines, merge, overview, repair, verify};
+use super::{answers, changes, expiry, merge, overview, repair, verify};
 use crate::segment::SegmentError;
 
 impl ViewStore for Embedded {
@@ -151,7 +151,7 @@ fn answer(shared: &Shared, call: StoreCall) -> Result<StoreReply, ViewsError> {
         }
         StoreCall::Marks { project, log } => of(shared, &project, |project| Ok(overview::marks(project, &log)))?.into(),
         StoreCall::Lines { project } => of(shared, &project, |project| {
-            let lines = lines::all(project).map_err(|error| unavailable(&error))?;
+            let lines = overview::counted_lines(project).map_err(|error| unavailable(&error))?;
             if lines.damaged {
                 repair::note_lines(shared, project);
             }

@@ -19,9 +19,9 @@ const AT_ONCE: usize = 3;
 const SURVIVORS: usize = 2;
 /// More steps than any job has.
 pub(super) const MOST_STEPS: usize = 500;
-/// Where kills must have met a job: behind each of these.
-const BOUNDARIES: [&str; 8] =
-    ["created", "claimed", "prepared", "answered", "committed", "pushed", "opened", "completed"];
+/// Where kills must have met a job: behind each of these. Between the opening of a pull request and the end of the job the
+/// clock is looked at only by chance; there it is `torture hosts` that kills, at every request.
+const BOUNDARIES: [&str; 7] = ["created", "claimed", "prepared", "answered", "committed", "pushed", "completed"];
 
 /// The events that tell of a step.
 pub(super) const STEPS: [&str; 9] =

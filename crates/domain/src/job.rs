@@ -193,6 +193,8 @@ pub struct Job {
     pub open_pull_request: bool,
     /// The client's own name for it.
     pub client_reference: Option<String>,
+    /// Who made it, as people call them; none if that is not known.
+    pub made_by: Option<String>,
     /// The pull request, also while a follow-up runs; see [`Job::visible_pr_link`].
     pub pr_link: Option<String>,
     /// The same as its code host last told of it; none where that gives pull requests no number.

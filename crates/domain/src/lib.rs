@@ -12,6 +12,7 @@ mod id;
 mod invalid;
 mod job;
 mod key;
+mod people;
 mod project;
 mod prompt;
 mod repository;
@@ -31,6 +32,9 @@ pub use id::{JobId, new_id, random_fraction, random_secret, random_suffix, rando
 pub use invalid::Invalid;
 pub use job::{Command, Job, Message, Outcome, Refusal, Status, Usage};
 pub use key::{ApiKey, KeyRecord, MalformedKey, Scope};
+pub use people::{
+    Actor, ActorKind, Deed, MAX_PASSWORD, MIN_PASSWORD, Member, Role, User, email, password, person_name,
+};
 pub use project::{
     MAX_PATTERNS, OnFindings, Project, ProjectId, WritePaths, docs_path, git_ref, path_pattern, time_zone,
 };

@@ -1,6 +1,9 @@
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use copydesk_domain::{EventKind, JobId, OnFindings, Outcome, ProjectId, PullRequestState, Scope, Status, Timestamp};
+use copydesk_domain::{
+    Actor, ActorKind, EventKind, JobId, OnFindings, Outcome, ProjectId, PullRequestState, Role, Scope, Status, Timestamp,
+};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -142,10 +145,12 @@ columns! {
     Vec<u8>: Value::Bytes(it) => Some(it);
     JobId: Value::Text(Some(it)) => Some(it.as_str().into());
     ProjectId: Value::Text(Some(it)) => Some(it.as_str().into());
+    ActorKind: Value::Text(Some(it)) => Self::parse(&it);
     EventKind: Value::Text(Some(it)) => Self::parse(&it);
     OnFindings: Value::Text(Some(it)) => Self::parse(&it);
     Outcome: Value::Text(Some(it)) => Self::parse(&it);
     PullRequestState: Value::Text(Some(it)) => Self::parse(&it);
+    Role: Value::Text(Some(it)) => Self::parse(&it);
     Scope: Value::Text(Some(it)) => Self::parse(&it);
     Status: Value::Text(Some(it)) => Self::parse(&it);
 }
@@ -194,6 +199,11 @@ pub(crate) trait Conn: Send {
 
     /// The present instant. What a script was given may be old by now: it may have waited for its turn.
     fn now(&self) -> Timestamp;
+
+    /// Who does what this transaction does.
+    fn actor(&self) -> &Arc<Actor>;
+
+    fn set_actor(&mut self, actor: Arc<Actor>);
 
     /// Tells everybody who waits about `change`, in this process and in others, when the transaction commits.
     fn announce(&mut self, change: Change) -> BoxFuture<'_, Result<()>>;

@@ -7,7 +7,7 @@ use crate::conn::{Conn, Result, values};
 use crate::database::Store;
 use crate::ending::{CANCELLED, Ending, end};
 use crate::error::StoreError;
-use crate::{events, jobs, outbox};
+use crate::{deeds, events, jobs, outbox};
 
 /// Why a job was not cancelled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +42,9 @@ async fn cancel(
 ) -> Result<Option<Job>, CancelError> {
     let Some(job) = jobs::get_held_of(c, &project_id, &job_id).await? else { return Ok(None) };
     job.status.after(Command::Cancel)?;
+    if !job.cancel_requested {
+        deeds::record(c, "job.cancel", Some(&project_id), &job.id, "").await?;
+    }
     let is_leased = c.exists("SELECT 1 FROM jobs WHERE id = $1 AND worker IS NOT NULL", values![&job.id]).await?;
     if !is_leased {
         end(c, &job, Ending::new(Outcome::Cancelled, CANCELLED), now).await?;
@@ -69,6 +72,7 @@ async fn archive(c: &mut dyn Conn, project_id: ProjectId, job_id: JobId, now: Ti
     // Nobody goes on from here, and answers are the largest thing that a job leaves behind.
     c.run("DELETE FROM answers WHERE job_id = $1", values![&job.id]).await?;
     events::append(c, &job.id, "archived", json!({}), now).await?;
+    deeds::record(c, "job.archive", Some(&project_id), &job.id, "").await?;
     outbox::put(c, EventKind::JobArchived, &job, now).await?;
     jobs::get_held(c, &job.id).await
 }

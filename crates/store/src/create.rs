@@ -4,10 +4,10 @@ use copydesk_domain::{Command, EventKind, Job, JobId, ProjectId, Prompt, Status,
 use serde_json::json;
 
 use crate::admission::{self, Admission, Gate, Idempotency};
-use crate::conn::{Conn, Result, values};
+use crate::conn::{Conn, Result, plain_text, values};
 use crate::database::Store;
 use crate::hub::Change;
-use crate::{events, jobs, outbox};
+use crate::{deeds, events, jobs, outbox};
 
 /// A job to create.
 #[derive(Debug, Clone)]
@@ -77,6 +77,7 @@ async fn create(
         draft: new.draft,
         open_pull_request: new.open_pull_request,
         client_reference: new.client_reference,
+        made_by: c.actor().shown(),
         pr_link: None,
         pull_request: None,
         pull_checked_at: None,
@@ -95,6 +96,7 @@ async fn create(
     insert(c, &job).await?;
     add_message(c, &job, 1, &new.prompt, now).await?;
     events::append(c, &job.id, "created", json!({ "model": job.model }), now).await?;
+    deeds::record(c, "job.create", Some(&job.project_id), &job.id, "").await?;
     outbox::put(c, EventKind::JobCreated, &job, now).await?;
     c.announce(Change::Ready).await?;
     admission::done(c, &job, render(&job), standing, idempotency, now).await
@@ -103,8 +105,8 @@ async fn create(
 async fn insert(c: &mut dyn Conn, job: &Job) -> Result<()> {
     c.run(
         "INSERT INTO jobs (id, project_id, status, repository, base_ref, model, draft, open_pull_request, \
-         client_reference, usage, checks, turn, created_at, updated_at, queued_at, not_before, tries, attempt) \
-         VALUES ($1, $2, 'active', $3, $4, $5, $6, $7, $8, '{}', '[]', 1, $9, $9, $9, $9, 0, 0)",
+         client_reference, usage, checks, turn, created_at, updated_at, queued_at, not_before, tries, attempt, made_by) \
+         VALUES ($1, $2, 'active', $3, $4, $5, $6, $7, $8, '{}', '[]', 1, $9, $9, $9, $9, 0, 0, $10)",
         values![
             &job.id,
             &job.project_id,
@@ -115,6 +117,7 @@ async fn insert(c: &mut dyn Conn, job: &Job) -> Result<()> {
             job.open_pull_request,
             job.client_reference.clone(),
             job.created_at,
+            job.made_by.as_deref().map(plain_text),
         ],
     )
     .await
@@ -164,6 +167,7 @@ async fn message(
     }
     c.run("UPDATE jobs SET updated_at = $1 WHERE id = $2", values![now, &old.id]).await?;
     events::append(c, &old.id, "message", json!({ "message": number }), now).await?;
+    deeds::record(c, "job.message", Some(&project_id), &old.id, "").await?;
     let Some(job) = jobs::get_held(c, &old.id).await? else { return Ok(Admission::NotFound) };
     admission::done(c, &job, render(&job), standing, idempotency, now).await
 }

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use copydesk_domain::{Clock, Timestamp};
+use copydesk_domain::{Actor, Clock, Timestamp};
 use futures_util::future::BoxFuture;
 
 use crate::conn::{Conn, Result};
@@ -29,6 +29,7 @@ pub struct Store {
     backend: Arc<Backend>,
     hub: Hub,
     clock: Arc<dyn Clock>,
+    actor: Arc<Actor>,
 }
 
 enum Backend {
@@ -46,7 +47,12 @@ impl Store {
                 Backend::Postgres(Postgres::open(address, *connections, hub.clone(), clock.clone()).await?)
             }
         };
-        Ok(Self { backend: Arc::new(backend), hub, clock })
+        Ok(Self { backend: Arc::new(backend), hub, clock, actor: Arc::new(Actor::program()) })
+    }
+
+    /// The same store for somebody: what is done through it goes into the audit log under their name.
+    pub fn by(&self, actor: Actor) -> Self {
+        Self { actor: Arc::new(actor), ..self.clone() }
     }
 
     /// Brings the schema up to date and says which versions were added.
@@ -96,9 +102,10 @@ impl Store {
         E: From<StoreError> + Send + 'static,
         F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
     {
+        let actor = self.actor.clone();
         match &*self.backend {
-            Backend::Sqlite(sqlite) => sqlite.write(script).await,
-            Backend::Postgres(postgres) => postgres.write(script).await,
+            Backend::Sqlite(sqlite) => sqlite.write(|c| script(as_actor(c, actor))).await,
+            Backend::Postgres(postgres) => postgres.write(|c| script(as_actor(c, actor))).await,
         }
     }
 
@@ -111,4 +118,9 @@ impl Store {
             Backend::Postgres(postgres) => postgres.read(script).await,
         }
     }
+}
+
+fn as_actor(c: &mut dyn Conn, actor: Arc<Actor>) -> &mut dyn Conn {
+    c.set_actor(actor);
+    c
 }

@@ -11,7 +11,7 @@ use crate::error::StoreError;
 /// What the code calls a job's run is `turn` in the tables.
 pub(crate) const COLUMNS: &str = "id, project_id, status, repository, base_ref, branch, model, draft, open_pull_request, \
      client_reference, pr_link, outcome, message, title, usage, checks, cancel_requested_at, turn, turn_message, \
-     created_at, updated_at, archived_at, pr_number, pr_state, pr_draft, pr_merged_at, pr_checked_at";
+     created_at, updated_at, archived_at, pr_number, pr_state, pr_draft, pr_merged_at, pr_checked_at, made_by";
 
 /// Which jobs to list.
 #[derive(Debug, Clone, Default)]
@@ -122,9 +122,11 @@ impl FromRow for Job {
             archived_at: row.next()?,
             pull_request: None,
             pull_checked_at: None,
+            made_by: None,
         };
         job.pull_request = pull_request(row, job.pr_link.as_deref())?;
         job.pull_checked_at = row.next()?;
+        job.made_by = row.next()?;
         Ok(job)
     }
 }

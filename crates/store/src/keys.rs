@@ -4,7 +4,7 @@ use copydesk_domain::{ApiKey, KeyRecord, Project, ProjectId, Scope, Timestamp, n
 
 use crate::conn::{Conn, FromRow, Result, Row, values};
 use crate::database::Store;
-use crate::projects;
+use crate::{deeds, projects};
 
 const COLUMNS: &str =
     "k.id, k.project_id, k.name, k.scope, k.hint, k.created_at, k.expires_at, k.revoked_at, k.last_used_at";
@@ -102,6 +102,8 @@ async fn create(
         ],
     )
     .await?;
+    let detail = format!("{}, {}", record.scope.as_str(), record.hint);
+    deeds::record(c, "key.create", record.project_id.as_ref(), &record.name, &detail).await?;
     Ok(Some(record))
 }
 
@@ -114,8 +116,13 @@ async fn list(c: &mut dyn Conn, project_id: Option<ProjectId>) -> Result<Vec<Key
 }
 
 async fn revoke(c: &mut dyn Conn, id: String, now: Timestamp) -> Result<Option<KeyRecord>> {
-    c.run("UPDATE admin_keys SET revoked_at = COALESCE(revoked_at, $1) WHERE id = $2", values![now, &id]).await?;
-    c.row(format!("SELECT {COLUMNS} FROM admin_keys k WHERE k.id = $1"), values![id]).await
+    let sql = "UPDATE admin_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL";
+    let is_new = c.run(sql, values![now, &id]).await? > 0;
+    let key: Option<KeyRecord> = c.row(format!("SELECT {COLUMNS} FROM admin_keys k WHERE k.id = $1"), values![id]).await?;
+    if let Some(key) = key.as_ref().filter(|_| is_new) {
+        deeds::record(c, "key.revoke", key.project_id.as_ref(), &key.name, &key.hint).await?;
+    }
+    Ok(key)
 }
 
 async fn access(c: &mut dyn Conn, digest: String, project_id: Option<ProjectId>) -> Result<Option<Access>> {

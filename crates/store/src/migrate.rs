@@ -14,6 +14,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (7, "secrets", include_str!("../migrations/0007_secrets.sql")),
     (8, "write_paths", include_str!("../migrations/0008_write_paths.sql")),
     (9, "waiting", include_str!("../migrations/0009_waiting.sql")),
+    (10, "people", include_str!("../migrations/0010_people.sql")),
 ];
 
 /// The newest schema version this program knows.

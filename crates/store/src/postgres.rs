@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_domain::{Clock, Timestamp};
+use copydesk_domain::{Actor, Clock, Timestamp};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgListener, PgPoolOptions, PgRow};
@@ -56,7 +56,7 @@ impl Postgres {
         F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
     {
         let mut transaction = self.pool.begin().await.map_err(StoreError::from)?;
-        match script(&mut PgConn { connection: &mut transaction, clock: &*self.clock }).await {
+        match script(&mut PgConn::new(&mut transaction, &*self.clock)).await {
             Ok(result) => {
                 transaction.commit().await.map_err(StoreError::from)?;
                 Ok(result)
@@ -75,7 +75,7 @@ impl Postgres {
         F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T>>,
     {
         let mut connection = self.pool.acquire().await?;
-        script(&mut PgConn { connection: &mut connection, clock: &*self.clock }).await
+        script(&mut PgConn::new(&mut connection, &*self.clock)).await
     }
 }
 
@@ -127,6 +127,13 @@ fn read_payload(text: &str) -> Change {
 struct PgConn<'t> {
     connection: &'t mut PgConnection,
     clock: &'t dyn Clock,
+    actor: Arc<Actor>,
+}
+
+impl<'t> PgConn<'t> {
+    fn new(connection: &'t mut PgConnection, clock: &'t dyn Clock) -> Self {
+        Self { connection, clock, actor: Arc::new(Actor::program()) }
+    }
 }
 
 fn arguments(values: Vec<Value>) -> Result<PgArguments> {
@@ -187,6 +194,14 @@ impl Conn for PgConn<'_> {
 
     fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    fn actor(&self) -> &Arc<Actor> {
+        &self.actor
+    }
+
+    fn set_actor(&mut self, actor: Arc<Actor>) {
+        self.actor = actor;
     }
 
     fn announce(&mut self, change: Change) -> BoxFuture<'_, Result<()>> {

@@ -6,6 +6,7 @@ use crate::conn::{Conn, Dialect, FromRow, Result, Row, to_json, values};
 use crate::database::Store;
 use crate::error::StoreError;
 use crate::hub::Change;
+use crate::deeds;
 
 pub(crate) const COLUMNS: &str = "p.id, p.name, p.repository, p.base_ref, p.docs_paths, p.write_paths, p.time_zone, p.jobs_per_hour, \
      p.max_running, p.time_limit_seconds, p.on_findings, p.views, p.host, p.created_at, p.updated_at";
@@ -44,6 +45,27 @@ pub struct ProjectChange {
     pub on_findings: Option<OnFindings>,
     pub views: Option<ViewSettings>,
     pub host: Option<HostSettings>,
+}
+
+impl ProjectChange {
+    /// The names of what it changes.
+    fn fields(&self) -> Vec<&'static str> {
+        let fields = [
+            (self.name.is_some(), "name"),
+            (self.repository.is_some(), "repository"),
+            (self.base_ref.is_some(), "base branch"),
+            (self.docs_paths.is_some(), "docs folders"),
+            (self.write_paths.is_some(), "paths that may be written"),
+            (self.time_zone.is_some(), "time zone"),
+            (self.jobs_per_hour.is_some(), "jobs an hour"),
+            (self.max_running.is_some(), "jobs at once"),
+            (self.time_limit_seconds.is_some(), "time limit"),
+            (self.on_findings.is_some(), "what findings lead to"),
+            (self.views.is_some(), "page views"),
+            (self.host.is_some(), "code host"),
+        ];
+        fields.into_iter().filter(|(is_changed, _)| *is_changed).map(|(_, name)| name).collect()
+    }
 }
 
 impl Store {
@@ -117,6 +139,7 @@ async fn create(c: &mut dyn Conn, new: NewProject, now: Timestamp) -> Result<Opt
         }
         project.id = wanted.with_suffix(&random_suffix());
     }
+    deeds::record(c, "project.create", Some(&project.id), &project.name, project.repository.public_address()).await?;
     Ok(Some(project))
 }
 
@@ -170,6 +193,7 @@ async fn update(c: &mut dyn Conn, id: ProjectId, change: ProjectChange, now: Tim
         return Ok(None);
     }
     let Some(old) = get(c, id).await? else { return Ok(None) };
+    let changed = change.fields().join(", ");
     let limit_changed = change.max_running.is_some_and(|limit| limit != old.max_running);
     let domains_changed = change.views.as_ref().is_some_and(|views| views.domains != old.views.domains);
     let project = Project {
@@ -213,6 +237,7 @@ async fn update(c: &mut dyn Conn, id: ProjectId, change: ProjectChange, now: Tim
     if domains_changed {
         set_domains(c, &project).await?;
     }
+    deeds::record(c, "project.change", Some(&project.id), &project.name, &changed).await?;
     if limit_changed {
         // There may be room for more now.
         c.announce(Change::Ready).await?;
@@ -235,7 +260,8 @@ async fn delete(c: &mut dyn Conn, id: ProjectId) -> Result<bool> {
             c.exists(sql, values![&id]).await?;
         }
     }
-    Ok(c.run("DELETE FROM projects WHERE id = $1", values![id]).await? > 0)
+    deeds::record(c, "project.delete", Some(&id), &id, "").await?;
+    Ok(c.run("DELETE FROM projects WHERE id = $1", values![&id]).await? > 0)
 }
 
 impl FromRow for Project {

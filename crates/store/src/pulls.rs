@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::conn::{Conn, FromRow, Result, Row, plain_text, values};
 use crate::database::Store;
 use crate::lease::{self, Lease, LeaseError, LeaseLost};
-use crate::{events, jobs, pull_state, rounds};
+use crate::{deeds, events, jobs, pull_state, rounds};
 
 /// A pull request that Copydesk keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -241,6 +241,7 @@ async fn begin(
     if until.is_some_and(|until| until > now) {
         return Ok(Some(Publishing::Busy));
     }
+    deeds::record(c, "pull_request.open", Some(&project_id), &job.id, "").await?;
     let token = random_token();
     c.run(
         "UPDATE jobs SET publisher = $1, publisher_until = $2 WHERE id = $3",
@@ -275,6 +276,7 @@ async fn revoke(c: &mut dyn Conn, project_id: ProjectId, job_id: JobId, now: Tim
     let sql = "UPDATE jobs SET pr_link = replace(pr_link, $1, $2), updated_at = $3 WHERE id = $4";
     c.run(sql, values![&old, &new, now, &job_id]).await?;
     events::append(c, &job_id, "link_revoked", json!({}), now).await?;
+    deeds::record(c, "pull_request.revoke_link", Some(&project_id), &job_id, "").await?;
     Ok(jobs::get_held(c, &job_id).await?.map(|job| (true, job)))
 }
 

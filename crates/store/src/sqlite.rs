@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use copydesk_domain::{Clock, Timestamp};
+use copydesk_domain::{Actor, Clock, Timestamp};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use rusqlite::config::DbConfig;
@@ -65,6 +65,7 @@ pub(crate) struct SqliteConn {
     connection: Connection,
     announced: Vec<Change>,
     clock: Arc<dyn Clock>,
+    actor: Arc<Actor>,
 }
 
 impl Sqlite {
@@ -76,7 +77,7 @@ impl Sqlite {
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "foreign_keys", true)?;
         let (writer, work) = mpsc::channel();
-        let conn = SqliteConn { connection, announced: Vec::new(), clock: clock.clone() };
+        let conn = SqliteConn::new(connection, clock.clone());
         let thread = std::thread::Builder::new()
             .name("copydesk-writer".to_owned())
             .spawn(move || write_forever(conn, &work, &hub))
@@ -117,11 +118,10 @@ impl Sqlite {
         let idle = self.lock_readers().pop();
         let mut conn = match idle {
             Some(conn) => conn,
-            None => SqliteConn {
-                connection: open_connection(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY)?,
-                announced: Vec::new(),
-                clock: self.clock.clone(),
-            },
+            None => {
+                let connection = open_connection(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+                SqliteConn::new(connection, self.clock.clone())
+            }
         };
         let result = finish_now(script(&mut conn));
         let mut readers = self.lock_readers();
@@ -252,6 +252,10 @@ fn write_one(conn: &mut SqliteConn, work: Work) -> Option<Ran> {
 }
 
 impl SqliteConn {
+    fn new(connection: Connection, clock: Arc<dyn Clock>) -> Self {
+        Self { connection, announced: Vec::new(), clock, actor: Arc::new(Actor::program()) }
+    }
+
     fn query_now(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
         let mut statement = self.connection.prepare_cached(sql)?;
         debug_assert!(
@@ -315,6 +319,14 @@ impl Conn for SqliteConn {
 
     fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    fn actor(&self) -> &Arc<Actor> {
+        &self.actor
+    }
+
+    fn set_actor(&mut self, actor: Arc<Actor>) {
+        self.actor = actor;
     }
 
     fn announce(&mut self, change: Change) -> BoxFuture<'_, Result<()>> {

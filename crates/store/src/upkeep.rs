@@ -8,11 +8,14 @@ use crate::conn::{Conn, Result, values};
 use crate::database::Store;
 use crate::ending::{Ending, OUT_OF_TIME, end};
 use crate::finish::{Retry, put_back};
-use crate::jobs;
 use crate::queue::QueueTerms;
+use crate::{deeds, invitations, jobs, sessions};
 
 /// How long something that cannot be made into deliveries stays in the outbox before it is given up.
 const OUTBOX_KEPT: Duration = Duration::from_secs(3 * 24 * 3600);
+
+/// How long the audit log is kept.
+const DEEDS_KEPT: Duration = Duration::from_secs(400 * 24 * 3600);
 
 /// What the reaper did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -44,7 +47,7 @@ impl Store {
     }
 
     /// Forgets what nobody needs any more: idempotency keys and secrets that have expired, outbox entries that cannot
-    /// be dealt with, deliveries of long ago.
+    /// be dealt with, deliveries and deeds of long ago, sessions and invitations that have ended.
     pub async fn purge(&self) -> Result<u64> {
         let now = self.now();
         let few = self.write(move |c| Box::pin(purge(c, now))).await?;
@@ -115,5 +118,7 @@ async fn purge(c: &mut dyn Conn, now: Timestamp) -> Result<u64> {
         format!("DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE tries > 0 AND created_at <= $1 {skip})");
     let entries = c.run(entries, values![now.minus(OUTBOX_KEPT)]).await?;
     let secrets = c.run("DELETE FROM secrets WHERE expires_at <= $1", values![now]).await?;
-    Ok(keys + entries + secrets)
+    let entrances = sessions::forget(c, now).await? + invitations::forget(c, now).await?;
+    let deeds = deeds::forget(c, now.minus(DEEDS_KEPT)).await?;
+    Ok(keys + entries + secrets + entrances + deeds)
 }

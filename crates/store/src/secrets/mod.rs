@@ -7,6 +7,7 @@ use copydesk_domain::{ProjectId, Timestamp};
 
 use crate::conn::{Conn, FromRow, Result, Row, values};
 use crate::database::Store;
+use crate::deeds;
 use crate::vault::{Held, Keys, MAX_SECRET_BYTES, Place, Sealed, Shut, Vault, VaultError};
 
 pub use name::SecretName;
@@ -154,9 +155,8 @@ impl Store {
 
     /// Forgets a secret. Says whether there was one.
     pub async fn remove_secret(&self, project_id: &ProjectId, name: &SecretName) -> Result<bool> {
-        let place = values![project_id, &*name.text()];
-        let sql = "DELETE FROM secrets WHERE project_id = $1 AND name = $2";
-        self.write(move |c| Box::pin(async move { Ok(c.run(sql, place).await? > 0) })).await
+        let (project_id, name) = (project_id.clone(), name.clone());
+        self.write(move |c| Box::pin(remove(c, project_id, name))).await
     }
 
     /// Seals every secret with a new key and forgets the old ones. What ends it in the middle leaves every secret
@@ -264,6 +264,15 @@ fn open_all(vault: &Vault, all: &[(SecretRecord, Sealed)]) -> Result<Vec<Opened>
     Ok(all.iter().map(open_one).collect())
 }
 
+async fn remove(c: &mut dyn Conn, project_id: ProjectId, name: SecretName) -> Result<bool> {
+    let sql = "DELETE FROM secrets WHERE project_id = $1 AND name = $2";
+    let removed = c.run(sql, values![&project_id, &*name.text()]).await? > 0;
+    if removed {
+        deeds::record(c, "secret.remove", Some(&project_id), name.title(), "").await?;
+    }
+    Ok(removed)
+}
+
 async fn set(
     c: &mut dyn Conn,
     project_id: ProjectId,
@@ -279,9 +288,10 @@ async fn set(
         "INSERT INTO secrets (project_id, name, generation, title, key_id, sealed, created_at, updated_at) \
          VALUES ($1, $2, 1, $3, $4, $5, $6, $7) ON CONFLICT (project_id, name, generation) DO UPDATE SET \
          title = excluded.title, key_id = excluded.key_id, sealed = excluded.sealed, updated_at = excluded.updated_at",
-        values![&project_id, &*name.text(), title, sealed.key_id, sealed.bytes, now, now],
+        values![&project_id, &*name.text(), &title, sealed.key_id, sealed.bytes, now, now],
     )
     .await?;
+    deeds::record(c, "secret.set", Some(&project_id), &title, "").await?;
     let secrets = list(c, Some(project_id)).await?;
     Ok(secrets.into_iter().find(|secret| secret.name == name))
 }
@@ -326,6 +336,7 @@ async fn replace(
     let sql = "UPDATE secrets SET expires_at = $1 WHERE project_id = $2 AND name = $3";
     c.run(sql, [values![until], place].concat()).await?;
     take_over(c, &project_id, &name, sealed, now).await?;
+    deeds::record(c, "secret.replace", Some(&project_id), name.title(), "").await?;
     Ok(true)
 }
 

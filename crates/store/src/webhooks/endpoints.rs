@@ -2,6 +2,7 @@ use copydesk_domain::{EventKind, ProjectId, Timestamp, new_id};
 
 use crate::conn::{Conn, FromRow, Result, Row, to_json, values};
 use crate::database::Store;
+use crate::deeds;
 use crate::error::StoreError;
 use crate::hub::Change;
 use crate::secrets::{SecretName, take_over};
@@ -95,7 +96,8 @@ impl Store {
         self.write(move |c| {
             Box::pin(async move {
                 pause(c, &id, &why, now).await?;
-                get(c, id).await
+                let webhook = get(c, id).await?;
+                told(c, "webhook.pause", webhook).await
             })
         })
         .await
@@ -110,7 +112,8 @@ impl Store {
             Box::pin(async move {
                 c.run(sql, values![&id]).await?;
                 c.announce(Change::Outbox).await?;
-                get(c, id).await
+                let webhook = get(c, id).await?;
+                told(c, "webhook.resume", webhook).await
             })
         })
         .await
@@ -149,6 +152,7 @@ async fn add(c: &mut dyn Conn, id: String, new: NewEndpoint, sealed: Sealed, now
     .await?;
     take_over(c, &new.project_id, &SecretName::Webhook(id.clone()), sealed, now).await?;
     let made = get(c, id).await?;
+    let made = told(c, "webhook.create", made).await?;
     Ok(made.map_or(Added::NoProject, |made| Added::Done(Box::new(made))))
 }
 
@@ -156,7 +160,21 @@ async fn remove(c: &mut dyn Conn, id: String) -> Result<bool> {
     let sql = "DELETE FROM secrets WHERE name = $1 AND project_id = \
          (SELECT project_id FROM webhook_endpoints WHERE id = $2)";
     c.run(sql, values![&*SecretName::Webhook(id.clone()).text(), &id]).await?;
+    let gone = get(c, id.clone()).await?;
+    told(c, "webhook.remove", gone).await?;
     Ok(c.run("DELETE FROM webhook_endpoints WHERE id = $1", values![id]).await? > 0)
+}
+
+/// The webhook, with what was done to it in the audit log.
+async fn told(
+    c: &mut dyn Conn,
+    action: &'static str,
+    webhook: Option<WebhookEndpoint>,
+) -> Result<Option<WebhookEndpoint>> {
+    if let Some(webhook) = &webhook {
+        deeds::record(c, action, Some(&webhook.project_id), &webhook.id, &webhook.description).await?;
+    }
+    Ok(webhook)
 }
 
 pub(super) async fn pause(c: &mut dyn Conn, id: &str, why: &str, now: Timestamp) -> Result<()> {

@@ -53,6 +53,7 @@ async fn a_new_job_reads_back_as_it_was_asked_for(desk: Desk) {
             draft,
             open_pull_request,
             client_reference,
+            made_by: None,
             pr_link: None,
             pull_request: None,
             pull_checked_at: None,

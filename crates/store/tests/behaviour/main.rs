@@ -33,6 +33,7 @@ mod limits;
 mod migrations;
 mod model;
 mod outbox;
+mod people;
 mod projects;
 mod pull_state;
 mod pulls;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use copydesk_domain::{Project, ProjectId, SystemClock};
+use copydesk_domain::{Actor, Project, ProjectId, SystemClock};
 use copydesk_store::{DatabaseAddress, Store, StoreError};
 
 use crate::config::{Config, DatabaseUrl};
@@ -42,7 +42,7 @@ pub(crate) async fn open_ready(config: &Config) -> Result<Store, Failure> {
 
 /// Connects for a command: an empty database gets its tables, an old one is left for `copydesk migrate`.
 pub(crate) async fn open_or_make(config: &Config) -> Result<Store, Failure> {
-    let store = open(config).await?;
+    let store = open(config).await?.by(Actor::command(&operator()));
     match store.check_schema().await {
         Err(StoreError::Older { found: 0, .. }) => store.migrate().await.map(drop)?,
         checked => checked?,
@@ -54,6 +54,12 @@ pub(crate) async fn open_or_make(config: &Config) -> Result<Store, Failure> {
         Err(failure) => eprint!("{failure}"),
     }
     Ok(store)
+}
+
+/// Who types, as far as the machine tells: the audit log names them.
+fn operator() -> String {
+    let named = ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    named.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("user {}", rustix::process::getuid().as_raw()))
 }
 
 pub(crate) async fn project(store: &Store, id: &str) -> Result<Project, Failure> {

@@ -10,6 +10,7 @@ mod key_use;
 pub mod keys;
 mod metrics;
 mod network;
+pub mod people;
 pub mod projects;
 pub mod readers;
 pub mod runner;

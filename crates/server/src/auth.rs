@@ -3,9 +3,9 @@
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use copydesk_desk::jobs::StillAllowed;
+use copydesk_desk::jobs::{Jobs, StillAllowed};
 use copydesk_desk::readers::CallerId;
-use copydesk_domain::{ApiKey, JobId, Project, ProjectId, Scope};
+use copydesk_domain::{Actor, ApiKey, JobId, Project, ProjectId, Scope};
 use copydesk_store::{Store, StoreError};
 
 use crate::app::App;
@@ -17,9 +17,20 @@ pub(crate) struct Caller {
     pub(crate) project: Project,
     digest: String,
     job_id: Option<JobId>,
+    actor: Actor,
 }
 
 impl Caller {
+    /// The store, for what the caller does.
+    pub(crate) fn store(&self, app: &App) -> Store {
+        app.store().by(self.actor.clone())
+    }
+
+    /// Jobs, for what the caller does.
+    pub(crate) fn jobs(&self, app: &App) -> Jobs {
+        app.desk().jobs.by(self.actor.clone())
+    }
+
     /// The job that the address names.
     pub(crate) fn job_id(&self) -> Result<&JobId, Problem> {
         self.job_id.as_ref().ok_or_else(Problem::job_not_found)
@@ -91,7 +102,8 @@ async fn authenticate(parts: &mut Parts, app: &App, wanted: Scope) -> Result<Cal
     if !access.key.scope.covers(wanted) {
         return Err(Problem::forbidden());
     }
-    Ok(Caller { project, digest, job_id })
+    let actor = Actor::key(&access.key.id, &access.key.name);
+    Ok(Caller { project, digest, job_id, actor })
 }
 
 /// The key of the one `Authorization: Bearer` header.

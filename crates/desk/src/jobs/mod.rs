@@ -6,7 +6,7 @@ mod watch;
 
 use std::sync::Arc;
 
-use copydesk_domain::{Invalid, Job, JobId, Project, ProjectId, Prompt, Standing, Window};
+use copydesk_domain::{Actor, Invalid, Job, JobId, Project, ProjectId, Prompt, Standing, Window};
 use copydesk_store::{Admission, Event, Idempotency, JobFilter, Store, StoreError};
 
 use crate::docs_job::{NotPublished, Workshop, publish, refresh_soon, refreshed};
@@ -42,6 +42,11 @@ pub struct Admitted {
 impl Jobs {
     pub fn new(store: Store, rules: JobRules, workshop: Option<Arc<Workshop>>, stop: Stop) -> Self {
         Self { store, rules: Arc::new(rules), workshop, stop }
+    }
+
+    /// The same for somebody, under whose name it is written down what is done.
+    pub fn by(&self, actor: Actor) -> Self {
+        Self { store: self.store.by(actor), ..self.clone() }
     }
 
     pub fn rules(&self) -> &JobRules {

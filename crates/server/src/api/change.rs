@@ -35,7 +35,7 @@ pub(crate) async fn job_diff(State(app): State<App>, Reader(caller): Reader) -> 
             body = ErrorBody)))]
 pub(crate) async fn open_pull_request(State(app): State<App>, Writer(caller): Writer) -> Result<Response, Problem> {
     let job_id = caller.job_id()?.clone();
-    let job = app.desk().jobs.open(caller.project, job_id).await?;
+    let job = caller.jobs(&app).open(caller.project, job_id).await?;
     Ok(json(StatusCode::OK, render(&job)))
 }
 

@@ -40,7 +40,7 @@ pub(crate) async fn create_job(
     let bytes = body::read(&app, &headers, body).await?;
     let idempotency = idempotency(&headers, "create", &bytes)?;
     let draft = body::parse::<CreateJob>(&bytes)?.into();
-    let admitted = app.desk().jobs.create(&caller.project, draft, idempotency).await?;
+    let admitted = caller.jobs(&app).create(&caller.project, draft, idempotency).await?;
     let location = HeaderValue::from_str(&format!("/v2/agent/{}/job/{}", caller.project.id, admitted.job_id));
     let mut response = answer(StatusCode::CREATED, admitted);
     if let Ok(location) = location {
@@ -76,7 +76,7 @@ pub(crate) async fn message_job(
     let bytes = body::read(&app, &headers, body).await?;
     let idempotency = idempotency(&headers, &format!("message {job_id}"), &bytes)?;
     let SendMessage { prompt } = body::parse(&bytes)?;
-    let admitted = app.desk().jobs.message(&caller.project, job_id, &prompt, idempotency).await?;
+    let admitted = caller.jobs(&app).message(&caller.project, job_id, &prompt, idempotency).await?;
     Ok(answer(StatusCode::OK, admitted))
 }
 
@@ -164,7 +164,7 @@ pub(crate) async fn list_jobs(
     responses((status = 200, description = "The job, which is ended or about to end", body = JobView),
         (status = 409, description = "The job is not active", body = ErrorBody)))]
 pub(crate) async fn cancel_job(State(app): State<App>, Writer(caller): Writer) -> Result<Response, Problem> {
-    let job = app.desk().jobs.cancel(&caller.project.id, caller.job_id()?).await?;
+    let job = caller.jobs(&app).cancel(&caller.project.id, caller.job_id()?).await?;
     Ok(json(StatusCode::OK, render(&job)))
 }
 
@@ -175,7 +175,7 @@ pub(crate) async fn cancel_job(State(app): State<App>, Writer(caller): Writer) -
     params(("projectId" = String, Path, description = "The project"), ("id" = String, Path, description = "The job")),
     responses((status = 200, description = "The archived job", body = JobView)))]
 pub(crate) async fn archive_job(State(app): State<App>, Writer(caller): Writer) -> Result<Response, Problem> {
-    let job = app.desk().jobs.archive(&caller.project.id, caller.job_id()?).await?;
+    let job = caller.jobs(&app).archive(&caller.project.id, caller.job_id()?).await?;
     Ok(json(StatusCode::OK, render(&job)))
 }
 
@@ -188,7 +188,7 @@ pub(crate) async fn archive_job(State(app): State<App>, Writer(caller): Writer) 
     responses((status = 200, description = "The job with its new link", body = JobView),
         (status = 409, description = "It has no pull request that Copydesk keeps", body = ErrorBody)))]
 pub(crate) async fn revoke_link(State(app): State<App>, Writer(caller): Writer) -> Result<Response, Problem> {
-    let job = app.desk().jobs.revoke_link(&caller.project.id, caller.job_id()?).await?;
+    let job = caller.jobs(&app).revoke_link(&caller.project.id, caller.job_id()?).await?;
     Ok(json(StatusCode::OK, render(&job)))
 }
 

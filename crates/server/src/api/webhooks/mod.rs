@@ -113,7 +113,7 @@ async fn create_webhook(
 ) -> Result<Response, Problem> {
     let bytes = body::read(&app, &headers, body).await?;
     let wish = body::parse::<CreateWebhook>(&bytes)?.into_wish(&caller.project)?;
-    let (endpoint, secret) = webhooks(&app)?.add(app.store(), wish).await?;
+    let (endpoint, secret) = webhooks(&app)?.add(&caller.store(&app), wish).await?;
     let view = WebhookView::from(&endpoint).with_secret(&secret);
     let mut response = (StatusCode::CREATED, axum::Json(view)).into_response();
     if let Ok(location) = HeaderValue::from_str(&format!("/v1/webhooks/{}/{}", caller.project.id, endpoint.id)) {
@@ -155,7 +155,7 @@ async fn get_webhook(State(app): State<App>, Reader(caller): Reader, named: Name
     responses((status = 204, description = "It is removed")))]
 async fn delete_webhook(State(app): State<App>, Writer(caller): Writer, named: Named) -> Result<Response, Problem> {
     let endpoint = named.webhook(&app, &caller).await?;
-    app.store().remove_webhook(&endpoint.id).await?;
+    caller.store(&app).remove_webhook(&endpoint.id).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -169,7 +169,7 @@ async fn delete_webhook(State(app): State<App>, Writer(caller): Writer, named: N
     responses((status = 200, description = "The webhook", body = WebhookView)))]
 async fn pause_webhook(State(app): State<App>, Writer(caller): Writer, named: Named) -> Result<Response, Problem> {
     let endpoint = named.webhook(&app, &caller).await?;
-    let paused = app.store().pause_webhook(&endpoint.id, "Somebody paused it.").await?;
+    let paused = caller.store(&app).pause_webhook(&endpoint.id, "Somebody paused it.").await?;
     Ok(shown(&paused.ok_or_else(not_found)?))
 }
 
@@ -183,7 +183,7 @@ async fn pause_webhook(State(app): State<App>, Writer(caller): Writer, named: Na
     responses((status = 200, description = "The webhook", body = WebhookView)))]
 async fn resume_webhook(State(app): State<App>, Writer(caller): Writer, named: Named) -> Result<Response, Problem> {
     let endpoint = named.webhook(&app, &caller).await?;
-    Ok(shown(&app.store().resume_webhook(&endpoint.id).await?.ok_or_else(not_found)?))
+    Ok(shown(&caller.store(&app).resume_webhook(&endpoint.id).await?.ok_or_else(not_found)?))
 }
 
 /// Give a webhook another secret
@@ -197,7 +197,7 @@ async fn resume_webhook(State(app): State<App>, Writer(caller): Writer, named: N
     responses((status = 200, description = "The webhook with its new secret", body = WebhookView)))]
 async fn rotate_webhook(State(app): State<App>, Writer(caller): Writer, named: Named) -> Result<Response, Problem> {
     let endpoint = named.webhook(&app, &caller).await?;
-    let rotated = webhooks(&app)?.rotate(app.store(), &endpoint.id).await?;
+    let rotated = webhooks(&app)?.rotate(&caller.store(&app), &endpoint.id).await?;
     let (endpoint, secret) = rotated.ok_or_else(not_found)?;
     Ok(axum::Json(WebhookView::from(&endpoint).with_secret(&secret)).into_response())
 }

@@ -19,6 +19,7 @@ mod project;
 mod secrets;
 mod serve;
 mod store;
+mod user;
 mod views;
 mod webhook;
 
@@ -81,6 +82,7 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Command::Project(command) => runtime.block_on(project::run(*command, &load(base)?, &working_dir, &environment)),
         Command::Credentials(command) => runtime.block_on(credential::manage(command, &load(base)?)),
         Command::Key(command) => runtime.block_on(key::run(command, &load(base)?)),
+        Command::User(command) => runtime.block_on(user::run(command, &load(base)?)),
         Command::Webhook(command) => runtime.block_on(webhook::run(command, &load(base)?)),
         Command::Job(command) => runtime.block_on(job::run(command, &environment)),
         Command::Views(command) => runtime.block_on(views::run(command, &load(base)?)),

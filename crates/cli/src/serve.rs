@@ -4,12 +4,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use copydesk_dashboard::{Dash, Settings};
 use copydesk_desk::docs_job::Workshop;
 use copydesk_desk::jobs::{JobRules, Jobs};
+use copydesk_desk::people::People;
 use copydesk_desk::runner::Runner;
 use copydesk_desk::webhooks::deliver_forever;
 use copydesk_desk::{Desk, KeyUse, Metrics, SenderSecrets, Stop, keep_up};
-use copydesk_server::{AdminListener, App, Limits, Operation, Served, api, serve as serve_http};
+use copydesk_server::{AdminListener, App, Limits, Operation, Pages, Served, api, serve as serve_http};
 use copydesk_store::{QueueTerms, Store};
 use copydesk_views_embedded::SharedStore;
 use tokio::net::TcpListener;
@@ -17,7 +19,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{engines, logging, secrets, store, views, webhook};
+use crate::{engines, logging, secrets, store, user, views, webhook};
 
 /// The variables that this process was started with.
 pub(crate) type Environment = [(OsString, OsString)];
@@ -36,6 +38,14 @@ pub(crate) async fn serve(config: Config, environment: &Environment) -> Result<E
         workers = config.runner.workers,
         "listening"
     );
+    if let Some(link) = user::first_link(&server.people, &config, &config.public_url_at(server.address)).await? {
+        // Not into the log, which others may read: it is a way in.
+        eprintln!(
+            "Nobody can sign in yet. Become the first administrator at\n  {link}\nwithin {}. It is in {} too.",
+            user::lasts(),
+            user::first_link_file(&config).display()
+        );
+    }
     stop.await;
     tracing::info!("stopping: finishing what runs");
     match server.stop().await {
@@ -87,6 +97,7 @@ pub(crate) struct Server {
     stop: Stop,
     views: Arc<SharedStore>,
     pub(crate) address: SocketAddr,
+    pub(crate) people: People,
     admin: Option<AdminListener>,
     http: tokio::task::JoinHandle<Served>,
     others: Vec<tokio::task::JoinHandle<()>>,
@@ -111,6 +122,7 @@ impl Server {
                 stop: stop.clone(),
                 key_use: key_use.clone(),
                 senders: SenderSecrets::new(store.clone(), secrets::vault(config)),
+                people: People::new(store.clone()),
                 jobs: Jobs::new(store.clone(), job_rules(config), Some(workshop), stop.clone()),
                 views: Some(page_views.clone()),
                 webhooks: Some(webhooks.clone()),
@@ -118,13 +130,19 @@ impl Server {
             limits(config),
         );
         let admin = admin(config, app.operation().clone())?;
-        let http = tokio::spawn(serve_http(app.clone(), api::router(app), listener));
+        let people = app.desk().people.clone();
+        let settings = Settings { public_url: config.public_url_at(address), version: env!("CARGO_PKG_VERSION") };
+        let pages = {
+            let (router, nothing_here) = copydesk_dashboard::router(Dash::new(app.desk().clone(), settings));
+            Pages { router, nothing_here }
+        };
+        let http = tokio::spawn(serve_http(app.clone(), api::router(app, pages), listener));
         let others = vec![
             tokio::spawn(runner.run(config.runner.workers as usize)),
             tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), stop.clone())),
             tokio::spawn(deliver_forever(store, webhooks, metrics, stop.clone())),
         ];
-        Ok(Self { stop, views: shared, address, admin, http, others })
+        Ok(Self { stop, views: shared, address, people, admin, http, others })
     }
 
     /// Finishes what runs, hands leases back and ends.

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use copydesk_store::{Store, Vault};
 
 use crate::jobs::{JobRules, Jobs};
+use crate::people::People;
 use crate::views::Views;
 use crate::webhooks::Webhooks;
 use crate::{KeyUse, Metrics, SenderSecrets, Stop};
@@ -16,6 +17,7 @@ pub struct Desk {
     pub key_use: KeyUse,
     pub senders: SenderSecrets,
     pub jobs: Jobs,
+    pub people: People,
     pub views: Option<Arc<Views>>,
     pub webhooks: Option<Arc<Webhooks>>,
 }
@@ -26,6 +28,7 @@ impl Desk {
         let jobs = Jobs::new(store.clone(), rules, None, stop.clone());
         let (metrics, key_use) = (Metrics::new(), KeyUse::default());
         let senders = SenderSecrets::new(store.clone(), vault);
-        Self { store, metrics, stop, key_use, senders, jobs, views: None, webhooks: None }
+        let people = People::new(store.clone());
+        Self { store, metrics, stop, key_use, senders, jobs, people, views: None, webhooks: None }
     }
 }

@@ -155,7 +155,11 @@ pub fn email(text: &str) -> Result<String, Invalid> {
     let is_plain = |part: &str| !part.is_empty() && !part.chars().any(|c| c.is_whitespace() || c.is_control());
     let well_formed = text.len() <= 254
         && text.split_once('@').is_some_and(|(name, host)| is_plain(name) && is_plain(host) && !host.contains('@'));
-    if well_formed { Ok(text) } else { Err(Invalid::new("email", "must be an e-mail address, such as ada@example.com")) }
+    if well_formed {
+        Ok(text)
+    } else {
+        Err(Invalid::new("email", "must be an e-mail address, such as ada@example.com"))
+    }
 }
 
 /// A person's name.

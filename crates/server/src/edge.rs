@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
@@ -19,7 +19,8 @@ use futures_util::FutureExt;
 use crate::operation::Operation;
 use crate::problem::{Cause, Problem};
 
-const PULL_REQUESTS: &str = "/pull/";
+/// Addresses whose next part is a way in.
+const SECRET: [&str; 2] = ["/pull/", "/join/"];
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Filled in once it is known whose key was used; the access log reads it when the answer is there.
@@ -41,9 +42,14 @@ pub(crate) async fn guard(State(process): State<Operation>, mut request: Request
     let path = shown_path(request.uri().path());
     let who = Who::default();
     request.extensions_mut().insert(who.clone());
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        // Pages that say what went wrong name it.
+        request.headers_mut().insert(REQUEST_ID.clone(), id);
+    }
 
     let mut response = answer(&process, request, next).await;
-    if response.status() == StatusCode::INTERNAL_SERVER_ERROR {
+    let is_page = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
+    if response.status() == StatusCode::INTERNAL_SERVER_ERROR && !is_page {
         response = with_request_id(response, &id);
     }
     finish_headers(&process, &mut response, &id);
@@ -153,9 +159,9 @@ fn method_label(method: &Method) -> &'static str {
 /// A path for the log: decoded, so that nothing hides in it, of bounded length, and without control characters.
 fn shown_path(path: &str) -> String {
     let decoded = percent_encoding::percent_decode_str(path).decode_utf8_lossy();
-    let decoded = match decoded.strip_prefix(PULL_REQUESTS) {
-        // Whoever has the address of such a page may read it.
-        Some(_) => format!("{PULL_REQUESTS}****").into(),
+    let decoded = match SECRET.iter().find(|start| decoded.starts_with(**start)) {
+        // Whoever has the address of such a page is let in.
+        Some(start) => format!("{start}****").into(),
         None => decoded,
     };
     let mut shown: String = redact(&decoded).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();

@@ -7,6 +7,7 @@ mod admin;
 pub mod api;
 mod app;
 mod auth;
+mod beside;
 mod bodies;
 mod body;
 mod connections;
@@ -20,5 +21,6 @@ mod serve;
 
 pub use admin::AdminListener;
 pub use app::{App, Limits};
+pub use beside::Pages;
 pub use operation::Operation;
 pub use serve::{Served, serve};

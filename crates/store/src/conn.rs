@@ -2,7 +2,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use copydesk_domain::{
-    Actor, ActorKind, EventKind, JobId, OnFindings, Outcome, ProjectId, PullRequestState, Role, Scope, Status, Timestamp,
+    Actor, ActorKind, EventKind, JobId, OnFindings, Outcome, ProjectId, PullRequestState, Role, Scope, Status,
+    Timestamp,
 };
 use futures_util::future::BoxFuture;
 use serde::Serialize;

@@ -201,13 +201,7 @@ async fn take(c: &mut dyn Conn, digest: String, guest: Guest, mut session: NewSe
 }
 
 /// An invitation takes nothing from somebody who has more already.
-async fn join_upwards(
-    c: &mut dyn Conn,
-    project_id: &ProjectId,
-    user: &User,
-    role: Role,
-    now: Timestamp,
-) -> Result<()> {
+async fn join_upwards(c: &mut dyn Conn, project_id: &ProjectId, user: &User, role: Role, now: Timestamp) -> Result<()> {
     let sql = "SELECT role FROM memberships WHERE project_id = $1 AND user_id = $2";
     let has: Option<Role> = c.row(sql, values![project_id, &user.id]).await?;
     if has.is_some_and(|has| has.covers(role)) { Ok(()) } else { people::join(c, project_id, user, role, now).await }

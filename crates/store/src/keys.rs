@@ -118,7 +118,8 @@ async fn list(c: &mut dyn Conn, project_id: Option<ProjectId>) -> Result<Vec<Key
 async fn revoke(c: &mut dyn Conn, id: String, now: Timestamp) -> Result<Option<KeyRecord>> {
     let sql = "UPDATE admin_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL";
     let is_new = c.run(sql, values![now, &id]).await? > 0;
-    let key: Option<KeyRecord> = c.row(format!("SELECT {COLUMNS} FROM admin_keys k WHERE k.id = $1"), values![id]).await?;
+    let key: Option<KeyRecord> =
+        c.row(format!("SELECT {COLUMNS} FROM admin_keys k WHERE k.id = $1"), values![id]).await?;
     if let Some(key) = key.as_ref().filter(|_| is_new) {
         deeds::record(c, "key.revoke", key.project_id.as_ref(), &key.name, &key.hint).await?;
     }

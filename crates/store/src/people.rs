@@ -194,9 +194,8 @@ async fn remove(c: &mut dyn Conn, id: String) -> Result<bool, Indispensable> {
     if user.is_admin {
         stay_one_admin(c, &id).await?;
     }
-    let owned: Vec<ProjectId> = c
-        .rows("SELECT project_id FROM memberships WHERE user_id = $1 AND role = 'owner'", values![&id])
-        .await?;
+    let owned: Vec<ProjectId> =
+        c.rows("SELECT project_id FROM memberships WHERE user_id = $1 AND role = 'owner'", values![&id]).await?;
     for project_id in owned {
         c.hold("projects", &project_id).await?;
         stay_one_owner(c, &project_id, &id).await?;

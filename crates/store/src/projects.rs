@@ -4,9 +4,9 @@ use copydesk_domain::{
 
 use crate::conn::{Conn, Dialect, FromRow, Result, Row, to_json, values};
 use crate::database::Store;
+use crate::deeds;
 use crate::error::StoreError;
 use crate::hub::Change;
-use crate::deeds;
 
 pub(crate) const COLUMNS: &str = "p.id, p.name, p.repository, p.base_ref, p.docs_paths, p.write_paths, p.time_zone, p.jobs_per_hour, \
      p.max_running, p.time_limit_seconds, p.on_findings, p.views, p.host, p.created_at, p.updated_at";

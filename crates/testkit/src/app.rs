@@ -3,9 +3,11 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use copydesk_agent::Editor;
+use copydesk_dashboard::{Dash, Settings};
 use copydesk_desk::credentials::Credentials;
 use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
 use copydesk_desk::jobs::{JobRules, Jobs};
+use copydesk_desk::people::People;
 use copydesk_desk::runner::{Engine, Runner};
 use copydesk_desk::views::{Proxies, Views, ViewsSettings};
 use copydesk_desk::webhooks::{AllowPrivate, WebhookSettings, Webhooks, deliver_forever};
@@ -14,7 +16,7 @@ use copydesk_domain::{
     Clock, HostSettings, OnFindings, ProjectId, Repository, Scope, Timestamp, ViewSettings, WritePaths,
 };
 use copydesk_forge::{Forge, ForgeSettings, HostSecret, Hosts, HostsSettings, Signature};
-use copydesk_server::{App, Limits, Served, api, serve};
+use copydesk_server::{App, Limits, Pages, Served, api, serve};
 use copydesk_store::{NewKey, NewProject, QueueTerms, SecretName, Store, Vault};
 use copydesk_views::classify::Classifier;
 use tempfile::TempDir;
@@ -181,6 +183,7 @@ impl Setup {
             stop: stop.clone(),
             key_use: key_use.clone(),
             senders: SenderSecrets::new(store.clone(), vault(self.keys.path())),
+            people: People::new(store.clone()),
             jobs: Jobs::new(store.clone(), self.rules, Some(workshop.clone()), stop.clone()),
             views: Some(page_views.clone()),
             webhooks: Some(webhooks.clone()),
@@ -193,13 +196,24 @@ impl Setup {
         let runner = Runner::new(store.clone(), engines, self.terms, metrics.clone(), stop.clone());
         let runner = (self.workers > 0).then(|| tokio::spawn(runner.run(self.workers)));
         let tasks = Tasks {
-            served: tokio::spawn(serve(app.clone(), api::router(app.clone()), listener)),
+            served: tokio::spawn(serve(
+                app.clone(),
+                api::router(app.clone(), pages(&app, client.base().to_owned())),
+                listener,
+            )),
             upkeep: tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), stop.clone())),
             deliveries: self.delivers.then(|| tokio::spawn(deliver_forever(store, webhooks, metrics, stop))),
             runner,
         };
         TestApp { app, client, views, tasks: Mutex::new(Some(tasks)), mirrors, keys: self.keys }
     }
+}
+
+/// The dashboard, as the program serves it.
+fn pages(app: &App, public_url: String) -> Pages {
+    let settings = Settings { public_url, version: "0.0.0" };
+    let (router, nothing_here) = copydesk_dashboard::router(Dash::new(app.desk().clone(), settings));
+    Pages { router, nothing_here }
 }
 
 impl TestApp {

@@ -39,7 +39,8 @@ impl Product {
         let app = App::new(desk, Limits::default());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let served = tokio::spawn(serve(app.clone(), api::router(app.clone()), listener));
+        let served =
+            tokio::spawn(serve(app.clone(), api::router(app.clone(), copydesk_server::Pages::default()), listener));
         let others = [tokio::spawn(runner.run(workers)), tokio::spawn(keep_up(store, key_use, None, stop))];
         Self { app, address, served, others }
     }

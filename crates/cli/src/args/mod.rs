@@ -2,6 +2,7 @@ mod credential;
 mod job;
 mod key;
 mod project;
+mod user;
 mod views;
 mod webhook;
 
@@ -15,6 +16,7 @@ pub(crate) use credential::{CredentialCommand, CredentialFlags, CredentialsComma
 pub(crate) use job::{JobCommand, ServerFlags};
 pub(crate) use key::{KeyCommand, ScopeArg};
 pub(crate) use project::{HostArg, ProjectCommand, ProjectSettings};
+pub(crate) use user::UserCommand;
 pub(crate) use views::{ClassifyFlags, ImportFlags, ListsCommand, Range, ReclassifyFlags, ViewFlags, ViewsCommand};
 pub(crate) use webhook::WebhookCommand;
 
@@ -78,6 +80,9 @@ pub(crate) enum Command {
     /// Manage admin API keys
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Manage the people who can sign in to the dashboard
+    #[command(subcommand)]
+    User(UserCommand),
     /// Manage webhooks, which tell other services of what happens to jobs
     #[command(subcommand)]
     Webhook(WebhookCommand),

@@ -55,22 +55,28 @@ fn given_token(flags: &TokenFlags, environment: &[(OsString, OsString)]) -> Resu
     checked(&format!("in {name}"), text).map(Some)
 }
 
-/// The token on standard input, or what is typed at a terminal, where it is not shown.
+/// The token on standard input, or what is typed at a terminal.
 fn entered() -> Result<String, Failure> {
-    let told = |error: io::Error| Failure::error(format!("cannot read the token: {error}"));
+    let place = if io::stdin().is_terminal() { "that was typed" } else { "on standard input" };
+    checked(place, &hidden("Token", "token")?)
+}
+
+/// What is on standard input, or is typed at a terminal, where it is not shown.
+pub(crate) fn hidden(prompt: &str, what: &str) -> Result<String, Failure> {
+    let told = |error: io::Error| Failure::error(format!("cannot read the {what}: {error}"));
     let stdin = io::stdin();
     if !stdin.is_terminal() {
         let bytes = at_most(stdin.lock()).map_err(told)?;
-        return checked("on standard input", &text("the token on standard input", bytes)?);
+        return text(&format!("the {what} on standard input"), bytes);
     }
     let typed = without_echo(|| {
-        eprint!("Token (not shown): ");
+        eprint!("{prompt} (not shown): ");
         io::stderr().flush()?;
         let mut line = Vec::new();
         stdin.lock().take(READ_BYTES).read_until(b'\n', &mut line).map(|_| line)
     });
     eprintln!();
-    checked("that was typed", &text("the token", typed.map_err(told)?)?)
+    text(&format!("the {what}"), typed.map_err(told)?)
 }
 
 /// Runs `read` while the terminal shows nothing of what is typed.

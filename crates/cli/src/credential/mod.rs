@@ -2,6 +2,8 @@
 
 mod input;
 
+pub(crate) use input::hidden;
+
 use std::ffi::OsString;
 use std::process::ExitCode;
 

@@ -44,18 +44,19 @@ impl Attempts {
     /// Begins a try, or says for how many seconds it has to wait.
     pub(super) fn begin(&self, account: &str, address: Option<IpAddr>, now: Timestamp) -> Result<Attempt, u64> {
         let network = network_of(address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)));
-        let places =
-            [Place { account: Some(account.to_owned()), network }, Place { account: None, network }];
+        let places = [Place { account: Some(account.to_owned()), network }, Place { account: None, network }];
         let mut tried = self.lock();
-        let waits = [wait(tried.get(&places[0]), FREE_OF_ACCOUNT, now), wait(tried.get(&places[1]), FREE_OF_NETWORK, now)];
+        let waits =
+            [wait(tried.get(&places[0]), FREE_OF_ACCOUNT, now), wait(tried.get(&places[1]), FREE_OF_NETWORK, now)];
         let wait = waits.into_iter().max().unwrap_or_default();
         if wait > 0 {
             return Err(wait);
         }
         make_room(&mut tried, now);
         for place in &places {
-            let tries = tried.entry(place.clone()).or_insert(Tries { wrong: 0, last: now });
-            *tries = Tries { wrong: tries.wrong.saturating_add(1), last: now };
+            let wrong =
+                tried.get(place).filter(|tries| now < tries.last.plus(FORGOTTEN)).map_or(0, |tries| tries.wrong);
+            tried.insert(place.clone(), Tries { wrong: wrong.saturating_add(1), last: now });
         }
         Ok(Attempt { all: self.clone(), places })
     }
@@ -124,7 +125,11 @@ mod tests {
             assert!(attempts.begin("ada", here(), at(0)).is_ok());
         }
         assert_eq!(attempts.begin("ada", here(), at(0)).err(), Some(10));
-        assert_eq!(attempts.begin("ada", Some("192.0.2.99".parse().unwrap()), at(4)).err(), Some(6), "the same network");
+        assert_eq!(
+            attempts.begin("ada", Some("192.0.2.99".parse().unwrap()), at(4)).err(),
+            Some(6),
+            "the same network"
+        );
         assert!(attempts.begin("ada", Some("198.51.100.1".parse().unwrap()), at(4)).is_ok(), "another one");
         assert!(attempts.begin("bob", here(), at(4)).is_ok(), "another account");
         assert!(attempts.begin("ada", here(), at(10)).is_ok());

@@ -19,9 +19,8 @@ pub(super) fn in_words(user_agent: &str) -> String {
         ("CrOS", "ChromeOS"),
         ("Linux", "Linux"),
     ];
-    let find = |list: &[(&str, &'static str)]| {
-        list.iter().find(|(sign, _)| user_agent.contains(sign)).map(|(_, name)| *name)
-    };
+    let find =
+        |list: &[(&str, &'static str)]| list.iter().find(|(sign, _)| user_agent.contains(sign)).map(|(_, name)| *name);
     match (find(&BROWSERS), find(&SYSTEMS)) {
         (Some(browser), Some(system)) => format!("{browser} on {system}"),
         (Some(browser), None) => browser.to_owned(),

@@ -142,12 +142,7 @@ impl People {
     }
 
     /// Whom a link names comes in again, with another password.
-    pub async fn come_back(
-        &self,
-        token: &str,
-        new_password: &SecretText,
-        visitor: &Visitor,
-    ) -> Result<Arrived, NotIn> {
+    pub async fn come_back(&self, token: &str, new_password: &SecretText, visitor: &Visitor) -> Result<Arrived, NotIn> {
         let found = self.look_at(token).await?;
         let (Some((_, Some(user))), Some(digest)) = (found, digest(token)) else { return Err(NotIn::Gone) };
         copydesk_domain::password(new_password.expose(), &user.email)?;

@@ -25,10 +25,8 @@ impl Hasher {
     /// None: too many wait.
     pub(super) async fn hash(&self, password: &SecretText) -> Option<String> {
         let password = password.clone();
-        self.seated(move || {
-            argon2().hash_password(password.expose().as_bytes()).ok().map(|hash| hash.to_string())
-        })
-        .await?
+        self.seated(move || argon2().hash_password(password.expose().as_bytes()).ok().map(|hash| hash.to_string()))
+            .await?
     }
 
     /// Whether the password is the one of that hash; without a hash it takes as long and is not. None: too many wait.

@@ -23,29 +23,32 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
+use crate::beside::Pages;
 use crate::operation::Operation;
 use crate::problem::Problem;
 use crate::{edge, pages};
 
 pub use docs::document;
 
-/// Everything the server answers to.
-pub fn router(app: App) -> Router {
+/// Everything the server answers to, with the pages beside it.
+pub fn router(app: App, pages: Pages) -> Router {
     let compress = SizeAbove::new(1024).and(NotForContentType::SSE).and(NotForContentType::IMAGES);
     let (router, _) = described().split_for_parts();
     // They say much about who uses the server and how. Where they are shown to all, that was asked for.
     let router = if app.limits().public_metrics { router.route("/metrics", get(health::metrics)) } else { router };
     let process = app.operation().clone();
+    let beside = pages.prepared(app.clone());
     router
         .route("/openapi.json", get(docs::openapi))
         .route("/docs", get(docs::index))
         .route("/docs/", get(docs::index))
         .route("/docs/{*file}", get(docs::file))
-        .fallback(|| async { Problem::route_not_found() })
+        .with_state(app)
+        .merge(beside)
+        .fallback(move |request| pages.fallback(request))
         .method_not_allowed_fallback(method_not_allowed)
         .layer(CompressionLayer::new().gzip(true).compress_when(compress))
         .layer(middleware::from_fn_with_state(process, edge::guard))
-        .with_state(app)
 }
 
 /// The routes that are part of the described interface: none can be served without its description.

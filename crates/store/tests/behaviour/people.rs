@@ -70,7 +70,8 @@ async fn an_address_belongs_to_one_user(desk: Desk) {
 
 async fn a_session_shows_whose_it_is_and_what_they_see(desk: Desk) {
     let (mine, other) = (desk.project("Mine").await, desk.project("Other").await);
-    let (ada, bob) = (user(&desk.store, "ada@example.com", true).await, user(&desk.store, "bob@example.com", false).await);
+    let (ada, bob) =
+        (user(&desk.store, "ada@example.com", true).await, user(&desk.store, "bob@example.com", false).await);
     desk.store.set_member(&mine, &bob.id, Role::Editor).await.unwrap().unwrap();
     desk.store.begin_session(session(&desk, "a", &ada)).await.unwrap();
     desk.store.begin_session(session(&desk, "b", &bob)).await.unwrap();
@@ -256,11 +257,15 @@ async fn a_deed_that_did_not_happen_is_not_written(desk: Desk) {
 
 async fn projects_are_those_of_the_user(desk: Desk) {
     let (one, two) = (desk.project("beta").await, desk.project("Alpha").await);
-    let (ada, bob) = (user(&desk.store, "ada@example.com", true).await, user(&desk.store, "bob@example.com", false).await);
+    let (ada, bob) =
+        (user(&desk.store, "ada@example.com", true).await, user(&desk.store, "bob@example.com", false).await);
     let ids = |projects: Vec<(copydesk_domain::Project, Role)>| -> Vec<_> {
         projects.into_iter().map(|(project, role)| (project.id, role)).collect()
     };
-    assert_eq!(ids(desk.store.projects_of(&ada).await.unwrap()), [(two.clone(), Role::Owner), (one.clone(), Role::Owner)]);
+    assert_eq!(
+        ids(desk.store.projects_of(&ada).await.unwrap()),
+        [(two.clone(), Role::Owner), (one.clone(), Role::Owner)]
+    );
     assert_eq!(ids(desk.store.projects_of(&bob).await.unwrap()), []);
     desk.store.set_member(&one, &bob.id, Role::Viewer).await.unwrap().unwrap();
     desk.store.set_member(&two, &bob.id, Role::Editor).await.unwrap().unwrap();

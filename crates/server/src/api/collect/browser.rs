@@ -14,9 +14,9 @@ use copydesk_views::{BotSignature, Channel, Hit};
 
 use crate::api::parts::views;
 use crate::app::App;
+use crate::beside::address;
 use crate::edge::TimeLimit;
 use crate::problem::Problem;
-use crate::serve::Peer;
 
 /// The reader at the other end. Nothing of it is kept but what the verdict needs; see the page about privacy.
 pub(super) struct Browser {
@@ -40,12 +40,7 @@ impl FromRequestParts<App> for Browser {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
-        let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
-        let forwarded = || parts.headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok());
-        let ip = match (peer, &app.desk().views) {
-            (Some(peer), Some(views)) => Some(views.settings().proxies.reader(peer, forwarded())),
-            (peer, _) => peer,
-        };
+        let ip = address(app, parts);
         let text =
             |name: &str| parts.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
         let user_agent = text(USER_AGENT.as_str()).unwrap_or_default();

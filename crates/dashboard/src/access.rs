@@ -1,0 +1,302 @@
+//! Who may see and do what: every route is a row with what it needs, and cannot be added without.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{FromRequestParts, RawPathParams, Request, State};
+use axum::handler::Handler;
+use axum::http::header::{COOKIE, HeaderMap, HeaderValue, SET_COOKIE, USER_AGENT};
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, on};
+use copydesk_desk::people::{NotIn, Visitor};
+use copydesk_domain::{Actor, Project, ProjectId, Role, User};
+use copydesk_store::{Session, Store, Visit};
+
+use crate::dash::Dash;
+use crate::form::{Form, Wrong};
+use crate::pages::errors;
+use crate::respond::{Oops, Reply, finish, to};
+use crate::same_origin::is_same_origin;
+use crate::words::part;
+
+/// What a route needs of whoever asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    Nothing,
+    /// To be signed in.
+    SignedIn,
+    /// A place in the project of the address, with this role or more.
+    Member(Role),
+    Administrator,
+}
+
+/// A route.
+#[derive(Debug, Clone)]
+pub struct Row {
+    pub method: Method,
+    pub path: &'static str,
+    pub needs: Needs,
+    /// Whether whoever asks has to have shown lately that it is they.
+    pub hurts: bool,
+}
+
+/// The routes of the dashboard.
+pub(crate) struct Table {
+    dash: Dash,
+    router: Router<Dash>,
+    rows: Vec<Row>,
+}
+
+impl Table {
+    pub(crate) fn new(dash: Dash) -> Self {
+        Self { dash, router: Router::new(), rows: Vec::new() }
+    }
+
+    pub(crate) fn get<T: 'static>(self, needs: Needs, path: &'static str, handler: impl Handler<T, Dash>) -> Self {
+        self.add(Method::GET, MethodFilter::GET, needs, false, path, handler)
+    }
+
+    pub(crate) fn post<T: 'static>(self, needs: Needs, path: &'static str, handler: impl Handler<T, Dash>) -> Self {
+        self.add(Method::POST, MethodFilter::POST, needs, false, path, handler)
+    }
+
+    /// What hurts: asks for the password again if that was long ago.
+    pub(crate) fn post_surely<T: 'static>(
+        self,
+        needs: Needs,
+        path: &'static str,
+        handler: impl Handler<T, Dash>,
+    ) -> Self {
+        self.add(Method::POST, MethodFilter::POST, needs, true, path, handler)
+    }
+
+    fn add<T: 'static>(
+        mut self,
+        method: Method,
+        filter: MethodFilter,
+        needs: Needs,
+        hurts: bool,
+        path: &'static str,
+        handler: impl Handler<T, Dash>,
+    ) -> Self {
+        let row = Row { method, path, needs, hurts };
+        let guarded = middleware::from_fn_with_state((self.dash.clone(), row.clone()), guard);
+        self.router = self.router.route(path, on(filter, handler).layer(guarded));
+        self.rows.push(row);
+        self
+    }
+
+    pub(crate) fn finish(self) -> (Router<Dash>, Vec<Row>) {
+        (self.router, self.rows)
+    }
+}
+
+/// Who asks, as far as it is known.
+#[derive(Clone)]
+pub(crate) struct Asks {
+    pub(crate) visit: Option<Visit>,
+    pub(crate) visitor: Visitor,
+    /// The id under which the log tells of this request.
+    pub(crate) request_id: String,
+    /// Light or dark, if they have chosen.
+    pub(crate) theme: Option<&'static str>,
+}
+
+async fn guard(State((dash, row)): State<(Dash, Row)>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let asks = match asks(&dash, &mut parts).await {
+        Ok(asks) => asks,
+        Err(oops) => return finished(errors::page(&dash, None, &oops)),
+    };
+    let answer = match admitted(&dash, &row, &asks, &parts) {
+        Ok(()) if row.hurts => confirmed(&dash, &asks, parts, body, next).await,
+        Ok(()) => {
+            parts.extensions.insert(asks.clone());
+            Ok(next.run(Request::from_parts(parts, body)).await)
+        }
+        Err(Turned::Away(oops)) => Err(oops),
+        Err(Turned::ToSignIn(back)) => to(&back),
+    };
+    let response = answer.unwrap_or_else(IntoResponse::into_response);
+    finished(match response.extensions().get::<Oops>() {
+        Some(oops) => errors::page(&dash, Some(&asks), oops),
+        None => response,
+    })
+}
+
+fn finished(mut response: Response) -> Response {
+    finish(response.headers_mut());
+    response
+}
+
+enum Turned {
+    Away(Oops),
+    ToSignIn(String),
+}
+
+fn admitted(dash: &Dash, row: &Row, asks: &Asks, parts: &Parts) -> Result<(), Turned> {
+    let changes = !matches!(parts.method, Method::GET | Method::HEAD);
+    if changes && !is_same_origin(&parts.headers, dash.origin()) {
+        return Err(Turned::Away(Oops::CrossSite));
+    }
+    if row.needs == Needs::Nothing {
+        return Ok(());
+    }
+    let Some(visit) = &asks.visit else {
+        // A form that was sent cannot be sent again by itself.
+        let wanted = parts.uri.path_and_query().filter(|_| !changes).map_or("/", |path| path.as_str());
+        return Err(Turned::ToSignIn(format!("/sign-in?to={}", part(wanted))));
+    };
+    let role = visit.project.as_ref().map(|(_, role)| *role);
+    match (row.needs, role) {
+        (Needs::Nothing | Needs::SignedIn, _) => Ok(()),
+        (Needs::Administrator, _) if visit.user.is_admin => Ok(()),
+        // What there is for others is not told.
+        (Needs::Administrator, _) | (Needs::Member(_), None) => Err(Turned::Away(Oops::NotFound)),
+        (Needs::Member(wanted), Some(role)) if role.covers(wanted) => Ok(()),
+        (Needs::Member(_), Some(_)) => Err(Turned::Away(Oops::Forbidden)),
+    }
+}
+
+/// Goes on with a deed that hurts if it is clear who does it; asks for the password otherwise, with the form kept.
+async fn confirmed(dash: &Dash, asks: &Asks, mut parts: Parts, body: Body, next: Next) -> Reply {
+    let (people, visit) = (&dash.desk().people, asks.visit.as_ref().ok_or(Oops::NotFound)?);
+    let too_long = |_| Oops::refused(StatusCode::PAYLOAD_TOO_LARGE, "The form is too long.");
+    let bytes = axum::body::to_bytes(body, 2 * 1024 * 1024).await.map_err(too_long)?;
+    if !people.is_sure_of(visit) {
+        let form = Form::parse(&bytes);
+        let password = form.secret(errors::PASSWORD);
+        let address = parts.uri.path().to_owned();
+        if password.expose().is_empty() {
+            return errors::ask_for_password(dash, asks, &address, &form, Wrong::default());
+        }
+        match people.confirm(visit, &password, &asks.visitor).await {
+            Ok(()) => {}
+            Err(NotIn::Store(error)) => return Err(error.into()),
+            Err(not_in) => {
+                let wrong = errors::wrong_password(&not_in);
+                return errors::ask_for_password(dash, asks, &address, &form, wrong);
+            }
+        }
+    }
+    parts.extensions.insert(asks.clone());
+    Ok(next.run(Request::from_parts(parts, Body::from(bytes))).await)
+}
+
+async fn asks(dash: &Dash, parts: &mut Parts) -> Result<Asks, Oops> {
+    let project_id = project_id(parts).await;
+    let visit = match cookie(&parts.headers, session_cookie(dash)) {
+        Some(token) => dash.desk().people.visit(token, project_id.as_ref()).await?,
+        None => None,
+    };
+    let text = |name| parts.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
+    let visitor = Visitor {
+        address: parts.extensions.get::<IpAddr>().copied(),
+        user_agent: text(USER_AGENT.as_str()).to_owned(),
+    };
+    let theme = cookie(&parts.headers, "theme").and_then(|theme| ["light", "dark"].into_iter().find(|it| *it == theme));
+    Ok(Asks { visit, visitor, request_id: text("x-request-id").to_owned(), theme })
+}
+
+/// The project that the address names. Text that is not UTF-8 names nothing that exists.
+async fn project_id(parts: &mut Parts) -> Option<ProjectId> {
+    let params = RawPathParams::from_request_parts(parts, &()).await.ok()?;
+    let project = params.iter().find(|(name, _)| *name == "project")?.1.to_owned();
+    ProjectId::parse(&project).ok()
+}
+
+fn session_cookie(dash: &Dash) -> &'static str {
+    if dash.is_https() { "__Host-copydesk" } else { "copydesk" }
+}
+
+fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let all = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(';'));
+    all.filter_map(|pair| pair.trim().split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+/// Makes the browser show `token` from now on, or nothing any more.
+pub(crate) fn set_session(dash: &Dash, mut response: Response, token: Option<&str>) -> Response {
+    let (name, secure) = (session_cookie(dash), if dash.is_https() { "; Secure" } else { "" });
+    let (value, age) = token.map_or(("", 0), |token| (token, 90 * 24 * 3600));
+    // Lax and not Strict: whoever follows a link from a pull request is signed in there too.
+    let text = format!("{name}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Lax{secure}");
+    if let Ok(text) = HeaderValue::from_str(&text) {
+        response.headers_mut().append(SET_COOKIE, text);
+    }
+    response
+}
+
+impl<S: Sync> FromRequestParts<S> for Asks {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let nobody = || Self { visit: None, visitor: Visitor::default(), request_id: String::new(), theme: None };
+        Ok(parts.extensions.get::<Self>().cloned().unwrap_or_else(nobody))
+    }
+}
+
+/// Somebody who is signed in.
+pub(crate) struct SignedIn {
+    pub(crate) user: User,
+    pub(crate) session: Session,
+    pub(crate) asks: Asks,
+}
+
+impl SignedIn {
+    /// The store, for what they do.
+    pub(crate) fn store(&self, dash: &Dash) -> Store {
+        dash.desk().store.by(Actor::user(&self.user))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for SignedIn {
+    type Rejection = StatusCode;
+
+    /// Refused only where a route forgot to need it.
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, StatusCode> {
+        let asks = parts.extensions.get::<Asks>().cloned().ok_or(StatusCode::FORBIDDEN)?;
+        let Visit { session, user, .. } = asks.visit.clone().ok_or(StatusCode::FORBIDDEN)?;
+        Ok(Self { user, session, asks })
+    }
+}
+
+/// Somebody with a place in the project of the address.
+pub(crate) struct InProject {
+    pub(crate) user: User,
+    pub(crate) project: Project,
+    pub(crate) role: Role,
+    pub(crate) asks: Asks,
+}
+
+impl InProject {
+    /// The store, for what they do.
+    pub(crate) fn store(&self, dash: &Dash) -> Store {
+        dash.desk().store.by(Actor::user(&self.user))
+    }
+
+    /// Jobs, for what they do.
+    pub(crate) fn jobs(&self, dash: &Dash) -> copydesk_desk::jobs::Jobs {
+        dash.desk().jobs.by(Actor::user(&self.user))
+    }
+
+    /// The address of one of the project's pages.
+    pub(crate) fn path(&self, rest: &str) -> String {
+        format!("/p/{}{rest}", self.project.id)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for InProject {
+    type Rejection = StatusCode;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, StatusCode> {
+        let asks = parts.extensions.get::<Asks>().cloned().ok_or(StatusCode::FORBIDDEN)?;
+        let visit = asks.visit.clone().ok_or(StatusCode::FORBIDDEN)?;
+        let (project, role) = visit.project.ok_or(StatusCode::FORBIDDEN)?;
+        Ok(Self { user: visit.user, project, role, asks })
+    }
+}

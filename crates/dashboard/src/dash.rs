@@ -1,0 +1,55 @@
+use std::sync::Arc;
+
+use copydesk_desk::Desk;
+use url::{Origin, Url};
+
+use crate::assets::Assets;
+
+/// What every page may need. Cheap to clone.
+#[derive(Clone)]
+pub struct Dash(Arc<Inner>);
+
+struct Inner {
+    desk: Desk,
+    settings: Settings,
+    origin: Option<Origin>,
+    assets: Assets,
+}
+
+/// How the dashboard is set up.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The address under which people reach the server, without a slash at its end.
+    pub public_url: String,
+    /// What the program is called with its version.
+    pub version: &'static str,
+}
+
+impl Dash {
+    pub fn new(desk: Desk, settings: Settings) -> Self {
+        let origin = Url::parse(&settings.public_url).ok().map(|url| url.origin());
+        Self(Arc::new(Inner { desk, settings, origin, assets: Assets::new() }))
+    }
+
+    pub(crate) fn desk(&self) -> &Desk {
+        &self.0.desk
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// Where browsers say that our own pages are.
+    pub(crate) fn origin(&self) -> Option<&Origin> {
+        self.0.origin.as_ref()
+    }
+
+    /// Whether browsers reach us through TLS, so that a cookie may ask for it.
+    pub(crate) fn is_https(&self) -> bool {
+        self.0.settings.public_url.starts_with("https://")
+    }
+
+    pub(crate) fn assets(&self) -> &Assets {
+        &self.0.assets
+    }
+}

@@ -1,0 +1,19 @@
+//! The dashboard: pages for people, on the same calls of `desk` as the interface.
+//!
+//! A page is a row of the table in [`pages`] (its address and who may see it, which [`access`] sees to), a handler that
+//! makes one call of `desk` or `store`, a struct, and a template. Nothing here knows SQL or git.
+
+mod access;
+mod assets;
+mod dash;
+mod escape;
+mod form;
+mod pages;
+mod respond;
+mod same_origin;
+mod shell;
+mod words;
+
+pub use access::{Needs, Row};
+pub use dash::{Dash, Settings};
+pub use pages::{router, rows};

@@ -1,0 +1,36 @@
+//! The pages, one file each, and the table of them all.
+
+pub(crate) mod errors;
+mod home;
+mod keys;
+mod me;
+mod sign_in;
+
+use axum::Router;
+use copydesk_domain::Role;
+
+use crate::access::{Needs, Row, Table};
+use crate::assets;
+use crate::dash::Dash;
+
+const VIEWER: Needs = Needs::Member(Role::Viewer);
+const OWNER: Needs = Needs::Member(Role::Owner);
+
+/// Everything the dashboard answers to, and the answer where it has nothing.
+pub fn router(dash: Dash) -> (Router, Router) {
+    let (router, _) = table(dash.clone()).finish();
+    (router.with_state(dash.clone()), Router::new().fallback(errors::not_found).with_state(dash))
+}
+
+/// The routes and what they need, as they are served.
+pub fn rows(dash: Dash) -> Vec<Row> {
+    table(dash).finish().1
+}
+
+fn table(dash: Dash) -> Table {
+    let table = Table::new(dash).get(Needs::Nothing, "/assets/{mark}/{file}", assets::asset);
+    let table = sign_in::routes(table);
+    let table = home::routes(table);
+    let table = me::routes(table);
+    keys::routes(table)
+}

@@ -1,0 +1,67 @@
+//! What every behaviour starts from: a server with nobody in it, and somebody to be.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use copydesk_desk::people::{Newcomer, Visitor};
+use copydesk_domain::{ProjectId, Role, User};
+use copydesk_testkit::{Backend, ManualClock, ProjectClient, TestApp, TestDatabase};
+
+use crate::browser::Browser;
+
+pub const PASSWORD: &str = "four words put together";
+
+/// A server, and the clock it goes by.
+pub struct Stage {
+    pub app: TestApp,
+    pub clock: Arc<ManualClock>,
+}
+
+/// Runs one behaviour on a database of its own. A behaviour that hangs fails.
+pub fn run<F: Future<Output = ()>>(backend: Backend, behaviour: fn(Stage) -> F) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let whole = async {
+        let database = Arc::new(TestDatabase::new(backend).await);
+        let clock = Arc::new(ManualClock::new());
+        let app = TestApp::over(database.clone()).clock(clock.clone()).start().await;
+        behaviour(Stage { app, clock }).await;
+        database.destroy().await;
+    };
+    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(180), whole).await }).expect("it came to no end");
+}
+
+impl Stage {
+    /// A browser in which nobody is signed in.
+    pub fn browser(&self) -> Browser {
+        Browser::new(self.app.client().base())
+    }
+
+    pub async fn project(&self, name: &str) -> ProjectClient {
+        self.app.project(name).await
+    }
+
+    pub async fn user(&self, email: &str, is_admin: bool) -> User {
+        let newcomer = Newcomer { email: email.to_owned(), name: "Ada Lovelace".to_owned(), password: PASSWORD.into() };
+        self.app.app().desk().people.add(self.app.store(), newcomer, is_admin).await.unwrap().unwrap()
+    }
+
+    /// A browser in which that user is signed in, without the time that a password takes.
+    pub async fn browser_of(&self, user: &User) -> Browser {
+        let people = &self.app.app().desk().people;
+        let arrived = people.admit(user.clone(), "password", &Visitor::default()).await.unwrap();
+        self.browser().with_session(arrived.token.expose())
+    }
+
+    /// A browser of an administrator.
+    pub async fn admin(&self) -> Browser {
+        let user = self.user("admin@example.com", true).await;
+        self.browser_of(&user).await
+    }
+
+    /// A browser of somebody with that role in that project.
+    pub async fn member(&self, project: &ProjectId, role: Role) -> Browser {
+        let user = self.user(&format!("{}-of-{project}@example.com", role.as_str()), false).await;
+        self.app.store().set_member(project, &user.id, role).await.unwrap().unwrap();
+        self.browser_of(&user).await
+    }
+}

@@ -40,7 +40,7 @@ async fn the_first_link_makes_an_administrator_once(stage: Stage) {
     assert_eq!(shown.headers["cache-control"], "no-store, no-transform");
     let weak = [("name", ""), ("email", "ada"), ("password", "short")];
     let refused = browser.post(&join, &weak).await;
-    refused.is(422).shows("Must be an e-mail address").shows("At least 10").hides("value=\"short\"");
+    refused.is(422).shows("Must be an e-mail address").shows("Must have at least 10").hides("value=\"short\"");
     assert_eq!(browser.post(&join, &WHO).await.leads_to(), "/");
     browser.get("/").await.is(200).shows("Projects").shows("New project");
     stage.browser().get(&join).await.is(404).shows("has been used");

@@ -19,7 +19,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{engines, logging, secrets, store, user, views, webhook};
+use crate::{engines, logging, output, secrets, store, user, views, webhook};
 
 /// The variables that this process was started with.
 pub(crate) type Environment = [(OsString, OsString)];
@@ -40,10 +40,14 @@ pub(crate) async fn serve(config: Config, environment: &Environment) -> Result<E
     );
     if let Some(link) = user::first_link(&server.people, &config, &config.public_url_at(server.address)).await? {
         // Not into the log, which others may read: it is a way in.
-        eprintln!(
-            "Nobody can sign in yet. Become the first administrator at\n  {link}\nwithin {}. It is in {} too.",
-            user::lasts(),
-            user::first_link_file(&config).display()
+        let file = user::first_link_file(&config).display().to_string();
+        output::line(&format!(
+            "Nobody can sign in to the dashboard yet. Become its first administrator within {} at\n  {link}",
+            user::lasts()
+        ));
+        tracing::info!(
+            file,
+            "nobody can sign in to the dashboard yet; the link for the first administrator is in the file"
         );
     }
     stop.await;

@@ -18,7 +18,7 @@ pub enum Entrance {
     Administrator,
     /// Gets a place in a project.
     Member(ProjectId, Role),
-    /// Comes in again as a user that there is, and takes another password.
+    /// Comes in again as a user that there is, and may take another password.
     Again(String),
 }
 
@@ -50,8 +50,8 @@ pub enum Guest {
     New(NewUser),
     /// Somebody who is signed in already.
     Known(String),
-    /// Whom the invitation names, with the hash of their new password.
-    Named(String),
+    /// Whom the invitation names, with the hash of their new password if they take one.
+    Named(Option<String>),
 }
 
 /// What came of taking one.
@@ -168,8 +168,10 @@ async fn take(c: &mut dyn Conn, digest: String, guest: Guest, mut session: NewSe
     let Some(invitation) = held else { return Ok(Taken::Gone) };
     let user = match (&invitation.entrance, guest) {
         (Entrance::Again(user_id), Guest::Named(password)) => {
-            c.run("UPDATE users SET password = $1 WHERE id = $2", values![password, user_id]).await?;
-            c.run("DELETE FROM sessions WHERE user_id = $1", values![user_id]).await?;
+            if let Some(password) = password {
+                c.run("UPDATE users SET password = $1 WHERE id = $2", values![password, user_id]).await?;
+                c.run("DELETE FROM sessions WHERE user_id = $1", values![user_id]).await?;
+            }
             people::get(c, user_id).await?
         }
         (Entrance::Administrator | Entrance::Member(..), Guest::New(mut new)) => {

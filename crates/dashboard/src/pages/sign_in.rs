@@ -132,7 +132,7 @@ impl JoinPage {
                 let project = dash.desk().store.project(project_id).await?.ok_or(Oops::NotFound)?;
                 format!("{} asks you into the project {} as {}.", invitation.made_by, project.name, in_words(*role))
             }
-            Entrance::Again(_) => "Take another password; all of your other sessions end.".to_owned(),
+            Entrance::Again(_) => "Take another password, which ends all of your other sessions, or leave it empty to keep the present one.".to_owned(),
         };
         let signed_in = asks.visit.as_ref().map(|visit| visit.user.email.clone());
         let is_again = matches!(invitation.entrance, Entrance::Again(_));

@@ -154,7 +154,7 @@ async fn an_invitation_that_cannot_be_taken_stays(desk: Desk) {
     let taken = desk.store.take_invitation("link", guest(&ada.email), nobodys(&desk, "a")).await.unwrap();
     assert!(matches!(taken, Taken::EmailTaken));
     // It is for somebody new or for somebody who is here, not for a change of password.
-    let named = Guest::Named("hash".to_owned());
+    let named = Guest::Named(Some("hash".to_owned()));
     assert!(matches!(desk.store.take_invitation("link", named, nobodys(&desk, "a")).await.unwrap(), Taken::Gone));
     assert!(desk.store.visit("a", None).await.unwrap().is_none());
     let known = Guest::Known(ada.id.clone());

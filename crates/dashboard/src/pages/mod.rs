@@ -4,6 +4,7 @@ pub(crate) mod errors;
 mod home;
 mod keys;
 mod me;
+mod oidc;
 mod sign_in;
 
 use axum::Router;
@@ -30,6 +31,7 @@ pub fn rows(dash: Dash) -> Vec<Row> {
 fn table(dash: Dash) -> Table {
     let table = Table::new(dash).get(Needs::Nothing, "/assets/{mark}/{file}", assets::asset);
     let table = sign_in::routes(table);
+    let table = oidc::routes(table);
     let table = home::routes(table);
     let table = me::routes(table);
     keys::routes(table)

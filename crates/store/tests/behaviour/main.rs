@@ -26,6 +26,7 @@ mod deliveries;
 mod desk;
 mod events;
 mod fencing;
+mod identities;
 mod jobs;
 mod keys;
 mod lease;

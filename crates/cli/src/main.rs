@@ -18,6 +18,7 @@ mod output;
 mod project;
 mod secrets;
 mod serve;
+mod sign_in;
 mod store;
 mod user;
 mod views;

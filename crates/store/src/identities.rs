@@ -4,8 +4,8 @@ use copydesk_domain::{Actor, User};
 
 use crate::conn::{Conn, Result, values};
 use crate::database::Store;
-use crate::people::{self, NewUser};
 use crate::deeds;
+use crate::people::{self, NewUser};
 
 /// Somebody as a provider knows them. Its word for them never changes and never stands for somebody else, which an e-mail
 /// address does.

@@ -17,10 +17,11 @@ use crate::words::part;
 
 pub(super) fn routes(table: Table) -> Table {
     // By a link and not by a form: browsers hold our rule for forms against where a form leads to in the end, too.
-    table
-        .get(Needs::Nothing, "/sign-in/oidc", leave)
-        .get(Needs::Nothing, "/sign-in/oidc/back", back)
-        .get(Needs::SignedIn, "/sign-in/sure", sure)
+    table.get(Needs::Nothing, "/sign-in/oidc", leave).get(Needs::Nothing, "/sign-in/oidc/back", back).get(
+        Needs::SignedIn,
+        "/sign-in/sure",
+        sure,
+    )
 }
 
 #[derive(serde::Deserialize)]
@@ -77,9 +78,11 @@ async fn refused(dash: &Dash, asks: &Asks, not_in: NotIn, back: String) -> Reply
     };
     let words = match not_in {
         NotIn::Store(error) => return Err(error.into()),
-        NotIn::Invalid(_) => "Your address belongs to somebody who is here already. Sign in as they do, then open the link \
+        NotIn::Invalid(_) => {
+            "Your address belongs to somebody who is here already. Sign in as they do, then open the link \
                               again."
-            .to_owned(),
+                .to_owned()
+        }
         ref other => other.to_string(),
     };
     if asks.visit.is_some() || status == StatusCode::NOT_FOUND {

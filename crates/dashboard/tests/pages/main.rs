@@ -20,5 +20,7 @@ macro_rules! behaviours {
 mod access;
 mod browser;
 mod keys;
+mod oidc;
 mod people;
+mod proxy;
 mod stage;

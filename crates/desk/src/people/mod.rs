@@ -11,9 +11,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_domain::{
-    Actor, Invalid, ProjectId, SecretText, Timestamp, User, email, hex, person_name, random_secret,
-};
+use copydesk_domain::{Actor, Invalid, ProjectId, SecretText, Timestamp, User, email, hex, person_name, random_secret};
 use copydesk_store::{
     Entrance, Guest, Invitation, NewInvitation, NewSession, NewUser, Session, Store, StoreError, Taken, Visit,
 };

@@ -27,12 +27,7 @@ fn newcomer(email: &str) -> NewUser {
 }
 
 fn introduction(subject: &str, email: &str) -> Introduction {
-    Introduction {
-        identity: identity(subject),
-        newcomer: Some(newcomer(email)),
-        is_verified: true,
-        may_be_made: true,
-    }
+    Introduction { identity: identity(subject), newcomer: Some(newcomer(email)), is_verified: true, may_be_made: true }
 }
 
 fn nobodys(desk: &Desk, digest: &str) -> NewSession {

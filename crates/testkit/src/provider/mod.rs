@@ -329,7 +329,8 @@ async fn authorize(State(inner): State<Arc<Inner>>, uri: Uri, RawQuery(query): R
     let (code, now) = (hex(&random_secret()), inner.now());
     let mut inside = inner.lock();
     let Some(person) = inside.person.clone() else {
-        let denied = format!("{redirect_uri}?error=access_denied&error_description=%3Cscript%3E&state={}", field("state"));
+        let denied =
+            format!("{redirect_uri}?error=access_denied&error_description=%3Cscript%3E&state={}", field("state"));
         return (StatusCode::FOUND, [(LOCATION, denied)]).into_response();
     };
     if field("prompt") == "login" && inside.trick != Some(Trick::NotAskedAgain) {
@@ -477,7 +478,8 @@ fn about(claims: &mut Value, person: &Person) {
 async fn keys(State(inner): State<Arc<Inner>>, uri: Uri) -> Response {
     inner.see(&uri);
     // Kinds that nobody here knows are among real ones.
-    let mut keys = vec![json!({ "kty": "oct", "kid": "x" }), json!({ "kty": "RSA", "use": "enc", "n": "AQ", "e": "AQ" })];
+    let mut keys =
+        vec![json!({ "kty": "oct", "kid": "x" }), json!({ "kty": "RSA", "use": "enc", "n": "AQ", "e": "AQ" })];
     keys.extend(inner.lock().keys.clone());
     axum::Json(json!({ "keys": keys })).into_response()
 }

@@ -169,8 +169,7 @@ impl Provider {
     ) -> Result<(Places, Claims), Failed> {
         let places = self.places(now).await?;
         let tokens = self.tokens(&places, code, verifier).await?;
-        let wanted =
-            Wanted { issuer: &places.issuer, client_id: &self.settings.client_id, nonce, now };
+        let wanted = Wanted { issuer: &places.issuer, client_id: &self.settings.client_id, nonce, now };
         let mut checked = token::check(&tokens.id_token, &self.keys(&places, now, false).await?, &wanted);
         if checked.as_ref().err() == Some(&Doubt::UnknownKey) {
             checked = token::check(&tokens.id_token, &self.keys(&places, now, true).await?, &wanted);

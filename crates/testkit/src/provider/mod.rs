@@ -69,6 +69,10 @@ pub enum Trick {
     Expired,
     FromTheFuture,
     NoSubject,
+    /// Not a trick: its clock is a little behind.
+    Behind,
+    /// Not a trick: its clock is a little ahead.
+    Ahead,
     // How it is signed.
     AlgNone,
     Hs256WithPublicKey,
@@ -449,6 +453,8 @@ fn id_token(inner: &Inner, inside: &Inside, person: &Person, nonce: &str, auth_t
         Some(Trick::OtherIssuer) => claims["iss"] = json!("https://elsewhere.example"),
         Some(Trick::Expired) => (claims["iat"], claims["exp"]) = (json!(now - 400), json!(now - 61)),
         Some(Trick::FromTheFuture) => (claims["iat"], claims["exp"]) = (json!(now + 61), json!(now + 400)),
+        Some(Trick::Behind) => (claims["iat"], claims["exp"]) = (json!(now - 400), json!(now - 59)),
+        Some(Trick::Ahead) => (claims["iat"], claims["exp"]) = (json!(now + 60), json!(now + 400)),
         Some(Trick::NoSubject) => claims["sub"] = json!(""),
         Some(Trick::NoAuthTime) => drop(claims.as_object_mut().unwrap().remove("auth_time")),
         _ => {}

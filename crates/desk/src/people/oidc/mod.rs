@@ -18,7 +18,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use copydesk_domain::{Timestamp, email, hex, person_name, random_secret};
 use copydesk_store::{Identity, NewUser, Vault, VaultError};
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use url::Url;
 
 pub use failed::Failed;
@@ -33,7 +33,7 @@ const PURPOSE: &str = "sign-in";
 const LONGEST: Duration = Duration::from_secs(600);
 /// How far clocks may be apart.
 const LEEWAY: Duration = Duration::from_secs(60);
-/// Codes that are redeemed at a time; whoever makes some up cannot let us ask the provider more than that.
+/// Sign-ins that ask the provider at a time; whoever begins many, or makes up codes, cannot let us ask it more than that.
 const SEATS: usize = 8;
 
 /// A provider of sign-ins. Cheap to clone.
@@ -131,7 +131,16 @@ impl Oidc {
         self.told(self.try_begin(wish, now).await)
     }
 
+    /// A place among those who ask the provider.
+    async fn seat(&self) -> Result<SemaphorePermit<'_>, Failed> {
+        match tokio::time::timeout(self.provider.settings.patience, self.seats.acquire()).await {
+            Ok(Ok(seat)) => Ok(seat),
+            _ => Err(Failed::Busy),
+        }
+    }
+
     async fn try_begin(&self, wish: Wish, now: Timestamp) -> Result<Leaving, Failed> {
+        let _seat = self.seat().await?;
         let places = self.provider.places(now).await?;
         let settings = &self.provider.settings;
         let verifier = URL_SAFE_NO_PAD.encode(random_secret());
@@ -202,11 +211,8 @@ impl Oidc {
             return Err(self.declined(error));
         }
         let code = returning.code.as_deref().filter(|code| !code.is_empty()).ok_or(Failed::Stale)?;
+        let _seat = self.seat().await?;
         let patience = self.provider.settings.patience;
-        let _seat = match tokio::time::timeout(patience, self.seats.acquire()).await {
-            Ok(Ok(seat)) => seat,
-            _ => return Err(Failed::Busy),
-        };
         // Several questions, each of which may take as long as one may.
         let redeemed = tokio::time::timeout(2 * patience, self.redeem(returning, code, begun, now));
         redeemed.await.unwrap_or_else(|_| Err(self.provider.slow()))

@@ -42,6 +42,9 @@ struct Tasks {
     runner: Option<JoinHandle<()>>,
 }
 
+/// Who else lets people in, made of the server's address and of what seals its secrets.
+type Ways = Box<dyn FnOnce(&str, Vault) -> SignIn + Send>;
+
 /// A server that is about to start.
 pub struct Setup {
     database: Arc<TestDatabase>,
@@ -59,7 +62,7 @@ pub struct Setup {
     hosts: HostsSettings,
     workers: usize,
     delivers: bool,
-    ways: Box<dyn FnOnce(&str, Vault) -> SignIn + Send>,
+    ways: Ways,
 }
 
 impl Setup {

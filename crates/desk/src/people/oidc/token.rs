@@ -107,10 +107,7 @@ pub(super) fn check(token: &str, keys: &KeySet, wanted: &Wanted<'_>) -> Result<C
         return wrong("the ID token lacks something that it must have");
     };
     judge(&written, wanted).map_err(Doubt::Wrong)?;
-    Ok(Claims {
-        signed_in_at: written.auth_time.filter(|at| at.is_finite()).map(timestamp),
-        ..claims(written.sub, written.person)
-    })
+    Ok(Claims { signed_in_at: written.auth_time.map(timestamp), ..claims(written.sub, written.person) })
 }
 
 fn judge(written: &Written, wanted: &Wanted<'_>) -> Result<(), &'static str> {
@@ -130,11 +127,11 @@ fn judge(written: &Written, wanted: &Wanted<'_>) -> Result<(), &'static str> {
         None if others > 0 => return Err("the ID token is for several and does not say to whom it was given (azp)"),
         _ => {}
     }
-    // Written so that what is no number is refused.
-    if !(written.exp > now - LEEWAY) {
+    // JSON knows neither infinity nor what is no number.
+    if written.exp <= now - LEEWAY {
         return Err("the ID token has run out");
     }
-    if !(written.iat <= now + LEEWAY) || !written.nbf.is_none_or(|nbf| nbf <= now + LEEWAY) {
+    if written.iat > now + LEEWAY || written.nbf.is_some_and(|nbf| nbf > now + LEEWAY) {
         return Err("the ID token is from the future; are the clocks right?");
     }
     if written.nonce.as_deref() != Some(wanted.nonce) {

@@ -6,6 +6,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::line::each;
 use crate::hash::FastMap;
 use crate::{CountedLines, Stretch};
 
@@ -25,16 +26,7 @@ pub(super) fn print(line: &[u8]) -> u16 {
 
 /// The prints of lines.
 pub(super) fn prints(lines: &[u8]) -> Vec<u16> {
-    let mut prints = Vec::with_capacity(lines.len() / 128 + 1);
-    let mut start = 0;
-    for end in memchr::memchr_iter(b'\n', lines) {
-        prints.push(print(&lines[start..end]));
-        start = end + 1;
-    }
-    if start < lines.len() {
-        prints.push(print(&lines[start..]));
-    }
-    prints
+    each(lines).map(print).collect()
 }
 
 /// A line among the known ones.

@@ -18,17 +18,6 @@ use super::record::{put_stretch, stretches};
 const MOST: u64 = 64 << 20;
 const MAGIC: &[u8; 8] = b"cdlines1";
 const HEADER: usize = 32;
-/// How far back the stretch is looked for that another one goes on.
-const LOOKED_AT: usize = 64;
-
-/// Adds lines; those that go on where others end are one with them.
-pub(super) fn join(all: &mut Vec<Stretch>, new: &Stretch) {
-    let before = all.iter_mut().rev().take(LOOKED_AT).find(|it| it.log == new.log && it.end() == new.first);
-    match before {
-        Some(before) => before.prints.extend_from_slice(&new.prints),
-        None => all.push(new.clone()),
-    }
-}
 
 /// Makes lines durable that are in records up to `last`. Done again it does nothing.
 pub(super) fn append(disk: &dyn Disk, folder: &Path, lines: &[Stretch], last: u64) -> io::Result<()> {
@@ -57,7 +46,7 @@ pub(super) fn append(disk: &dyn Disk, folder: &Path, lines: &[Stretch], last: u6
 }
 
 /// Everything that is on disk, as far as a manifest holds it, and what is in memory behind it.
-pub(super) fn all(folder: &Path, manifest: &Manifest, in_memory: &[Stretch]) -> io::Result<CountedLines> {
+pub(super) fn all(folder: &Path, manifest: &Manifest, in_memory: Vec<Stretch>) -> io::Result<CountedLines> {
     let file = lines_file(folder);
     let mut lines = CountedLines::default();
     let Scanned { frames, damaged, .. } = scan(&file)?;
@@ -65,11 +54,11 @@ pub(super) fn all(folder: &Path, manifest: &Manifest, in_memory: &[Stretch]) -> 
     let counts = |frame: &&Frame| frame.last > manifest.lines_after && frame.last <= manifest.flushed;
     for frame in frames.iter().filter(counts) {
         match read(&file, frame)? {
-            Some(stretches) => stretches.iter().for_each(|stretch| join(&mut lines.stretches, stretch)),
+            Some(stretches) => stretches.into_iter().for_each(|stretch| stretch.join(&mut lines.stretches)),
             None => lines.damaged = true,
         }
     }
-    in_memory.iter().for_each(|stretch| join(&mut lines.stretches, stretch));
+    in_memory.into_iter().for_each(|stretch| stretch.join(&mut lines.stretches));
     Ok(lines)
 }
 
@@ -186,15 +175,6 @@ mod tests {
         let scanned = scan(path).unwrap();
         let bad = scanned.frames.iter().filter(|frame| read(path, frame).unwrap().is_none()).count();
         (scanned.frames.iter().map(|frame| frame.last).collect(), scanned.damaged || bad > 0)
-    }
-
-    #[test]
-    fn lines_that_go_on_are_one_stretch() {
-        let mut all = Vec::new();
-        for new in [stretch(0, 3), stretch(10, 2), stretch(3, 4)] {
-            join(&mut all, &new);
-        }
-        assert_eq!(all.iter().map(|it| (it.first, it.prints.len())).collect::<Vec<_>>(), [(0, 7), (10, 2)]);
     }
 
     #[test]

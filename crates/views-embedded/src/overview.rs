@@ -231,7 +231,7 @@ pub(super) fn counted_lines(project: &Project) -> io::Result<CountedLines> {
         let in_memory: Vec<Stretch> = state.tables().flat_map(|table| table.lines.clone()).collect();
         (Arc::clone(&state.manifest), in_memory)
     };
-    lines::all(&project.folder, &manifest, &in_memory)
+    lines::all(&project.folder, &manifest, in_memory)
 }
 
 pub(super) fn projects(shared: &Shared) -> Result<Vec<String>, ViewsError> {

@@ -66,13 +66,7 @@ impl Known {
         if lines.is_empty() {
             return;
         }
-        for new in lines {
-            let before = self.stretches.iter_mut().find(|it| it.log == new.log && it.end() == new.first);
-            match before {
-                Some(before) => before.prints.extend(new.prints),
-                None => self.stretches.push(new),
-            }
-        }
+        lines.into_iter().for_each(|new| new.join(&mut self.stretches));
         self.index();
     }
 

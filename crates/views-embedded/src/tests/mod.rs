@@ -7,6 +7,7 @@ mod flips;
 mod forgetting;
 mod many;
 mod model;
+mod races;
 mod recovery;
 mod steps;
 

@@ -36,7 +36,8 @@ pub enum StoreCall {
     /// Brings back what was forgotten within the last days; answers before when everything is still forgotten.
     /// → `Option<`[`Bucket`]`>`
     Restore { project: String },
-    /// Forgets what is older than so many days, on more evidence than one look at the clock. → [`Expired`]
+    /// Forgets what is older than so many days, on more evidence than one look at the clock. With 0 days nothing is; what
+    /// was forgotten too long ago to be brought back goes all the same. → [`Expired`]
     Expire { project: String, days: u32 },
     /// What is missing, or may be: of a project, or of all. → [`Losses`]
     Losses { project: Option<String> },

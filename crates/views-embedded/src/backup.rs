@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use copydesk_views::store::ViewsError;
 
-use super::disk::RealDisk;
+use super::disk::{RealDisk, link_or_copy};
 use super::manifest::{Manifest, lines_file};
 use super::notes::Notes;
 use super::shared::{Shared, folder_name};
@@ -83,15 +83,6 @@ fn copy_damaged(shared: &Shared, id: &str, target: &Path) -> io::Result<()> {
         link_or_copy(&entry.path(), &into.join(entry.file_name()))?;
     }
     sync(&into)
-}
-
-/// Files of the store never change, so that two names for one are as good as two.
-fn link_or_copy(from: &Path, into: &Path) -> io::Result<()> {
-    if fs::hard_link(from, into).is_ok() {
-        return Ok(());
-    }
-    fs::copy(from, into)?;
-    File::open(into)?.sync_all()
 }
 
 /// Copies the log up to where it ended.

@@ -166,7 +166,7 @@ fn rewrite_manifest(shared: &Shared, project: &Project) -> io::Result<()> {
 
 /// The operator knows what was lost: it is not told any more, and what was put aside goes.
 pub(super) fn accept(shared: &Shared) -> io::Result<()> {
-    let mut folders = vec![shared.wal_folder()];
+    let mut folders = vec![shared.folder.clone(), shared.wal_folder()];
     for id in shared.on_disk()? {
         folders.extend(project_folder(shared, &id));
     }

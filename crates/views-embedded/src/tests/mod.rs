@@ -9,6 +9,7 @@ mod many;
 mod model;
 mod races;
 mod recovery;
+mod repair;
 mod steps;
 
 use std::path::Path;

@@ -1,0 +1,174 @@
+//! What is done about damage costs nothing that is not damaged, and is told.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use copydesk_views::store::{Loss, Lost, ViewStore, ViewsError};
+
+use super::*;
+use crate::tests::bad_disk::Bad;
+
+/// Reading it is an error of the disk, as on a bad spot.
+const BAD_SPOT: &str = "/proc/self/mem";
+
+fn one(bucket: u32, id: &str) -> Batch {
+    batch("p", vec![view(bucket, "/a", 0, Some(id))])
+}
+
+fn count(store: &Embedded) -> u64 {
+    store.ranking_now("p", always(BOTH)).unwrap().totals().human
+}
+
+fn losses(store: &Embedded) -> Vec<Loss> {
+    block_on(store.losses(None)).unwrap().list
+}
+
+/// Two segments and two files of ids, and a view in the log.
+fn settled(folder: &Path) {
+    let store = open(folder);
+    for (bucket, id) in [(100, "a"), (200, "b")] {
+        store.append_now(one(bucket, id)).unwrap();
+        crate::flush::flush(&store.shared, &store.shared.loaded("p").unwrap()).unwrap();
+    }
+}
+
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let all = fs::read_dir(folder.join("projects/p")).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = all.filter(|file| file.extension().is_some_and(|it| it == extension)).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_manifest_that_cannot_be_made_anew_costs_no_segment() {
+    let folder = tempfile::tempdir().unwrap();
+    settled(folder.path());
+    let manifest = folder.path().join("projects/p/manifest");
+    fs::write(&manifest, "rubbish").unwrap();
+    let disk = Arc::new(Bad::default());
+    let store = Embedded::open_on(disk.clone(), folder.path(), Options::new(ManualClock::new())).unwrap();
+    disk.refuse_manifests(true);
+    assert!(block_on(store.repair(Some("p"))).is_err());
+    disk.refuse_manifests(false);
+    assert!(matches!(store.append_now(one(300, "c")), Err(ViewsError::Damaged(_))));
+    assert_eq!((files(folder.path(), "seg").len(), files(folder.path(), "ids").len()), (2, 2));
+    block_on(store.repair(Some("p"))).unwrap();
+    assert_eq!(count(&store), 2);
+    assert_eq!(fs::read_to_string(crate::manifest::set_aside(&manifest)).unwrap(), "rubbish");
+}
+
+#[test]
+fn a_project_whose_manifest_is_gone_is_damaged_and_no_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    settled(folder.path());
+    fs::remove_file(folder.path().join("projects/p/manifest")).unwrap();
+    let store = open(folder.path());
+    assert!(matches!(store.append_now(one(300, "c")), Err(ViewsError::Damaged(_))));
+    assert!(matches!(store.ranking_now("p", always(BOTH)), Err(ViewsError::Damaged(_))));
+    assert_eq!(block_on(store.verify(Some("p"))).unwrap().len(), 1);
+    assert_eq!(files(folder.path(), "seg").len(), 2);
+    block_on(store.repair(Some("p"))).unwrap();
+    assert_eq!(count(&store), 2);
+    assert_eq!(store.append_now(one(300, "a")).unwrap().counted, 0, "ids are known");
+}
+
+#[test]
+fn a_first_flush_that_is_cut_short_leaves_no_damage() {
+    for steps in 0..20 {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = faulty::FaultyDisk::new(steps as u64);
+        let store = Embedded::open_on(disk.clone(), folder.path(), Options::new(ManualClock::new())).unwrap();
+        store.append_now(one(100, "a")).unwrap();
+        disk.end_in(steps);
+        let _ = store.settle();
+        disk.end_in(0);
+        drop(store);
+        let store = open(folder.path());
+        assert_eq!((count(&store), losses(&store)), (1, vec![]), "after {steps} steps");
+    }
+}
+
+#[test]
+fn what_a_new_manifest_cannot_name_is_put_aside_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    settled(folder.path());
+    fs::write(folder.path().join("projects/p/manifest"), "rubbish").unwrap();
+    let (segment, ids) = (files(folder.path(), "seg").remove(0), files(folder.path(), "ids").remove(0));
+    let bytes = fs::read(&segment).unwrap();
+    fs::write(&segment, &bytes[..bytes.len() / 2]).unwrap();
+    fs::write(&ids, "rubbish").unwrap();
+    let store = open(folder.path());
+    // What cannot be read at the moment is not left out.
+    let unreadable = folder.path().join("projects/p/77.seg");
+    fs::create_dir(&unreadable).unwrap();
+    assert!(matches!(block_on(store.repair(Some("p"))), Err(ViewsError::Unavailable(_))));
+    fs::remove_dir(unreadable).unwrap();
+    block_on(store.repair(Some("p"))).unwrap();
+    assert_eq!(count(&store), 1);
+    assert_eq!(files(folder.path(), "damaged").len(), 3);
+    let told = losses(&store);
+    for (file, of) in [(&segment, Lost::Views), (&ids, Lost::Ids)] {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        assert!(told.iter().any(|loss| loss.of == of && loss.file.ends_with(name)), "{name}: {told:?}");
+    }
+}
+
+#[test]
+fn ids_that_a_merge_cannot_read_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    settled(folder.path());
+    let ids = files(folder.path(), "ids").remove(0);
+    let mut bytes = fs::read(&ids).unwrap();
+    bytes[45] ^= 1;
+    fs::write(&ids, bytes).unwrap();
+    let store = open(folder.path());
+    // None of these is looked for in the damaged block.
+    for n in 0..4 {
+        store.append_now(one(300 + n, &format!("other {n}"))).unwrap();
+        store.settle().unwrap();
+    }
+    assert!(files(folder.path(), "ids").len() < 4);
+    let told = losses(&store);
+    assert!(told.iter().any(|loss| loss.of == Lost::Ids), "{told:?}");
+    assert!(crate::manifest::set_aside(&ids).exists());
+}
+
+#[test]
+fn a_bad_spot_under_a_manifest_costs_that_project_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    settled(folder.path());
+    let store = open(folder.path());
+    store.append_now(batch("q", vec![view(1, "/a", 0, None)])).unwrap();
+    drop(store);
+    let manifest = folder.path().join("projects/p/manifest");
+    fs::remove_file(&manifest).unwrap();
+    symlink(BAD_SPOT, &manifest).unwrap();
+    let store = open(folder.path());
+    assert_eq!(store.ranking_now("q", always(BOTH)).unwrap().totals().human, 1);
+    assert!(matches!(store.ranking_now("p", always(BOTH)), Err(ViewsError::Damaged(_))));
+    assert_eq!(block_on(store.verify(Some("p"))).unwrap().len(), 1);
+    block_on(store.repair(Some("p"))).unwrap();
+    assert_eq!(count(&store), 2);
+}
+
+#[test]
+fn notes_that_cannot_be_read_are_a_loss_that_can_be_accepted() {
+    for is_bad_spot in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let notes = folder.path().join("notes");
+        if is_bad_spot {
+            symlink(BAD_SPOT, &notes).unwrap();
+        } else {
+            fs::write(&notes, "rubbish").unwrap();
+        }
+        let store = open(folder.path());
+        assert!(losses(&store).iter().any(|loss| loss.file == "notes" && loss.of == Lost::Views));
+        drop(store);
+        let store = open(folder.path());
+        assert_eq!(losses(&store).len(), 1, "it is told until it is accepted");
+        block_on(store.accept()).unwrap();
+        assert_eq!(losses(&store), []);
+        assert!(!crate::manifest::set_aside(&notes).exists());
+    }
+}

@@ -129,7 +129,9 @@ fn flush_table(shared: &Shared, project: &Project, work: &mut Work, table: &Arc<
         })?;
         work.written = Some((first, segment, ids));
     }
-    lines::append(&*shared.disk, &project.folder, &table.lines, last)?;
+    if lines::append(&*shared.disk, &project.folder, &table.lines, old.flushed, last)? {
+        shared.notes.add(lines::loss(shared, project));
+    }
     let mut manifest = Manifest { flushed: last, next: work.last_number(), ..(*old).clone() };
     if let Some((_, segment, ids)) = &work.written {
         manifest.segments.extend(segment.clone());

@@ -10,7 +10,7 @@ use copydesk_views::Bucket;
 use copydesk_views::store::{Loss, Lost, ViewsError};
 
 use super::ids;
-use super::manifest::{self, IdsEntry, Manifest, SegmentEntry, keep_aside, lines_file, set_aside};
+use super::manifest::{self, IdsEntry, Manifest, SegmentEntry, keep_aside, set_aside};
 use super::project::Project;
 use super::rewrite::{Changes, rewrite_from};
 use super::shared::Shared;
@@ -40,12 +40,6 @@ pub(super) fn note_lost_ids(shared: &Shared, project: &str, file: &Path) {
     let noted = shared.loss(Some(project), Lost::Ids, file, &what);
     let until = i64::from(shared.now()) + i64::from(shared.limits.id_seconds);
     shared.notes.add(Loss { to: Bucket::of_seconds(until), ..noted });
-}
-
-/// Notes that lines of logs were forgotten.
-pub(super) fn note_lines(shared: &Shared, project: &Project) {
-    let what = "what is remembered of imported logs is damaged: lines of a copy may be counted again";
-    shared.notes.add(shared.loss(Some(&project.id), Lost::Ids, &lines_file(&project.folder), what));
 }
 
 /// The files of ids that are open and known to be damaged.

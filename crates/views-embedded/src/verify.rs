@@ -11,6 +11,7 @@ use copydesk_views::store::{Loss, Lost, ViewsError};
 
 use super::flush::{self, flush};
 use super::ids::IdFile;
+use super::lines;
 use super::manifest::{IdsEntry, Manifest, SegmentEntry, is_set_aside};
 use super::merge::{self, Pace};
 use super::overview;
@@ -41,7 +42,7 @@ pub(super) fn verify(shared: &Shared, project: Option<&str>) -> Result<Vec<Loss>
             let ids = manifest.ids.iter().filter_map(ids).collect::<io::Result<Vec<_>>>();
             found.extend(ids.map_err(|error| unavailable(&error))?);
             if overview::counted_lines(&project).map_err(|error| unavailable(&error))?.damaged {
-                repair::note_lines(shared, &project);
+                found.push(lines::loss(shared, &project));
             }
             Ok(found)
         }
@@ -134,15 +135,28 @@ pub(super) fn repair(shared: &Shared, project: Option<&str>) -> Result<(), Views
     // Looks into every block, which is how it is known to be damaged.
     let ids = project.open_ids().map_err(|error| unavailable(&error))?;
     for ids in ids.iter() {
-        ids.file.all().collect::<io::Result<Vec<_>>>().map_err(|error| unavailable(&error))?;
+        for id in ids.file.all() {
+            id.map_err(|error| unavailable(&error))?;
+        }
         if ids.file.is_damaged() {
             repair::note_ids(shared, &project, ids.number);
         }
     }
     merge::tidy(shared, &project, Pace::Busy)?;
+    if overview::counted_lines(&project).map_err(|error| unavailable(&error))?.damaged {
+        shared.notes.add(lines::loss(shared, &project));
+        repair_lines(shared, &project).map_err(|error| unavailable(&error))?;
+    }
     // A text of the manifest that is damaged while the other is not is made whole.
     let is_whole = Manifest::is_whole(&project.folder).map_err(|error| unavailable(&error))?;
     if is_whole { Ok(()) } else { rewrite_manifest(shared, &project).map_err(|error| unavailable(&error)) }
+}
+
+fn repair_lines(shared: &Shared, project: &Project) -> io::Result<()> {
+    // No flush adds lines meanwhile.
+    let _work = project.work();
+    let flushed = project.state().manifest.flushed;
+    lines::repair(&*shared.disk, &project.folder, flushed)
 }
 
 /// Writes what is in memory to files, after which no damaged file of the log is needed.

@@ -9,7 +9,7 @@ use super::embedded::{Embedded, closing};
 use super::project::Project;
 use super::questions::{Asked, MANY_PAGES};
 use super::shared::{Shared, unavailable};
-use super::{answers, changes, expiry, merge, overview, repair, verify};
+use super::{answers, changes, expiry, lines, merge, overview, repair, verify};
 use crate::segment::SegmentError;
 
 impl ViewStore for Embedded {
@@ -151,7 +151,7 @@ fn answer(shared: &Shared, call: StoreCall) -> Result<StoreReply, ViewsError> {
         StoreCall::Lines { project } => of(shared, &project, |project| {
             let lines = overview::counted_lines(project).map_err(|error| unavailable(&error))?;
             if lines.damaged {
-                repair::note_lines(shared, project);
+                shared.notes.add(lines::loss(shared, project));
             }
             Ok(lines)
         })?

@@ -4,9 +4,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
+use copydesk_views::Stretch;
 use copydesk_views::store::{Loss, Lost, ViewStore, ViewsError};
 
 use super::*;
+use crate::manifest::{is_set_aside, lines_file};
 use crate::tests::bad_disk::Bad;
 
 /// Reading it is an error of the disk, as on a bad spot.
@@ -171,4 +173,63 @@ fn notes_that_cannot_be_read_are_a_loss_that_can_be_accepted() {
         assert_eq!(losses(&store), []);
         assert!(!crate::manifest::set_aside(&notes).exists());
     }
+}
+
+#[test]
+fn damaged_lines_are_found_written_anew_and_can_be_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let lines = |first: u64| vec![Stretch { log: "log".to_owned(), first, prints: vec![first as u16; 30] }];
+    for first in [0, 100, 200] {
+        store.append_now(Batch { lines: lines(first), ..one(100, &first.to_string()) }).unwrap();
+        store.settle().unwrap();
+    }
+    let file = lines_file(&folder.path().join("projects/p"));
+    let mut bytes = fs::read(&file).unwrap();
+    let place = bytes.len() / 2;
+    bytes[place] ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    let found = block_on(store.verify(Some("p"))).unwrap();
+    assert!(found.iter().any(|loss| loss.of == Lost::Ids && loss.file.ends_with("lines")), "{found:?}");
+    assert_eq!(losses(&store), [], "a look changes nothing");
+    block_on(store.repair(Some("p"))).unwrap();
+    assert_eq!(block_on(store.verify(Some("p"))).unwrap(), []);
+    assert_eq!(losses(&store).len(), 1);
+    assert_eq!(block_on(store.lines("p")).unwrap().stretches, [lines(0), lines(200)].concat());
+    assert_eq!(fs::read(crate::manifest::set_aside(&file)).unwrap(), bytes);
+    block_on(store.accept()).unwrap();
+    assert_eq!((losses(&store), files(folder.path(), "damaged").len()), (vec![], 0));
+}
+
+#[test]
+fn damaged_lines_that_a_flush_finds_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let lines = |first: u64| vec![Stretch { log: "log".to_owned(), first, prints: vec![7; 30] }];
+    store.append_now(Batch { lines: lines(0), ..one(100, "a") }).unwrap();
+    store.settle().unwrap();
+    let file = lines_file(&folder.path().join("projects/p"));
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[3] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    store.append_now(Batch { lines: lines(100), ..one(100, "b") }).unwrap();
+    store.settle().unwrap();
+    let told = losses(&store);
+    assert!(told.iter().any(|loss| loss.of == Lost::Ids && loss.file.ends_with("lines")), "{told:?}");
+    assert_eq!(block_on(store.verify(Some("p"))).unwrap(), []);
+    assert!(files(folder.path(), "damaged").iter().all(|file| is_set_aside(file)));
+}
+
+#[test]
+fn lines_are_among_the_bytes_of_a_project() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let bytes = || block_on(store.status("p")).unwrap().bytes;
+    store.append_now(one(100, "a")).unwrap();
+    store.settle().unwrap();
+    let before = bytes();
+    let lines = vec![Stretch { log: "log".to_owned(), first: 0, prints: vec![7; 100_000] }];
+    store.append_now(Batch { lines, ..one(100, "b") }).unwrap();
+    store.settle().unwrap();
+    assert!(bytes() > before + 200_000);
 }

@@ -20,8 +20,8 @@ impl ViewStore for Embedded {
                 StoreCall::Ranking { project, question } => Ok(self.ranked(project, question).await?.into()),
                 StoreCall::Losses { project } => Ok(self.shared.notes.losses(project.as_deref()).into()),
                 StoreCall::Backup { folder } => {
-                    let (shared, tasks) = (Arc::clone(&self.shared), self.tasks.clone());
-                    Ok(waiting(move || Self::copy(&shared, &tasks, &folder)).await?.into())
+                    let shared = Arc::clone(&self.shared);
+                    Ok(waiting(move || Self::copy(&shared, &folder)).await?.into())
                 }
                 StoreCall::Agents { ref project, .. }
                 | StoreCall::Series { ref project, path: Some(_), .. }

@@ -125,6 +125,7 @@ fn check(folder: &Path, truth: &dyn Fn(&str, u32, u32) -> Answers, place: &str) 
         assert_eq!(block_on(store.verify(Some(project))).unwrap(), [], "{place}");
     }
     block_on(store.repair(None)).unwrap();
+    assert_eq!(block_on(store.verify(None)).unwrap(), [], "{place}");
     drop(store);
     let store = open(folder);
     for (from, to) in RANGES.iter().skip(1) {

@@ -10,6 +10,7 @@ use copydesk_views::store::{Loss, Lost, ViewStore, ViewsError};
 use super::*;
 use crate::manifest::{is_set_aside, lines_file};
 use crate::tests::bad_disk::Bad;
+use crate::wal;
 
 /// Reading it is an error of the disk, as on a bad spot.
 const BAD_SPOT: &str = "/proc/self/mem";
@@ -173,6 +174,42 @@ fn notes_that_cannot_be_read_are_a_loss_that_can_be_accepted() {
         assert_eq!(losses(&store), []);
         assert!(!crate::manifest::set_aside(&notes).exists());
     }
+}
+
+#[test]
+fn damaged_notes_are_found_beside_a_server_and_written_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    store.shared.notes.save();
+    let notes = folder.path().join("notes");
+    let mut bytes = fs::read(&notes).unwrap();
+    bytes[30] ^= 1;
+    fs::write(&notes, bytes).unwrap();
+    let found = block_on(store.verify(None)).unwrap();
+    assert!(found.iter().any(|loss| loss.file == "notes"), "{found:?}");
+    block_on(store.repair(None)).unwrap();
+    assert_eq!(block_on(store.verify(None)).unwrap(), []);
+}
+
+#[test]
+fn damage_in_the_file_that_the_log_is_written_to_is_found_and_put_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    store.append_now(one(100, "a")).unwrap();
+    store.append_now(one(100, "b")).unwrap();
+    assert_eq!(block_on(store.verify(None)).unwrap(), []);
+    let log = wal::path(&folder.path().join("wal"), 1);
+    let mut bytes = fs::read(&log).unwrap();
+    bytes[wal::HEADER + 30] ^= 1;
+    fs::write(&log, bytes).unwrap();
+    assert_eq!(block_on(store.verify(None)).unwrap().len(), 1);
+    block_on(store.repair(None)).unwrap();
+    assert_eq!(block_on(store.verify(None)).unwrap(), [], "it is known");
+    store.append_now(one(100, "c")).unwrap();
+    assert!(wal::path(&folder.path().join("wal"), 2).exists(), "nothing more goes into a damaged file");
+    assert_eq!(block_on(store.verify(None)).unwrap(), []);
+    drop(store);
+    assert_eq!(count(&open(folder.path())), 3);
 }
 
 #[test]

@@ -41,9 +41,10 @@ pub enum StoreCall {
     Expire { project: String, days: u32 },
     /// What is missing, or may be: of a project, or of all. → [`Losses`]
     Losses { project: Option<String> },
-    /// Reads all of a project's files, or of the log if none is named, and says what is damaged now. → `Vec<`[`Loss`]`>`
+    /// Reads all of a project's files, or of the log and the store's notes if none is named, and says what is damaged now.
+    /// → `Vec<`[`Loss`]`>`
     Verify { project: Option<String> },
-    /// Writes what is left of a project's damaged files anew, or of the log if none is named. → `()`
+    /// Writes what is left of a project's damaged files anew, or of the log and the notes if none is named. → `()`
     Repair { project: Option<String> },
     /// The operator knows of all losses: they are not told any more, and what was put aside is removed. → `()`
     Accept,

@@ -17,6 +17,7 @@ mod own_answers;
 mod pages;
 mod problem;
 mod serve;
+mod signal;
 
 pub use admin::AdminListener;
 pub use app::{App, Limits};

@@ -1,7 +1,7 @@
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Notify;
+use crate::signal::Signal;
 
 /// What a connection is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +40,7 @@ pub(crate) struct Line {
     since: AtomicU64,
     /// Since when nothing that we have to say is taken, likewise; [`FLOWS`] if it is.
     stalled: AtomicU64,
-    is_over: AtomicBool,
-    wake: Notify,
+    over: Signal,
 }
 
 const FLOWS: u64 = u64::MAX;
@@ -53,8 +52,7 @@ impl Line {
             phase: AtomicU8::new(Phase::Fresh as u8),
             since: AtomicU64::new(0),
             stalled: AtomicU64::new(FLOWS),
-            is_over: AtomicBool::new(false),
-            wake: Notify::new(),
+            over: Signal::default(),
         }
     }
 
@@ -95,14 +93,11 @@ impl Line {
 
     /// Ends it. Whoever holds it learns so from [`Line::ended`].
     pub(super) fn end(&self) {
-        self.is_over.store(true, Ordering::Release);
-        self.wake.notify_one();
+        self.over.give();
     }
 
     /// Waits for its end.
     pub(crate) async fn ended(&self) {
-        while !self.is_over.load(Ordering::Acquire) {
-            self.wake.notified().await;
-        }
+        self.over.given().await;
     }
 }

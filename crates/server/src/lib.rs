@@ -22,4 +22,4 @@ mod signal;
 pub use admin::AdminListener;
 pub use app::{App, Limits};
 pub use operation::Operation;
-pub use serve::{Served, serve};
+pub use serve::{Served, listener, serve};

@@ -15,6 +15,8 @@ pub(crate) enum Phase {
     Busy,
     /// The body of somebody is being read who has not proved to be anybody.
     StrangersBody,
+    /// The answer is made, and not yet all of it is taken.
+    Sending,
     /// The last request was answered, and the next has not begun.
     Idle,
 }
@@ -25,7 +27,8 @@ impl Phase {
             0 => Self::Fresh,
             1 => Self::Head,
             3 => Self::StrangersBody,
-            4 => Self::Idle,
+            4 => Self::Sending,
+            5 => Self::Idle,
             _ => Self::Busy,
         }
     }
@@ -63,6 +66,13 @@ impl Line {
     pub(crate) fn enter(&self, phase: Phase) {
         self.since.store(self.age(), Ordering::Relaxed);
         self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    /// All that we had to say is taken.
+    pub(super) fn is_said(&self) {
+        if self.phase() == Phase::Sending {
+            self.enter(Phase::Idle);
+        }
     }
 
     /// Whether what we say is taken.

@@ -11,15 +11,14 @@ use copydesk_desk::people::People;
 use copydesk_desk::runner::Runner;
 use copydesk_desk::webhooks::deliver_forever;
 use copydesk_desk::{Desk, KeyUse, Metrics, SenderSecrets, Stop, keep_up};
-use copydesk_server::{AdminListener, App, Limits, Operation, Pages, Served, api, serve as serve_http};
+use copydesk_server::{AdminListener, App, Limits, Operation, Pages, Served, api, listener, serve as serve_http};
 use copydesk_store::{QueueTerms, Store};
 use copydesk_views_embedded::SharedStore;
-use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{engines, logging, output, secrets, store, user, views, webhook};
+use crate::{engines, files, logging, output, secrets, store, user, views, webhook};
 
 /// The variables that this process was started with.
 pub(crate) type Environment = [(OsString, OsString)];
@@ -110,7 +109,8 @@ pub(crate) struct Server {
 impl Server {
     /// Starts to listen, to run jobs and to do the chores.
     pub(crate) async fn start(config: &Config, environment: &Environment, store: Store) -> Result<Self, Failure> {
-        let listening = TcpListener::bind(config.listen).await;
+        let limits = limits(config);
+        let listening = listener(config.listen, limits.connections);
         let cannot = |error| Failure::error(format!("cannot listen on {}: {error}", config.listen));
         let listener = listening.map_err(|error| cannot(error).hint("choose another address with --listen"))?;
         let address = listener.local_addr().map_err(cannot)?;
@@ -131,7 +131,7 @@ impl Server {
                 views: Some(page_views.clone()),
                 webhooks: Some(webhooks.clone()),
             },
-            limits(config),
+            limits,
         );
         let admin = admin(config, app.operation().clone())?;
         let people = app.desk().people.clone();
@@ -219,7 +219,7 @@ fn limits(config: &Config) -> Limits {
     Limits {
         request_time: limits.request_time,
         head_time: limits.head_time,
-        connections: limits.connections as usize,
+        connections: files::for_connections(limits.connections as usize),
         connections_per_peer: limits.connections_per_peer as usize,
         body_memory: limits.body_memory as usize * 1_000_000,
         body_rate: limits.body_rate,

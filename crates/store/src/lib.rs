@@ -53,7 +53,7 @@ pub use lease::{Lease, LeaseError, LeaseLost, Pulse};
 pub use outbox::{FannedOut, OutboxEntry};
 pub use people::{Indispensable, NewUser};
 pub use projects::{NewProject, ProjectChange};
-pub use pulls::{LocalPull, NewPull, Permit, Publishing};
+pub use pulls::{LocalPull, NewPull, Permit, Publishing, Revoking};
 pub use queue::{Claimed, QueueDepth, QueueTerms};
 pub use rounds::{Edit, Merged, Round, Step, Verdict};
 pub use secrets::{Rotated, SecretName, SecretRecord};

@@ -81,6 +81,18 @@ pub enum Publishing {
     Busy,
 }
 
+/// What became of the wish to give a pull request another address.
+#[derive(Debug, Clone)]
+pub enum Revoking {
+    Done(Box<Job>),
+    /// The job has no pull request that Copydesk keeps.
+    NoLink,
+    /// Somebody works on the job and is about to write down the address that it has.
+    Busy,
+    /// No address leads to the pull request any more.
+    Archived,
+}
+
 impl Store {
     /// The pull request from a branch.
     pub async fn local_pull(&self, project_id: &ProjectId, head: &str) -> Result<Option<LocalPull>> {
@@ -99,8 +111,8 @@ impl Store {
     }
 
     /// Gives the pull request of a job another address; the one it had leads nowhere from then on. None if there is no such
-    /// job in the project; false if its pull request is not one that Copydesk keeps.
-    pub async fn revoke_pull_link(&self, project_id: &ProjectId, job_id: &JobId) -> Result<Option<(bool, Job)>> {
+    /// job in the project.
+    pub async fn revoke_pull_link(&self, project_id: &ProjectId, job_id: &JobId) -> Result<Option<Revoking>> {
         let (project_id, job_id, now) = (project_id.clone(), job_id.clone(), self.now());
         self.write(move |c| Box::pin(revoke(c, project_id, job_id, now))).await
     }
@@ -236,9 +248,7 @@ async fn begin(
     if pushed_at.is_some() && job.pr_link.is_some() {
         return Ok(Some(Publishing::Done(Box::new(job))));
     }
-    let sql = "SELECT publisher_until FROM jobs WHERE id = $1";
-    let until: Option<Timestamp> = c.only_row(sql, values![&job.id]).await?;
-    if until.is_some_and(|until| until > now) {
+    if publisher_until(c, &job.id).await?.is_some_and(|until| until > now) {
         return Ok(Some(Publishing::Busy));
     }
     deeds::record(c, "pull_request.open", Some(&project_id), &job.id, "").await?;
@@ -266,10 +276,17 @@ async fn published(c: &mut dyn Conn, permit: Permit, round: u32, now: Timestamp)
     Ok(events::append_all(c, &job.id, told, now).await?)
 }
 
-async fn revoke(c: &mut dyn Conn, project_id: ProjectId, job_id: JobId, now: Timestamp) -> Result<Option<(bool, Job)>> {
+async fn revoke(c: &mut dyn Conn, project_id: ProjectId, job_id: JobId, now: Timestamp) -> Result<Option<Revoking>> {
     let Some(job) = jobs::get_held_of(c, &project_id, &job_id).await? else { return Ok(None) };
     let old: Option<String> = c.row("SELECT token FROM pull_requests WHERE job_id = $1", values![&job_id]).await?;
-    let Some(old) = old else { return Ok(Some((false, job))) };
+    let Some(old) = old else { return Ok(Some(Revoking::NoLink)) };
+    let is_publishing = publisher_until(c, &job_id).await?.is_some_and(|until| until > now);
+    match job.status {
+        Status::Archived => return Ok(Some(Revoking::Archived)),
+        Status::Active => return Ok(Some(Revoking::Busy)),
+        _ if is_publishing => return Ok(Some(Revoking::Busy)),
+        _ => {}
+    }
     let new = random_token();
     c.run("UPDATE pull_requests SET token = $1, updated_at = $2 WHERE job_id = $3", values![&new, now, &job_id])
         .await?;
@@ -277,7 +294,12 @@ async fn revoke(c: &mut dyn Conn, project_id: ProjectId, job_id: JobId, now: Tim
     c.run(sql, values![&old, &new, now, &job_id]).await?;
     events::append(c, &job_id, "link_revoked", json!({}), now).await?;
     deeds::record(c, "pull_request.revoke_link", Some(&project_id), &job_id, "").await?;
-    Ok(jobs::get_held(c, &job_id).await?.map(|job| (true, job)))
+    Ok(jobs::get_held(c, &job_id).await?.map(|job| Revoking::Done(Box::new(job))))
+}
+
+/// Until when somebody has the right to open the job's pull request.
+async fn publisher_until(c: &mut dyn Conn, job_id: &JobId) -> Result<Option<Timestamp>> {
+    c.only_row("SELECT publisher_until FROM jobs WHERE id = $1", values![job_id]).await
 }
 
 async fn unpublished(c: &mut dyn Conn, permit: Permit, now: Timestamp) -> Result<(), LeaseError> {

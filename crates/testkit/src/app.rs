@@ -20,7 +20,6 @@ use copydesk_server::{App, Limits, Pages, Served, api, serve};
 use copydesk_store::{NewKey, NewProject, QueueTerms, SecretName, Store, Vault};
 use copydesk_views::classify::Classifier;
 use tempfile::TempDir;
-use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::{Client, Description, ManualClock, PATIENCE, ProjectClient, TestDatabase, TestKey, TestViews};
@@ -157,7 +156,7 @@ impl Setup {
         let mirrors = tempfile::tempdir().unwrap();
         let store = self.database.store(self.clock.clone()).await;
         let views = Arc::new(TestViews::new(self.clock.clone()));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = copydesk_server::listener(([127, 0, 0, 1], 0).into(), 0).unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let client = Client::new(base, Description::new(&self.rules.models));
         let workshop = Arc::new(Workshop {

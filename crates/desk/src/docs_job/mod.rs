@@ -138,7 +138,11 @@ impl Bench<'_> {
         }
         let link = self.open(rounds).await?;
         let untold = self.project.host.untold(&self.project.repository);
-        let untold = untold.map(|why| format!(" No pull request was opened: {why}.")).unwrap_or_default();
+        let untold = untold
+            .map(|why| {
+                format!(" No pull request was opened on the code host, and the link leads to the branch: {why}.")
+            })
+            .unwrap_or_default();
         Ok(Finish {
             branch: kept.or(Some(round)).and_then(|round| round.branch.clone()),
             pr_link: Some(link),

@@ -7,7 +7,7 @@ mod watch;
 use std::sync::Arc;
 
 use copydesk_domain::{Actor, Invalid, Job, JobId, Project, ProjectId, Prompt, Standing, Window};
-use copydesk_store::{Admission, Event, Idempotency, JobFilter, Store, StoreError};
+use copydesk_store::{Admission, Event, Idempotency, JobFilter, Revoking, Store, StoreError};
 
 use crate::docs_job::{NotPublished, Workshop, publish, refresh_soon, refreshed};
 use crate::job_view::render;
@@ -111,8 +111,10 @@ impl Jobs {
     /// Gives the page of a job's pull request another address, if it is one that Copydesk keeps.
     pub async fn revoke_link(&self, project_id: &ProjectId, job_id: &JobId) -> Result<Job, JobError> {
         match self.store.revoke_pull_link(project_id, job_id).await?.ok_or(JobError::NotFound)? {
-            (true, job) => Ok(job),
-            (false, _) => Err(JobError::NoLink),
+            Revoking::Done(job) => Ok(*job),
+            Revoking::NoLink => Err(JobError::NoLink),
+            Revoking::Busy => Err(JobError::Busy),
+            Revoking::Archived => Err(JobError::LinkEnded),
         }
     }
 

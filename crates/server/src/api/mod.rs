@@ -79,7 +79,7 @@ fn described() -> OpenApiRouter<App> {
 pub(crate) fn operation_router(process: Operation) -> Router {
     Router::new()
         .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
+        .route("/readyz", get(health::readyz_in_full))
         .route("/metrics", get(health::metrics))
         .fallback(|| async { Problem::route_not_found() })
         .method_not_allowed_fallback(method_not_allowed)

@@ -63,7 +63,7 @@ async fn create(checked: Checked, id: Option<String>, config: &Config, json: boo
     // Before anything is made.
     let id = id.map(|id| ProjectId::parse(&id)).transpose().map_err(|invalid| Failure::flag(&invalid))?;
     let store = store::open_or_make(config).await?;
-    let (project, notes) = projects::create(&store, id, checked).await?;
+    let (project, notes) = projects::create(&store, id, checked, None).await?;
     note(&notes);
     show(&project, json)
 }
@@ -176,7 +176,7 @@ fn draft(name: Option<String>, repository: Option<String>, settings: ProjectSett
 
 /// Exit code 0 if a job would come through.
 fn test(trials: &[Trial], project: &Project, as_json: bool) -> Result<ExitCode, Failure> {
-    let passed = trials.iter().all(|trial| !matches!(trial.ability, Ability::No(_)));
+    let passed = projects::works(trials);
     if as_json {
         let trials: Vec<Value> = trials.iter().map(trial_view).collect();
         output::json(&json!({ "project": project.id, "works": passed, "trials": trials }))?;

@@ -135,7 +135,12 @@ impl Server {
         );
         let admin = admin(config, app.operation().clone())?;
         let people = app.desk().people.clone();
-        let settings = Settings { public_url: config.public_url_at(address), version: env!("CARGO_PKG_VERSION") };
+        let settings = Settings {
+            public_url: config.public_url_at(address),
+            version: env!("CARGO_PKG_VERSION"),
+            workers: config.runner.workers as usize,
+            data_dir: Some(config.data_dir.clone()),
+        };
         let pages = {
             let (router, nothing_here) = copydesk_dashboard::router(Dash::new(app.desk().clone(), settings));
             Pages { router, nothing_here }
@@ -202,6 +207,8 @@ pub(crate) fn job_rules(config: &Config) -> JobRules {
         models: config.jobs.models.clone(),
         default_model: config.jobs.default_model.clone(),
         jobs_per_hour: config.limits.jobs_per_hour,
+        running_per_project: config.limits.running_per_project,
+        job_time: config.limits.job_time,
     }
 }
 

@@ -54,7 +54,7 @@ pub use outbox::{FannedOut, OutboxEntry};
 pub use people::{Indispensable, NewUser};
 pub use projects::{NewProject, ProjectChange};
 pub use pulls::{LocalPull, NewPull, Permit, Publishing, Revoking};
-pub use queue::{Claimed, QueueDepth, QueueTerms};
+pub use queue::{Claimed, QueueDepth, QueueState, QueueTerms};
 pub use rounds::{Edit, Merged, Round, Step, Verdict};
 pub use secrets::{Rotated, SecretName, SecretRecord};
 pub use sessions::{NewSession, Session, Visit};

@@ -210,7 +210,7 @@ impl Setup {
 
 /// The dashboard, as the program serves it.
 fn pages(app: &App, public_url: String) -> Pages {
-    let settings = Settings { public_url, version: "0.0.0" };
+    let settings = Settings { public_url, version: "0.0.0", workers: 0, data_dir: None };
     let (router, nothing_here) = copydesk_dashboard::router(Dash::new(app.desk().clone(), settings));
     Pages { router, nothing_here }
 }
@@ -363,6 +363,8 @@ pub(crate) fn rules() -> JobRules {
         models: ["builtin", "noop", "gate"].map(str::to_owned).to_vec(),
         default_model: "builtin".to_owned(),
         jobs_per_hour: 0,
+        running_per_project: 0,
+        job_time: Duration::from_secs(1800),
     }
 }
 

@@ -53,6 +53,11 @@ impl Jobs {
         &self.rules
     }
 
+    /// What documentation jobs share, if this process can run or publish them.
+    pub fn workshop(&self) -> Option<&Arc<Workshop>> {
+        self.workshop.as_ref()
+    }
+
     pub async fn create(
         &self,
         project: &Project,

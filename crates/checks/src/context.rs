@@ -143,6 +143,14 @@ impl<'a> Context<'a> {
         Ok(own.chain(generator.fallbacks(path, &front)).chain(generator.aliases(path, &front)).collect())
     }
 
+    /// The address of a page on its site, without slashes around it; none if the repository does not tell.
+    pub(crate) fn address(&self, path: &str) -> io::Result<Option<String>> {
+        let site = self.sites.of(path);
+        let Some(base) = site.generator.base().filter(|_| site.unread.is_none()) else { return Ok(None) };
+        let own = self.table(site)?.address_of(path);
+        Ok(own.map(|own| paths::join(base, own.trim_matches('/'))))
+    }
+
     /// The names that the pages of a site give to places, in small letters.
     pub(crate) fn labels(&self, site: &Site) -> io::Result<&HashSet<String>> {
         let slot = &self.labels[site.number.min(self.labels.len() - 1)];

@@ -94,20 +94,32 @@ ALTER TABLE pull_requests ADD COLUMN closed_at {int};
 
 CREATE INDEX jobs_of_project_by_status ON jobs (project_id, status, id);
 
--- What the checks say of the pages of a project's repository, at the commit of `health`; replaced as a whole.
+-- What the checks say of the pages of a project's repository, at one commit of its base branch; replaced as a whole.
 CREATE TABLE health (
     project_id {id} PRIMARY KEY REFERENCES projects (id) ON DELETE CASCADE,
-    commit_id  TEXT NOT NULL,
-    checked_at {int} NOT NULL
+    -- When somebody last began to look.
+    tried_at   {int} NOT NULL,
+    -- The commit that the pages were judged at, and when; null until they were.
+    commit_id  TEXT,
+    checked_at {int},
+    -- What could not be judged of all pages together, by the reason.
+    not_judged TEXT NOT NULL DEFAULT '[]',
+    -- Why the last look came to nothing; what is known is older then. Null if it did not.
+    problem    TEXT
 ) {strict};
 
 CREATE TABLE page_health (
     project_id {id} NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     file       {id} NOT NULL,
     -- The address of the page on the site, if it is known.
-    page       TEXT,
+    page       {id},
     title      TEXT NOT NULL,
-    -- A list of what was found; see the domain's FindingSummary.
+    -- How much was found, and the first of it; see the domain's FindingSummary.
+    found      {int} NOT NULL,
     findings   TEXT NOT NULL,
+    -- What could not be judged, by the reason.
+    not_judged TEXT NOT NULL,
     PRIMARY KEY (project_id, file)
 ) {strict};
+
+CREATE INDEX page_health_by_page ON page_health (project_id, page);

@@ -45,6 +45,10 @@ pub struct Row {
     pub hurts: bool,
 }
 
+/// The field with the mark of a form that is to be taken once: its answer shows a secret, and loading that again must not
+/// make another.
+const MARK: &str = "_mark";
+
 /// The routes of the dashboard.
 pub(crate) struct Table {
     dash: Dash,
@@ -168,8 +172,8 @@ async fn confirmed(dash: &Dash, asks: &Asks, mut parts: Parts, body: Body, next:
     let (people, visit) = (&dash.desk().people, asks.visit.as_ref().ok_or(Oops::NotFound)?);
     let too_long = |_| Oops::refused(StatusCode::PAYLOAD_TOO_LARGE, "The form is too long.");
     let bytes = axum::body::to_bytes(body, 2 * 1024 * 1024).await.map_err(too_long)?;
+    let form = Form::parse(&bytes);
     if !people.is_sure_of(visit) {
-        let form = Form::parse(&bytes);
         let password = form.secret(errors::PASSWORD);
         let address = parts.uri.path().to_owned();
         if password.expose().is_empty() {
@@ -183,6 +187,11 @@ async fn confirmed(dash: &Dash, asks: &Asks, mut parts: Parts, body: Body, next:
                 return errors::ask_for_password(dash, asks, &address, &form, wrong);
             }
         }
+    }
+    let mark = form.text(MARK);
+    if !mark.is_empty() && !dash.desk().store.take_mark(mark).await? {
+        let words = "This form was sent before, and was taken then. What its page showed is shown only once.";
+        return Err(Oops::refused(StatusCode::CONFLICT, words));
     }
     parts.extensions.insert(asks.clone());
     Ok(next.run(Request::from_parts(parts, Body::from(bytes))).await)

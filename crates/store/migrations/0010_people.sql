@@ -58,6 +58,12 @@ CREATE TABLE invitations (
 CREATE INDEX invitations_of_project ON invitations (project_id);
 CREATE INDEX invitations_by_expiry ON invitations (expires_at);
 
+-- Forms that were taken, so that sending one again does nothing.
+CREATE TABLE marks (
+    mark       {id} PRIMARY KEY,
+    expires_at {int} NOT NULL
+) {strict};
+
 -- Who somebody is at a provider of sign-ins.
 CREATE TABLE identities (
     issuer  {id} NOT NULL,

@@ -21,6 +21,7 @@ mod invitations;
 mod jobs;
 mod keys;
 mod lease;
+mod marks;
 mod migrate;
 mod outbox;
 mod people;

@@ -21,6 +21,7 @@ behaviours! {
     deeds_are_written_with_who_did_them,
     a_deed_that_did_not_happen_is_not_written,
     projects_are_those_of_the_user,
+    a_form_is_taken_once,
 }
 
 async fn user(store: &Store, email: &str, is_admin: bool) -> User {
@@ -270,4 +271,14 @@ async fn projects_are_those_of_the_user(desk: Desk) {
     desk.store.set_member(&one, &bob.id, Role::Viewer).await.unwrap().unwrap();
     desk.store.set_member(&two, &bob.id, Role::Editor).await.unwrap().unwrap();
     assert_eq!(ids(desk.store.projects_of(&bob).await.unwrap()), [(two, Role::Editor), (one, Role::Viewer)]);
+}
+
+async fn a_form_is_taken_once(desk: Desk) {
+    let stores = desk.several_beside(4).await;
+    let taken = join_all(stores.iter().map(|store| store.take_mark("one"))).await;
+    assert_eq!(taken.into_iter().filter(|taken| *taken == Ok(true)).count(), 1);
+    assert_eq!(desk.store.take_mark("two").await, Ok(true));
+    desk.advance(HOUR * 24 * 7);
+    desk.store.purge().await.unwrap();
+    assert_eq!(desk.store.take_mark("one").await, Ok(true), "long forgotten");
 }

@@ -22,11 +22,18 @@ impl AdminListener {
     /// Answers at `address` until the stop.
     pub fn start(address: SocketAddr, process: Operation) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let listener = {
+        let listening = {
             let _runtime = runtime.enter();
-            listener(address, BOUNDS.all)?
+            listener(address, BOUNDS.all).and_then(|listener| Ok((listener.local_addr()?, listener)))
         };
-        let address = listener.local_addr()?;
+        let (address, listener) = match listening {
+            Ok(listening) => listening,
+            Err(error) => {
+                // Whoever asks for it may run in another runtime, where this one must not be dropped.
+                runtime.shutdown_background();
+                return Err(error);
+            }
+        };
         let answering = async move {
             let router = api::operation_router(process.clone());
             listen(process, router, listener, BOUNDS, |_| false).await;

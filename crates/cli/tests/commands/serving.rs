@@ -76,7 +76,7 @@ fn a_server_may_have_as_many_files_open_as_the_machine_allows() {
     let desk = Desk::new();
     let program = desk.command(&["serve", "--listen", "127.0.0.1:0"]);
     let mut command = Command::new("sh");
-    command.args(["-c", "ulimit -Hn 600; ulimit -Sn 300; exec \"$0\" \"$@\""]).arg(program.get_program());
+    command.args(["-c", "ulimit -Sn 300; ulimit -Hn 600; exec \"$0\" \"$@\""]).arg(program.get_program());
     command.args(program.get_args()).current_dir(desk.path());
     let server = Serving::start(command, "listen");
     assert_eq!(files(server.child.id()), Rlimit { current: Some(600), maximum: Some(600) });

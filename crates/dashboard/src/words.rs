@@ -24,6 +24,29 @@ pub(crate) fn many(n: impl TryInto<u64>, one: &str, more: &str) -> String {
     format!("{} {}", number(n), if n == 1 { one } else { more })
 }
 
+/// What to say beside a limit that may be left empty.
+pub(crate) fn on_this_server(default: &str) -> String {
+    format!("On this server: {default}.")
+}
+
+/// The same with a large letter first.
+pub(crate) fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
+}
+
+/// 1234567 as «1.2 MB».
+pub(crate) fn bytes(n: u64) -> String {
+    let mut rest = n as f64;
+    for unit in ["bytes", "kB", "MB", "GB"] {
+        if rest < 1000.0 {
+            return if unit == "bytes" { format!("{n} bytes") } else { format!("{rest:.1} {unit}") };
+        }
+        rest /= 1000.0;
+    }
+    format!("{rest:.1} TB")
+}
+
 /// An instant, as an element that the script rewrites in the reader's zone and words.
 pub(crate) struct When {
     at: Timestamp,

@@ -15,6 +15,7 @@ pub mod projects;
 pub mod readers;
 pub mod runner;
 mod senders;
+pub mod server;
 mod stop;
 mod upkeep;
 pub mod views;

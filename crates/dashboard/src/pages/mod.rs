@@ -1,9 +1,16 @@
 //! The pages, one file each, and the table of them all.
 
+pub(crate) mod ask;
+pub(crate) mod deeds;
 pub(crate) mod errors;
 mod home;
 mod keys;
+pub(crate) mod links;
 mod me;
+mod new;
+mod people;
+mod server;
+pub(crate) mod settings;
 mod sign_in;
 
 use axum::Router;
@@ -32,5 +39,9 @@ fn table(dash: Dash) -> Table {
     let table = sign_in::routes(table);
     let table = home::routes(table);
     let table = me::routes(table);
-    keys::routes(table)
+    let table = keys::routes(table);
+    let table = new::routes(table);
+    let table = settings::routes(table);
+    let table = people::routes(table);
+    server::routes(table)
 }

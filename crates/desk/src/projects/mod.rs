@@ -5,6 +5,8 @@ mod main_branch;
 mod reach;
 mod trial;
 
+use std::sync::Arc;
+
 use copydesk_domain::{Invalid, Project, ProjectId};
 use copydesk_forge::HostSecret;
 use copydesk_store::{NewProject, Store, StoreError};
@@ -13,7 +15,7 @@ use copydesk_views::store::{ViewStore, ViewsError};
 pub use draft::{Checked, HostDraft, ProjectDraft, ViewsDraft, WritePathsDraft};
 pub use copydesk_forge::Ability;
 pub use reach::Reach;
-pub use trial::{Trial, trials, trials_as_they_come, works};
+pub use trial::{Trial, Tried, trials, trials_as_they_come, works};
 
 /// Why a project was not made or changed.
 #[derive(Debug, thiserror::Error)]
@@ -79,4 +81,11 @@ pub async fn delete(store: &Store, views: &dyn ViewStore, id: &ProjectId) -> Res
         views.remove(id).await?;
     }
     Ok(deleted)
+}
+
+/// The same on its own, so that whoever goes away does not leave it half done.
+pub async fn delete_surely(store: Store, views: Arc<dyn ViewStore>, id: ProjectId) -> Result<bool, NotDeleted> {
+    let deleting = tokio::spawn(async move { delete(&store, views.as_ref(), &id).await });
+    let broken = |error| NotDeleted::Views(ViewsError::Damaged(format!("the deletion broke down: {error}")));
+    deleting.await.unwrap_or_else(|error| Err(broken(error)))
 }

@@ -23,6 +23,16 @@ impl Trial {
     }
 }
 
+/// One thing that was tried, or the end.
+pub enum Tried {
+    One(Trial),
+    /// All was tried.
+    All {
+        /// Whether a job would come through.
+        works: bool,
+    },
+}
+
 /// Whether a job would come through.
 pub fn works(trials: &[Trial]) -> bool {
     trials.iter().all(|trial| !matches!(trial.ability, Ability::No(_)))
@@ -36,9 +46,18 @@ pub async fn trials(workshop: &Workshop, project: &Project) -> Vec<Trial> {
 }
 
 /// The same, each as soon as it is known. It goes on to its end although nobody may listen any more.
-pub fn trials_as_they_come(workshop: Arc<Workshop>, project: Project) -> UnboundedReceiver<Trial> {
+pub fn trials_as_they_come(workshop: Arc<Workshop>, project: Project) -> UnboundedReceiver<Tried> {
     let (tell, told) = unbounded_channel();
-    tokio::spawn(async move { try_out(&workshop, &project, |trial| drop(tell.send(trial))).await });
+    tokio::spawn(async move {
+        let mut works = true;
+        let one = |trial: Trial| {
+            works &= !matches!(trial.ability, Ability::No(_));
+            // Whoever listened may have gone.
+            let _ = tell.send(Tried::One(trial));
+        };
+        try_out(&workshop, &project, one).await;
+        let _ = tell.send(Tried::All { works });
+    });
     told
 }
 

@@ -27,6 +27,8 @@ const MOST_PAGES: usize = 20_000;
 const MOST_FINDINGS: usize = 20;
 /// Reasons that are kept for what could not be judged.
 const MOST_REASONS: usize = 5;
+/// How long a prompt may become, in bytes.
+const MOST_PROMPT: usize = 3000;
 /// A longer message is cut.
 const MOST_LETTERS: usize = 400;
 
@@ -192,8 +194,42 @@ fn bounded(mut pages: Vec<PageHealth>) -> (Vec<PageHealth>, Option<usize>) {
     (pages, Some(all))
 }
 
+/// A prompt that asks for what was found in these pages to be put right, for somebody to look at before it is sent. It
+/// fits into an address.
+pub fn fix_prompt(pages: &[PageHealth], model: &str) -> String {
+    let files = || pages.iter().map(|page| page.file.as_str());
+    if model == "builtin" {
+        // What it can do without a model, in words that it knows.
+        return cut(&["Repair the broken links and anchors in ", ""], files(), ", ");
+    }
+    let findings = pages.iter().flat_map(|page| {
+        let lines = page.findings.iter().map(|it| format!("- {}:{}: {}", it.path, it.line, it.message));
+        let more = (page.found as usize).saturating_sub(page.findings.len());
+        lines.chain((more > 0).then(|| format!("- {}: {more} more of this kind", page.file))).collect::<Vec<_>>()
+    });
+    let head = "Put right what the docs checks found, and change nothing else:\n";
+    cut(&[head, "\n- and what else the checks find in these pages"], findings.collect::<Vec<_>>().iter(), "\n")
+}
+
+/// As many of the parts as fit, between a head and what is said if not all do.
+fn cut<T: AsRef<str>>(around: &[&str; 2], parts: impl Iterator<Item = T>, between: &str) -> String {
+    let mut text = around[0].to_owned();
+    for (at, part) in parts.enumerate() {
+        let part = part.as_ref();
+        if text.len() + part.len() > MOST_PROMPT && at > 0 {
+            text.push_str(around[1]);
+            break;
+        }
+        text.push_str(if at > 0 { between } else { "" });
+        text.extend(part.chars().take(MOST_PROMPT / 4));
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
+    use copydesk_domain::FindingSummary;
+
     use super::*;
 
     #[test]
@@ -211,6 +247,32 @@ mod tests {
             ("logo.png", None),
         ] {
             assert_eq!(address(on_site).as_deref(), wanted, "{on_site:?}");
+        }
+    }
+
+    #[test]
+    fn a_prompt_names_what_was_found_and_stays_short() {
+        let page = |n: usize| {
+            let finding = |line| FindingSummary {
+                path: format!("docs/{n}.md"),
+                line,
+                column: 1,
+                message: "`x` leads nowhere".to_owned(),
+                warning: false,
+            };
+            PageHealth { found: 3, findings: vec![finding(1), finding(2)], ..health(format!("docs/{n}.md"), &[]) }
+        };
+        assert_eq!(
+            fix_prompt(&[page(1), page(2)], "builtin"),
+            "Repair the broken links and anchors in docs/1.md, docs/2.md"
+        );
+        let prompt = fix_prompt(&[page(1)], "some-model");
+        assert!(prompt.ends_with(
+            "- docs/1.md:1: `x` leads nowhere\n- docs/1.md:2: `x` leads nowhere\n- docs/1.md: 1 more of this kind"
+        ));
+        let many: Vec<PageHealth> = (0..5000).map(page).collect();
+        for model in ["builtin", "some-model"] {
+            assert!(fix_prompt(&many, model).len() < MOST_PROMPT + 100);
         }
     }
 

@@ -1,10 +1,16 @@
 //! The pages, one file each, and the table of them all.
 
+mod checked;
 pub(crate) mod errors;
+mod find;
 mod home;
 mod keys;
 mod me;
+mod named;
+mod overview;
 mod sign_in;
+mod site_pages;
+mod views;
 
 use axum::Router;
 use copydesk_domain::Role;
@@ -14,6 +20,7 @@ use crate::assets;
 use crate::dash::Dash;
 
 const VIEWER: Needs = Needs::Member(Role::Viewer);
+const EDITOR: Needs = Needs::Member(Role::Editor);
 const OWNER: Needs = Needs::Member(Role::Owner);
 
 /// Everything the dashboard answers to, and the answer where it has nothing.
@@ -32,5 +39,9 @@ fn table(dash: Dash) -> Table {
     let table = sign_in::routes(table);
     let table = home::routes(table);
     let table = me::routes(table);
-    keys::routes(table)
+    let table = keys::routes(table);
+    let table = overview::routes(table);
+    let table = views::routes(table);
+    let table = site_pages::routes(table);
+    find::routes(table)
 }

@@ -81,7 +81,7 @@ fn look(
             findings.retain(|finding| facts.as_ref().is_none_or(|facts| !facts.suppressions.covers(finding)));
             if let Some(reports) = reports {
                 let title = facts.and_then(|facts| facts.title.clone());
-                let address = context.address(path)?;
+                let address = context.address(path, settings)?;
                 let report = PageReport { path: path.to_owned(), title, address, not_judged: own.not_judged() };
                 reports.lock().unwrap_or_else(PoisonError::into_inner).push(report);
             }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use copydesk_dashboard::{Dash, Settings};
 use copydesk_desk::docs_job::Workshop;
+use copydesk_desk::health::watch_pages;
 use copydesk_desk::jobs::{JobRules, Jobs};
 use copydesk_desk::people::People;
 use copydesk_desk::runner::Runner;
@@ -127,7 +128,7 @@ impl Server {
                 key_use: key_use.clone(),
                 senders: SenderSecrets::new(store.clone(), secrets::vault(config)),
                 people: People::new(store.clone()),
-                jobs: Jobs::new(store.clone(), job_rules(config), Some(workshop), stop.clone()),
+                jobs: Jobs::new(store.clone(), job_rules(config), Some(workshop.clone()), stop.clone()),
                 views: Some(page_views.clone()),
                 webhooks: Some(webhooks.clone()),
             },
@@ -149,6 +150,7 @@ impl Server {
         let others = vec![
             tokio::spawn(runner.run(config.runner.workers as usize)),
             tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), stop.clone())),
+            tokio::spawn(watch_pages(store.clone(), workshop, stop.clone())),
             tokio::spawn(deliver_forever(store, webhooks, metrics, stop.clone())),
         ];
         Ok(Self { stop, views: shared, address, people, admin, http, others })

@@ -5,6 +5,7 @@
 
 mod access;
 mod assets;
+mod chart;
 mod dash;
 mod escape;
 mod form;

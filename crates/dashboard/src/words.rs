@@ -47,6 +47,23 @@ pub(crate) fn bytes(n: u64) -> String {
     format!("{rest:.1} TB")
 }
 
+/// How a figure stands against the one before: the look and the words. Nothing can be said if there was nothing before.
+pub(crate) fn change(now: u64, before: u64) -> (&'static str, String) {
+    if before == 0 {
+        return ("dim", "–".to_owned());
+    }
+    let (now, before) = (i128::from(now), i128::from(before));
+    let hundredfold = (now - before) * 100;
+    // To the nearest, away from nought.
+    let percent = (hundredfold.abs() * 2 + before) / (before * 2);
+    let words = number(u64::try_from(percent).unwrap_or(u64::MAX));
+    match hundredfold.signum() {
+        1 => ("up", format!("+{words} %")),
+        -1 => ("down", format!("−{words} %")),
+        _ => ("dim", "±0 %".to_owned()),
+    }
+}
+
 /// An instant, as an element that the script rewrites in the reader's zone and words.
 pub(crate) struct When {
     at: Timestamp,
@@ -106,6 +123,13 @@ mod tests {
         }
         assert_eq!(many(1_u64, "file", "files"), "1 file");
         assert_eq!(many(1000_u64, "file", "files"), "1,000 files");
+    }
+
+    #[test]
+    fn changes_are_told_in_hundredths() {
+        let words = |now, before| change(now, before).1;
+        assert_eq!([words(112, 100), words(88, 100), words(5, 5), words(5, 0)], ["+12 %", "−12 %", "±0 %", "–"]);
+        assert_eq!([words(2015, 1000), words(0, 3), words(u64::MAX, 1)].map(|it| it.len()), [7, 8, 27]);
     }
 
     #[test]

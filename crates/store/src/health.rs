@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use copydesk_domain::{FindingSummary, NotJudged, ProjectId, Timestamp};
 
-use crate::conn::{Conn, FromRow, Result, Row, Value, plain_text, to_json, values};
+use crate::conn::{Conn, Dialect, FromRow, Result, Row, Value, plain_text, to_json, values};
 use crate::database::Store;
 
 const COLUMNS: &str = "file, page, title, found, findings, not_judged";
@@ -92,6 +92,26 @@ impl Store {
         let sql =
             format!("SELECT {COLUMNS} FROM page_health WHERE project_id = $1 AND page IN ({marks}) ORDER BY file");
         self.read(move |c| Box::pin(c.rows(sql, values))).await
+    }
+
+    /// Those of them whose title, file or address holds a text. Small and capital letters are the same.
+    pub async fn find_pages(&self, project_id: &ProjectId, text: &str, limit: u32) -> Result<Vec<PageHealth>> {
+        let (project_id, text) = (project_id.clone(), plain_text(text));
+        self.read(move |c| {
+            Box::pin(async move {
+                let place = match c.dialect() {
+                    Dialect::Sqlite => "instr",
+                    Dialect::Postgres => "strpos",
+                };
+                let sql = format!(
+                    "SELECT {COLUMNS} FROM page_health WHERE project_id = $1 \
+                     AND {place}(lower(title || ' ' || file || ' ' || COALESCE(page, '')), lower($2)) > 0 \
+                     ORDER BY file LIMIT $3"
+                );
+                c.rows(sql, values![project_id, text, limit]).await
+            })
+        })
+        .await
     }
 
     /// Those of them in which something was found, by file.

@@ -6,6 +6,7 @@ use copydesk_agent::Editor;
 use copydesk_dashboard::{Dash, Settings};
 use copydesk_desk::credentials::Credentials;
 use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
+use copydesk_desk::health::look_at;
 use copydesk_desk::jobs::{JobRules, Jobs};
 use copydesk_desk::people::People;
 use copydesk_desk::runner::{Engine, Runner};
@@ -32,6 +33,7 @@ pub struct TestApp {
     tasks: Mutex<Option<Tasks>>,
     mirrors: TempDir,
     keys: Arc<TempDir>,
+    workshop: Arc<Workshop>,
 }
 
 struct Tasks {
@@ -204,7 +206,7 @@ impl Setup {
             deliveries: self.delivers.then(|| tokio::spawn(deliver_forever(store, webhooks, metrics, stop))),
             runner,
         };
-        TestApp { app, client, views, tasks: Mutex::new(Some(tasks)), mirrors, keys: self.keys }
+        TestApp { app, client, views, tasks: Mutex::new(Some(tasks)), mirrors, keys: self.keys, workshop }
     }
 }
 
@@ -248,6 +250,13 @@ impl TestApp {
 
     pub fn views(&self) -> &TestViews {
         &self.views
+    }
+
+    /// Looks at the pages of a project, as the upkeep of the program does now and then.
+    pub async fn look_at_pages(&self, project: &ProjectId) {
+        let project = self.store().project(project).await.unwrap().unwrap();
+        self.store().begin_health(&project.id, Duration::ZERO).await.unwrap();
+        look_at(self.store(), &self.workshop, &project).await.unwrap();
     }
 
     /// The secret of a project's log drains.

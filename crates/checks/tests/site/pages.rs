@@ -36,6 +36,11 @@ fn pages_have_their_addresses_below_the_base_of_the_site() {
 fn what_the_repository_does_not_tell_is_not_known() {
     let plain = Tree::of([("guide.md", "[a](https://example.com) [b](/somewhere)\n"), ("README.md", "\n")]);
     assert_eq!(pages(&plain), [row("README.md", "", None, 0), row("guide.md", "", None, 1)]);
+    let settings = SiteSettings { docs_paths: vec!["docs".to_owned()] };
+    let tree = Tree::of([("docs/guide/index.md", ""), ("docs/guide/a.mdx", ""), ("docs/README.md", "")]);
+    let (_, pages_below) = check_pages(&tree, &settings).expect("files in memory");
+    let addresses: Vec<Option<String>> = pages_below.into_iter().map(|page| page.address).collect();
+    assert_eq!(addresses, [None, Some("guide/a".to_owned()), Some("guide/index".to_owned())]);
     let tree =
         Tree::of([(".vitepress/config.js", "export default { base: process.env.BASE }"), ("index.md", "# Home\n")]);
     assert_eq!(pages(&tree), [row("index.md", "Home", None, 0)]);

@@ -1,17 +1,23 @@
 //! The pages, one file each, and the table of them all.
 
 pub(crate) mod ask;
+mod checked;
 pub(crate) mod deeds;
 pub(crate) mod errors;
+mod find;
 mod home;
 mod keys;
 pub(crate) mod links;
 mod me;
+mod named;
 mod new;
+mod overview;
 mod people;
 mod server;
 pub(crate) mod settings;
 mod sign_in;
+mod site_pages;
+mod views;
 
 use axum::Router;
 use copydesk_domain::Role;
@@ -21,6 +27,7 @@ use crate::assets;
 use crate::dash::Dash;
 
 const VIEWER: Needs = Needs::Member(Role::Viewer);
+const EDITOR: Needs = Needs::Member(Role::Editor);
 const OWNER: Needs = Needs::Member(Role::Owner);
 
 /// Everything the dashboard answers to, and the answer where it has nothing.
@@ -43,5 +50,9 @@ fn table(dash: Dash) -> Table {
     let table = new::routes(table);
     let table = settings::routes(table);
     let table = people::routes(table);
-    server::routes(table)
+    let table = server::routes(table);
+    let table = overview::routes(table);
+    let table = views::routes(table);
+    let table = site_pages::routes(table);
+    find::routes(table)
 }

@@ -67,6 +67,10 @@ async fn pages_are_replaced_as_a_whole(desk: Desk) {
     assert_eq!(files(desk.store.pages_with_findings(&project).await.unwrap()), ["a.md"]);
     assert_eq!(files(desk.store.page_health_at(&project, &["/b", "/a", "/1"]).await.unwrap()), ["a.md"]);
     assert_eq!(desk.store.page_health_at(&project, &[]).await.unwrap(), []);
+    for (text, wanted) in [("B.MD", &["b.md"][..]), ("title of", &["a.md", "b.md"]), ("/a", &["a.md"]), ("%", &[])] {
+        assert_eq!(files(desk.store.find_pages(&project, text, 10).await.unwrap()), wanted, "{text:?}");
+    }
+    assert_eq!(desk.store.find_pages(&project, "", 1).await.unwrap().len(), 1);
     let health = desk.store.health(&project).await.unwrap().unwrap();
     assert_eq!((health.checked, health.not_judged), (Some(("c2".to_owned(), desk.now())), reasons));
     assert_eq!(desk.store.page_health(&other).await.unwrap().len(), 250, "each its own");

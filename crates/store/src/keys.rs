@@ -52,8 +52,7 @@ impl Store {
         let (id, now) = (id.to_owned(), self.now());
         let key = ApiKey::generate();
         let (digest, hint) = (key.digest(), key.hint());
-        let record =
-            self.write(move |c| Box::pin(rotate(c, id, old_ends, expires_at, (digest, hint), now))).await?;
+        let record = self.write(move |c| Box::pin(rotate(c, id, old_ends, expires_at, (digest, hint), now))).await?;
         Ok(record.map(|record| (record, key)))
     }
 

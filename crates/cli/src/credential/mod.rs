@@ -34,9 +34,7 @@ pub(crate) async fn run(
             set(&credentials, &vault, &project, flags, environment, json).await
         }
         CredentialCommand::Show { id, json } => show(&credentials, &store::project(&store, &id).await?, json).await,
-        CredentialCommand::Remove { id, json } => {
-            remove(&credentials, &store::project(&store, &id).await?, json).await
-        }
+        CredentialCommand::Remove { id, json } => remove(&credentials, &store::project(&store, &id).await?, json).await,
     }
 }
 

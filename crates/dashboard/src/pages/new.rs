@@ -10,8 +10,8 @@ use copydesk_store::StoreError;
 
 use super::OWNER;
 use super::settings::{
-    CredentialState, FirstView, HOSTS, Snippets, credential_draft, credential_state, keep_credential,
-    reach, streamed_test, taken,
+    CredentialState, FirstView, HOSTS, Snippets, credential_draft, credential_state, keep_credential, reach,
+    streamed_test, taken,
 };
 use crate::access::{InProject, Needs, SignedIn, Table};
 use crate::dash::Dash;
@@ -138,7 +138,9 @@ async fn made(dash: &Dash, who: &SignedIn, form: &Form) -> Result<Result<Project
             Ok(Ok(project))
         }
         Err(NotSaved::Invalid(invalid)) => Ok(Err(invalid)),
-        Err(NotSaved::Taken(id)) => Ok(Err(Invalid::new("id", format!("{id} is taken; choose another, or leave it empty")))),
+        Err(NotSaved::Taken(id)) => {
+            Ok(Err(Invalid::new("id", format!("{id} is taken; choose another, or leave it empty"))))
+        }
         Err(NotSaved::Store(StoreError::DomainTaken(domain))) => Ok(Err(taken(&domain))),
         Err(NotSaved::Store(error)) => Err(error.into()),
     }

@@ -104,7 +104,9 @@ async fn set_admin(State(dash): State<Dash>, who: SignedIn, Path(id): Path<Strin
     let is_admin = match form.text("is") {
         "yes" => true,
         "no" => false,
-        _ => return Err(Oops::refused(StatusCode::UNPROCESSABLE_ENTITY, "It was not said whether they are to be one.")),
+        _ => {
+            return Err(Oops::refused(StatusCode::UNPROCESSABLE_ENTITY, "It was not said whether they are to be one."));
+        }
     };
     match who.store(&dash).set_admin(&user.id, is_admin).await {
         Ok(Some(_)) if user.id == who.user.id && !is_admin => to("/"),
@@ -126,9 +128,10 @@ async fn ask(State(dash): State<Dash>, who: SignedIn, Path(id): Path<String>) ->
     page(&AskPage {
         shell: Shell::outside(&dash, &who, "Remove somebody"),
         question: format!("Remove {}?", user.email),
-        words: "They are signed out everywhere at once and lose their places in all projects. What they did stays, and \
+        words:
+            "They are signed out everywhere at once and lose their places in all projects. What they did stays, and \
                 so do keys they made: revoke those they know."
-            .to_owned(),
+                .to_owned(),
         action: format!("/people/{}/remove", user.id),
         deed: "Remove them",
         keep: "Keep them",

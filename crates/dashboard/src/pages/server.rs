@@ -15,11 +15,11 @@ use crate::words;
 
 pub(super) fn routes(table: Table) -> Table {
     let admin = Needs::Administrator;
-    table
-        .get(admin, "/server", show)
-        .get(admin, "/server/audit", audit)
-        .get(admin, "/server/audit.csv", csv)
-        .get(admin, "/server/audit.jsonl", json_lines)
+    table.get(admin, "/server", show).get(admin, "/server/audit", audit).get(admin, "/server/audit.csv", csv).get(
+        admin,
+        "/server/audit.jsonl",
+        json_lines,
+    )
 }
 
 /// A list that readers are judged by: its name, what is in it, and its day with how old that is.
@@ -113,11 +113,8 @@ fn lists(dash: &Dash) -> Option<Vec<List>> {
         Some(date) => format!("{date}{}", age(date, now)),
         None => "no date known".to_owned(),
     };
-    let mut lists = vec![(
-        "Agents".to_owned(),
-        words::many(summary.agents as u64, "agent", "agents"),
-        dated(Some(&summary.date)),
-    )];
+    let mut lists =
+        vec![("Agents".to_owned(), words::many(summary.agents as u64, "agent", "agents"), dated(Some(&summary.date)))];
     for (all, one, more) in [(&summary.ranges, "range", "ranges"), (&summary.keys, "key", "keys")] {
         lists.extend(all.iter().map(|list| match list.size {
             Some(size) => (list.name.clone(), words::many(size as u64, one, more), dated(list.date.as_deref())),
@@ -142,10 +139,14 @@ fn age(date: &str, now: Timestamp) -> String {
 
 async fn losses(dash: &Dash) -> Option<Vec<(Timestamp, String)>> {
     let all = dash.desk().views.as_ref()?.readers().all_losses().await.ok()?;
-    Some(all.into_iter().map(|loss| {
-        let whose = loss.project.as_deref().map_or_else(|| "any project".to_owned(), str::to_owned);
-        (loss.found, format!("{whose}: {}", loss.sentence()))
-    }).collect())
+    Some(
+        all.into_iter()
+            .map(|loss| {
+                let whose = loss.project.as_deref().map_or_else(|| "any project".to_owned(), str::to_owned);
+                (loss.found, format!("{whose}: {}", loss.sentence()))
+            })
+            .collect(),
+    )
 }
 
 #[derive(Template)]

@@ -20,5 +20,8 @@ macro_rules! behaviours {
 mod access;
 mod browser;
 mod keys;
+mod new;
 mod people;
+mod server;
+mod settings;
 mod stage;

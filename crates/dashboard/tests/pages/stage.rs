@@ -58,6 +58,19 @@ impl Stage {
         self.browser_of(&user).await
     }
 
+    /// The same, also if there is one already.
+    pub async fn admin_again(&self) -> Browser {
+        match self.app.store().user_at("admin@example.com").await.unwrap() {
+            Some((user, _)) => self.browser_of(&user).await,
+            None => self.admin().await,
+        }
+    }
+
+    /// Lets whoever sits at a browser show again that it is they.
+    pub async fn browser_confirmed(&self, browser: &Browser, page: &str) {
+        browser.post(page, &[("_password", PASSWORD)]).await.is(422);
+    }
+
     /// A browser of somebody with that role in that project.
     pub async fn member(&self, project: &ProjectId, role: Role) -> Browser {
         let user = self.user(&format!("{}-of-{project}@example.com", role.as_str()), false).await;

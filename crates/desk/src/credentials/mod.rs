@@ -109,11 +109,7 @@ impl Credentials {
     }
 
     /// Seals a credential and keeps it in place of an earlier one. None if there is no such project.
-    pub async fn set(
-        &self,
-        project_id: &ProjectId,
-        secret: &HostSecret,
-    ) -> Result<Option<SecretRecord>, VaultError> {
+    pub async fn set(&self, project_id: &ProjectId, secret: &HostSecret) -> Result<Option<SecretRecord>, VaultError> {
         self.store.set_secret(&self.vault, project_id, &SecretName::Git, secret.title(), &secret.to_bytes()).await
     }
 

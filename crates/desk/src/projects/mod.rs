@@ -12,8 +12,8 @@ use copydesk_forge::HostSecret;
 use copydesk_store::{NewProject, Store, StoreError};
 use copydesk_views::store::{ViewStore, ViewsError};
 
-pub use draft::{Checked, HostDraft, ProjectDraft, ViewsDraft, WritePathsDraft};
 pub use copydesk_forge::Ability;
+pub use draft::{Checked, HostDraft, ProjectDraft, ViewsDraft, WritePathsDraft};
 pub use reach::Reach;
 pub use trial::{Trial, Tried, trials, trials_as_they_come, works};
 

@@ -63,7 +63,8 @@ impl Reach {
 impl Outside {
     async fn check(&self, field: &'static str, url: &Url, schemes: &[&str]) -> Result<(), Invalid> {
         if !schemes.contains(&url.scheme()) {
-            let message = format!("must be an address of {}; others only administrators may name", schemes.join(" or "));
+            let message =
+                format!("must be an address of {}; others only administrators may name", schemes.join(" or "));
             return Err(Invalid::new(field, message));
         }
         let name = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').to_owned();

@@ -160,11 +160,7 @@ impl Webhooks {
     }
 
     /// The same on its own, so that what came of it is written down even if whoever asked goes away.
-    pub async fn test_surely(
-        self: Arc<Self>,
-        store: Store,
-        id: String,
-    ) -> Result<Option<WebhookDelivery>, StoreError> {
+    pub async fn test_surely(self: Arc<Self>, store: Store, id: String) -> Result<Option<WebhookDelivery>, StoreError> {
         let trying = tokio::spawn(async move { self.test(&store, &id).await });
         trying.await.unwrap_or_else(|error| Err(StoreError::Refused(error.to_string())))
     }

@@ -314,7 +314,8 @@ async fn a_project_made_anew_under_a_deleted_id_starts_empty(desk: Desk) {
 async fn the_audit_log_names_what_became_different(desk: Desk) {
     let id = desk.project("Docs").await;
     let old = desk.store.project(&id).await.unwrap().unwrap();
-    let same = ProjectChange { views: Some(old.views.clone()), host: Some(old.host.clone()), ..ProjectChange::default() };
+    let same =
+        ProjectChange { views: Some(old.views.clone()), host: Some(old.host.clone()), ..ProjectChange::default() };
     desk.store.update_project(&id, same.clone()).await.unwrap().unwrap();
     let name = Some("Handbook".to_owned());
     desk.store.update_project(&id, ProjectChange { name, ..same }).await.unwrap().unwrap();

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use copydesk_domain::{ProjectId, Status};
-use copydesk_store::{Claimed, Finished, NewJob, NewProject, ProjectChange, QueueDepth, QueueState, QueueTerms, Retry, Store};
+use copydesk_store::{
+    Claimed, Finished, NewJob, NewProject, ProjectChange, QueueDepth, QueueState, QueueTerms, Retry, Store,
+};
 use futures_util::future::join_all;
 
 use crate::desk::{

@@ -6,16 +6,17 @@ use axum::extract::{RawQuery, State};
 use super::{Frame, OWNER, shell};
 use crate::access::{InProject, Table};
 use crate::dash::Dash;
-use crate::form::{asked};
+use crate::form::asked;
 use crate::pages::deeds::{Deeds, Format, file};
 use crate::respond::{Reply, page};
 use crate::shell::Shell;
 
 pub(super) fn routes(table: Table) -> Table {
-    table
-        .get(OWNER, "/p/{project}/settings/audit", show)
-        .get(OWNER, "/p/{project}/settings/audit.csv", csv)
-        .get(OWNER, "/p/{project}/settings/audit.jsonl", json_lines)
+    table.get(OWNER, "/p/{project}/settings/audit", show).get(OWNER, "/p/{project}/settings/audit.csv", csv).get(
+        OWNER,
+        "/p/{project}/settings/audit.jsonl",
+        json_lines,
+    )
 }
 
 #[derive(Template)]

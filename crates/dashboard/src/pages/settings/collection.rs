@@ -108,12 +108,7 @@ impl CollectionPage {
     }
 }
 
-async fn collection(
-    dash: &Dash,
-    who: &InProject,
-    frame: Frame,
-    typed: Option<&Form>,
-) -> Result<CollectionPage, Oops> {
+async fn collection(dash: &Dash, who: &InProject, frame: Frame, typed: Option<&Form>) -> Result<CollectionPage, Oops> {
     let project = &who.project;
     let now = vec![
         ("domain", project.views.domains.join("\n")),

@@ -42,7 +42,8 @@ async fn ask(State(dash): State<Dash>, who: InProject) -> Reply {
     page(&AskPage {
         shell: shell(&dash, &who, "Remove the credential"),
         question: "Remove the credential?".to_owned(),
-        words: "Jobs can then fetch only what everybody may, and push nothing. What runs goes on with what it has.".to_owned(),
+        words: "Jobs can then fetch only what everybody may, and push nothing. What runs goes on with what it has."
+            .to_owned(),
         deed: "Remove it",
         keep: "Keep it",
         back: who.path("/settings/repository"),

@@ -14,9 +14,11 @@ use crate::respond::{Oops, Reply, page, to, unfit};
 use crate::shell::Shell;
 
 pub(super) fn routes(table: Table) -> Table {
-    table
-        .get(OWNER, "/p/{project}/settings/danger", show)
-        .post_surely(OWNER, "/p/{project}/settings/danger/delete", delete)
+    table.get(OWNER, "/p/{project}/settings/danger", show).post_surely(
+        OWNER,
+        "/p/{project}/settings/danger/delete",
+        delete,
+    )
 }
 
 #[derive(Template)]
@@ -51,7 +53,10 @@ async fn delete(State(dash): State<Dash>, who: InProject, form: Form) -> Reply {
         Err(NotDeleted::Store(error)) => Err(error.into()),
         Err(error @ NotDeleted::Views(_)) => {
             tracing::error!(%error, project = who.project.id.as_str(), "a project is not wholly deleted");
-            Err(Oops::refused(StatusCode::INTERNAL_SERVER_ERROR, format!("{}.", crate::words::capital(&error.to_string()))))
+            Err(Oops::refused(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                format!("{}.", crate::words::capital(&error.to_string())),
+            ))
         }
     }
 }

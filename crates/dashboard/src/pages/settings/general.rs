@@ -41,8 +41,6 @@ async fn change(State(dash): State<Dash>, who: InProject, form: Form) -> Reply {
     };
     match save(&dash, &who, draft).await? {
         Ok(()) => to(&who.path("/settings/general?said=saved")),
-        Err(invalid) => {
-            unfit(&general(&dash, &who, Frame::new(&who, "general").wrong(invalid), Some(&form)))
-        }
+        Err(invalid) => unfit(&general(&dash, &who, Frame::new(&who, "general").wrong(invalid), Some(&form))),
     }
 }

@@ -14,9 +14,11 @@ use crate::pages::links::{checked_note, join_address};
 use crate::respond::{Oops, Reply, page, secret, to, unfit};
 
 pub(super) fn routes(table: Table) -> Table {
-    table
-        .post_surely(OWNER, "/p/{project}/settings/members/invite", invite)
-        .post_surely(OWNER, "/p/{project}/settings/members/invitations/{id}/withdraw", withdraw)
+    table.post_surely(OWNER, "/p/{project}/settings/members/invite", invite).post_surely(
+        OWNER,
+        "/p/{project}/settings/members/invitations/{id}/withdraw",
+        withdraw,
+    )
 }
 
 async fn invite(State(dash): State<Dash>, who: InProject, form: Form) -> Reply {

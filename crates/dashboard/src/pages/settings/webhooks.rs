@@ -18,9 +18,7 @@ use crate::shell::Shell;
 use crate::words;
 
 pub(super) fn routes(table: Table) -> Table {
-    table
-        .get(OWNER, "/p/{project}/settings/webhooks", show)
-        .post_surely(OWNER, "/p/{project}/settings/webhooks", add)
+    table.get(OWNER, "/p/{project}/settings/webhooks", show).post_surely(OWNER, "/p/{project}/settings/webhooks", add)
 }
 
 /// What can be told, in words.
@@ -109,9 +107,10 @@ async fn add(State(dash): State<Dash>, who: InProject, form: Form) -> Reply {
             match sender(&dash)?.add(&who.store(&dash), wish).await {
                 Ok(made) => Ok(made),
                 Err(NotMade::Invalid(invalid)) => Err(invalid),
-                Err(NotMade::TooMany(most)) => {
-                    Err(Invalid::new("url", format!("cannot be added: the project has {most} webhooks; remove one first")))
-                }
+                Err(NotMade::TooMany(most)) => Err(Invalid::new(
+                    "url",
+                    format!("cannot be added: the project has {most} webhooks; remove one first"),
+                )),
                 Err(NotMade::NoProject) => return Err(Oops::NotFound),
                 Err(NotMade::Vault(error)) => return Err(error.into()),
             }

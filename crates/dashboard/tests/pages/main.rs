@@ -19,6 +19,10 @@ macro_rules! behaviours {
 
 mod access;
 mod browser;
+mod find;
 mod keys;
+mod overview;
 mod people;
+mod site_pages;
 mod stage;
+mod views;

@@ -202,6 +202,7 @@ pub(crate) fn job_rules(config: &Config) -> JobRules {
         models: config.jobs.models.clone(),
         default_model: config.jobs.default_model.clone(),
         jobs_per_hour: config.limits.jobs_per_hour,
+        job_cost: config.limits.job_cost,
     }
 }
 

@@ -4,6 +4,10 @@ use copydesk_desk::Desk;
 use url::{Origin, Url};
 
 use crate::assets::Assets;
+use crate::streams::Streams;
+
+/// How many pages may be watched at once: a quarter of the connections that a server has unless it is told otherwise.
+const STREAMS: usize = 256;
 
 /// What every page may need. Cheap to clone.
 #[derive(Clone)]
@@ -14,6 +18,7 @@ struct Inner {
     settings: Settings,
     origin: Option<Origin>,
     assets: Assets,
+    streams: Streams,
 }
 
 /// How the dashboard is set up.
@@ -28,7 +33,7 @@ pub struct Settings {
 impl Dash {
     pub fn new(desk: Desk, settings: Settings) -> Self {
         let origin = Url::parse(&settings.public_url).ok().map(|url| url.origin());
-        Self(Arc::new(Inner { desk, settings, origin, assets: Assets::new() }))
+        Self(Arc::new(Inner { desk, settings, origin, assets: Assets::new(), streams: Streams::new(STREAMS) }))
     }
 
     pub(crate) fn desk(&self) -> &Desk {
@@ -47,6 +52,11 @@ impl Dash {
     /// Whether browsers reach us through TLS, so that a cookie may ask for it.
     pub(crate) fn is_https(&self) -> bool {
         self.0.settings.public_url.starts_with("https://")
+    }
+
+    /// The pages that are watched.
+    pub(crate) fn streams(&self) -> &Streams {
+        &self.0.streams
     }
 
     pub(crate) fn assets(&self) -> &Assets {

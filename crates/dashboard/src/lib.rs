@@ -6,12 +6,16 @@
 mod access;
 mod assets;
 mod dash;
+mod diff;
 mod escape;
 mod form;
+mod markdown;
+mod once;
 mod pages;
 mod respond;
 mod same_origin;
 mod shell;
+mod streams;
 mod words;
 
 pub use access::{Needs, Row};

@@ -364,6 +364,7 @@ pub(crate) fn rules() -> JobRules {
         models: ["builtin", "noop", "gate"].map(str::to_owned).to_vec(),
         default_model: "builtin".to_owned(),
         jobs_per_hour: 0,
+        job_cost: None,
     }
 }
 

@@ -2,8 +2,11 @@
 
 pub(crate) mod errors;
 mod home;
+mod jobs;
 mod keys;
 mod me;
+mod pull_link;
+mod pulls;
 mod sign_in;
 
 use axum::Router;
@@ -14,6 +17,7 @@ use crate::assets;
 use crate::dash::Dash;
 
 const VIEWER: Needs = Needs::Member(Role::Viewer);
+const EDITOR: Needs = Needs::Member(Role::Editor);
 const OWNER: Needs = Needs::Member(Role::Owner);
 
 /// Everything the dashboard answers to, and the answer where it has nothing.
@@ -32,5 +36,8 @@ fn table(dash: Dash) -> Table {
     let table = sign_in::routes(table);
     let table = home::routes(table);
     let table = me::routes(table);
-    keys::routes(table)
+    let table = keys::routes(table);
+    let table = jobs::routes(table);
+    let table = pulls::routes(table);
+    pull_link::routes(table)
 }

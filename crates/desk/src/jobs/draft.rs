@@ -10,6 +10,8 @@ pub struct JobRules {
     pub default_model: String,
     /// Job creations and messages of a project in an hour, unless the project says otherwise; 0 is off.
     pub jobs_per_hour: u32,
+    /// US dollars that a prompt of a job may cost, where prices are known.
+    pub job_cost: Option<f64>,
 }
 
 /// A job as somebody asks for it. What is left out is as the project or the installation has it.

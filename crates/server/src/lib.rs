@@ -15,7 +15,6 @@ mod edge;
 mod large_bodies;
 mod operation;
 mod own_answers;
-mod pages;
 mod problem;
 mod serve;
 mod signal;

@@ -99,6 +99,8 @@ ALTER TABLE pull_requests ADD COLUMN merged_commit TEXT;
 ALTER TABLE pull_requests ADD COLUMN closed_at {int};
 
 CREATE INDEX jobs_of_project_by_status ON jobs (project_id, status, id);
+CREATE INDEX jobs_of_project_by_model ON jobs (project_id, model, id);
+CREATE INDEX jobs_of_project_by_pull_request ON jobs (project_id, pr_state, id);
 
 -- What the checks say of the pages of a project's repository, at one commit of its base branch; replaced as a whole.
 CREATE TABLE health (

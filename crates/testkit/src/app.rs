@@ -374,6 +374,7 @@ pub(crate) fn rules() -> JobRules {
         jobs_per_hour: 0,
         running_per_project: 0,
         job_time: Duration::from_secs(1800),
+        job_cost: None,
     }
 }
 

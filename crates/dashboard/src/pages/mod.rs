@@ -6,6 +6,7 @@ pub(crate) mod deeds;
 pub(crate) mod errors;
 mod find;
 mod home;
+mod jobs;
 mod keys;
 pub(crate) mod links;
 mod me;
@@ -13,6 +14,8 @@ mod named;
 mod new;
 mod overview;
 mod people;
+mod pull_link;
+mod pulls;
 mod server;
 pub(crate) mod settings;
 mod sign_in;
@@ -54,5 +57,8 @@ fn table(dash: Dash) -> Table {
     let table = overview::routes(table);
     let table = views::routes(table);
     let table = site_pages::routes(table);
-    find::routes(table)
+    let table = find::routes(table);
+    let table = jobs::routes(table);
+    let table = pulls::routes(table);
+    pull_link::routes(table)
 }

@@ -8,7 +8,7 @@ use copydesk_store::{Edit, LeaseError, Permit, Publishing, Round, Step, Store, S
 
 use super::failure::{aside, commit_id};
 use super::local_host::LocalHost;
-use super::refresh::{known, still_open};
+use super::refresh::{standing, still_open};
 use super::round::{is_own, restore};
 use super::{Bench, Workshop, review};
 use crate::runner::{Failure, as_sentence};
@@ -177,8 +177,8 @@ impl Publication<'_> {
     /// somebody else's, stays.
     async fn take_back_from_merged(&self, rounds: &[Round], commit: &CommitId) -> Result<(), Failure> {
         let (last, branch) = self.last(rounds)?;
-        let (Some(host), Some(known)) = (self.host, known(self.project, self.job)) else { return Ok(()) };
-        if host.read(known.number).await?.state != PullRequestState::Merged {
+        let pull = standing(self.host, self.store, self.project, self.job).await?;
+        if pull.is_none_or(|pull| pull.state != PullRequestState::Merged) {
             return Ok(());
         }
         let base = self.mirror.fetch(&self.job.base_ref).await?;

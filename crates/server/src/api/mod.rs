@@ -10,6 +10,7 @@ mod host_hooks;
 mod job_requests;
 mod jobs;
 mod parts;
+mod pull_page;
 mod webhooks;
 
 use axum::Router;
@@ -24,9 +25,9 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::beside::Pages;
+use crate::edge;
 use crate::operation::Operation;
 use crate::problem::Problem;
-use crate::{edge, pages};
 
 pub use docs::document;
 
@@ -70,7 +71,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(analytics::view_agents))
         .merge(collect::routes())
         .merge(webhooks::routes())
-        .routes(routes!(pages::pull_request))
+        .merge(pull_page::described())
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
 }

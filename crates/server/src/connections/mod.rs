@@ -85,7 +85,8 @@ impl Connections {
         loop {
             {
                 let open = self.lock();
-                if open.lines.len() < self.0.bounds.all || open.who_gives_way(None).is_some() {
+                if open.lines.len() < self.0.bounds.all || open.lines.values().any(|entry| entry.line.rank().is_some())
+                {
                     return;
                 }
             }
@@ -156,11 +157,10 @@ impl Open {
     /// Who is missed the least, of all or of one peer. Of those alike, who has been so the longest.
     fn who_gives_way(&self, peer: Option<IpAddr>) -> Option<u64> {
         let of_peer = |(_, entry): &(&u64, &Entry)| peer.is_none() || entry.peer == peer;
-        let ranked = self.lines.iter().filter(of_peer).filter_map(|(number, entry)| {
-            let waited = entry.line.waited();
-            let rank = rank(entry.line.phase(), waited, entry.line.stalled())?;
-            Some((rank, std::cmp::Reverse(waited), *number))
-        });
+        let ranked =
+            self.lines.iter().filter(of_peer).filter_map(|(number, entry)| {
+                Some((entry.line.rank()?, std::cmp::Reverse(entry.line.waited()), *number))
+            });
         ranked.min().map(|(.., number)| number)
     }
 
@@ -181,6 +181,13 @@ impl Open {
             }
         }
         Some(line)
+    }
+}
+
+impl Line {
+    /// When it gives way, before those of a higher rank; none if it does not.
+    fn rank(&self) -> Option<u8> {
+        rank(self.phase(), self.waited(), self.stalled())
     }
 }
 

@@ -10,6 +10,7 @@ mod me;
 mod new;
 mod people;
 mod server;
+mod server_keys;
 pub(crate) mod settings;
 mod sign_in;
 
@@ -43,5 +44,6 @@ fn table(dash: Dash) -> Table {
     let table = new::routes(table);
     let table = settings::routes(table);
     let table = people::routes(table);
-    server::routes(table)
+    let table = server::routes(table);
+    server_keys::routes(table)
 }

@@ -30,6 +30,9 @@ pub enum NotMade {
 /// Makes a key. This is the only time that it can be seen.
 pub async fn create(store: &Store, draft: KeyDraft) -> Result<(KeyRecord, ApiKey), NotMade> {
     let KeyDraft { project_id, name, scope, expires } = draft;
+    if scope == Scope::Admin && project_id.is_some() {
+        return Err(Invalid::new("scope", "can be admin only for all projects").into());
+    }
     if name.chars().count() > 200 || name.chars().any(char::is_control) {
         return Err(Invalid::new("name", "must have at most 200 characters and no control characters").into());
     }

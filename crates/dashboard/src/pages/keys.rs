@@ -96,7 +96,7 @@ async fn make(State(dash): State<Dash>, who: InProject, form: Form) -> Reply {
         scope: form.text("scope").to_owned(),
         expires: form.text("expires").to_owned(),
     };
-    let made = match (draft.name.is_empty(), Scope::parse(&draft.scope)) {
+    let made = match (draft.name.is_empty(), Scope::parse(&draft.scope).filter(|scope| *scope != Scope::Admin)) {
         (true, _) => Err(Invalid::new("name", "is needed, so that you know later what the key is for")),
         (_, None) => Err(Invalid::new("scope", "must be read or write")),
         (false, Some(scope)) => {

@@ -17,6 +17,7 @@ mod people;
 mod pull_link;
 mod pulls;
 mod server;
+mod server_keys;
 pub(crate) mod settings;
 mod sign_in;
 mod site_pages;
@@ -60,5 +61,6 @@ fn table(dash: Dash) -> Table {
     let table = find::routes(table);
     let table = jobs::routes(table);
     let table = pulls::routes(table);
-    pull_link::routes(table)
+    let table = pull_link::routes(table);
+    server_keys::routes(table)
 }

@@ -4,6 +4,7 @@ mod draft;
 mod main_branch;
 mod reach;
 mod trial;
+mod view;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ pub use copydesk_forge::Ability;
 pub use draft::{Checked, HostDraft, ProjectDraft, ViewsDraft, WritePathsDraft};
 pub use reach::Reach;
 pub use trial::{Trial, Tried, trials, trials_as_they_come, works};
+pub use view::{ProjectView, TestView, TrialResult, TrialView};
 
 /// Why a project was not made or changed.
 #[derive(Debug, thiserror::Error)]

@@ -39,6 +39,7 @@ use crate::problem::{ErrorBody, Problem};
         (name = "Pull requests", description = "Pull requests that Copydesk keeps itself"),
         (name = "Page views", description = "What was read, by people and by AI agents, and where that is told"),
         (name = "Webhooks", description = "Who is told of what happens to jobs, after the Standard Webhooks specification"),
+        (name = "Administration", description = "Projects, keys, members and credentials, with a key of the scope `admin`"),
         (name = "Operation", description = "For those who run the server")
     )
 )]

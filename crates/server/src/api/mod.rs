@@ -1,5 +1,6 @@
 //! The routes, one file a resource, and the description of them all.
 
+mod admin;
 mod analytics;
 mod change;
 mod collect;
@@ -71,6 +72,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(analytics::view_agents))
         .merge(collect::routes())
         .merge(webhooks::routes())
+        .merge(admin::routes())
         .merge(pull_page::described())
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))

@@ -32,6 +32,8 @@ pub struct NewSession {
     pub user_id: String,
     pub way: &'static str,
     pub client: String,
+    /// When they last showed that it is they; none: just now.
+    pub confirmed_at: Option<Timestamp>,
     pub expires_at: Timestamp,
 }
 
@@ -127,13 +129,22 @@ pub(crate) async fn begin(c: &mut dyn Conn, new: NewSession) -> Result<Session> 
         client: new.client,
         created_at: now,
         seen_at: now,
-        confirmed_at: now,
+        confirmed_at: new.confirmed_at.map_or(now, |at| at.min(now)),
         expires_at: new.expires_at,
     };
     c.run(
         "INSERT INTO sessions (id, digest, user_id, way, client, created_at, seen_at, confirmed_at, expires_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $6, $6, $7)",
-        values![&session.id, new.digest, &session.user_id, &session.way, &session.client, now, session.expires_at],
+         VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8)",
+        values![
+            &session.id,
+            new.digest,
+            &session.user_id,
+            &session.way,
+            &session.client,
+            now,
+            session.confirmed_at,
+            session.expires_at,
+        ],
     )
     .await?;
     if let Some(user) = people::get(c, &session.user_id).await? {

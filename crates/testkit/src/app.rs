@@ -8,7 +8,7 @@ use copydesk_desk::credentials::Credentials;
 use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
 use copydesk_desk::health::look_at;
 use copydesk_desk::jobs::{JobRules, Jobs};
-use copydesk_desk::people::People;
+use copydesk_desk::people::{People, SignIn};
 use copydesk_desk::runner::{Engine, Runner};
 use copydesk_desk::views::{Proxies, Views, ViewsSettings};
 use copydesk_desk::webhooks::{AllowPrivate, WebhookSettings, Webhooks, deliver_forever};
@@ -60,6 +60,7 @@ pub struct Setup {
     hosts: HostsSettings,
     workers: usize,
     delivers: bool,
+    ways: Box<dyn FnOnce(&str, Vault) -> SignIn + Send>,
 }
 
 impl Setup {
@@ -148,6 +149,12 @@ impl Setup {
         self
     }
 
+    /// Lets people in who are vouched for by others: made of the server's address and of what seals its secrets.
+    pub fn ways(mut self, ways: impl FnOnce(&str, Vault) -> SignIn + Send + 'static) -> Self {
+        self.ways = Box::new(ways);
+        self
+    }
+
     /// Changes how much a job may change.
     pub fn limits(mut self, change: impl FnOnce(&mut ChangeLimits)) -> Self {
         change(&mut self.limits);
@@ -184,7 +191,7 @@ impl Setup {
             stop: stop.clone(),
             key_use: key_use.clone(),
             senders: SenderSecrets::new(store.clone(), vault(self.keys.path())),
-            people: People::new(store.clone()),
+            people: People::new(store.clone()).letting_in((self.ways)(client.base(), vault(self.keys.path()))),
             jobs: Jobs::new(store.clone(), self.rules, Some(workshop.clone()), stop.clone()),
             views: Some(page_views.clone()),
             webhooks: Some(webhooks.clone()),
@@ -236,6 +243,7 @@ impl TestApp {
             hosts: HostsSettings { first_pause: Duration::from_millis(1), ..HostsSettings::default() },
             workers: 0,
             delivers: true,
+            ways: Box::new(|_, _| SignIn::default()),
         }
     }
 

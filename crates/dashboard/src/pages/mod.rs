@@ -12,6 +12,7 @@ pub(crate) mod links;
 mod me;
 mod named;
 mod new;
+mod oidc;
 mod overview;
 mod people;
 mod pull_link;
@@ -48,6 +49,7 @@ pub fn rows(dash: Dash) -> Vec<Row> {
 fn table(dash: Dash) -> Table {
     let table = Table::new(dash).get(Needs::Nothing, "/assets/{mark}/{file}", assets::asset);
     let table = sign_in::routes(table);
+    let table = oidc::routes(table);
     let table = home::routes(table);
     let table = me::routes(table);
     let table = keys::routes(table);

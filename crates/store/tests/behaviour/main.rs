@@ -28,6 +28,7 @@ mod events;
 mod fencing;
 mod find;
 mod health;
+mod identities;
 mod jobs;
 mod keys;
 mod lease;

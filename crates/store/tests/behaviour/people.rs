@@ -35,13 +35,15 @@ fn session(desk: &Desk, digest: &str, user: &User) -> NewSession {
         user_id: user.id.clone(),
         way: "password",
         client: "Firefox on Linux".to_owned(),
+        confirmed_at: None,
         expires_at: desk.now().plus(HOUR),
     }
 }
 
 fn nobodys(desk: &Desk, digest: &str) -> NewSession {
     let expires_at = desk.now().plus(HOUR);
-    NewSession { digest: digest.to_owned(), user_id: String::new(), way: "link", client: String::new(), expires_at }
+    let (digest, way) = (digest.to_owned(), "link");
+    NewSession { digest, user_id: String::new(), way, client: String::new(), confirmed_at: None, expires_at }
 }
 
 async fn invite(desk: &Desk, digest: &str, entrance: Entrance) {

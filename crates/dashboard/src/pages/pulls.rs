@@ -274,11 +274,11 @@ fn in_words(pull: &LocalPull, why: NotMerged) -> Refused {
         NotMerged::BranchGone(branch) => {
             refused(StatusCode::CONFLICT, format!("The branch {branch} is not in the repository any more."))
         }
-        NotMerged::Failed(why) if why.contains("checked out") => refused(
+        NotMerged::Failed(why) if why.contains("Working directory") || why.contains("checked out") => refused(
             StatusCode::CONFLICT,
             format!(
-                "Somebody has {base} checked out in the folder of the repository, so git does not let it be changed from \
-                 outside. Merge it there with the command below."
+                "Somebody has {base} checked out in the folder of the repository, with changes that are not committed. Commit \
+                 them there and try again, or merge there with the command below."
             ),
         ),
         NotMerged::Failed(why) => refused(StatusCode::CONFLICT, why),

@@ -130,11 +130,11 @@ fn judge(written: &Written, wanted: &Wanted<'_>) -> Result<(), &'static str> {
         None if others > 0 => return Err("the ID token is for several and does not say to whom it was given (azp)"),
         _ => {}
     }
-    // Written so that what is no number is refused.
-    if !(written.exp > now - LEEWAY) {
+    let is_number = [Some(written.exp), Some(written.iat), written.nbf].into_iter().flatten().all(f64::is_finite);
+    if !is_number || written.exp <= now - LEEWAY {
         return Err("the ID token has run out");
     }
-    if !(written.iat <= now + LEEWAY) || !written.nbf.is_none_or(|nbf| nbf <= now + LEEWAY) {
+    if written.iat > now + LEEWAY || written.nbf.is_some_and(|nbf| nbf > now + LEEWAY) {
         return Err("the ID token is from the future; are the clocks right?");
     }
     if written.nonce.as_deref() != Some(wanted.nonce) {

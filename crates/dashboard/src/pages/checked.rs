@@ -46,7 +46,7 @@ impl<'a> Checked<'a> {
             (0, 0) => badge("good", "no findings", String::new()),
             (0, _) => badge("", &format!("{} not judged", number(left)), reasons(&page.not_judged)),
             (found, _) => Badge {
-                fix: self.who.role.covers(Role::Editor).then(|| self.fix(&[page.clone()])),
+                fix: self.who.role.covers(Role::Editor).then(|| self.fix(std::slice::from_ref(page))),
                 detail: page.findings.iter().take(3).map(|it| it.message.clone()).collect::<Vec<_>>().join("; "),
                 ..badge("warn", &many(found, "finding", "findings"), String::new())
             },

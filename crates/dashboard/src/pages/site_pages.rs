@@ -127,6 +127,11 @@ struct PagesPage {
 }
 
 impl PagesPage {
+    /// A commit as people name it.
+    fn short<'a>(&self, commit: &'a str) -> &'a str {
+        commit.get(..10).unwrap_or(commit)
+    }
+
     fn choices(&self) -> Vec<(String, &'static str, bool)> {
         let link = |choice: Choice| (self.link(choice, self.order, 0), choice.words(), choice == self.choice);
         Choice::ALL.into_iter().map(link).collect()

@@ -12,6 +12,7 @@ mod leaks;
 mod main_branch;
 mod page_views;
 mod projects_and_keys;
+mod remote;
 mod serving;
 mod support;
 mod webhooks;

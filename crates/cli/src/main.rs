@@ -9,6 +9,7 @@ mod credential;
 mod demo;
 mod engines;
 mod failure;
+mod files;
 mod import;
 mod job;
 mod key;

@@ -7,15 +7,16 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams, Request, State};
 use axum::handler::Handler;
-use axum::http::header::{COOKIE, HeaderMap, HeaderValue, SET_COOKIE, USER_AGENT};
+use axum::http::header::{COOKIE, HeaderMap, HeaderValue, REFERER, SET_COOKIE, USER_AGENT};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
-use copydesk_desk::people::{NotIn, Visitor};
-use copydesk_domain::{Actor, Project, ProjectId, Role, User};
+use copydesk_desk::people::{NotIn, Peer, Proof, Through, Visitor};
+use copydesk_domain::{Actor, Project, ProjectId, Role, SecretText, User};
 use copydesk_store::{Session, Store, Visit};
+use url::Url;
 
 use crate::dash::Dash;
 use crate::form::{Form, Wrong};
@@ -44,6 +45,10 @@ pub struct Row {
     /// Whether whoever asks has to have shown lately that it is they.
     pub hurts: bool,
 }
+
+/// The field with the mark of a form that is to be taken once: its answer shows a secret, and loading that again must not
+/// make another.
+const MARK: &str = "_mark";
 
 /// The routes of the dashboard.
 pub(crate) struct Table {
@@ -97,7 +102,7 @@ impl Table {
 }
 
 /// Who asks, as far as it is known.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Asks {
     pub(crate) visit: Option<Visit>,
     pub(crate) visitor: Visitor,
@@ -105,12 +110,31 @@ pub(crate) struct Asks {
     pub(crate) request_id: String,
     /// Light or dark, if they have chosen.
     pub(crate) theme: Option<&'static str>,
+    /// The address for which the proxy in front vouches.
+    pub(crate) vouched: Option<String>,
+    /// Whether the proxy said something that is no address.
+    pub(crate) unclear: bool,
+}
+
+impl Asks {
+    /// Whether the proxy says at this moment that it is they who signed in through it.
+    fn is_vouched_for(&self) -> bool {
+        let is_them = |visit: &Visit| visit.session.way == "proxy" && self.vouched.as_ref() == Some(&visit.user.email);
+        self.visit.as_ref().is_some_and(is_them)
+    }
+}
+
+/// What the browser shows from now on, if that is something else than it showed.
+enum Shows {
+    TheSame,
+    This(SecretText),
+    Nothing,
 }
 
 async fn guard(State((dash, row)): State<(Dash, Row)>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
-    let asks = match asks(&dash, &mut parts).await {
-        Ok(asks) => asks,
+    let (asks, shows) = match asks(&dash, &row, &mut parts).await {
+        Ok(both) => both,
         Err(oops) => return finished(errors::page(&dash, None, &oops)),
     };
     let answer = match admitted(&dash, &row, &asks, &parts) {
@@ -123,9 +147,16 @@ async fn guard(State((dash, row)): State<(Dash, Row)>, request: Request, next: N
         Err(Turned::ToSignIn(back)) => to(&back),
     };
     let response = answer.unwrap_or_else(IntoResponse::into_response);
-    finished(match response.extensions().get::<Oops>() {
+    let response = match response.extensions().get::<Oops>() {
         Some(oops) => errors::page(&dash, Some(&asks), oops),
         None => response,
+    };
+    finished(match shows {
+        // Whoever signs in or out with this very request has the last word.
+        _ if sets_session(&dash, &response) => response,
+        Shows::TheSame => response,
+        Shows::This(token) => set_session(&dash, response, Some(token.expose())),
+        Shows::Nothing => set_session(&dash, response, None),
     })
 }
 
@@ -168,8 +199,14 @@ async fn confirmed(dash: &Dash, asks: &Asks, mut parts: Parts, body: Body, next:
     let (people, visit) = (&dash.desk().people, asks.visit.as_ref().ok_or(Oops::NotFound)?);
     let too_long = |_| Oops::refused(StatusCode::PAYLOAD_TOO_LARGE, "The form is too long.");
     let bytes = axum::body::to_bytes(body, 2 * 1024 * 1024).await.map_err(too_long)?;
-    if !people.is_sure_of(visit) {
-        let form = Form::parse(&bytes);
+    let form = Form::parse(&bytes);
+    // The proxy decides by itself how often it asks.
+    let is_sure = people.is_sure_of(visit) || asks.is_vouched_for();
+    let proof = if is_sure { Proof::Nothing } else { people.proof_of(&visit.user).await? };
+    if !is_sure && proof != Proof::Password {
+        return errors::ask_elsewhere(dash, asks, proof, &came_from(dash, &parts.headers));
+    }
+    if !is_sure {
         let password = form.secret(errors::PASSWORD);
         let address = parts.uri.path().to_owned();
         if password.expose().is_empty() {
@@ -184,14 +221,19 @@ async fn confirmed(dash: &Dash, asks: &Asks, mut parts: Parts, body: Body, next:
             }
         }
     }
+    let mark = form.text(MARK);
+    if !mark.is_empty() && !dash.desk().store.take_mark(mark).await? {
+        let words = "This form was sent before, and was taken then. What its page showed is shown only once.";
+        return Err(Oops::refused(StatusCode::CONFLICT, words));
+    }
     parts.extensions.insert(asks.clone());
     Ok(next.run(Request::from_parts(parts, Body::from(bytes))).await)
 }
 
-async fn asks(dash: &Dash, parts: &mut Parts) -> Result<Asks, Oops> {
-    let project_id = project_id(parts).await;
+async fn asks(dash: &Dash, row: &Row, parts: &mut Parts) -> Result<(Asks, Shows), Oops> {
+    let (project_id, people) = (project_id(parts).await, &dash.desk().people);
     let visit = match cookie(&parts.headers, session_cookie(dash)) {
-        Some(token) => dash.desk().people.visit(token, project_id.as_ref()).await?,
+        Some(token) => people.visit(token, project_id.as_ref()).await?,
         None => None,
     };
     let text = |name| parts.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
@@ -200,7 +242,30 @@ async fn asks(dash: &Dash, parts: &mut Parts) -> Result<Asks, Oops> {
         user_agent: text(USER_AGENT.as_str()).to_owned(),
     };
     let theme = cookie(&parts.headers, "theme").and_then(|theme| ["light", "dark"].into_iter().find(|it| *it == theme));
-    Ok(Asks { visit, visitor, request_id: text("x-request-id").to_owned(), theme })
+    let request_id = text("x-request-id").to_owned();
+    let said = people.ways().proxy.as_ref().map(|proxy| parts.headers.get_all(proxy.header.as_str()));
+    let said: Vec<&str> = said.iter().flatten().map(|value| value.to_str().unwrap_or("?")).collect();
+    let peer = parts.extensions.get::<Peer>().copied();
+    // Not where people are told how they get in, nor for what a page is made of.
+    let begins = !row.path.starts_with("/sign-") && !row.path.starts_with("/assets/");
+    let through = people.through_proxy(visit, peer, &said, project_id.as_ref(), begins, &visitor).await;
+    let Through { visit, token, is_over, vouched, unclear } = through.map_err(|not_in| match not_in {
+        NotIn::Store(error) => error.into(),
+        other => Oops::Broken(other.to_string()),
+    })?;
+    let shows = match token {
+        Some(token) => Shows::This(token),
+        None if is_over => Shows::Nothing,
+        None => Shows::TheSame,
+    };
+    Ok((Asks { visit, visitor, request_id, theme, vouched, unclear }, shows))
+}
+
+/// The page of ours from which a form was sent.
+fn came_from(dash: &Dash, headers: &HeaderMap) -> String {
+    let page = headers.get(REFERER).and_then(|text| text.to_str().ok()).and_then(|text| Url::parse(text).ok());
+    let ours = page.filter(|page| dash.origin() == Some(&page.origin()));
+    ours.map_or_else(|| "/".to_owned(), |page| page[url::Position::BeforePath..url::Position::AfterQuery].to_owned())
 }
 
 /// The project that the address names. Text that is not UTF-8 names nothing that exists.
@@ -214,15 +279,20 @@ fn session_cookie(dash: &Dash) -> &'static str {
     if dash.is_https() { "__Host-copydesk" } else { "copydesk" }
 }
 
-fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let all = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(';'));
     all.filter_map(|pair| pair.trim().split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 /// Makes the browser show `token` from now on, or nothing any more.
-pub(crate) fn set_session(dash: &Dash, mut response: Response, token: Option<&str>) -> Response {
-    let (name, secure) = (session_cookie(dash), if dash.is_https() { "; Secure" } else { "" });
-    let (value, age) = token.map_or(("", 0), |token| (token, 90 * 24 * 3600));
+pub(crate) fn set_session(dash: &Dash, response: Response, token: Option<&str>) -> Response {
+    set_cookie(dash, response, session_cookie(dash), token, 90 * 24 * 3600)
+}
+
+/// Makes the browser keep `value` for so many seconds, or nothing any more.
+fn set_cookie(dash: &Dash, mut response: Response, name: &str, value: Option<&str>, seconds: u32) -> Response {
+    let secure = if dash.is_https() { "; Secure" } else { "" };
+    let (value, age) = value.map_or(("", 0), |value| (value, seconds));
     // Lax and not Strict: whoever follows a link from a pull request is signed in there too.
     let text = format!("{name}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Lax{secure}");
     if let Ok(text) = HeaderValue::from_str(&text) {
@@ -231,12 +301,30 @@ pub(crate) fn set_session(dash: &Dash, mut response: Response, token: Option<&st
     response
 }
 
+fn sets_session(dash: &Dash, response: &Response) -> bool {
+    let start = format!("{}=", session_cookie(dash));
+    response.headers().get_all(SET_COOKIE).iter().any(|cookie| cookie.as_bytes().starts_with(start.as_bytes()))
+}
+
+/// Under what a browser keeps the note of a sign-in that it is away for.
+fn note_cookie(dash: &Dash, mark: &str) -> String {
+    format!("{}-away-{mark}", session_cookie(dash))
+}
+
+/// Makes the browser keep a note while it is at the provider, or no longer.
+pub(crate) fn set_note(dash: &Dash, response: Response, mark: &str, note: Option<&str>) -> Response {
+    set_cookie(dash, response, &note_cookie(dash, mark), note, 600)
+}
+
+pub(crate) fn note<'a>(dash: &Dash, headers: &'a HeaderMap, mark: &str) -> Option<&'a str> {
+    cookie(headers, &note_cookie(dash, mark))
+}
+
 impl<S: Sync> FromRequestParts<S> for Asks {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let nobody = || Self { visit: None, visitor: Visitor::default(), request_id: String::new(), theme: None };
-        Ok(parts.extensions.get::<Self>().cloned().unwrap_or_else(nobody))
+        Ok(parts.extensions.get::<Self>().cloned().unwrap_or_default())
     }
 }
 

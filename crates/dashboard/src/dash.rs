@@ -6,6 +6,10 @@ use copydesk_domain::Timestamp;
 use url::{Origin, Url};
 
 use crate::assets::Assets;
+use crate::streams::Streams;
+
+/// How many pages may be watched at once: a quarter of the connections that a server has unless it is told otherwise.
+const STREAMS: usize = 256;
 
 /// What every page may need. Cheap to clone.
 #[derive(Clone)]
@@ -17,6 +21,7 @@ struct Inner {
     origin: Option<Origin>,
     assets: Assets,
     started_at: Timestamp,
+    streams: Streams,
 }
 
 /// How the dashboard is set up.
@@ -36,7 +41,8 @@ impl Dash {
     pub fn new(desk: Desk, settings: Settings) -> Self {
         let origin = Url::parse(&settings.public_url).ok().map(|url| url.origin());
         let started_at = desk.store.now();
-        Self(Arc::new(Inner { desk, settings, origin, assets: Assets::new(), started_at }))
+        let streams = Streams::new(STREAMS);
+        Self(Arc::new(Inner { desk, settings, origin, assets: Assets::new(), started_at, streams }))
     }
 
     pub(crate) fn desk(&self) -> &Desk {
@@ -60,6 +66,11 @@ impl Dash {
     /// Since when this process serves pages.
     pub(crate) fn started_at(&self) -> Timestamp {
         self.0.started_at
+    }
+
+    /// The pages that are watched.
+    pub(crate) fn streams(&self) -> &Streams {
+        &self.0.streams
     }
 
     pub(crate) fn assets(&self) -> &Assets {

@@ -5,13 +5,18 @@
 
 mod access;
 mod assets;
+mod chart;
 mod dash;
+mod diff;
 mod escape;
 mod form;
+mod markdown;
+mod once;
 mod pages;
 mod respond;
 mod same_origin;
 mod shell;
+mod streams;
 mod words;
 
 pub use access::{Needs, Row};

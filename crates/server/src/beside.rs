@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use copydesk_desk::people;
 use tower::ServiceExt;
 
 use crate::app::App;
@@ -33,7 +34,7 @@ impl Pages {
 
     /// The answer where there is no route.
     pub(crate) async fn fallback(self, request: Request) -> Response {
-        let is_page = ["/p/", "/join/", "/me/", "/people/", "/server/", "/new/", "/assets/"]
+        let is_page = ["/p/", "/sign-in/", "/join/", "/me/", "/people/", "/server/", "/new/", "/assets/"]
             .iter()
             .any(|start| request.uri().path().starts_with(start));
         if !is_page {
@@ -48,6 +49,9 @@ async fn prepare(State(app): State<App>, request: Request, next: Next) -> Respon
     let (mut parts, body) = request.into_parts();
     if let Some(address) = address(&app, &parts) {
         parts.extensions.insert::<IpAddr>(address);
+    }
+    if let Some(Peer(peer)) = parts.extensions.get::<Peer>().copied() {
+        parts.extensions.insert(people::Peer(peer));
     }
     let Ok(unread) = RequestBody::from_request(Request::from_parts(parts.clone(), body), &()).await;
     match body::bounded(&app, &parts.headers, unread, Whose::Stranger, MAX_BODY, "1 MiB").await {

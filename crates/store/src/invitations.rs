@@ -5,6 +5,7 @@ use copydesk_domain::{Actor, ProjectId, Role, Timestamp, User, new_id};
 use crate::conn::{Conn, FromRow, Result, Row, plain_text, values};
 use crate::database::Store;
 use crate::error::StoreError;
+use crate::identities::{self, Identity};
 use crate::people::{self, NewUser};
 use crate::sessions::{NewSession, Session};
 use crate::{deeds, sessions};
@@ -18,7 +19,7 @@ pub enum Entrance {
     Administrator,
     /// Gets a place in a project.
     Member(ProjectId, Role),
-    /// Comes in again as a user that there is, and takes another password.
+    /// Comes in again as a user that there is, and may take another password.
     Again(String),
 }
 
@@ -50,8 +51,10 @@ pub enum Guest {
     New(NewUser),
     /// Somebody who is signed in already.
     Known(String),
-    /// Whom the invitation names, with the hash of their new password.
-    Named(String),
+    /// Somebody whom a provider of sign-ins knows: new, or the one whom the invitation names.
+    Introduced(NewUser, Identity),
+    /// Whom the invitation names, with the hash of their new password if they take one.
+    Named(Option<String>),
 }
 
 /// What came of taking one.
@@ -168,14 +171,29 @@ async fn take(c: &mut dyn Conn, digest: String, guest: Guest, mut session: NewSe
     let Some(invitation) = held else { return Ok(Taken::Gone) };
     let user = match (&invitation.entrance, guest) {
         (Entrance::Again(user_id), Guest::Named(password)) => {
-            c.run("UPDATE users SET password = $1 WHERE id = $2", values![password, user_id]).await?;
-            c.run("DELETE FROM sessions WHERE user_id = $1", values![user_id]).await?;
+            if let Some(password) = password {
+                c.run("UPDATE users SET password = $1 WHERE id = $2", values![password, user_id]).await?;
+                c.run("DELETE FROM sessions WHERE user_id = $1", values![user_id]).await?;
+            }
             people::get(c, user_id).await?
         }
         (Entrance::Administrator | Entrance::Member(..), Guest::New(mut new)) => {
             new.is_admin = invitation.entrance == Entrance::Administrator;
             let Some(user) = people::create(c, new).await? else { return Ok(Taken::EmailTaken) };
             Some(user)
+        }
+        (Entrance::Administrator | Entrance::Member(..), Guest::Introduced(mut new, identity)) => {
+            new.is_admin = invitation.entrance == Entrance::Administrator;
+            let Some(user) = people::create(c, new).await? else { return Ok(Taken::EmailTaken) };
+            identities::add(c, &identity, &user).await?;
+            Some(user)
+        }
+        (Entrance::Again(user_id), Guest::Introduced(_, identity)) => {
+            let user = people::get(c, user_id).await?;
+            if let Some(user) = &user {
+                identities::add(c, &identity, user).await?;
+            }
+            user
         }
         (Entrance::Administrator, Guest::Known(user_id)) => {
             c.run("UPDATE users SET is_admin = 1 WHERE id = $1", values![&user_id]).await?;

@@ -32,6 +32,8 @@ pub struct NewSession {
     pub user_id: String,
     pub way: &'static str,
     pub client: String,
+    /// When they last showed that it is they; none: just now.
+    pub confirmed_at: Option<Timestamp>,
     pub expires_at: Timestamp,
 }
 
@@ -61,6 +63,15 @@ impl Store {
             projects::COLUMNS
         );
         self.read(move |c| Box::pin(c.row(sql, values))).await
+    }
+
+    /// Whether a session goes on and whoever has it has a place in the project.
+    pub async fn stays(&self, id: &str, project_id: &ProjectId) -> Result<bool> {
+        let values = values![project_id, id, self.now()];
+        let sql = "SELECT 1 FROM sessions s JOIN users u ON u.id = s.user_id JOIN projects p ON p.id = $1 \
+                   LEFT JOIN memberships m ON m.user_id = u.id AND m.project_id = p.id \
+                   WHERE s.id = $2 AND s.expires_at > $3 AND (u.is_admin = 1 OR m.role IS NOT NULL)";
+        self.read(move |c| Box::pin(async move { c.exists(sql, values).await })).await
     }
 
     /// Notes that a session is in use, and until when it goes on.
@@ -118,13 +129,22 @@ pub(crate) async fn begin(c: &mut dyn Conn, new: NewSession) -> Result<Session> 
         client: new.client,
         created_at: now,
         seen_at: now,
-        confirmed_at: now,
+        confirmed_at: new.confirmed_at.map_or(now, |at| at.min(now)),
         expires_at: new.expires_at,
     };
     c.run(
         "INSERT INTO sessions (id, digest, user_id, way, client, created_at, seen_at, confirmed_at, expires_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $6, $6, $7)",
-        values![&session.id, new.digest, &session.user_id, &session.way, &session.client, now, session.expires_at],
+         VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8)",
+        values![
+            &session.id,
+            new.digest,
+            &session.user_id,
+            &session.way,
+            &session.client,
+            now,
+            session.confirmed_at,
+            session.expires_at,
+        ],
     )
     .await?;
     if let Some(user) = people::get(c, &session.user_id).await? {

@@ -6,8 +6,9 @@ use copydesk_agent::Editor;
 use copydesk_dashboard::{Dash, Settings};
 use copydesk_desk::credentials::Credentials;
 use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
+use copydesk_desk::health::look_at;
 use copydesk_desk::jobs::{JobRules, Jobs};
-use copydesk_desk::people::People;
+use copydesk_desk::people::{People, SignIn};
 use copydesk_desk::runner::{Engine, Runner};
 use copydesk_desk::views::{Proxies, Views, ViewsSettings};
 use copydesk_desk::webhooks::{AllowPrivate, WebhookSettings, Webhooks, deliver_forever};
@@ -20,7 +21,6 @@ use copydesk_server::{App, Limits, Pages, Served, api, serve};
 use copydesk_store::{NewKey, NewProject, QueueTerms, SecretName, Store, Vault};
 use copydesk_views::classify::Classifier;
 use tempfile::TempDir;
-use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::{Client, Description, ManualClock, PATIENCE, ProjectClient, TestDatabase, TestKey, TestViews};
@@ -33,6 +33,7 @@ pub struct TestApp {
     tasks: Mutex<Option<Tasks>>,
     mirrors: TempDir,
     keys: Arc<TempDir>,
+    workshop: Arc<Workshop>,
 }
 
 struct Tasks {
@@ -59,6 +60,7 @@ pub struct Setup {
     hosts: HostsSettings,
     workers: usize,
     delivers: bool,
+    ways: Box<dyn FnOnce(&str, Vault) -> SignIn + Send>,
 }
 
 impl Setup {
@@ -147,6 +149,12 @@ impl Setup {
         self
     }
 
+    /// Lets people in who are vouched for by others: made of the server's address and of what seals its secrets.
+    pub fn ways(mut self, ways: impl FnOnce(&str, Vault) -> SignIn + Send + 'static) -> Self {
+        self.ways = Box::new(ways);
+        self
+    }
+
     /// Changes how much a job may change.
     pub fn limits(mut self, change: impl FnOnce(&mut ChangeLimits)) -> Self {
         change(&mut self.limits);
@@ -157,7 +165,7 @@ impl Setup {
         let mirrors = tempfile::tempdir().unwrap();
         let store = self.database.store(self.clock.clone()).await;
         let views = Arc::new(TestViews::new(self.clock.clone()));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = copydesk_server::listener(([127, 0, 0, 1], 0).into(), 0).unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let client = Client::new(base, Description::new(&self.rules.models));
         let workshop = Arc::new(Workshop {
@@ -183,7 +191,7 @@ impl Setup {
             stop: stop.clone(),
             key_use: key_use.clone(),
             senders: SenderSecrets::new(store.clone(), vault(self.keys.path())),
-            people: People::new(store.clone()),
+            people: People::new(store.clone()).letting_in((self.ways)(client.base(), vault(self.keys.path()))),
             jobs: Jobs::new(store.clone(), self.rules, Some(workshop.clone()), stop.clone()),
             views: Some(page_views.clone()),
             webhooks: Some(webhooks.clone()),
@@ -205,7 +213,7 @@ impl Setup {
             deliveries: self.delivers.then(|| tokio::spawn(deliver_forever(store, webhooks, metrics, stop))),
             runner,
         };
-        TestApp { app, client, views, tasks: Mutex::new(Some(tasks)), mirrors, keys: self.keys }
+        TestApp { app, client, views, tasks: Mutex::new(Some(tasks)), mirrors, keys: self.keys, workshop }
     }
 }
 
@@ -235,6 +243,7 @@ impl TestApp {
             hosts: HostsSettings { first_pause: Duration::from_millis(1), ..HostsSettings::default() },
             workers: 0,
             delivers: true,
+            ways: Box::new(|_, _| SignIn::default()),
         }
     }
 
@@ -249,6 +258,13 @@ impl TestApp {
 
     pub fn views(&self) -> &TestViews {
         &self.views
+    }
+
+    /// Looks at the pages of a project, as the upkeep of the program does now and then.
+    pub async fn look_at_pages(&self, project: &ProjectId) {
+        let project = self.store().project(project).await.unwrap().unwrap();
+        self.store().begin_health(&project.id, Duration::ZERO).await.unwrap();
+        look_at(self.store(), &self.workshop, &project).await.unwrap();
     }
 
     /// The secret of a project's log drains.
@@ -366,6 +382,7 @@ pub(crate) fn rules() -> JobRules {
         jobs_per_hour: 0,
         running_per_project: 0,
         job_time: Duration::from_secs(1800),
+        job_cost: None,
     }
 }
 

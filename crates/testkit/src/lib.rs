@@ -10,6 +10,7 @@ mod gate;
 pub mod hosts;
 pub mod model;
 mod project;
+pub mod provider;
 mod receiver;
 mod seen;
 mod views;

@@ -68,6 +68,7 @@ fn rules(model: &str) -> JobRules {
         jobs_per_hour: 100,
         running_per_project: 0,
         job_time: Duration::from_secs(1800),
+        job_cost: None,
     }
 }
 

@@ -6,7 +6,10 @@ mod sample;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use copydesk_domain::{ApiKey, HostSettings, OnFindings, ProjectId, Repository, Scope, ViewSettings, WritePaths};
+use copydesk_desk::people::{INVITED, Newcomer, NotIn, People};
+use copydesk_domain::{
+    ApiKey, HostSettings, OnFindings, ProjectId, Repository, Scope, ViewSettings, WritePaths, random_token,
+};
 use copydesk_store::{NewKey, NewProject, Store};
 use serde_json::{Value, json};
 
@@ -16,7 +19,7 @@ use crate::config::{Config, FlagValue, Sources};
 use crate::failure::Failure;
 use crate::output::{line, printable};
 use crate::serve::{Server, stop_signal};
-use crate::{job, store};
+use crate::{job, store, user};
 
 const PROMPT: &str = "Replace \"Acme Cloud\" with \"Acme Sky\" in docs/ and fix the typos in docs/";
 
@@ -33,6 +36,7 @@ pub(crate) async fn run(flags: DemoFlags) -> Result<ExitCode, Failure> {
     let (project, key) = set_up(&store, &repository).await?;
     line(&format!("   project {project}, key {}", key.hint()));
 
+    let by = store.clone();
     let server = Server::start(&config, &[], store).await?;
     let url = format!("http://{}", server.address);
     line("3. A server");
@@ -53,7 +57,8 @@ pub(crate) async fn run(flags: DemoFlags) -> Result<ExitCode, Failure> {
     readers::send(&client, &project).await?;
     readers::show(&client).await?;
     if good && !flags.exit {
-        invite(&url, &project, &key, &repository, &ended, folder.is_temporary());
+        let dashboard = way_in(&server.people, &by, &url).await?;
+        invite(&dashboard, &url, &project, &key, &repository, &ended, folder.is_temporary());
         stop_signal().await;
     }
     server.stop().await;
@@ -148,11 +153,22 @@ async fn show(client: &Client, ended: &Value) -> Result<bool, Failure> {
     Ok(ended["status"] == "completed" && !diff.is_empty())
 }
 
-fn invite(url: &str, project: &str, key: &ApiKey, repository: &Path, ended: &Value, temporary: bool) {
+/// A user, and a link that signs them in: nobody should have to think of a password for this.
+async fn way_in(people: &People, store: &Store, url: &str) -> Result<String, Failure> {
+    let cannot = |error: NotIn| Failure::error(format!("cannot let you into the dashboard: {error}"));
+    let newcomer =
+        Newcomer { email: "demo@example.com".to_owned(), name: "Demo".to_owned(), password: random_token().into() };
+    people.add(store, newcomer, true).await.map_err(cannot)?;
+    let link = people.link_again(store, "demo@example.com", INVITED).await.map_err(cannot)?;
+    link.map(|link| user::at(url, &link)).ok_or_else(|| Failure::error("the user that was just made is gone"))
+}
+
+fn invite(dashboard: &str, url: &str, project: &str, key: &ApiKey, repository: &Path, ended: &Value, temporary: bool) {
     let branch = ended["branch"].as_str().unwrap_or_default();
     line("");
     line("Still serving. Look at:");
     line("");
+    line(&format!("  {dashboard}   the dashboard"));
     line(&format!("  {}   the pull request", ended["prLink"].as_str().unwrap_or_default()));
     line(&format!("  {url}/docs/   the interface"));
     line(&format!("  git -C {} show {branch}", repository.display()));

@@ -11,6 +11,7 @@ mod jobs;
 mod leaks;
 mod main_branch;
 mod page_views;
+mod people;
 mod projects_and_keys;
 mod remote;
 mod serving;

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
 use axum::response::{IntoResponse, Response};
-use copydesk_desk::people::NotIn;
+use copydesk_desk::people::{NotIn, Proof};
 use copydesk_domain::Invalid;
 
 use crate::access::Asks;
@@ -13,6 +13,7 @@ use crate::dash::Dash;
 use crate::form::{Form, Wrong};
 use crate::respond::{Oops, Reply, finish, page_with, secret};
 use crate::shell::Shell;
+use crate::words::part;
 
 /// The field in which a password is given for a deed that hurts. No form of ours has one of that name.
 pub(crate) const PASSWORD: &str = "_password";
@@ -66,6 +67,25 @@ pub(crate) fn ask_for_password(dash: &Dash, asks: &Asks, address: &str, form: &F
     };
     // What was filled in may be a credential.
     page_with(StatusCode::FORBIDDEN, &template).map(secret)
+}
+
+#[derive(Template)]
+#[template(path = "confirm_elsewhere.html")]
+struct ElsewherePage {
+    shell: Shell,
+    /// The name of the provider, and where the way to it begins.
+    provider: Option<(String, String)>,
+}
+
+/// Leads somebody who has no password to where they can show that it is they. What they filled in is lost: it is not carried
+/// around the world.
+pub(crate) fn ask_elsewhere(dash: &Dash, asks: &Asks, proof: Proof, back: &str) -> Reply {
+    let provider = match proof {
+        Proof::Provider(name) => Some((name, format!("/sign-in/oidc?again=1&to={}", part(back)))),
+        Proof::Password | Proof::Nothing => None,
+    };
+    let template = ElsewherePage { shell: Shell::new(dash, Some(asks), "Is it you?"), provider };
+    page_with(StatusCode::FORBIDDEN, &template)
 }
 
 /// Why a password was not taken, beside its field.

@@ -34,6 +34,10 @@ struct MePage {
     here: String,
     said: Option<&'static str>,
     wrong: Wrong,
+    /// Whether there is a password that could be changed.
+    has_password: bool,
+    /// Through whom they come in otherwise.
+    provider: Option<String>,
 }
 
 #[derive(serde::Deserialize)]
@@ -46,9 +50,23 @@ impl MePage {
         password_hint()
     }
 
+    /// How a session was begun.
+    fn way(&self, session: &Session) -> String {
+        match (session.way.as_str(), &self.provider) {
+            ("password", _) => "by password".to_owned(),
+            ("link", _) => "by a link".to_owned(),
+            ("proxy", _) => "through the proxy in front".to_owned(),
+            ("oidc", Some(name)) => format!("through {name}"),
+            _ => "through a provider".to_owned(),
+        }
+    }
+
     async fn new(dash: &Dash, who: &SignedIn) -> Result<Self, Oops> {
+        let people = &dash.desk().people;
         Ok(Self {
             shell: Shell::outside(dash, who, "You"),
+            has_password: people.takes_passwords() && people.has_password(&who.user).await?,
+            provider: people.provider(),
             name: who.user.name.clone(),
             email: who.user.email.clone(),
             sessions: dash.desk().store.sessions(&who.user.id).await?,

@@ -1,18 +1,28 @@
 //! The pages, one file each, and the table of them all.
 
 pub(crate) mod ask;
+mod checked;
 pub(crate) mod deeds;
 pub(crate) mod errors;
+mod find;
 mod home;
+mod jobs;
 mod keys;
 pub(crate) mod links;
 mod me;
+mod named;
 mod new;
+mod oidc;
+mod overview;
 mod people;
+mod pull_link;
+mod pulls;
 mod server;
 mod server_keys;
 pub(crate) mod settings;
 mod sign_in;
+mod site_pages;
+mod views;
 
 use axum::Router;
 use copydesk_domain::Role;
@@ -22,6 +32,7 @@ use crate::assets;
 use crate::dash::Dash;
 
 const VIEWER: Needs = Needs::Member(Role::Viewer);
+const EDITOR: Needs = Needs::Member(Role::Editor);
 const OWNER: Needs = Needs::Member(Role::Owner);
 
 /// Everything the dashboard answers to, and the answer where it has nothing.
@@ -38,6 +49,7 @@ pub fn rows(dash: Dash) -> Vec<Row> {
 fn table(dash: Dash) -> Table {
     let table = Table::new(dash).get(Needs::Nothing, "/assets/{mark}/{file}", assets::asset);
     let table = sign_in::routes(table);
+    let table = oidc::routes(table);
     let table = home::routes(table);
     let table = me::routes(table);
     let table = keys::routes(table);
@@ -45,5 +57,12 @@ fn table(dash: Dash) -> Table {
     let table = settings::routes(table);
     let table = people::routes(table);
     let table = server::routes(table);
+    let table = overview::routes(table);
+    let table = views::routes(table);
+    let table = site_pages::routes(table);
+    let table = find::routes(table);
+    let table = jobs::routes(table);
+    let table = pulls::routes(table);
+    let table = pull_link::routes(table);
     server_keys::routes(table)
 }

@@ -19,9 +19,13 @@ macro_rules! behaviours {
 
 mod access;
 mod browser;
+mod find;
 mod keys;
 mod new;
+mod overview;
 mod people;
 mod server;
 mod settings;
+mod site_pages;
 mod stage;
+mod views;

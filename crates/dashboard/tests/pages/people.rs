@@ -16,6 +16,7 @@ behaviours! {
     wrong_passwords_wait_but_lock_nobody_out,
     nobody_is_led_elsewhere,
     a_link_gives_another_password,
+    a_link_lets_in_with_the_present_password_kept,
     another_password_ends_the_other_sessions,
     sessions_can_be_ended_one_by_one_and_all,
 }
@@ -40,7 +41,7 @@ async fn the_first_link_makes_an_administrator_once(stage: Stage) {
     assert_eq!(shown.headers["cache-control"], "no-store, no-transform");
     let weak = [("name", ""), ("email", "ada"), ("password", "short")];
     let refused = browser.post(&join, &weak).await;
-    refused.is(422).shows("Must be an e-mail address").shows("At least 10").hides("value=\"short\"");
+    refused.is(422).shows("Must be an e-mail address").shows("Must have at least 10").hides("value=\"short\"");
     assert_eq!(browser.post(&join, &WHO).await.leads_to(), "/");
     browser.get("/").await.is(200).shows("Projects").shows("New project");
     stage.browser().get(&join).await.is(404).shows("has been used");
@@ -125,11 +126,23 @@ async fn a_link_gives_another_password(stage: Stage) {
     let browser = stage.browser();
     browser.get(&join).await.is(200).shows("ada@example.com");
     browser.post(&join, &[("password", "weak")]).await.is(422);
+    old.get("/me").await.is(200);
     browser.post(&join, &[("password", "some other four words")]).await.leads_to();
     browser.get("/me").await.is(200);
     old.get("/me").await.leads_to();
     assert_eq!(sign_in(&stage.browser(), PASSWORD).await, 422);
     assert_eq!(sign_in(&stage.browser(), "some other four words").await, 303);
+}
+
+async fn a_link_lets_in_with_the_present_password_kept(stage: Stage) {
+    let ada = stage.user("ada@example.com", false).await;
+    let (old, browser) = (stage.browser_of(&ada).await, stage.browser());
+    let join = link(&stage, Entrance::Again(ada.id.clone())).await;
+    browser.post(&join, &[("password", "")]).await.leads_to();
+    browser.get("/me").await.is(200);
+    old.get("/me").await.is(200);
+    stage.browser().post(&join, &[("password", "")]).await.is(404);
+    assert_eq!(sign_in(&stage.browser(), PASSWORD).await, 303);
 }
 
 async fn another_password_ends_the_other_sessions(stage: Stage) {

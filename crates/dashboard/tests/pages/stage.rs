@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_desk::people::{Newcomer, Visitor};
-use copydesk_domain::{ProjectId, Role, User};
-use copydesk_testkit::{Backend, ManualClock, ProjectClient, TestApp, TestDatabase};
+use copydesk_domain::{ProjectId, Repository, Role, User};
+use copydesk_testkit::{Backend, GitRepo, ManualClock, ProjectClient, TestApp, TestDatabase, Who, see};
 
 use crate::browser::Browser;
 
@@ -38,6 +38,17 @@ impl Stage {
 
     pub async fn project(&self, name: &str) -> ProjectClient {
         self.app.project(name).await
+    }
+
+    /// A project on a repository.
+    pub async fn project_on(&self, repo: &GitRepo) -> ProjectClient {
+        let repository = Repository::parse(&repo.address(), repo.path()).unwrap();
+        self.app.project_with("Docs", |new| new.repository = repository).await
+    }
+
+    /// Views of a page at an instant.
+    pub async fn saw(&self, project: &ProjectClient, path: &str, at: &str, who: Who, count: u32) {
+        see(self.app.views(), &project.id, path, at, who, count).await;
     }
 
     pub async fn user(&self, email: &str, is_admin: bool) -> User {

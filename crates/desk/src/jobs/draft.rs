@@ -16,6 +16,8 @@ pub struct JobRules {
     pub running_per_project: u32,
     /// How long a job may run, unless its project says otherwise.
     pub job_time: Duration,
+    /// US dollars that a prompt of a job may cost, where prices are known.
+    pub job_cost: Option<f64>,
 }
 
 /// A job as somebody asks for it. What is left out is as the project or the installation has it.

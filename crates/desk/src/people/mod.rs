@@ -2,15 +2,22 @@
 
 mod attempts;
 mod browser;
+pub mod oidc;
 mod password;
+mod proxy;
+mod ways;
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_domain::{Actor, Invalid, ProjectId, SecretText, User, email, hex, person_name, random_secret};
+use copydesk_domain::{Actor, Invalid, ProjectId, SecretText, Timestamp, User, email, hex, person_name, random_secret};
 use copydesk_store::{
-    Entrance, Guest, Invitation, NewInvitation, NewSession, NewUser, Store, StoreError, Taken, Visit,
+    Entrance, Guest, Invitation, NewInvitation, NewSession, NewUser, Session, Store, StoreError, Taken, Visit,
 };
+
+pub use proxy::{Peer, Through, TrustedProxy};
+pub use ways::{NewUsers, Proof, Returned, SignIn};
 
 use attempts::Attempts;
 use password::Hasher;
@@ -35,6 +42,7 @@ pub struct People {
     store: Store,
     hasher: Hasher,
     attempts: Attempts,
+    ways: Arc<SignIn>,
 }
 
 /// Where a request comes from.
@@ -81,6 +89,13 @@ pub enum NotIn {
     Gone,
     #[error("{} things are wrong", .0.len())]
     Invalid(Vec<Invalid>),
+    #[error("Passwords are not taken here. Sign in through {0}.")]
+    NoPasswords(String),
+    #[error(transparent)]
+    Provider(#[from] oidc::Failed),
+    /// Whom the provider named is nobody here.
+    #[error("{0}")]
+    Unknown(&'static str),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -93,7 +108,18 @@ impl From<Invalid> for NotIn {
 
 impl People {
     pub fn new(store: Store) -> Self {
-        Self { store, hasher: Hasher::new(), attempts: Attempts::default() }
+        Self { store, hasher: Hasher::new(), attempts: Attempts::default(), ways: Arc::default() }
+    }
+
+    /// Also lets in those for whom others vouch.
+    pub fn letting_in(mut self, ways: SignIn) -> Self {
+        self.ways = Arc::new(ways);
+        self
+    }
+
+    /// By whom people are let in beside by their passwords.
+    pub fn ways(&self) -> &SignIn {
+        &self.ways
     }
 
     /// A link for the first administrator, if nobody can sign in yet.
@@ -130,28 +156,44 @@ impl People {
 
     /// Somebody new takes an invitation.
     pub async fn join(&self, token: &str, newcomer: Newcomer, visitor: &Visitor) -> Result<Arrived, NotIn> {
+        self.with_passwords()?;
         let digest = digest(token).ok_or(NotIn::Gone)?;
         let new = self.checked(newcomer).await?;
-        self.take(&digest, Guest::New(new), "link", visitor).await
+        self.take(&digest, Guest::New(new), "link", None, visitor).await
     }
 
     /// Somebody who is signed in takes an invitation.
-    pub async fn join_as(&self, token: &str, user: &User, visitor: &Visitor) -> Result<Arrived, NotIn> {
+    pub async fn join_as(&self, token: &str, visit: &Visit, visitor: &Visitor) -> Result<Arrived, NotIn> {
         let digest = digest(token).ok_or(NotIn::Gone)?;
-        self.take(&digest, Guest::Known(user.id.clone()), "link", visitor).await
+        // Whoever has a link has not shown by it that they are the one who signed in.
+        let (way, confirmed_at) = (way_of(&visit.session), Some(visit.session.confirmed_at));
+        self.take(&digest, Guest::Known(visit.user.id.clone()), way, confirmed_at, visitor).await
     }
 
-    /// Whom a link names comes in again, with another password.
+    /// Whom a link names comes in again, with another password unless that is empty.
     pub async fn come_back(&self, token: &str, new_password: &SecretText, visitor: &Visitor) -> Result<Arrived, NotIn> {
         let found = self.look_at(token).await?;
         let (Some((_, Some(user))), Some(digest)) = (found, digest(token)) else { return Err(NotIn::Gone) };
-        copydesk_domain::password(new_password.expose(), &user.email)?;
-        let hash = self.hasher.hash(new_password).await.ok_or(NotIn::Busy)?;
-        self.take(&digest, Guest::Named(hash), "link", visitor).await
+        let hash = match new_password.expose() {
+            "" => None,
+            text => {
+                self.with_passwords()?;
+                copydesk_domain::password(text, &user.email)?;
+                Some(self.hasher.hash(new_password).await.ok_or(NotIn::Busy)?)
+            }
+        };
+        self.take(&digest, Guest::Named(hash), "link", None, visitor).await
     }
 
-    async fn take(&self, link: &str, guest: Guest, way: &'static str, visitor: &Visitor) -> Result<Arrived, NotIn> {
-        let (token, session) = self.new_session(String::new(), way, visitor);
+    async fn take(
+        &self,
+        link: &str,
+        guest: Guest,
+        way: &'static str,
+        confirmed_at: Option<Timestamp>,
+        visitor: &Visitor,
+    ) -> Result<Arrived, NotIn> {
+        let (token, session) = self.new_session(String::new(), way, confirmed_at, visitor);
         match self.store.take_invitation(link, guest, session).await? {
             Taken::In(user, _) => Ok(Arrived { user: *user, token }),
             Taken::Gone => Err(NotIn::Gone),
@@ -187,6 +229,7 @@ impl People {
     /// Lets somebody in who knows an address and its password. Wrong tries cost time, but lock nobody out: who comes from
     /// another network is not asked to wait for them.
     pub async fn sign_in(&self, address: &str, password: &SecretText, visitor: &Visitor) -> Result<Arrived, NotIn> {
+        self.with_passwords()?;
         let address = email(address).unwrap_or_default();
         let attempt = self.attempts.begin(&address, visitor.address, self.store.now()).map_err(NotIn::TooMany)?;
         let found = self.store.user_at(&address).await?;
@@ -200,15 +243,33 @@ impl People {
 
     /// Lets somebody in who has been recognised by other means.
     pub async fn admit(&self, user: User, way: &'static str, visitor: &Visitor) -> Result<Arrived, NotIn> {
-        let (token, session) = self.new_session(user.id.clone(), way, visitor);
+        self.admit_since(user, way, None, visitor).await
+    }
+
+    /// The same for somebody who has shown that it is they at another time than now.
+    async fn admit_since(
+        &self,
+        user: User,
+        way: &'static str,
+        confirmed_at: Option<Timestamp>,
+        visitor: &Visitor,
+    ) -> Result<Arrived, NotIn> {
+        let (token, session) = self.new_session(user.id.clone(), way, confirmed_at, visitor);
         self.store.begin_session(session).await?;
         Ok(Arrived { user, token })
     }
 
-    fn new_session(&self, user_id: String, way: &'static str, visitor: &Visitor) -> (SecretText, NewSession) {
+    fn new_session(
+        &self,
+        user_id: String,
+        way: &'static str,
+        confirmed_at: Option<Timestamp>,
+        visitor: &Visitor,
+    ) -> (SecretText, NewSession) {
         let (token, digest) = fresh_token();
         let client = browser::in_words(&visitor.user_agent);
-        (token, NewSession { digest, user_id, way, client, expires_at: self.store.now().plus(IDLE) })
+        let expires_at = self.store.now().plus(IDLE);
+        (token, NewSession { digest, user_id, way, client, confirmed_at, expires_at })
     }
 
     /// Whose a browser's token is, with the project that the address names if they have a place in it. Asked anew for every
@@ -224,6 +285,11 @@ impl People {
         Ok(Some(visit))
     }
 
+    /// Whether somebody is still signed in and still has a place in the project, for those who watch a page for long.
+    pub async fn stays(&self, session_id: &str, project_id: &ProjectId) -> Result<bool, StoreError> {
+        self.store.stays(session_id, project_id).await
+    }
+
     /// Whether whoever has this session has shown lately enough that it is they, to do what hurts.
     pub fn is_sure_of(&self, visit: &Visit) -> bool {
         self.store.now() < visit.session.confirmed_at.plus(SURE)
@@ -236,6 +302,7 @@ impl People {
     }
 
     async fn check_password(&self, user: &User, password: &SecretText, visitor: &Visitor) -> Result<(), NotIn> {
+        self.with_passwords()?;
         let attempt = self.attempts.begin(&user.email, visitor.address, self.store.now()).map_err(NotIn::TooMany)?;
         let hash = self.store.user_at(&user.email).await?.and_then(|(_, hash)| hash);
         if !self.hasher.verify(password, hash.as_deref()).await.ok_or(NotIn::Busy)? {
@@ -275,6 +342,11 @@ impl People {
         let Some((user, _)) = self.store.user_at(&email(address)?).await? else { return Ok(None) };
         Ok(self.link(by, Entrance::Again(user.id), "comes in again", lasts).await?)
     }
+}
+
+/// By which of the ways a session was begun.
+fn way_of(session: &Session) -> &'static str {
+    ["password", "proxy", "oidc"].into_iter().find(|way| session.way == *way).unwrap_or("link")
 }
 
 /// A token that nobody can guess, and what is kept of it.

@@ -11,6 +11,7 @@ mod host_hooks;
 mod job_requests;
 mod jobs;
 mod parts;
+mod pull_page;
 mod webhooks;
 
 use axum::Router;
@@ -25,9 +26,9 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::beside::Pages;
+use crate::edge;
 use crate::operation::Operation;
 use crate::problem::Problem;
-use crate::{edge, pages};
 
 pub use docs::document;
 
@@ -72,7 +73,7 @@ fn described() -> OpenApiRouter<App> {
         .merge(collect::routes())
         .merge(webhooks::routes())
         .merge(admin::routes())
-        .routes(routes!(pages::pull_request))
+        .merge(pull_page::described())
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
 }
@@ -81,7 +82,7 @@ fn described() -> OpenApiRouter<App> {
 pub(crate) fn operation_router(process: Operation) -> Router {
     Router::new()
         .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
+        .route("/readyz", get(health::readyz_in_full))
         .route("/metrics", get(health::metrics))
         .fallback(|| async { Problem::route_not_found() })
         .method_not_allowed_fallback(method_not_allowed)

@@ -9,6 +9,9 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
 use crate::error::StoreError;
 
 pub(crate) use keys::{Keys, Place, Sealed, Shut};
@@ -151,11 +154,52 @@ impl Vault {
         key_file::write(&Self::new(path.to_owned()), &self.keys()?)
     }
 
+    /// Seals a note that somebody else keeps for us, such as a browser in a cookie. It opens for this purpose only, with
+    /// every vault that has the same keys.
+    pub async fn seal_note(&self, purpose: &str, content: &[u8]) -> Result<String, VaultError> {
+        let keys = if self.is_there()? { self.keys()? } else { self.keys_or_new(&self.hold().await?)? };
+        let place = Place { project_id: "", name: purpose };
+        let sealed = keys.seal(place, content).ok_or_else(|| self.unusable(&io::Error::other("it cannot seal")))?;
+        Ok(format!("{}.{}", sealed.key_id, URL_SAFE_NO_PAD.encode(sealed.bytes)))
+    }
+
+    /// What a note says; none if it is not one of ours for this purpose.
+    pub fn open_note(&self, purpose: &str, note: &str) -> Result<Option<Vec<u8>>, VaultError> {
+        let Some((key_id, bytes)) = note.split_once('.') else { return Ok(None) };
+        let Ok(bytes) = URL_SAFE_NO_PAD.decode(bytes) else { return Ok(None) };
+        let sealed = Sealed { key_id: key_id.to_owned(), bytes };
+        Ok(self.keys()?.open(Place { project_id: "", name: purpose }, &sealed).ok())
+    }
+
     fn folder(&self) -> &Path {
         self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
     fn unusable(&self, error: &io::Error) -> VaultError {
         VaultError::Unusable { path: self.path.clone(), problem: error.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_note_opens_with_the_same_keys_for_its_purpose_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let vault = Vault::new(folder.path().join("one.key"));
+        let note = vault.seal_note("sign-in", b"planted").await.unwrap();
+        assert!(note.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte)), "{note}");
+        assert_eq!(Vault::new(vault.path.clone()).open_note("sign-in", &note).unwrap().unwrap(), b"planted");
+        assert_eq!(vault.open_note("sign-out", &note).unwrap(), None);
+        let mut altered = note.clone().into_bytes();
+        *altered.last_mut().unwrap() ^= 2;
+        let altered = String::from_utf8(altered).unwrap();
+        for wrong in ["", ".", "x", "x.y", &altered, &note[1..], &note[..note.len() - 4]] {
+            assert_eq!(vault.open_note("sign-in", wrong).unwrap(), None, "{wrong}");
+        }
+        let other = Vault::new(folder.path().join("other.key"));
+        other.seal_note("sign-in", b"").await.unwrap();
+        assert_eq!(other.open_note("sign-in", &note).unwrap(), None);
     }
 }

@@ -21,6 +21,7 @@ behaviours! {
     deeds_are_written_with_who_did_them,
     a_deed_that_did_not_happen_is_not_written,
     projects_are_those_of_the_user,
+    a_form_is_taken_once,
 }
 
 async fn user(store: &Store, email: &str, is_admin: bool) -> User {
@@ -34,13 +35,15 @@ fn session(desk: &Desk, digest: &str, user: &User) -> NewSession {
         user_id: user.id.clone(),
         way: "password",
         client: "Firefox on Linux".to_owned(),
+        confirmed_at: None,
         expires_at: desk.now().plus(HOUR),
     }
 }
 
 fn nobodys(desk: &Desk, digest: &str) -> NewSession {
     let expires_at = desk.now().plus(HOUR);
-    NewSession { digest: digest.to_owned(), user_id: String::new(), way: "link", client: String::new(), expires_at }
+    let (digest, way) = (digest.to_owned(), "link");
+    NewSession { digest, user_id: String::new(), way, client: String::new(), confirmed_at: None, expires_at }
 }
 
 async fn invite(desk: &Desk, digest: &str, entrance: Entrance) {
@@ -154,7 +157,7 @@ async fn an_invitation_that_cannot_be_taken_stays(desk: Desk) {
     let taken = desk.store.take_invitation("link", guest(&ada.email), nobodys(&desk, "a")).await.unwrap();
     assert!(matches!(taken, Taken::EmailTaken));
     // It is for somebody new or for somebody who is here, not for a change of password.
-    let named = Guest::Named("hash".to_owned());
+    let named = Guest::Named(Some("hash".to_owned()));
     assert!(matches!(desk.store.take_invitation("link", named, nobodys(&desk, "a")).await.unwrap(), Taken::Gone));
     assert!(desk.store.visit("a", None).await.unwrap().is_none());
     let known = Guest::Known(ada.id.clone());
@@ -270,4 +273,14 @@ async fn projects_are_those_of_the_user(desk: Desk) {
     desk.store.set_member(&one, &bob.id, Role::Viewer).await.unwrap().unwrap();
     desk.store.set_member(&two, &bob.id, Role::Editor).await.unwrap().unwrap();
     assert_eq!(ids(desk.store.projects_of(&bob).await.unwrap()), [(two, Role::Editor), (one, Role::Viewer)]);
+}
+
+async fn a_form_is_taken_once(desk: Desk) {
+    let stores = desk.several_beside(4).await;
+    let taken = join_all(stores.iter().map(|store| store.take_mark("one"))).await;
+    assert_eq!(taken.into_iter().filter(|taken| *taken == Ok(true)).count(), 1);
+    assert_eq!(desk.store.take_mark("two").await, Ok(true));
+    desk.advance(HOUR * 24 * 7);
+    desk.store.purge().await.unwrap();
+    assert_eq!(desk.store.take_mark("one").await, Ok(true), "long forgotten");
 }

@@ -4,8 +4,8 @@ use copydesk_desk::health::fix_prompt;
 use copydesk_domain::{NotJudged, Role};
 use copydesk_store::{Health, PageHealth};
 
-use crate::access::InProject;
 use crate::dash::Dash;
+use crate::who::InProject;
 use crate::words::{many, number, part};
 
 /// A badge beside a page.

@@ -10,12 +10,13 @@ use copydesk_views::store::Counts;
 use super::checked::{Badge, Checked, reasons};
 use super::views::{readers, sentences};
 use super::{EDITOR, VIEWER};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::chart;
 use crate::dash::Dash;
 use crate::form::Form;
 use crate::respond::{Oops, Reply, page, to, unfit};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::words::{self, number, part};
 
 /// Pages that are listed at a time.

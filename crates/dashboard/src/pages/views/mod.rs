@@ -18,12 +18,13 @@ use copydesk_views::store::{Counts, Loss, PageViews};
 
 use super::VIEWER;
 use super::checked::{Badge, Checked, reasons};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::chart::{self, Chart, Point};
 use crate::dash::Dash;
 use crate::form::Wrong;
 use crate::respond::{Oops, Reply, page, unfit};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::words::{self, change, number};
 
 use asked::{Asked, name_of};

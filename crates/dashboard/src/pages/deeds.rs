@@ -64,7 +64,7 @@ fn actor(deed: &Deed) -> String {
 }
 
 /// What was done, as one says it of somebody.
-const WORDS: [(&str, &str); 33] = [
+const WORDS: [(&str, &str); 37] = [
     ("session.begin", "signed in"),
     ("session.end_all", "signed out everywhere"),
     ("job.create", "made the job"),
@@ -72,6 +72,9 @@ const WORDS: [(&str, &str); 33] = [
     ("job.cancel", "cancelled the job"),
     ("job.archive", "archived the job"),
     ("pull_request.open", "opened the pull request of"),
+    ("pull_request.merge", "merged the pull request of"),
+    ("pull_request.close", "closed the pull request of"),
+    ("pull_request.reopen", "opened again the pull request of"),
     ("pull_request.revoke_link", "withdrew the link of"),
     ("key.create", "made the key"),
     ("key.rotate", "let another take over from the key"),
@@ -82,6 +85,7 @@ const WORDS: [(&str, &str); 33] = [
     ("project.create", "made the project"),
     ("project.change", "changed the project"),
     ("project.delete", "deleted the project"),
+    ("identity.add", "signs in elsewhere as"),
     ("user.create", "joined as"),
     ("user.rename", "renamed"),
     ("user.password", "changed the password of"),

@@ -36,7 +36,7 @@ pub(crate) struct Args {
     database_url: Option<String>,
     /// Ask this server instead of the database on this machine, with a key of the scope admin in COPYDESK_API_KEY: for
     /// `project` (create, list, show, update, test, delete) and `key`
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Command,

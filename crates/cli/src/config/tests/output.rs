@@ -86,5 +86,8 @@ fn the_sample_describes_every_setting() {
 fn sections_stand_together_after_the_top_level() {
     let mut sections: Vec<_> = SETTINGS.iter().map(|one| one.section()).collect();
     sections.dedup();
-    assert_eq!(sections, ["", "limits", "runner", "jobs", "model", "views", "webhooks", "git", "credentials"]);
+    assert_eq!(
+        sections,
+        ["", "limits", "runner", "jobs", "model", "views", "webhooks", "git", "credentials", "sign_in"]
+    );
 }

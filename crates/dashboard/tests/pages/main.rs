@@ -19,11 +19,14 @@ macro_rules! behaviours {
 
 mod access;
 mod browser;
+mod changes;
 mod find;
+mod jobs;
 mod keys;
 mod new;
 mod overview;
 mod people;
+mod pulls;
 mod server;
 mod settings;
 mod site_pages;

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use copydesk_desk::people::{Newcomer, Visitor};
 use copydesk_domain::{ProjectId, Repository, Role, User};
-use copydesk_testkit::{Backend, GitRepo, ManualClock, ProjectClient, TestApp, TestDatabase, Who, see};
+use copydesk_testkit::{
+    Backend, GitRepo, ManualClock, ProjectClient, Setup, TestApp, TestDatabase, TestEditor, Who, see,
+};
 
 use crate::browser::Browser;
 
@@ -15,6 +17,7 @@ pub const PASSWORD: &str = "four words put together";
 pub struct Stage {
     pub app: TestApp,
     pub clock: Arc<ManualClock>,
+    pub database: Arc<TestDatabase>,
 }
 
 /// Runs one behaviour on a database of its own. A behaviour that hangs fails.
@@ -24,7 +27,7 @@ pub fn run<F: Future<Output = ()>>(backend: Backend, behaviour: fn(Stage) -> F) 
         let database = Arc::new(TestDatabase::new(backend).await);
         let clock = Arc::new(ManualClock::new());
         let app = TestApp::over(database.clone()).clock(clock.clone()).start().await;
-        behaviour(Stage { app, clock }).await;
+        behaviour(Stage { app, clock, database: database.clone() }).await;
         database.destroy().await;
     };
     runtime.block_on(async { tokio::time::timeout(Duration::from_secs(180), whole).await }).expect("it came to no end");
@@ -34,6 +37,17 @@ impl Stage {
     /// A browser in which nobody is signed in.
     pub fn browser(&self) -> Browser {
         Browser::new(self.app.client().base())
+    }
+
+    /// Another server over the same database.
+    pub async fn another(&self, change: impl FnOnce(Setup) -> Setup) -> Self {
+        let setup = change(TestApp::over(self.database.clone()).clock(self.clock.clone()));
+        Self { app: setup.start().await, clock: self.clock.clone(), database: self.database.clone() }
+    }
+
+    /// The same with a worker on that editor.
+    pub async fn working(&self, editor: TestEditor) -> Self {
+        self.another(|setup| setup.editors(1, vec![Arc::new(editor)])).await
     }
 
     pub async fn project(&self, name: &str) -> ProjectClient {

@@ -131,15 +131,16 @@ async fn list(c: &mut dyn Conn, project_id: ProjectId, filter: JobFilter) -> Res
     c.rows(sql, values).await
 }
 
-/// That a title or a prompt holds the text of that parameter. Prompts are bytes, since they may hold a NUL; those that do are
-/// looked at as PostgreSQL can write them.
+/// That a title or a prompt holds the text of that parameter. Prompts are bytes, since they may hold a NUL, which no text of
+/// PostgreSQL can: there it is left out.
 fn holds_text(dialect: Dialect, place: usize) -> String {
     let (find, prompt) = match dialect {
         Dialect::Sqlite => ("instr", "CAST(m.prompt AS TEXT)"),
         Dialect::Postgres => (
             "strpos",
             "CASE WHEN position('\\x00'::bytea IN m.prompt) = 0 THEN convert_from(m.prompt, 'UTF8') \
-             ELSE encode(m.prompt, 'escape') END",
+             ELSE convert_from(decode(regexp_replace(encode(m.prompt, 'escape'), '(\\\\\\\\)|\\\\000', '\\1', 'g'), 'escape'), \
+             'UTF8') END",
         ),
     };
     format!(

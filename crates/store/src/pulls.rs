@@ -36,7 +36,7 @@ pub struct LocalPull {
     pub updated_at: Timestamp,
     pub state: PullRequestState,
     pub merged_at: Option<Timestamp>,
-    /// The commit that merges it; while it is open, the one that somebody is about to push.
+    /// The commit that merges it; before that, one that somebody is about to push, or was when they were killed.
     pub merged_commit: Option<String>,
     pub closed_at: Option<Timestamp>,
 }
@@ -123,10 +123,17 @@ impl Store {
         self.read(move |c| Box::pin(async move { numbered(c, &project_id, number).await })).await
     }
 
-    /// Notes that `commit` is about to be pushed, which merges the pull request. None if there is no such pull request.
-    pub async fn begin_merge(&self, project_id: &ProjectId, number: u32, commit: &str) -> Result<Option<Merging>> {
+    /// Notes that `commit` is about to be pushed, which merges the pull request; `again` if another was, in vain. None if there
+    /// is no such pull request.
+    pub async fn begin_merge(
+        &self,
+        project_id: &ProjectId,
+        number: u32,
+        commit: &str,
+        again: bool,
+    ) -> Result<Option<Merging>> {
         let (project_id, commit) = (project_id.clone(), commit.to_owned());
-        self.write(move |c| Box::pin(begin_merge(c, project_id, number, commit))).await
+        self.write(move |c| Box::pin(begin_merge(c, project_id, number, commit, again))).await
     }
 
     /// Records that the base branch has all of the pull request, through that commit. Gives the job.
@@ -262,7 +269,13 @@ fn obstacle(job: &Job) -> Option<Merging> {
     }
 }
 
-async fn begin_merge(c: &mut dyn Conn, project_id: ProjectId, number: u32, commit: String) -> Result<Option<Merging>> {
+async fn begin_merge(
+    c: &mut dyn Conn,
+    project_id: ProjectId,
+    number: u32,
+    commit: String,
+    again: bool,
+) -> Result<Option<Merging>> {
     let Some((pull, job)) = numbered_held(c, &project_id, number).await? else { return Ok(None) };
     if let Some(obstacle) = obstacle(&job) {
         return Ok(Some(obstacle));
@@ -272,10 +285,9 @@ async fn begin_merge(c: &mut dyn Conn, project_id: ProjectId, number: u32, commi
     }
     let sql = "UPDATE pull_requests SET merged_commit = $1 WHERE project_id = $2 AND number = $3";
     c.run(sql, values![&commit, &project_id, number]).await?;
-    // Only once, however often the base branch moves under it.
-    if pull.merged_commit.is_none() {
-        deeds::record(c, "pull_request.merge", Some(&project_id), &job.id, &format!("#{number} into {}", pull.base))
-            .await?;
+    if !again {
+        let detail = format!("#{number} into {}", pull.base);
+        deeds::record(c, "pull_request.merge", Some(&project_id), &job.id, &detail).await?;
     }
     Ok(Some(Merging::Done(Box::new(job))))
 }
@@ -318,12 +330,11 @@ async fn set_closed(
     if pull.state == to {
         return Ok(Some(Merging::Done(Box::new(job))));
     }
-    // A merge that is on its way out is not called back.
-    if pull.state != from || (close && pull.merged_commit.is_some()) {
+    if pull.state != from {
         return Ok(Some(Merging::Is(pull.state)));
     }
     c.run(
-        "UPDATE pull_requests SET state = $1, closed_at = $2, merged_commit = NULL, updated_at = $3 \
+        "UPDATE pull_requests SET state = $1, closed_at = $2, updated_at = $3 \
          WHERE project_id = $4 AND number = $5",
         values![to.as_str(), close.then_some(now), now, &project_id, number],
     )

@@ -4,7 +4,7 @@ use crate::escape::escape_into;
 use crate::markdown::words;
 
 use super::parse::{FileDiff, Hunk, Sign};
-use super::words::{compare, marks};
+use super::words::{Weight, compare, readable};
 
 /// Longer lines are not searched for words.
 const LONGEST: usize = 4000;
@@ -172,7 +172,13 @@ fn marked(row: &Row<'_>) -> Option<(String, String)> {
         return None;
     }
     let (old, new) = (words(old), words(new));
-    let (before, after) = marks(&old, &new)?;
+    let weigh = |words: &[&str]| -> Vec<Weight> { words.iter().map(|word| Weight::of(word)).collect() };
+    let differences = readable(compare(old.iter(), new.iter()), &weigh(&old), &weigh(&new))?;
+    let (mut before, mut after) = (vec![false; old.len()], vec![false; new.len()]);
+    for (gone, come) in differences {
+        before[gone].fill(true);
+        after[come].fill(true);
+    }
     Some((with_marks(&old, &before, "del"), with_marks(&new, &after, "ins")))
 }
 

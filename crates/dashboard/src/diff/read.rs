@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::markdown::{Mark, Part, Token, is_whole, page, render};
 use crate::words::many;
 
-use super::words::{compare, is_alike};
+use super::words::{Weight, compare, readable};
 
 /// How many parts are shown around a change.
 const AROUND: usize = 1;
@@ -130,22 +130,36 @@ fn whole(out: &mut String, part: &Part, mark: Mark) {
 
 /// One part with what differs marked in it; both, if they have too little in common or do not fit into each other.
 fn changed(out: &mut String, old: &Part, new: &Part) {
+    match merged(old, new) {
+        Some(merged) => render(out, merged.into_iter()),
+        None => {
+            whole(out, old, Mark::Gone);
+            whole(out, new, Mark::New);
+        }
+    }
+}
+
+fn merged<'p>(old: &'p Part, new: &'p Part) -> Option<Vec<(Mark, &'p Token)>> {
     let differences = compare(old.tokens.iter(), new.tokens.iter());
-    let mut merged: Vec<(Mark, &Token)> = Vec::with_capacity(old.tokens.len() + new.tokens.len());
+    let weigh = |part: &Part| -> Vec<Weight> { part.tokens.iter().map(weight).collect() };
+    let differences = readable(differences, &weigh(old), &weigh(new))?;
+    let mut merged = Vec::with_capacity(old.tokens.len() + new.tokens.len());
     let mut at = 0;
-    for (gone, come) in &differences {
+    for (gone, come) in differences {
         merged.extend(old.tokens[at..gone.start].iter().map(|token| (Mark::Same, token)));
         merged.extend(old.tokens[gone.clone()].iter().map(|token| (Mark::Gone, token)));
-        merged.extend(new.tokens[come.clone()].iter().map(|token| (Mark::New, token)));
+        merged.extend(new.tokens[come].iter().map(|token| (Mark::New, token)));
         at = gone.end;
     }
     merged.extend(old.tokens[at..].iter().map(|token| (Mark::Same, token)));
-    let fits = is_alike(&differences, old.tokens.len(), new.tokens.len());
-    if fits && is_whole(merged.iter().map(|(_, token)| *token)) {
-        return render(out, merged.into_iter());
+    is_whole(merged.iter().map(|(_, token)| *token)).then_some(merged)
+}
+
+fn weight(token: &Token) -> Weight {
+    match token {
+        Token::Word(word, _) => Weight::of(word),
+        _ => Weight::Other,
     }
-    whole(out, old, Mark::Gone);
-    whole(out, new, Mark::New);
 }
 
 #[cfg(test)]

@@ -5,11 +5,14 @@ use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput, Interner};
 
-/// What is different between two lists: from where to where, on both sides.
+/// From where to where two lists differ, on both sides.
+pub(super) type Difference = (Range<usize>, Range<usize>);
+
+/// What is different between two lists.
 pub(super) fn compare<'t, T: Eq + Hash + 't>(
     old: impl Iterator<Item = &'t T>,
     new: impl Iterator<Item = &'t T>,
-) -> Vec<(Range<usize>, Range<usize>)> {
+) -> Vec<Difference> {
     let mut input = InternedInput { before: Vec::new(), after: Vec::new(), interner: Interner::new(64) };
     input.update_before(old);
     input.update_after(new);
@@ -18,33 +21,47 @@ pub(super) fn compare<'t, T: Eq + Hash + 't>(
     diff.hunks().map(|hunk| (wide(hunk.before), wide(hunk.after))).collect()
 }
 
-/// How much must stay for a difference to be worth marking in the middle of a line or a paragraph.
-pub(super) fn is_alike(changed: &[(Range<usize>, Range<usize>)], old: usize, new: usize) -> bool {
-    let gone: usize = changed.iter().map(|(old, _)| old.len()).sum();
-    5 * old.saturating_sub(gone) >= 2 * old.max(new)
+/// What a token weighs when two texts are held against each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Weight {
+    Word,
+    Space,
+    /// Signs, and what surrounds words.
+    Other,
 }
 
-/// The places of a changed line that are marked, on both sides; none if it is as good as another line.
-pub(super) fn marks(old: &[&str], new: &[&str]) -> Option<(Vec<bool>, Vec<bool>)> {
-    let changed = compare(old.iter(), new.iter());
-    if !is_alike(&changed, old.len(), new.len()) {
-        return None;
-    }
-    let (mut before, mut after) = (vec![false; old.len()], vec![false; new.len()]);
-    for (gone, come) in changed {
-        before[gone].fill(true);
-        after[come].fill(true);
-    }
-    bridge(&mut before, old);
-    bridge(&mut after, new);
-    Some((before, after))
-}
-
-/// A space between two marked words is marked too: they were changed together.
-fn bridge(marks: &mut [bool], words: &[&str]) {
-    for at in 1..marks.len().saturating_sub(1) {
-        if marks[at - 1] && marks[at + 1] && words[at].starts_with(char::is_whitespace) {
-            marks[at] = true;
+impl Weight {
+    pub(super) fn of(word: &str) -> Self {
+        match word.chars().next() {
+            Some(c) if c.is_alphanumeric() => Self::Word,
+            Some(c) if c.is_whitespace() => Self::Space,
+            _ => Self::Other,
         }
     }
+}
+
+/// The differences of two texts as somebody reads them: words that were changed together are changed as one. None if too little
+/// stays for marks to be of any help.
+pub(super) fn readable(differences: Vec<Difference>, old: &[Weight], new: &[Weight]) -> Option<Vec<Difference>> {
+    // Signs alone make no two texts alike, unless there is nothing else.
+    let has_words = old.iter().chain(new).any(|weight| *weight == Weight::Word);
+    let counts = |weights: &[Weight]| {
+        let counted = |weight: &&Weight| **weight == Weight::Word || (!has_words && **weight == Weight::Other);
+        weights.iter().filter(counted).count()
+    };
+    let gone: usize = differences.iter().map(|(range, _)| counts(&old[range.clone()])).sum();
+    let (all_old, all_new) = (counts(old), counts(new));
+    if 5 * all_old.saturating_sub(gone) < 2 * all_old.max(all_new) {
+        return None;
+    }
+    let mut joined: Vec<Difference> = Vec::with_capacity(differences.len());
+    for (gone, come) in differences {
+        match joined.last_mut() {
+            Some((before, after)) if old[before.end..gone.start].iter().all(|weight| *weight == Weight::Space) => {
+                (before.end, after.end) = (gone.end, come.end);
+            }
+            _ => joined.push((gone, come)),
+        }
+    }
+    Some(joined)
 }

@@ -71,12 +71,16 @@ pub(crate) fn settled(said: Option<Merging>) -> Result<Job, NotMerged> {
 /// Merges a pull request into its base branch, with a merge commit. Again, and by several at once, comes to one merge.
 pub async fn merge(workshop: &Workshop, store: &Store, project: &Project, number: u32) -> Result<Job, NotMerged> {
     let mirror = workshop.mirror(&workshop.connect(project).await?).await?;
-    for _ in 0..TRIES {
+    for tried in 0..TRIES {
         let pull = store.local_pull_of(&project.id, number).await?.ok_or(NotMerged::NotFound)?;
         match pull.state {
             PullRequestState::Open => {}
             PullRequestState::Merged => return merged_before(store, project, &pull).await,
             PullRequestState::Closed => return Err(NotMerged::Is(pull.state)),
+        }
+        let job = store.job(&project.id, &pull.job_id).await?.ok_or(NotMerged::NotFound)?;
+        if job.repository != project.repository.public_address() {
+            return Err(NotMerged::Failed("The project has another repository than when it was opened.".to_owned()));
         }
         if let Some(commit) = found_merged(&mirror, &pull).await? {
             return recorded(store, project, number, &commit).await;
@@ -90,7 +94,7 @@ pub async fn merge(workshop: &Workshop, store: &Store, project: &Project, number
             return Err(NotMerged::Conflicts(merge.conflicts));
         }
         let commit = merge.commit;
-        settled(store.begin_merge(&project.id, number, &commit.to_string()).await?)?;
+        settled(store.begin_merge(&project.id, number, &commit.to_string(), tried > 0).await?)?;
         match mirror.push(&commit, &pull.base, Some(&base)).await {
             Ok(()) => return recorded(store, project, number, &commit).await,
             // Somebody else was faster: what they have left is merged into, unless it is this.
@@ -134,7 +138,13 @@ pub(super) async fn look(
     number: u32,
 ) -> Result<Option<Job>, NotMerged> {
     let Some(pull) = store.local_pull_of(&project.id, number).await? else { return Ok(None) };
-    if pull.state != PullRequestState::Open {
+    // One that was closed while somebody merged it may be merged nevertheless.
+    let is_due = match pull.state {
+        PullRequestState::Open => true,
+        PullRequestState::Closed => pull.merged_commit.is_some(),
+        PullRequestState::Merged => false,
+    };
+    if !is_due {
         return Ok(None);
     }
     let mirror = workshop.mirror(&workshop.connect(project).await?).await?;

@@ -93,6 +93,10 @@ async fn a_session_shows_whose_it_is_and_what_they_see(desk: Desk) {
         if wanted.is_some() {
             assert_eq!(visit.project.as_ref().map(|(project, _)| &project.id), project);
         }
+        if let Some(project) = project {
+            // What somebody may watch is what they may open.
+            assert_eq!(desk.store.stays(&visit.session.id, project).await.unwrap(), wanted.is_some());
+        }
     }
     assert!(desk.store.visit("c", Some(&mine)).await.unwrap().is_none());
 }
@@ -110,6 +114,8 @@ async fn a_session_ends_when_its_time_is_up_or_somebody_ends_it(desk: Desk) {
     assert!(desk.store.visit("b", None).await.unwrap().is_some());
     desk.advance(MILLISECOND);
     assert!(desk.store.visit("b", None).await.unwrap().is_none());
+    let project = desk.project("Docs").await;
+    assert!(!desk.store.stays(&second.id, &project).await.unwrap());
     assert!(desk.store.purge().await.unwrap() >= 1);
     assert_eq!(desk.store.end_sessions(&ada.id).await.unwrap(), 0, "nothing is left of it");
 }

@@ -54,8 +54,8 @@ impl Before {
             "resumed" => said(
                 "Goes on from recorded answers",
                 format!(
-                    "{} of the model are used again; {} not paid for twice",
-                    many(count(data, "replayedAnswers"), "answer", "answers"),
+                    "{} used again; {} not paid for twice",
+                    many(count(data, "replayedAnswers"), "answer of the model is", "answers of the model are"),
                     many(count(data, "tokensSaved"), "token is", "tokens are")
                 ),
             ),
@@ -242,7 +242,7 @@ mod tests {
                 ("done", "Goes on from recorded answers")
             ]
         );
-        assert_eq!(steps[3].words, "1 answer of the model are used again; 6,120 tokens are not paid for twice");
+        assert_eq!(steps[3].words, "1 answer of the model is used again; 6,120 tokens are not paid for twice");
     }
 
     #[test]

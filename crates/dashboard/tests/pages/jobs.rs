@@ -160,7 +160,7 @@ async fn a_message_a_cancellation_and_an_archive_are_done_from_the_page(stage: S
     let project = stage.project("Docs").await;
     let editor = stage.member(&project.id, Role::Editor).await;
     let job = format!("/p/{}/jobs/{}", project.id, project.job().await);
-    let mark = hidden(&editor.get(&job).await.is(200), "mark");
+    let mark = hidden(editor.get(&job).await.is(200), "mark");
     let message = [("mark", mark.as_str()), ("prompt", "And <i>this</i> too")];
     for _ in 0..2 {
         assert_eq!(editor.post(&format!("{job}/message"), &message).await.leads_to(), job);

@@ -1,14 +1,11 @@
 // node --test integrations/signatures.mjs: agents that sign their requests, through every piece, to a real server. Started
 // by scripts/check-signatures, which says where the server is and who signs.
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import http from 'node:http'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import test from 'node:test'
+
+import { startNginx } from './nginx.mjs'
 
 const here = new URL('.', import.meta.url).pathname
 const { COPYDESK_URL, COPYDESK_PROJECT, COPYDESK_KEY, NODE_FOLDER, SIGNING_KEY } = process.env
@@ -73,59 +70,20 @@ test('a signature that came through the Next.js middleware counts once', async (
   assert.deepEqual(await seen('/next', 2), [1, 1])
 })
 
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address()
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
 test('a signature that came through nginx counts once', async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'copydesk-signed-'))
-  cpSync(path.join(here, 'nginx'), folder, { recursive: true })
-  const file = path.join(folder, 'copydesk-server.conf')
-  const own = readFileSync(file, 'utf8')
-    .replace('https://copydesk.example.com', COPYDESK_URL)
-    .replace('/docs/', `/${COPYDESK_PROJECT}/`)
-    .replace('copydesk_KEY', COPYDESK_KEY)
-  writeFileSync(file, own)
-  const port = await freePort()
-  const conf = path.join(folder, 'nginx.conf')
-  writeFileSync(
-    conf,
-    `daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
-     events {}
-     http {
-       access_log off; client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy;
-       fastcgi_temp_path ${folder}/f; uwsgi_temp_path ${folder}/u; scgi_temp_path ${folder}/s;
-       include ${folder}/copydesk-http.conf;
-       server {
-         listen 127.0.0.1:${port};
-         location / { mirror /_copydesk; mirror_request_body off; default_type text/html; alias ${conf}; }
-         include ${file};
-       }
-     }`,
+  const nginx = await startNginx((piece) =>
+    piece
+      .replace('https://copydesk.example.com', COPYDESK_URL)
+      .replace('/docs/', `/${COPYDESK_PROJECT}/`)
+      .replace('copydesk_KEY', COPYDESK_KEY),
   )
-  execFileSync('nginx', ['-t', '-q', '-c', conf, '-e', path.join(folder, 'error.log')])
-  const nginx = spawn('nginx', ['-c', conf, '-e', path.join(folder, 'error.log')])
-  const ask = (method, headers) =>
-    new Promise((resolve, reject) => {
-      const request = http.request({ host: '127.0.0.1', port, path: '/nginx?a=b', method, headers, agent: false })
-      request.on('response', (response) => response.resume().on('end', () => resolve(response.statusCode)))
-      request.on('error', reject).end()
-    })
   try {
-    while (!(await ask('HEAD', {}).catch(() => 0))) await new Promise((resolve) => setTimeout(resolve, 50))
     const headers = { ...(await signed('https://docs.example.com/nginx?a=b')), host: 'docs.example.com' }
-    await ask('GET', headers)
+    await nginx.ask('/nginx?a=b', headers)
     assert.deepEqual(await seen('/nginx', 1), [0, 1])
-    await ask('GET', headers)
+    await nginx.ask('/nginx?a=b', headers)
     assert.deepEqual(await seen('/nginx', 2), [1, 1])
   } finally {
-    nginx.kill()
-    await once(nginx, 'exit')
-    rmSync(folder, { recursive: true })
+    await nginx.stop()
   }
 })

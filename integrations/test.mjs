@@ -1,13 +1,13 @@
 // node --test integrations/test.mjs: the pieces against a stand-in for Copydesk, nginx for real if it is installed.
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import http from 'node:http'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
+
+import { startNginx } from './nginx.mjs'
 
 const here = new URL('.', import.meta.url).pathname
 const CHROME = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
@@ -95,15 +95,6 @@ const hasNginx = () => {
   }
 }
 
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address()
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
 test('nginx tells of pages, and is not fooled by quotes', { skip: !hasNginx() && 'nginx is not installed' }, async () => {
   const told = []
   const catcher = http.createServer((request, response) => {
@@ -117,46 +108,9 @@ test('nginx tells of pages, and is not fooled by quotes', { skip: !hasNginx() &&
   })
   catcher.listen(0, '127.0.0.1')
   await once(catcher, 'listening')
-  const port = await freePort()
-  const folder = mkdtempSync(path.join(tmpdir(), 'copydesk-nginx-'))
-  cpSync(path.join(here, 'nginx'), folder, { recursive: true })
-  const file = path.join(folder, 'copydesk-server.conf')
   const upstream = `http://127.0.0.1:${catcher.address().port}`
-  writeFileSync(file, readFileSync(file, 'utf8').replace('https://copydesk.example.com', upstream))
-  writeFileSync(
-    path.join(folder, 'nginx.conf'),
-    `daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
-     events {}
-     http {
-       access_log off; client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy;
-       fastcgi_temp_path ${folder}/f; uwsgi_temp_path ${folder}/u; scgi_temp_path ${folder}/s;
-       include ${folder}/copydesk-http.conf;
-       server {
-         listen 127.0.0.1:${port};
-         location / { mirror /_copydesk; mirror_request_body off; default_type text/html; alias ${folder}/nginx.conf; }
-         include ${folder}/copydesk-server.conf;
-       }
-     }`,
-  )
-  execFileSync('nginx', ['-t', '-q', '-c', path.join(folder, 'nginx.conf'), '-e', path.join(folder, 'error.log')])
-  const nginx = spawn('nginx', ['-c', path.join(folder, 'nginx.conf'), '-e', path.join(folder, 'error.log')])
-  const ask = (target, headers = {}, method = 'GET') =>
-    new Promise((resolve, reject) => {
-      const request = http.request({ host: '127.0.0.1', port, path: target, method, headers, agent: false }, (response) => {
-        response.resume()
-        response.on('end', () => resolve(response.statusCode))
-      })
-      request.on('error', reject)
-      request.end()
-    })
+  const { port, ask, stop } = await startNginx((piece) => piece.replace('https://copydesk.example.com', upstream))
   try {
-    for (let left = 100; ; left--) {
-      // Not a GET, so that it is not told of.
-      const up = await ask('/', {}, 'HEAD').catch(() => 0)
-      if (up) break
-      assert.ok(left, readFileSync(path.join(folder, 'error.log'), 'utf8'))
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
     const first = once(catcher, 'told')
     await ask('/x?y', { 'user-agent': CHROME, accept: 'text/markdown' })
     await first
@@ -181,9 +135,7 @@ test('nginx tells of pages, and is not fooled by quotes', { skip: !hasNginx() &&
     assert.equal(headers['x-copydesk-authority'], `127.0.0.1:${port}`)
     assert.ok(!('x-copydesk-signature' in headers), 'what is not there is not sent')
   } finally {
-    nginx.kill()
-    await once(nginx, 'exit')
+    await stop()
     catcher.close()
-    rmSync(folder, { recursive: true })
   }
 })

@@ -63,7 +63,8 @@ const until = async (what, look, seconds = 30) => {
 
 let origin
 const watch = (page, faults) => {
-  page.on('console', (message) => { if (['error', 'warning'].includes(message.type())) faults.push(`${page.url()}: ${message.text()}`) })
+  // A form that is sent back with what is wrong has a status that the browser tells of.
+  page.on('console', (message) => { if (['error', 'warning'].includes(message.type()) && !/status of 422/.test(message.text())) faults.push(`${page.url()}: ${message.text()}`) })
   page.on('pageerror', (error) => faults.push(`${page.url()}: ${error}`))
   page.on('request', (request) => { if (!request.url().startsWith(origin)) faults.push(`asked ${request.url()}`) })
 }
@@ -109,7 +110,76 @@ const weigh = async (context, address) => {
   return bytes
 }
 
-export { assert }
+// ---- parts of the story ----
+
+const makeProject = async (page, name) => {
+  await page.click('a[href="/new"]')
+  await page.fill('[name=name]', name)
+  await page.fill('[name=repository]', repository)
+  await page.click('main button.main')
+  await page.click('form[action$="/test"] button')
+  await page.waitForLoadState()
+  const lines = await page.textContent('main')
+  assert.match(lines, /A job can run|works/i, 'the connection works')
+  await page.click('main a.main')
+  await page.waitForURL(/collection/)
+  const project = /\/new\/([^/]*)/.exec(page.url())[1]
+  await page.goto(`${origin}/p/${project}`)
+  assert.match(await page.textContent('main'), /first/i, 'a new project says what is left to do')
+}
+
+/** The job is watched to its end: by itself, or by loading the page again. */
+const watchJob = async (page, { project, job, scripts }) => {
+  await page.goto(`${origin}/p/${project}/jobs/${job.id}`)
+  await until('the job ends', async () => {
+    if (!scripts) await page.reload()
+    return /pull request/.test(await page.textContent('#state'))
+  }, 60)
+  assert.match(await page.textContent('.steps'), /Pull request opened/)
+}
+
+const readAndMerge = async (page, { project, job }) => {
+  await page.goto(`${origin}/p/${project}/jobs/${job.id}/changes`)
+  assert((await page.locator('ins').count()) > 0, 'what is new is marked')
+  for (const name of ['Unified', 'Side by side', 'Read']) {
+    await page.click(`main a:text-is("${name}")`)
+    assert((await page.locator('details.file').count()) > 0, name)
+  }
+  await page.click('main a.main:has-text("pull request")')
+  await page.click('form[action$="/merge"] button')
+  await page.waitForLoadState()
+  assert.match(await page.textContent('main'), /merged/i)
+  assert.match(git('log', '-1', '--format=%s', 'main'), /./)
+  assert.match(git('grep', '--ignore-case', '-e', 'receive', '-e', 'necessary', 'main'), /./, 'it is in the repository')
+}
+
+const readViews = async (page, { project, key }) => {
+  const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
+  const sent = await ask(`${origin}/v1/analytics/${project}/events`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify([{ path: '/guide', userAgent: agent }, { path: '/guide.md', userAgent: 'ChatGPT-User/1.0' }, { path: '/', userAgent: agent }]),
+  })
+  assert.equal(sent.status, 200, sent.body)
+  await page.goto(`${origin}/p/${project}/views`)
+  assert.match(await page.textContent('main'), /\/guide/)
+  await page.click('main a:has-text("Last 7 days")')
+  const csv = await fetchAs(page, await page.getAttribute('main a:text-is("CSV")', 'href'))
+  const api = JSON.parse((await ask(`${origin}/v1/analytics/${project}/views`, { headers: { authorization: `Bearer ${key}` } })).body)
+  const rows = csv.trim().split(/\r?\n/).slice(1).map((line) => line.split(','))
+  for (const { path: at, human, ai } of api.views) {
+    const row = rows.find((row) => row[0] === at)
+    assert.deepEqual(row?.slice(1, 3).map(Number), [human, ai], `the figures of ${at} are those of the interface`)
+  }
+}
+
+/** Fetches an address with the cookies of the page, scripts or not. */
+const fetchAs = async (page, address) => {
+  const cookies = (await page.context().cookies()).map((cookie) => `${cookie.name}=${cookie.value}`).join('; ')
+  const answer = await fetch(new URL(address, origin), { headers: { cookie: cookies } })
+  assert.equal(answer.status, 200)
+  return answer.text()
+}
 
 // ---- the story ----
 
@@ -183,4 +253,148 @@ const story = async (browser, { scripts }) => {
   await context.close()
   told(`the story ${words}`)
   return { project, email }
+}
+
+// ---- every page, in every width, light and dark ----
+
+const everyPage = async (browser, link, addresses) => {
+  for (const colorScheme of ['light', 'dark']) {
+    const context = await browser.newContext({ colorScheme, viewport: { width: 1280, height: 900 } })
+    const page = await context.newPage()
+    const faults = []
+    watch(page, faults)
+    await page.goto(link())
+    await page.click('main button.main')
+    await page.waitForURL(/\/(\?.*)?$/)
+    for (const address of addresses) {
+      await page.setViewportSize({ width: 1280, height: 900 })
+      await page.goto(origin + address)
+      await checkShift(page, address)
+      await checkAxe(page, `${address} ${colorScheme}`)
+      if (pictures) {
+        const name = address.replace(/[0-9a-f-]{36}/g, 'job').replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'projects'
+        await page.screenshot({ path: path.join(pictures, `${name}-${colorScheme}.png`), fullPage: true })
+      }
+      await page.setViewportSize({ width: 390, height: 844 })
+      await checkAxe(page, `${address} ${colorScheme} at 390 px`)
+      if (colorScheme === 'light') {
+        await checkWidths(page, address)
+        const bytes = await weigh(context, origin + address)
+        assert(bytes < 40 * 1024, `${address} takes ${bytes} bytes`)
+      }
+    }
+    assert.deepEqual(faults, [], 'no message, no request elsewhere')
+    await context.close()
+  }
+  told(`${addresses.length} pages, light and dark, ${WIDTHS.join(', ')} px, axe`)
+}
+
+/** The main deeds without a pointer. */
+const byKeys = async (browser, link, project) => {
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  await page.goto(link())
+  await page.focus('main button.main')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(`${origin}/`)
+  await page.goto(`${origin}/p/${project}`)
+  await page.keyboard.press('?')
+  assert(await page.evaluate(() => document.getElementById('keys').open), '? lists the keys')
+  await checkAxe(page, 'the list of keys')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('g')
+  await page.keyboard.press('j')
+  await page.waitForURL(/\/jobs$/)
+  await page.keyboard.press('j')
+  assert(await page.evaluate(() => document.activeElement.matches('[data-row]')), 'j goes to the first row')
+  const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle)
+  assert.notEqual(outline, 'none', 'the focus can be seen')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/jobs\/[0-9a-f-]+/)
+  await page.keyboard.press('Control+k')
+  assert(await page.evaluate(() => document.getElementById('palette').open), 'Ctrl-K opens the palette')
+  await checkAxe(page, 'the palette')
+  await page.keyboard.type('views')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/views/)
+  const column = page.locator('hover-chart g[tabindex="0"]')
+  await column.focus()
+  await page.keyboard.press('ArrowLeft')
+  assert.match(await page.textContent('.tip'), /people/, 'the chart is read out by arrow keys')
+  await context.close()
+  told('keys alone')
+}
+
+/** The server is killed while a page is open: it says so, and goes on without missing or doubling a step. */
+const killed = async (browser, link, project, server) => {
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  await page.goto(link())
+  await page.click('main button.main')
+  await page.waitForURL(`${origin}/`)
+  await page.goto(`${origin}/p/${project}/jobs/new`)
+  await page.fill('[name=prompt]', 'Fix the typos')
+  await page.click('main button.main')
+  await page.waitForURL(/\/jobs\/[0-9a-f-]+/)
+  server.child.kill('SIGKILL')
+  await ended(server)
+  const again = await serve()
+  await until('the job ends on the page by itself', async () => /pull request|no change|completed/.test(await page.textContent('#state')), 90)
+  const live = await page.locator('.steps > li').evaluateAll((all) => all.map((step) => step.id))
+  assert.equal(new Set(live).size, live.length, 'no step twice')
+  await page.reload()
+  const fresh = await page.locator('.steps > li').evaluateAll((all) => all.map((step) => step.id))
+  assert.deepEqual(live, fresh, 'no step missing')
+  await context.close()
+  told('a server killed under an open page')
+  return again
+}
+
+/** Eight pages that watch jobs leave a ninth loading: a browser has six connections to a server. */
+const eightTabs = async (browser, link, project) => {
+  const context = await browser.newContext()
+  const first = await context.newPage()
+  await first.goto(link())
+  await first.click('main button.main')
+  await first.waitForURL(`${origin}/`)
+  for (let at = 0; at < 8; at++) {
+    const page = await context.newPage()
+    await page.goto(`${origin}/p/${project}/jobs/new`)
+    await page.fill('[name=prompt]', `Fix the typos ${at}`)
+    await page.click('main button.main')
+    await page.waitForURL(/\/jobs\/[0-9a-f-]+/)
+  }
+  const ninth = await context.newPage()
+  await ninth.goto(`${origin}/p/${project}/keys`, { timeout: 15_000 })
+  await context.close()
+  told('eight pages that watch, and a ninth')
+}
+
+makeRepository()
+let server = await serve()
+origin = server.url
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--headless', '--no-sandbox', '--disable-gpu'] })
+try {
+  assert.match(server.said(), /\/join\//, 'the first start prints a link')
+  const { project, email } = await story(browser, { scripts: true })
+  writeFileSync(path.join(repository, 'docs', 'more.md'), '# More\n\nIt is neccessary.\n')
+  git('add', '.')
+  git('commit', '--quiet', '-m', 'Write more')
+  await story(browser, { scripts: false })
+  const link = () => run('user', 'link', email).trim().replace(/^http:\/\/[^/]*/, origin)
+  const key = JSON.parse(run('key', 'create', '--project', project, '--json')).key
+  const { jobs } = JSON.parse((await ask(`${origin}/v2/agent/${project}/jobs`, { headers: { authorization: `Bearer ${key}` } })).body)
+  const p = `/p/${project}`, job = `${p}/jobs/${jobs[0].id}`
+  await everyPage(browser, link, [
+    '/', '/me', '/people', '/server', '/new', p, `${p}/jobs`, `${p}/jobs/new`, job, `${job}/changes`, `${job}/changes?view=unified`,
+    `${job}/checks`, `${job}/talk`, `${p}/views`, `${p}/pages`, `${p}/pulls`, `${p}/pulls/1`, `${p}/keys`,
+    ...['general', 'repository', 'model', 'checks', 'collection', 'webhooks', 'members', 'audit', 'danger'].map((it) => `${p}/settings/${it}`),
+  ])
+  await byKeys(browser, link, project)
+  await eightTabs(browser, link, project)
+  server = await killed(browser, link, project, server)
+} finally {
+  await browser.close()
+  server.child.kill('SIGTERM')
+  await ended(server)
 }

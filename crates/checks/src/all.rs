@@ -1,5 +1,6 @@
 //! All checks over all of the documentation.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -21,14 +22,49 @@ pub struct Report {
     pub idle: Vec<Check>,
 }
 
+/// A page that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageReport {
+    pub path: String,
+    /// What it is called, if it says so.
+    pub title: Option<String>,
+    /// Its address on the site, without slashes around it; none if the repository does not tell.
+    pub address: Option<String>,
+    /// How many of its links, anchors, images and snippets could not be judged, by the reason.
+    pub not_judged: BTreeMap<String, u64>,
+}
+
+/// The same as [`check_all`], with every page that was looked at, by path.
+pub fn check_pages(files: &dyn Files, settings: &SiteSettings) -> io::Result<(Report, Vec<PageReport>)> {
+    let rules = rules_of(files)?;
+    let seen = Mutex::default();
+    let report = look(files, settings, &rules, Some(&seen))?;
+    let mut pages = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+    pages.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok((report, pages))
+}
+
+fn rules_of(files: &dyn Files) -> io::Result<Rules> {
+    Rules::read(files)?.map_err(|bad| io::Error::new(io::ErrorKind::InvalidData, bad.to_string()))
+}
+
 /// Runs all checks over all of the documentation, on all processors, by the rules of the repository.
 pub fn check_all(files: &dyn Files, settings: &SiteSettings) -> io::Result<Report> {
-    let rules = Rules::read(files)?.map_err(|bad| io::Error::new(io::ErrorKind::InvalidData, bad.to_string()))?;
-    check_all_by(files, settings, &rules)
+    check_all_by(files, settings, &rules_of(files)?)
 }
 
 /// The same by other rules.
 pub fn check_all_by(files: &dyn Files, settings: &SiteSettings, rules: &Rules) -> io::Result<Report> {
+    look(files, settings, rules, None)
+}
+
+/// Checks everything; what is to be said of single pages is put into `reports`.
+fn look(
+    files: &dyn Files,
+    settings: &SiteSettings,
+    rules: &Rules,
+    reports: Option<&Mutex<Vec<PageReport>>>,
+) -> io::Result<Report> {
     let sites = Sites::find(files, settings)?;
     let mut paths = documentation(files, settings)?;
     paths.retain(|path| !rules.leaves_out(path));
@@ -38,12 +74,19 @@ pub fn check_all_by(files: &dyn Files, settings: &SiteSettings, rules: &Rules) -
     in_parallel(&pages, |path, _| context.facts(path).map(|_| Vec::new()))?;
     let all: Vec<&String> = paths.iter().collect();
     let (mut findings, mut tally) = in_parallel(&all, |path, tally| {
-        let mut findings = page_check::findings(&context, path, tally)?;
-        if page::is_page(path)
-            && let Some(facts) = context.facts(path)?
-        {
-            findings.retain(|finding| !facts.suppressions.covers(finding));
+        let mut own = Tally::default();
+        let mut findings = page_check::findings(&context, path, &mut own)?;
+        if page::is_page(path) {
+            let facts = context.facts(path)?;
+            findings.retain(|finding| facts.as_ref().is_none_or(|facts| !facts.suppressions.covers(finding)));
+            if let Some(reports) = reports {
+                let title = facts.and_then(|facts| facts.title.clone());
+                let address = context.address(path, settings)?;
+                let report = PageReport { path: path.to_owned(), title, address, not_judged: own.not_judged() };
+                reports.lock().unwrap_or_else(PoisonError::into_inner).push(report);
+            }
         }
+        tally.join(own);
         Ok(findings)
     })?;
     findings.extend(nav_check::findings(&context, &mut tally)?);

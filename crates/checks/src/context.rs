@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use crate::facts::{PageFacts, Taken};
 use crate::look::Look;
 use crate::near::Names;
-use crate::site::{Front, Ignored, Site, Sites, Table};
+use crate::site::{Front, Ignored, Site, SiteSettings, Sites, Table};
 use crate::{Files, page, paths};
 
 /// Larger files are not read as pages or navigation.
@@ -141,6 +141,18 @@ impl<'a> Context<'a> {
         let front = if generator.reads_front_matter() { self.front(path)? } else { Front::default() };
         let own = generator.addresses(path, &front).into_iter();
         Ok(own.chain(generator.fallbacks(path, &front)).chain(generator.aliases(path, &front)).collect())
+    }
+
+    /// The address of a page on its site, without slashes around it; none if the repository does not tell. Where no
+    /// generator is known, pages are taken to be where they lie below the folder of the documentation.
+    pub(crate) fn address(&self, path: &str, settings: &SiteSettings) -> io::Result<Option<String>> {
+        let site = self.sites.of(path);
+        if self.sites.are_plain() {
+            return Ok(settings.below(path).map(|below| paths::join(paths::folder(below), paths::stem(below))));
+        }
+        let Some(base) = site.generator.base().filter(|_| site.unread.is_none()) else { return Ok(None) };
+        let own = self.table(site)?.address_of(path);
+        Ok(own.map(|own| paths::join(base, own.trim_matches('/'))))
     }
 
     /// The names that the pages of a site give to places, in small letters.

@@ -33,6 +33,8 @@ pub(crate) struct PageFacts {
     near: OnceLock<Names>,
     /// What its author leaves out.
     pub(crate) suppressions: Suppressions,
+    /// What it is called, if it says so.
+    pub(crate) title: Option<String>,
 }
 
 pub(crate) struct PlacedLink {
@@ -69,6 +71,7 @@ impl PageFacts {
             IdRule::Unknown => Some("nobody here knows how the site makes ids of headings"),
             _ => (page.open || page.made.len() > MOST_MADE).then_some("parts of the page come from elsewhere"),
         };
+        let title = title(&page);
         let links = placed(page.links, &page.unused, &lines);
         // What is taken in between fences is shown as code.
         let is_code = |link: &Link| {
@@ -78,7 +81,18 @@ impl PageFacts {
         let is_snippet = |at: &usize| links[*at].link.kind == LinkKind::Snippet && !is_code(&links[*at].link);
         let snippets = (0..links.len()).filter(is_snippet).collect();
         page.made.truncate(MOST_MADE);
-        Self { links, anchors, headings, made: page.made, open, own, suppressions, snippets, near: OnceLock::new() }
+        Self {
+            links,
+            anchors,
+            headings,
+            made: page.made,
+            open,
+            own,
+            suppressions,
+            title,
+            snippets,
+            near: OnceLock::new(),
+        }
     }
 
     /// Whether an anchor may be one that is filled in when the site is built.
@@ -107,6 +121,15 @@ pub(crate) struct Taken {
     pub(crate) pages: Vec<String>,
     /// Why there may be more.
     pub(crate) why: Option<String>,
+}
+
+/// What a page is called: by its front matter, else by its first heading.
+fn title(page: &page::Page) -> Option<String> {
+    let fields = page.front_matter.as_ref().map(|front| front.fields.as_slice()).unwrap_or_default();
+    let named = fields.iter().find(|field| field.name == "title").and_then(|field| field.value.as_deref());
+    let heading = || page.headings.iter().min_by_key(|heading| heading.level).map(|heading| heading.text.as_str());
+    let title = named.filter(|title| !title.trim().is_empty()).or_else(heading)?;
+    Some(title.trim().chars().take(200).collect()).filter(|title: &String| !title.is_empty())
 }
 
 /// Links with their places and with what stands around them.

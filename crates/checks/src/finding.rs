@@ -141,7 +141,7 @@ pub struct Finding {
 
 impl Finding {
     /// As a job shows it.
-    pub(crate) fn summary(&self) -> FindingSummary {
+    pub fn summary(&self) -> FindingSummary {
         let Self { path, message, line, column, .. } = self.clone();
         FindingSummary { path, line, column, message, warning: !self.is_error() }
     }

@@ -37,7 +37,7 @@ mod site;
 mod suppress;
 mod tally;
 
-pub use all::{Report, check_all, check_all_by};
+pub use all::{PageReport, Report, check_all, check_all_by, check_pages};
 pub use change::{Judge, check_change, check_change_by};
 pub use compare::Comparison;
 pub use external::{ExternalLink, external_links};

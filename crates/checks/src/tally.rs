@@ -84,6 +84,13 @@ impl Tally {
         self.redirects.join(other.redirects);
     }
 
+    /// How many of all kinds were not judged, by the reason.
+    pub(crate) fn not_judged(&self) -> BTreeMap<String, u64> {
+        let mut all = Count::default();
+        self.kinds().into_iter().for_each(|(_, count)| all.join(count.clone()));
+        all.not_judged
+    }
+
     /// The kinds by the names that users see.
     pub fn kinds(&self) -> [(&'static str, &Count); 6] {
         [

@@ -41,22 +41,12 @@ impl Client {
             .clone()
             .or_else(|| variable("COPYDESK_PROJECT"))
             .ok_or_else(|| Failure::usage("which project? give --project ID or set COPYDESK_PROJECT"))?;
-        let key = variable("COPYDESK_API_KEY").ok_or_else(|| {
-            Failure::usage("no key: set COPYDESK_API_KEY").hint("`copydesk key create --project ID` makes one")
-        })?;
-        let key = ApiKey::parse(key.trim())
-            .map_err(|_| Failure::usage("COPYDESK_API_KEY is not a Copydesk key; was it copied whole?"))?;
+        let key = key(environment, "`copydesk key create --project ID` makes one")?;
         Self::connect(url.as_deref().unwrap_or("http://127.0.0.1:4400"), key, project)
     }
 
     pub(crate) fn connect(url: &str, key: ApiKey, project: String) -> Result<Self, Failure> {
-        // Not repeated: somebody may have put a password into it.
-        let wrong = || Failure::usage("--url must be the http:// or https:// address of a server, without a user");
-        let base = Url::parse(&format!("{}/", url.trim_end_matches('/'))).map_err(|_| wrong())?;
-        let has_user = !base.username().is_empty() || base.password().is_some();
-        if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() || has_user {
-            return Err(wrong());
-        }
+        let base = base(url)?;
         // A redirect could carry the key elsewhere.
         let builder = reqwest::Client::builder().timeout(Duration::from_secs(60)).redirect(Policy::none());
         Ok(Self { http: build(builder, base.scheme() == "http")?, base, key, project })
@@ -161,6 +151,27 @@ impl Client {
     }
 }
 
+/// The address of a server, with a slash at its end.
+pub(crate) fn base(url: &str) -> Result<Url, Failure> {
+    // Not repeated: somebody may have put a password into it.
+    let wrong = || Failure::usage("--url must be the http:// or https:// address of a server, without a user");
+    let base = Url::parse(&format!("{}/", url.trim_end_matches('/'))).map_err(|_| wrong())?;
+    let has_user = !base.username().is_empty() || base.password().is_some();
+    if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() || has_user {
+        return Err(wrong());
+    }
+    Ok(base)
+}
+
+/// The key in the variable for it.
+pub(crate) fn key(environment: &[(OsString, OsString)], hint: &str) -> Result<ApiKey, Failure> {
+    let found = environment.iter().find(|(variable, value)| variable == "COPYDESK_API_KEY" && !value.is_empty());
+    let text = found.and_then(|(_, value)| value.to_str());
+    let text = text.ok_or_else(|| Failure::usage("no key: set COPYDESK_API_KEY").hint(hint))?;
+    ApiKey::parse(text.trim())
+        .map_err(|_| Failure::usage("COPYDESK_API_KEY is not a Copydesk key; was it copied whole?"))
+}
+
 /// Makes a client, for servers without https if `plain`.
 pub(crate) fn build(builder: reqwest::ClientBuilder, plain: bool) -> Result<reqwest::Client, Failure> {
     let builder = builder.user_agent(concat!("copydesk/", env!("CARGO_PKG_VERSION")));
@@ -172,7 +183,7 @@ pub(crate) fn build(builder: reqwest::ClientBuilder, plain: bool) -> Result<reqw
 }
 
 /// The body of a good answer, or the server's own words about a bad one.
-async fn read(answer: reqwest::Response) -> Result<Value, Failure> {
+pub(crate) async fn read(answer: reqwest::Response) -> Result<Value, Failure> {
     let status = answer.status();
     let body: Value = answer.json().await.unwrap_or_default();
     if status.is_success() && body.is_object() {

@@ -14,10 +14,7 @@ pub(crate) async fn run(command: KeyCommand, config: &Config) -> Result<ExitCode
     match command {
         KeyCommand::Create { project, scope, expires, name, json, .. } => {
             let store = store::open_or_make(config).await?;
-            let scope = match scope {
-                ScopeArg::Read => Scope::Read,
-                ScopeArg::Write => Scope::Write,
-            };
+            let scope = scope.into();
             let project_id = project.as_deref().map(store::project_id).transpose()?;
             create(&store, KeyDraft { project_id, name, scope, expires }, json).await
         }
@@ -30,13 +27,17 @@ pub(crate) async fn run(command: KeyCommand, config: &Config) -> Result<ExitCode
             let revoked = store::open_ready(config).await?.revoke_key(&id).await?;
             let none = || Failure::error(format!("there is no key with the id {id:?}"));
             let key = revoked.ok_or_else(|| none().hint("`copydesk key list` shows the ids"))?;
-            if json {
-                return output::json(&view(&key));
-            }
-            output::line(&format!("Revoked the key {} ({}).", key.id, key.hint));
-            Ok(ExitCode::SUCCESS)
+            revoked_key(&key, json)
         }
     }
+}
+
+pub(crate) fn revoked_key(key: &KeyRecord, json: bool) -> Result<ExitCode, Failure> {
+    if json {
+        return output::json(&view(key));
+    }
+    output::line(&format!("Revoked the key {} ({}).", key.id, key.hint));
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn create(store: &Store, draft: KeyDraft, json: bool) -> Result<ExitCode, Failure> {
@@ -45,25 +46,45 @@ async fn create(store: &Store, draft: KeyDraft, json: bool) -> Result<ExitCode, 
         NotMade::NoProject(id) => Failure::unknown_project(&id),
         NotMade::Store(error) => error.into(),
     })?;
-    let mut shown = view(&record);
-    shown["key"] = key.reveal().into();
-    let text = if json { output::pretty(&shown) } else { key.reveal().to_owned() };
-    if let Err(error) = output::try_line(&text) {
-        // A key that nobody has seen is only a risk.
-        store.revoke_key(&record.id).await?;
-        return Err(Failure::error(format!("the key could not be printed ({error}) and was revoked; make another")));
+    match reveal(&record, key.reveal(), json) {
+        Ok(code) => Ok(code),
+        Err(error) => {
+            // A key that nobody has seen is only a risk.
+            store.revoke_key(&record.id).await?;
+            Err(not_printed(&error))
+        }
     }
-    if json {
-        return Ok(ExitCode::SUCCESS);
+}
+
+pub(crate) fn not_printed(error: &std::io::Error) -> Failure {
+    Failure::error(format!("the key could not be printed ({error}) and was revoked; make another"))
+}
+
+/// Prints a key, the only time it can be seen.
+pub(crate) fn reveal(record: &KeyRecord, key: &str, json: bool) -> std::io::Result<ExitCode> {
+    let mut shown = view(record);
+    shown["key"] = key.into();
+    output::try_line(&if json { output::pretty(&shown) } else { key.to_owned() })?;
+    if !json {
+        eprintln!(
+            "This key is shown only now. Its id is {}; revoke it with `copydesk key revoke {}`.",
+            record.id, record.id
+        );
     }
-    eprintln!(
-        "This key is shown only now. Its id is {}; revoke it with `copydesk key revoke {}`.",
-        record.id, record.id
-    );
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(keys: &[KeyRecord], json: bool) -> Result<ExitCode, Failure> {
+impl From<ScopeArg> for Scope {
+    fn from(arg: ScopeArg) -> Self {
+        match arg {
+            ScopeArg::Read => Self::Read,
+            ScopeArg::Write => Self::Write,
+            ScopeArg::Admin => Self::Admin,
+        }
+    }
+}
+
+pub(crate) fn list(keys: &[KeyRecord], json: bool) -> Result<ExitCode, Failure> {
     if json {
         return output::json(&keys.iter().map(view).collect());
     }
@@ -85,7 +106,7 @@ fn list(keys: &[KeyRecord], json: bool) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn view(key: &KeyRecord) -> Value {
+pub(crate) fn view(key: &KeyRecord) -> Value {
     // A record holds only strings, so it is always a value.
     serde_json::to_value(key).unwrap_or_else(|_| json!({}))
 }

@@ -9,6 +9,7 @@ mod credential;
 mod demo;
 mod engines;
 mod failure;
+mod files;
 mod import;
 mod job;
 mod key;
@@ -16,6 +17,7 @@ mod lists;
 mod logging;
 mod output;
 mod project;
+mod remote;
 mod secrets;
 mod serve;
 mod sign_in;
@@ -33,6 +35,7 @@ use clap::Parser;
 use args::{Args, Command};
 use config::{Config, Sources, sample};
 use failure::Failure;
+use remote::Remote;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -64,6 +67,15 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
     };
     let base = args.base_flags();
     let runtime = runtime()?;
+    // Jobs have always been asked for elsewhere, with flags of their own.
+    if let Some(url) = args.url.as_deref().filter(|_| !matches!(args.command, Command::Job(_))) {
+        let remote = Remote::new(url, &environment)?;
+        return match args.command {
+            Command::Project(command) => runtime.block_on(remote::run_project(*command, &remote)),
+            Command::Key(command) => runtime.block_on(remote::run_key(command, &remote)),
+            _ => Err(remote::only_there()),
+        };
+    }
     let ended = match args.command {
         Command::Serve(flags) => {
             let config = load([base, flags.values()].concat())?;

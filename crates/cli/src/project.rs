@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use copydesk_desk::Sender;
 use copydesk_desk::projects::{
-    self, Checked, HostDraft, NotDeleted, NotSaved, ProjectDraft, Trial, ViewsDraft, WritePathsDraft,
+    self, Checked, HostDraft, NotDeleted, NotSaved, ProjectDraft, ProjectView, TestView, TrialResult, TrialView,
+    ViewsDraft, WritePathsDraft,
 };
 use copydesk_domain::{HostKind, OnFindings, Project, ProjectId, format_duration};
-use copydesk_forge::Ability;
 use serde_json::{Value, json};
 
 use crate::args::{HostArg, ProjectCommand, ProjectSettings};
@@ -28,7 +28,7 @@ pub(crate) async fn run(
             let checked = draft(Some(name), Some(repository), settings).check(None, working_dir);
             create(checked.map_err(|invalid| Failure::flag(&invalid))?, id, config, json).await
         }
-        ProjectCommand::List { json } => list(config, json).await,
+        ProjectCommand::List { json } => list(&store::open_ready(config).await?.projects().await?, json),
         ProjectCommand::Show { id, json } => {
             let project = store::project(&store::open_ready(config).await?, &id).await?;
             show(&project, json)
@@ -46,7 +46,7 @@ pub(crate) async fn run(
             let store = store::open_ready(config).await?;
             let project = store::project(&store, &id).await?;
             let workshop = engines::workshop(config, &store, environment, config.public_url())?;
-            test(&projects::trials(&workshop, &project).await, &project, json)
+            test(&TestView::new(&project, &projects::trials(&workshop, &project).await), &project, json)
         }
         ProjectCommand::Hook { id, rotate, json } => {
             let store = store::open_ready(config).await?;
@@ -63,12 +63,12 @@ async fn create(checked: Checked, id: Option<String>, config: &Config, json: boo
     // Before anything is made.
     let id = id.map(|id| ProjectId::parse(&id)).transpose().map_err(|invalid| Failure::flag(&invalid))?;
     let store = store::open_or_make(config).await?;
-    let (project, notes) = projects::create(&store, id, checked).await?;
+    let (project, notes) = projects::create(&store, id, checked, None).await?;
     note(&notes);
     show(&project, json)
 }
 
-fn note(notes: &[String]) {
+pub(crate) fn note(notes: &[String]) {
     notes.iter().for_each(|note| eprintln!("copydesk: note: {note}"));
 }
 
@@ -88,8 +88,7 @@ impl From<NotSaved> for Failure {
     }
 }
 
-async fn list(config: &Config, json: bool) -> Result<ExitCode, Failure> {
-    let projects = store::open_ready(config).await?.projects().await?;
+pub(crate) fn list(projects: &[Project], json: bool) -> Result<ExitCode, Failure> {
     if json {
         return output::json(&projects.iter().map(view).collect());
     }
@@ -113,6 +112,10 @@ async fn delete(id: &str, yes: bool, config: &Config, json: bool) -> Result<Exit
     if !deleted? {
         return Err(Failure::unknown_project(id));
     }
+    deleted_project(id, json)
+}
+
+pub(crate) fn deleted_project(id: &str, json: bool) -> Result<ExitCode, Failure> {
     if json {
         return output::json(&json!({ "id": id, "deleted": true }));
     }
@@ -133,7 +136,7 @@ fn hook(project: &Project, secret: &str, config: &Config, as_json: bool) -> Resu
 }
 
 /// Asks at a terminal; elsewhere nobody could answer.
-fn confirmed(project: &Project) -> Result<bool, Failure> {
+pub(crate) fn confirmed(project: &Project) -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(
             Failure::usage("deleting a project takes its keys, jobs and page views with it").hint("confirm with --yes")
@@ -146,7 +149,7 @@ fn confirmed(project: &Project) -> Result<bool, Failure> {
     Ok(output::asked(&question).is_ok_and(|answer| answer.trim() == project.id.as_str()))
 }
 
-fn draft(name: Option<String>, repository: Option<String>, settings: ProjectSettings) -> ProjectDraft {
+pub(crate) fn draft(name: Option<String>, repository: Option<String>, settings: ProjectSettings) -> ProjectDraft {
     let ProjectSettings { views, host, .. } = settings;
     ProjectDraft {
         name,
@@ -175,61 +178,33 @@ fn draft(name: Option<String>, repository: Option<String>, settings: ProjectSett
 }
 
 /// Exit code 0 if a job would come through.
-fn test(trials: &[Trial], project: &Project, as_json: bool) -> Result<ExitCode, Failure> {
-    let passed = trials.iter().all(|trial| !matches!(trial.ability, Ability::No(_)));
+pub(crate) fn test(test: &TestView, project: &Project, as_json: bool) -> Result<ExitCode, Failure> {
     if as_json {
-        let trials: Vec<Value> = trials.iter().map(trial_view).collect();
-        output::json(&json!({ "project": project.id, "works": passed, "trials": trials }))?;
+        output::json(&json!(test))?;
     } else {
-        trials.iter().for_each(|trial| output::line(&trial_line(trial)));
+        test.trials.iter().for_each(|trial| output::line(&trial_line(trial)));
         let opens_none = project.host.untold(&project.repository).is_some();
-        output::line(match (passed, opens_none) {
+        output::line(match (test.works, opens_none) {
             (true, false) => "A job can run.",
             (true, true) => "A job can run, and will open no pull request; see above.",
             (false, _) => "A job would fail; see above.",
         });
     }
-    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if test.works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn trial_line(trial: &Trial) -> String {
-    let (mark, why) = match &trial.ability {
-        Ability::Yes => ("yes", ""),
-        Ability::No(why) => ("NO", why.as_str()),
-        Ability::Unknown(why) => ("?", why.as_str()),
+fn trial_line(trial: &TrialView) -> String {
+    let mark = match trial.result {
+        TrialResult::Yes => "yes",
+        TrialResult::No => "NO",
+        TrialResult::Unknown => "?",
     };
-    let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+    let why = trial.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
     format!("{mark:<4} {}{why}", trial.what)
 }
 
-fn trial_view(trial: &Trial) -> Value {
-    let (result, why) = match &trial.ability {
-        Ability::Yes => ("yes", None),
-        Ability::No(why) => ("no", Some(why)),
-        Ability::Unknown(why) => ("unknown", Some(why)),
-    };
-    json!({ "trial": trial.name, "what": trial.what, "result": result, "why": why })
-}
-
 fn view(project: &Project) -> Value {
-    json!({
-        "id": project.id,
-        "name": project.name,
-        "repository": project.repository.public_address(),
-        "baseRef": project.base_ref,
-        "docsPaths": project.docs_paths,
-        "writePaths": project.write_paths,
-        "timeZone": project.time_zone,
-        "jobsPerHour": project.jobs_per_hour,
-        "maxRunning": project.max_running,
-        "timeLimitSeconds": project.time_limit_seconds,
-        "onFindings": project.on_findings,
-        "views": project.views,
-        "hostKind": project.host.kind_of(&project.repository),
-        "host": project.host,
-        "createdAt": project.created_at,
-        "updatedAt": project.updated_at,
-    })
+    json!(ProjectView::from(project))
 }
 
 fn days(keep: Option<u32>) -> String {
@@ -240,7 +215,7 @@ fn days(keep: Option<u32>) -> String {
     }
 }
 
-fn show(project: &Project, json: bool) -> Result<ExitCode, Failure> {
+pub(crate) fn show(project: &Project, json: bool) -> Result<ExitCode, Failure> {
     if json {
         return output::json(&view(project));
     }

@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use copydesk_dashboard::{Dash, Settings};
 use copydesk_desk::docs_job::Workshop;
+use copydesk_desk::health::watch_pages;
 use copydesk_desk::jobs::{JobRules, Jobs};
 use copydesk_desk::people::People;
 use copydesk_desk::runner::Runner;
 use copydesk_desk::webhooks::deliver_forever;
 use copydesk_desk::{Desk, KeyUse, Metrics, SenderSecrets, Stop, keep_up};
-use copydesk_server::{AdminListener, App, Limits, Operation, Pages, Served, api, serve as serve_http};
+use copydesk_server::{AdminListener, App, Limits, Operation, Pages, Served, api, listener, serve as serve_http};
 use copydesk_store::{QueueTerms, Store};
 use copydesk_views_embedded::SharedStore;
-use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{engines, logging, output, secrets, sign_in, store, user, views, webhook};
+use crate::{engines, files, logging, output, secrets, sign_in, store, user, views, webhook};
 
 /// The variables that this process was started with.
 pub(crate) type Environment = [(OsString, OsString)];
@@ -110,7 +110,8 @@ pub(crate) struct Server {
 impl Server {
     /// Starts to listen, to run jobs and to do the chores.
     pub(crate) async fn start(config: &Config, environment: &Environment, store: Store) -> Result<Self, Failure> {
-        let listening = TcpListener::bind(config.listen).await;
+        let limits = limits(config);
+        let listening = listener(config.listen, limits.connections);
         let cannot = |error| Failure::error(format!("cannot listen on {}: {error}", config.listen));
         let listener = listening.map_err(|error| cannot(error).hint("choose another address with --listen"))?;
         let address = listener.local_addr().map_err(cannot)?;
@@ -128,15 +129,20 @@ impl Server {
                 key_use: key_use.clone(),
                 senders: SenderSecrets::new(store.clone(), secrets::vault(config)),
                 people: People::new(store.clone()).letting_in(ways),
-                jobs: Jobs::new(store.clone(), job_rules(config), Some(workshop), stop.clone()),
+                jobs: Jobs::new(store.clone(), job_rules(config), Some(workshop.clone()), stop.clone()),
                 views: Some(page_views.clone()),
                 webhooks: Some(webhooks.clone()),
             },
-            limits(config),
+            limits,
         );
         let admin = admin(config, app.operation().clone())?;
         let people = app.desk().people.clone();
-        let settings = Settings { public_url: config.public_url_at(address), version: env!("CARGO_PKG_VERSION") };
+        let settings = Settings {
+            public_url: config.public_url_at(address),
+            version: env!("CARGO_PKG_VERSION"),
+            workers: config.runner.workers as usize,
+            data_dir: Some(config.data_dir.clone()),
+        };
         let pages = {
             let (router, nothing_here) = copydesk_dashboard::router(Dash::new(app.desk().clone(), settings));
             Pages { router, nothing_here }
@@ -145,6 +151,7 @@ impl Server {
         let others = vec![
             tokio::spawn(runner.run(config.runner.workers as usize)),
             tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), stop.clone())),
+            tokio::spawn(watch_pages(store.clone(), workshop, stop.clone())),
             tokio::spawn(deliver_forever(store, webhooks, metrics, stop.clone())),
         ];
         Ok(Self { stop, views: shared, address, people, admin, http, others })
@@ -203,6 +210,9 @@ pub(crate) fn job_rules(config: &Config) -> JobRules {
         models: config.jobs.models.clone(),
         default_model: config.jobs.default_model.clone(),
         jobs_per_hour: config.limits.jobs_per_hour,
+        running_per_project: config.limits.running_per_project,
+        job_time: config.limits.job_time,
+        job_cost: config.limits.job_cost,
     }
 }
 
@@ -220,7 +230,7 @@ fn limits(config: &Config) -> Limits {
     Limits {
         request_time: limits.request_time,
         head_time: limits.head_time,
-        connections: limits.connections as usize,
+        connections: files::for_connections(limits.connections as usize),
         connections_per_peer: limits.connections_per_peer as usize,
         body_memory: limits.body_memory as usize * 1_000_000,
         body_rate: limits.body_rate,

@@ -12,3 +12,9 @@ impl Escaper for Visible {
         askama::filters::Html.write_escaped_str(dest, &visible(string))
     }
 }
+
+/// The same for pages that are not made by a template.
+pub(crate) fn escape_into(out: &mut String, text: &str) {
+    // Writing to a string cannot fail.
+    let _ = Visible.write_escaped_str(out, text);
+}

@@ -3,8 +3,10 @@
 use std::convert::Infallible;
 
 use axum::body::Bytes;
-use axum::extract::{FromRequest, Request};
+use axum::extract::{FromRequest, RawQuery, Request};
 use copydesk_domain::{Invalid, MIN_PASSWORD, SecretText};
+
+use crate::words::capital;
 
 /// The fields of a form, in the order in which they came.
 #[derive(Debug, Clone, Default)]
@@ -103,4 +105,33 @@ pub(crate) fn sentence(wrong: &Invalid) -> String {
         message.replace_range(..1, &first);
     }
     format!("{message}.")
+}
+
+/// The same with the name of the field in front, for a list of all that is wrong.
+pub(crate) fn named(wrong: &Invalid) -> String {
+    format!("{} {}.", capital(&wrong.field.replace('_', " ")), wrong.message)
+}
+
+/// What the address asks for behind its `?`.
+pub(crate) fn asked(RawQuery(query): RawQuery) -> Form {
+    Form::parse(query.unwrap_or_default().as_bytes())
+}
+
+/// What is in the fields of a form: what was typed, if something was, else what holds now.
+pub(crate) struct Values(Vec<(&'static str, String)>);
+
+impl Values {
+    pub(crate) fn new(now: Vec<(&'static str, String)>, typed: Option<&Form>) -> Self {
+        let Some(form) = typed else { return Self(now) };
+        Self(now.into_iter().map(|(name, _)| (name, form.prose(name))).collect())
+    }
+
+    pub(crate) fn of(&self, name: &str) -> &str {
+        self.0.iter().find(|(field, _)| *field == name).map_or("", |(_, value)| value)
+    }
+}
+
+/// The lines of a field that takes several things.
+pub(crate) fn lines(form: &Form, name: &str) -> Vec<String> {
+    form.prose(name).lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }

@@ -5,13 +5,20 @@
 
 mod access;
 mod assets;
+mod chart;
 mod dash;
+mod diff;
+mod errors;
 mod escape;
 mod form;
+mod markdown;
+mod once;
 mod pages;
 mod respond;
 mod same_origin;
 mod shell;
+mod streams;
+mod who;
 mod words;
 
 pub use access::{Needs, Row};

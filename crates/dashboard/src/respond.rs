@@ -6,7 +6,11 @@ use axum::http::header::{
 };
 use axum::http::{HeaderName as Name, StatusCode};
 use axum::response::{IntoResponse, Response};
+use copydesk_desk::readers::ReadError;
 use copydesk_store::StoreError;
+use copydesk_views::store::ViewsError;
+
+use crate::form::sentence;
 
 /// What may be done on our pages: nothing that did not come from us, and no text that becomes a script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -49,6 +53,30 @@ impl From<StoreError> for Oops {
                 )
             }
             error => Self::Broken(error.to_string()),
+        }
+    }
+}
+
+impl From<ViewsError> for Oops {
+    fn from(error: ViewsError) -> Self {
+        match error {
+            ViewsError::Unavailable(cause) => {
+                tracing::warn!(cause, "the page views cannot be reached");
+                Self::Refused(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "The page views cannot be reached at the moment. Try again in a moment.".to_owned(),
+                )
+            }
+            ViewsError::Damaged(cause) => Self::Broken(cause),
+        }
+    }
+}
+
+impl From<ReadError> for Oops {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Invalid(wrong) => Self::Refused(StatusCode::UNPROCESSABLE_ENTITY, sentence(&wrong)),
+            ReadError::Views(error) => error.into(),
         }
     }
 }
@@ -128,4 +156,10 @@ pub(crate) fn finish(headers: &mut HeaderMap) {
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     headers.insert(OPENER_POLICY.clone(), HeaderValue::from_static("same-origin"));
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("private, no-cache"));
+}
+
+/// An id from an address, if it can be one: PostgreSQL cannot even be asked about a NUL.
+pub(crate) fn plain(id: &str) -> Result<&str, Oops> {
+    let is_plain = id.len() <= 100 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    if is_plain { Ok(id) } else { Err(Oops::NotFound) }
 }

@@ -1,10 +1,10 @@
 //! What surrounds every page.
 
-use copydesk_domain::{Project, Role};
+use copydesk_domain::{Project, Role, random_token};
 
-use crate::access::{Asks, InProject, SignedIn};
 use crate::assets::Assets;
 use crate::dash::Dash;
+use crate::who::{Asks, InProject, SignedIn};
 
 /// The places of a project: what the address ends with, the name, and the letter that leads there after `g`.
 pub(crate) const TABS: [(&str, &str, &str); 7] = [
@@ -25,6 +25,8 @@ pub(crate) struct Shell {
     pub(crate) user: Option<String>,
     pub(crate) is_admin: bool,
     pub(crate) project: Option<(Project, Role)>,
+    /// For a form that is to be taken once.
+    pub(crate) mark: String,
     /// The end of the address of the place that this page belongs to.
     pub(crate) tab: Option<&'static str>,
 }
@@ -39,6 +41,7 @@ impl Shell {
             user: visit.map(|visit| visit.user.email.clone()),
             is_admin: visit.is_some_and(|visit| visit.user.is_admin),
             project: None,
+            mark: random_token(),
             tab: None,
         }
     }

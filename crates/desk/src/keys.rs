@@ -1,5 +1,7 @@
 //! Making keys, whoever asks for it.
 
+use std::time::Duration;
+
 use copydesk_domain::{ApiKey, Invalid, KeyRecord, ProjectId, Scope, parse_duration};
 use copydesk_store::{NewKey, Store, StoreError};
 
@@ -28,6 +30,9 @@ pub enum NotMade {
 /// Makes a key. This is the only time that it can be seen.
 pub async fn create(store: &Store, draft: KeyDraft) -> Result<(KeyRecord, ApiKey), NotMade> {
     let KeyDraft { project_id, name, scope, expires } = draft;
+    if scope == Scope::Admin && project_id.is_some() {
+        return Err(Invalid::new("scope", "can be admin only for all projects").into());
+    }
     if name.chars().count() > 200 || name.chars().any(char::is_control) {
         return Err(Invalid::new("name", "must have at most 200 characters and no control characters").into());
     }
@@ -45,4 +50,16 @@ pub async fn create(store: &Store, draft: KeyDraft) -> Result<(KeyRecord, ApiKey
     };
     let created = store.create_key(NewKey { project_id: project_id.clone(), name, scope, expires_at }).await?;
     created.ok_or_else(|| NotMade::NoProject(project_id.as_deref().unwrap_or_default().to_owned()))
+}
+
+/// Makes a key in place of another, for the same project and with the same name, scope and length of life. The old one is
+/// refused after `overlap`. None: it opens nothing any more.
+pub async fn rotate(
+    store: &Store,
+    old: &KeyRecord,
+    overlap: Duration,
+) -> Result<Option<(KeyRecord, ApiKey)>, StoreError> {
+    let now = store.now();
+    let expires_at = old.expires_at.map(|ends| now.plus(ends.since(old.created_at)));
+    store.rotate_key(&old.id, now.plus(overlap), expires_at).await
 }

@@ -1,9 +1,11 @@
 //! Everything that can be done, without HTTP: whoever calls has decided who may do it.
 
+pub mod attention;
 pub mod credentials;
 mod desk;
 pub mod docs_job;
 mod external_links;
+pub mod health;
 pub mod job_view;
 pub mod jobs;
 mod key_use;
@@ -15,6 +17,7 @@ pub mod projects;
 pub mod readers;
 pub mod runner;
 mod senders;
+pub mod server;
 mod stop;
 mod upkeep;
 pub mod views;

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{ProjectId, hex, random_secret};
-use copydesk_store::{SecretName, Store, Vault, VaultError};
+use copydesk_domain::{Actor, ProjectId, Timestamp, hex, random_secret};
+use copydesk_store::{SecretName, Store, StoreError, Vault, VaultError};
 
 /// How long the secret before the present one is taken beside it, unless somebody says otherwise.
 pub const OLD_SECRET_TAKEN: Duration = Duration::from_secs(24 * 3600);
@@ -27,6 +27,18 @@ pub struct SenderSecrets {
 impl SenderSecrets {
     pub fn new(store: Store, vault: Vault) -> Self {
         Self { store, vault }
+    }
+
+    /// The same for somebody, under whose name it is written down what is done.
+    pub fn by(&self, actor: Actor) -> Self {
+        Self { store: self.store.by(actor), vault: self.vault.clone() }
+    }
+
+    /// Since when a sender has the secret that it has; none if nobody was ever given one.
+    pub async fn since(&self, project_id: &ProjectId, sender: Sender) -> Result<Option<Timestamp>, StoreError> {
+        let secrets = self.store.secrets(Some(project_id)).await?;
+        let newest = secrets.into_iter().find(|it| it.name == sender.name() && it.expires_at.is_none());
+        Ok(newest.map(|secret| secret.updated_at))
     }
 
     /// The secret to give to a sender, made when it is first asked for. None if there is no such project.

@@ -5,6 +5,7 @@ use crate::{Invalid, Repository, Timestamp};
 
 /// Where a project's pull requests live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum HostKind {
     /// GitHub and GitHub Enterprise.
@@ -82,6 +83,7 @@ impl HostKind {
 
 /// How a project's code host is reached. What is none is told by the address of the repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct HostSettings {
     /// Which kind it is.

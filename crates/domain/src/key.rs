@@ -1,5 +1,5 @@
 use rand::RngExt;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::{ProjectId, SecretText, Timestamp, hex};
@@ -68,11 +68,16 @@ fn checksum(signed: &str) -> String {
 }
 
 /// What a key may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = KeyScope))]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
+    /// Reads.
     Read,
+    /// Reads and writes.
     Write,
+    /// The administration of the server, and nothing of what the others may.
+    Admin,
 }
 
 impl Scope {
@@ -81,27 +86,34 @@ impl Scope {
         match self {
             Self::Read => "read",
             Self::Write => "write",
+            Self::Admin => "admin",
         }
     }
 
     /// The scope of that word.
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Read, Self::Write].into_iter().find(|scope| scope.as_str() == text)
+        [Self::Read, Self::Write, Self::Admin].into_iter().find(|scope| scope.as_str() == text)
     }
 
     /// Whether a key with this scope may do what needs `wanted`.
     pub fn covers(self, wanted: Self) -> bool {
-        self == Self::Write || wanted == Self::Read
+        match self {
+            Self::Read => wanted == Self::Read,
+            Self::Write => wanted != Self::Admin,
+            Self::Admin => wanted == Self::Admin,
+        }
     }
 }
 
 /// What is known of a key once it has been made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Key))]
 #[serde(rename_all = "camelCase")]
 pub struct KeyRecord {
     /// The key's id, not a secret.
     pub id: String,
     /// The project it opens; none: all of them.
+    #[cfg_attr(feature = "openapi", schema(required, value_type = Option<String>))]
     pub project_id: Option<ProjectId>,
     /// What the owner calls it.
     pub name: String,
@@ -110,12 +122,16 @@ pub struct KeyRecord {
     /// The beginning of the key.
     pub hint: String,
     /// When it was made.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub created_at: Timestamp,
     /// From when on it is refused.
+    #[cfg_attr(feature = "openapi", schema(required, value_type = Option<String>, format = DateTime))]
     pub expires_at: Option<Timestamp>,
     /// When it was revoked.
+    #[cfg_attr(feature = "openapi", schema(required, value_type = Option<String>, format = DateTime))]
     pub revoked_at: Option<Timestamp>,
     /// When it was last used, to the minute.
+    #[cfg_attr(feature = "openapi", schema(required, value_type = Option<String>, format = DateTime))]
     pub last_used_at: Option<Timestamp>,
 }
 
@@ -177,6 +193,15 @@ mod tests {
     fn write_covers_read_and_not_the_other_way_round() {
         assert!(Scope::Write.covers(Scope::Read));
         assert!(!Scope::Read.covers(Scope::Write));
+    }
+
+    #[test]
+    fn the_administration_is_a_scope_of_its_own() {
+        for other in [Scope::Read, Scope::Write] {
+            assert!(!Scope::Admin.covers(other) && !other.covers(Scope::Admin));
+        }
+        assert!(Scope::Admin.covers(Scope::Admin));
+        assert_eq!(Scope::parse("admin"), Some(Scope::Admin));
     }
 
     proptest! {

@@ -41,7 +41,7 @@ pub use project::{
 pub use prompt::{MAX_PROMPT_BYTES, Prompt, PromptError};
 pub use repository::Repository;
 pub use secret_text::SecretText;
-pub use steady::{Doubt, SECOND_LOOK, SteadyTime};
+pub use steady::{AT_ONCE, Doubt, SECOND_LOOK, SteadyTime};
 pub use views::{MAX_DOMAINS, Source, Sources, ViewSettings, domain};
 pub use visible::visible;
 pub use webhook::EventKind;

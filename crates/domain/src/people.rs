@@ -1,11 +1,12 @@
 //! People who use the dashboard, what they may do, and who did what.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Invalid, ProjectId, Timestamp};
 
 /// Somebody who can sign in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct User {
     pub id: String,
@@ -14,11 +15,13 @@ pub struct User {
     pub name: String,
     /// Whether all projects, people and the server itself are open to them.
     pub is_admin: bool,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub created_at: Timestamp,
 }
 
 /// What a member may do in a project.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Sees jobs, changes, views and pull requests.

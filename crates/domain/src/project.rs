@@ -12,6 +12,12 @@ pub struct ProjectId(Arc<str>);
 
 text_id!(ProjectId);
 
+impl<'de> Deserialize<'de> for ProjectId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
 impl ProjectId {
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
@@ -80,6 +86,7 @@ pub struct Project {
 
 /// Patterns of paths such as `docs/data/*.json`; the name of a folder stands for all that is below it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct WritePaths {
     /// What jobs may write although nothing says that it is documentation.
@@ -92,7 +99,8 @@ pub struct WritePaths {
 pub const MAX_PATTERNS: usize = 100;
 
 /// What becomes of a change that brings new findings of the docs checks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OnFindings {
     /// The pull request is opened as a draft, with the findings in its text.

@@ -3,7 +3,8 @@ use std::time::Duration;
 use crate::clock::{Clock, Timestamp};
 
 /// How far the machine's clock is followed at once, and within the time of a second look at the most.
-const STEP: i64 = 2 * 24 * 3_600_000;
+pub const AT_ONCE: Duration = Duration::from_secs(2 * 24 * 3600);
+const STEP: i64 = AT_ONCE.as_millis() as i64;
 /// For how long a clock must have insisted on a leap before it is believed.
 pub const SECOND_LOOK: Duration = Duration::from_secs(6 * 3600);
 /// What a clock may drift while it insists.

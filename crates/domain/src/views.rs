@@ -4,6 +4,7 @@ use crate::Invalid;
 
 /// How a project's page views are collected, counted and kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct ViewSettings {
     /// The hosts of the documentation site, in small letters and without a port. If there are any, a script's views of
@@ -18,6 +19,7 @@ pub struct ViewSettings {
 
 /// Which channel people and machines are counted from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ViewSources))]
 #[serde(default)]
 pub struct Sources {
     pub people: Source,
@@ -26,6 +28,7 @@ pub struct Sources {
 
 /// A channel to count from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ViewSource))]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// People: the server side until the first person is seen by script, then the script alone. Machines: the script

@@ -40,9 +40,10 @@ const SECOND_LOOKS: [Duration; 2] = [Duration::from_millis(300), Duration::from_
 /// What the file of certificates for one command is called.
 const AUTHORITIES: &str = "authorities.pem";
 
-/// How ssh is started: it asks nobody, ends when the other side is silent, and lends nothing of this machine.
-const SSH_COMMAND: &str =
-    "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 -o ForwardAgent=no -o PermitLocalCommand=no";
+/// How ssh is started: it asks nobody, ends when the other side is silent, lends nothing of this machine, and does not pass
+/// on the banner of the host, which says of everybody that this is forbidden.
+const SSH_COMMAND: &str = "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 -o ForwardAgent=no \
+                           -o PermitLocalCommand=no -o LogLevel=ERROR";
 
 /// One way to start the git program; there is no other.
 pub(crate) struct Git<'a> {
@@ -63,12 +64,13 @@ pub(crate) struct Output {
 }
 
 impl Git<'_> {
-    /// Runs git, and again if a credential is not known to the host: so says Gitea too, of the best of tokens, while it is
-    /// being stopped. A moment later it is gone, and that is another matter.
+    /// Runs git, and again if a credential is not known to a host that may be Gitea: it says so of the best of tokens too,
+    /// while it is being stopped. A moment later it is gone, and that is another matter.
     pub(crate) async fn run(&self, arguments: &[&str], lock: Option<&File>) -> Result<Output, ForgeError> {
         for pause in SECOND_LOOKS {
             let output = self.run_once(arguments, lock).await?;
-            if output.success || !self.remote.shows_credential() || !is_unknown_credential(&output.stderr) {
+            let is_doubted = self.remote.may_be_gitea && self.remote.shows_credential();
+            if output.success || !is_doubted || !is_unknown_credential(&output.stderr) {
                 return Ok(output);
             }
             tokio::time::sleep(pause).await;

@@ -29,6 +29,18 @@ impl Mirror {
         }
     }
 
+    /// Whether `base` has all that `work` has changed, be it by other commits, as after a squash. None if both have changed
+    /// the same place, so that it cannot be told.
+    pub async fn has_changes_of(&self, base: &CommitId, work: &CommitId) -> Result<Option<bool>, ForgeError> {
+        let arguments = ["merge-tree", "--write-tree", "--no-messages", &base.to_string(), &work.to_string()];
+        let output = self.git().run(&arguments, None).await?;
+        match output.code {
+            Some(0) => Ok(Some(output.stdout.trim() == self.commit_info(base)?.tree)),
+            Some(1) => Ok(None),
+            _ => Err(git_errors::explain(&self.git(), &output.stderr)),
+        }
+    }
+
     /// Brings `base` into `work` with a commit that says `message`. The same input gives the same id. Nothing is pushed.
     pub async fn merge(
         &self,

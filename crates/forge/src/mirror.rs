@@ -34,6 +34,10 @@ pub(crate) struct SharedMirror {
     pub(crate) pushes: Semaphore,
 }
 
+/// For a repository on this machine: if somebody has the branch checked out there, their files follow it, provided that they
+/// have changed nothing. git refuses it otherwise.
+const WITH_FILES: &str = "--receive-pack=git -c receive.denyCurrentBranch=updateInstead receive-pack";
+
 impl Mirror {
     /// Fetches a branch and gives the commit it is at.
     pub async fn fetch(&self, branch: &str) -> Result<CommitId, ForgeError> {
@@ -171,7 +175,11 @@ impl Mirror {
         let lease = format!("--force-with-lease=refs/heads/{branch}:{expected}");
         let what = format!("{commit}:refs/heads/{branch}");
         let to = self.shared.address.url.as_str();
-        let arguments = ["push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", &lease, to, &what];
+        let mut arguments = vec!["push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags"];
+        if to.starts_with("file://") {
+            arguments.push(WITH_FILES);
+        }
+        arguments.extend([lease.as_str(), to, &what]);
         self.git().run(&arguments, None).await
     }
 

@@ -14,6 +14,8 @@ pub struct Remote {
     pub ssh_key: Option<SshKey>,
     /// Whose word is taken for who the host at an `https` address is.
     pub trust: Trust,
+    /// Whether the host is Gitea or Forgejo, or nobody knows what it is.
+    pub may_be_gitea: bool,
 }
 
 impl Remote {

@@ -1,12 +1,12 @@
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::api;
 use crate::connections::Bounds;
 use crate::operation::Operation;
-use crate::serve::listen;
+use crate::serve::{listen, listener};
 
 /// Few ask here, and none of them for long.
 const BOUNDS: Bounds = Bounds { all: 128, of_a_peer: None, head_time: Duration::from_secs(5) };
@@ -21,18 +21,22 @@ pub struct AdminListener {
 impl AdminListener {
     /// Answers at `address` until the stop.
     pub fn start(address: SocketAddr, process: Operation) -> io::Result<Self> {
-        let listener = TcpListener::bind(address)?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let answering = async move {
-            match tokio::net::TcpListener::from_std(listener) {
-                Ok(listener) => {
-                    let router = api::operation_router(process.clone());
-                    listen(process, router, listener, BOUNDS, |_| false).await;
-                }
-                Err(error) => tracing::error!(%error, "health and figures cannot be asked for"),
+        let listening = {
+            let _runtime = runtime.enter();
+            listener(address, BOUNDS.all).and_then(|listener| Ok((listener.local_addr()?, listener)))
+        };
+        let (address, listener) = match listening {
+            Ok(listening) => listening,
+            Err(error) => {
+                // Whoever asks for it may run in another runtime, where this one must not be dropped.
+                runtime.shutdown_background();
+                return Err(error);
             }
+        };
+        let answering = async move {
+            let router = api::operation_router(process.clone());
+            listen(process, router, listener, BOUNDS, |_| false).await;
         };
         let thread = std::thread::Builder::new().name("admin".to_owned()).spawn(move || runtime.block_on(answering))?;
         Ok(Self { address, thread })

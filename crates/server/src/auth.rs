@@ -83,6 +83,41 @@ impl FromRequestParts<App> for Writer {
     }
 }
 
+/// Somebody with a valid key for the administration.
+pub(crate) struct Administrator {
+    actor: Actor,
+}
+
+impl Administrator {
+    pub(crate) fn actor(&self) -> Actor {
+        self.actor.clone()
+    }
+
+    /// The store, for what the caller does.
+    pub(crate) fn store(&self, app: &App) -> Store {
+        app.store().by(self.actor())
+    }
+}
+
+impl FromRequestParts<App> for Administrator {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let key = bearer(parts).ok_or_else(Problem::unauthorized)?;
+        let access = app.store().access(key.digest(), None).await?.ok_or_else(Problem::unauthorized)?;
+        let now = app.store().now();
+        if !access.key.is_valid_at(now) {
+            return Err(Problem::unauthorized());
+        }
+        app.desk().key_use.note(&access.key, now);
+        parts.extensions.get_or_insert_default::<Who>().set(&access.key.id);
+        if !access.key.scope.covers(Scope::Admin) {
+            return Err(Problem::not_an_administrator());
+        }
+        Ok(Self { actor: Actor::key(&access.key.id, &access.key.name) })
+    }
+}
+
 async fn authenticate(parts: &mut Parts, app: &App, wanted: Scope) -> Result<Caller, Problem> {
     let key = bearer(parts).ok_or_else(Problem::unauthorized)?;
     let (project_id, job_id) = path(parts).await;
@@ -100,7 +135,7 @@ async fn authenticate(parts: &mut Parts, app: &App, wanted: Scope) -> Result<Cal
         return Err(Problem::project_not_found());
     }
     if !access.key.scope.covers(wanted) {
-        return Err(Problem::forbidden());
+        return Err(if access.key.scope == Scope::Admin { Problem::only_administers() } else { Problem::forbidden() });
     }
     let actor = Actor::key(&access.key.id, &access.key.name);
     Ok(Caller { project, digest, job_id, actor })

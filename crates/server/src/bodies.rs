@@ -1,11 +1,12 @@
 //! The memory of all request bodies that are there at a moment, and who of those that send gives way when it is used up.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
+
+use crate::signal::Signal;
 
 /// The part of the memory that is for bodies of which nobody knows yet whose they are: one in so many.
 const STRANGERS: usize = 4;
@@ -94,12 +95,6 @@ struct Held {
     /// None once all has come.
     pace: Option<Pace>,
     gives_way: Arc<Signal>,
-}
-
-#[derive(Default)]
-struct Signal {
-    is_given: AtomicBool,
-    wake: Notify,
 }
 
 /// How much came lately.
@@ -199,8 +194,7 @@ impl Share {
                     return Err(NoRoom);
                 }
                 if let Some(held) = slowest.and_then(|number| open.shares.get(&number)) {
-                    held.gives_way.is_given.store(true, Ordering::Release);
-                    held.gives_way.wake.notify_one();
+                    held.gives_way.give();
                 }
             }
             // Whoever is new now can be the slowest later.
@@ -222,9 +216,7 @@ impl Share {
 
     /// Waits until it has to give way to others.
     pub(crate) async fn gives_way(&self) {
-        while !self.gives_way.is_given.load(Ordering::Acquire) {
-            self.gives_way.wake.notified().await;
-        }
+        self.gives_way.given().await;
     }
 }
 

@@ -47,6 +47,13 @@ impl<S: Sync> FromRequest<S> for RequestBody {
     }
 }
 
+impl RequestBody {
+    /// Whether it is known to have no more bytes than that.
+    pub(crate) fn has_at_most(&self, bytes: u64) -> bool {
+        hyper::body::Body::size_hint(&self.body).upper().is_some_and(|most| most <= bytes)
+    }
+}
+
 /// A body that was read, and its share of the memory.
 pub(crate) struct BodyBytes {
     bytes: Bytes,

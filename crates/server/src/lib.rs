@@ -15,12 +15,12 @@ mod edge;
 mod large_bodies;
 mod operation;
 mod own_answers;
-mod pages;
 mod problem;
 mod serve;
+mod signal;
 
 pub use admin::AdminListener;
 pub use app::{App, Limits};
 pub use beside::Pages;
 pub use operation::Operation;
-pub use serve::{Served, serve};
+pub use serve::{Served, listener, serve};

@@ -119,6 +119,14 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, "forbidden", "This key may only read; use a key with the write scope.")
     }
 
+    pub(crate) fn not_an_administrator() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", "The administration takes a key with the scope admin.")
+    }
+
+    pub(crate) fn only_administers() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", "A key with the scope admin is for the administration alone.")
+    }
+
     pub(crate) fn project_not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, "project_not_found", "There is no such project, or the key is not for it.")
     }

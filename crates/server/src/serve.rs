@@ -1,9 +1,9 @@
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
@@ -15,7 +15,8 @@ use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::{TcpListener, TcpStream};
+use rustix::io::Errno;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tower::ServiceExt;
 
 use crate::app::App;
@@ -28,6 +29,14 @@ const HEAD: usize = 64 * 1024;
 /// What of a connection is in memory and not yet read, or not yet taken by the client.
 const BUFFER: usize = 128 * 1024;
 
+/// How many may come at the same moment, at the least.
+const QUEUE: usize = 1024;
+/// What the system keeps of an answer that is not taken yet. Left to itself it keeps megabytes, and it takes so long to
+/// send a third of those to a slow client, which is when it asks for more, that the client seems to take nothing.
+const SEND_BUFFER: u32 = 256 * 1024;
+/// How often it is said that no connection can be accepted.
+const SAID_EVERY: Duration = Duration::from_secs(10);
+
 /// Whom a request came from: the other end of its connection, as an extension of the request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) IpAddr);
@@ -39,6 +48,17 @@ pub enum Served {
     Finished,
     /// The time for it was up.
     CutOff,
+}
+
+/// Listens at `address` for as many as there may be `connections`. Who finds the queue full is not told so, and comes again
+/// a second later.
+pub fn listener(address: SocketAddr, connections: usize) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    // Connections have it from the listener.
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.bind(address)?;
+    socket.listen(i32::try_from(connections.max(QUEUE)).unwrap_or(i32::MAX).unsigned_abs())
 }
 
 /// Answers on `listener` until the stop; then finishes what runs, within the time for it.
@@ -66,6 +86,7 @@ pub(crate) async fn listen(
     let (graceful, connections) = (GracefulShutdown::new(), Connections::new(bounds));
     let watching = tokio::spawn(connections.clone().watch());
     let answers = Arc::new(OwnAnswers::new(process.clone()));
+    let mut said = None;
     loop {
         let accepted = tokio::select! {
             accepted = accept(&connections, &listener) => accepted,
@@ -80,7 +101,7 @@ pub(crate) async fn listen(
                 // As much of it as goes out at once: nobody waits for somebody who has too many already.
                 None => drop(stream.try_write(&answers.too_many_connections())),
             },
-            Err(error) => pause_after(&error).await,
+            Err(error) => cannot_accept(&error, &connections, &mut said).await,
         }
     }
     drop(listener);
@@ -132,7 +153,7 @@ fn connection(
     server.max_header_size(HEAD).max_buf_size(BUFFER).serve_connection(TokioIo::new(stream), service)
 }
 
-/// The body of an answer; once it is given, the connection waits for the next request.
+/// The body of an answer. The library drops it when it has it all in memory, and the client may have little of it then.
 struct Answered {
     body: Body,
     line: Arc<Line>,
@@ -140,7 +161,7 @@ struct Answered {
 
 impl Drop for Answered {
     fn drop(&mut self) {
-        self.line.enter(Phase::Idle);
+        self.line.enter(Phase::Sending);
     }
 }
 
@@ -164,14 +185,22 @@ impl hyper::body::Body for Answered {
     }
 }
 
-/// Out of file descriptors: wait for some to come back instead of spinning. Anything else concerns one client only.
-async fn pause_after(error: &io::Error) {
+/// Where there are no more file descriptors, or no memory for one, somebody gives way.
+async fn cannot_accept(error: &io::Error, connections: &Connections, said: &mut Option<Instant>) {
     let clients_fault = matches!(
         error.kind(),
         io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused
     );
-    if !clients_fault {
+    if clients_fault {
+        return;
+    }
+    if said.is_none_or(|last| last.elapsed() > SAID_EVERY) {
         tracing::warn!(%error, "cannot accept a connection");
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        *said = Some(Instant::now());
+    }
+    match Errno::from_io_error(error) {
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => connections.make_room().await,
+        // Instead of spinning.
+        _ => tokio::time::sleep(Duration::from_millis(500)).await,
     }
 }

@@ -58,6 +58,12 @@ CREATE TABLE invitations (
 CREATE INDEX invitations_of_project ON invitations (project_id);
 CREATE INDEX invitations_by_expiry ON invitations (expires_at);
 
+-- Forms that were taken, so that sending one again does nothing.
+CREATE TABLE marks (
+    mark       {id} PRIMARY KEY,
+    expires_at {int} NOT NULL
+) {strict};
+
 -- Who somebody is at a provider of sign-ins.
 CREATE TABLE identities (
     issuer  {id} NOT NULL,
@@ -93,21 +99,35 @@ ALTER TABLE pull_requests ADD COLUMN merged_commit TEXT;
 ALTER TABLE pull_requests ADD COLUMN closed_at {int};
 
 CREATE INDEX jobs_of_project_by_status ON jobs (project_id, status, id);
+CREATE INDEX jobs_of_project_by_model ON jobs (project_id, model, id);
+CREATE INDEX jobs_of_project_by_pull_request ON jobs (project_id, pr_state, id);
 
--- What the checks say of the pages of a project's repository, at the commit of `health`; replaced as a whole.
+-- What the checks say of the pages of a project's repository, at one commit of its base branch; replaced as a whole.
 CREATE TABLE health (
     project_id {id} PRIMARY KEY REFERENCES projects (id) ON DELETE CASCADE,
-    commit_id  TEXT NOT NULL,
-    checked_at {int} NOT NULL
+    -- When somebody last began to look.
+    tried_at   {int} NOT NULL,
+    -- The commit that the pages were judged at, and when; null until they were.
+    commit_id  TEXT,
+    checked_at {int},
+    -- What could not be judged of all pages together, by the reason.
+    not_judged TEXT NOT NULL DEFAULT '[]',
+    -- Why the last look came to nothing; what is known is older then. Null if it did not.
+    problem    TEXT
 ) {strict};
 
 CREATE TABLE page_health (
     project_id {id} NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     file       {id} NOT NULL,
     -- The address of the page on the site, if it is known.
-    page       TEXT,
+    page       {id},
     title      TEXT NOT NULL,
-    -- A list of what was found; see the domain's FindingSummary.
+    -- How much was found, and the first of it; see the domain's FindingSummary.
+    found      {int} NOT NULL,
     findings   TEXT NOT NULL,
+    -- What could not be judged, by the reason.
+    not_judged TEXT NOT NULL,
     PRIMARY KEY (project_id, file)
 ) {strict};
+
+CREATE INDEX page_health_by_page ON page_health (project_id, page);

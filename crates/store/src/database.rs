@@ -84,6 +84,14 @@ impl Store {
         copied.map_err(|error| StoreError::Refused(error.to_string()))?.map(|()| true)
     }
 
+    /// What kind of database it is, as people call it.
+    pub fn kind(&self) -> &'static str {
+        match &*self.backend {
+            Backend::Sqlite(_) => "SQLite",
+            Backend::Postgres(_) => "PostgreSQL",
+        }
+    }
+
     /// Listens for changes from now on.
     pub fn changes(&self) -> Changes {
         self.hub.subscribe()

@@ -1,7 +1,7 @@
 use copydesk_domain::{JobId, Timestamp};
 use serde_json::Value as Json;
 
-use crate::conn::{Conn, FromRow, Result, Row, values};
+use crate::conn::{Conn, FromRow, Result, Row, Value, values};
 use crate::database::Store;
 use crate::hub::Change;
 
@@ -38,6 +38,48 @@ impl Store {
         let values = values![job_id, after, limit];
         self.read(move |c| Box::pin(c.rows(sql, values))).await
     }
+
+    /// A job's events of these kinds, oldest first.
+    pub async fn events_of(&self, job_id: &JobId, kinds: &'static [&'static str]) -> Result<Vec<Event>> {
+        let job_id = job_id.clone();
+        self.read(move |c| Box::pin(of_kinds(c, job_id, kinds))).await
+    }
+
+    /// What a job's events come to.
+    pub async fn course(&self, job_id: &JobId) -> Result<Course> {
+        let job_id = job_id.clone();
+        self.read(move |c| Box::pin(course(c, job_id))).await
+    }
+}
+
+/// What a job's events come to, without reading them all.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Course {
+    /// The number of the last one.
+    pub last: u32,
+    /// How often a worker has taken the job.
+    pub claims: u32,
+    /// What the events say that tell of answers which were not paid for again.
+    pub resumed: Vec<Json>,
+}
+
+async fn course(c: &mut dyn Conn, job_id: JobId) -> Result<Course> {
+    let sql = "SELECT COALESCE(MAX(number), 0), COALESCE(SUM(CASE WHEN kind = 'claimed' THEN 1 ELSE 0 END), 0) FROM events \
+               WHERE job_id = $1";
+    let (last, claims) = c.only_row(sql, values![&job_id]).await?;
+    let resumed: Vec<Event> = of_kinds(c, job_id, &["resumed"]).await?;
+    Ok(Course { last, claims, resumed: resumed.into_iter().map(|event| event.data).collect() })
+}
+
+async fn of_kinds(c: &mut dyn Conn, job_id: JobId, kinds: &'static [&'static str]) -> Result<Vec<Event>> {
+    let mut values = values![job_id];
+    values.extend(kinds.iter().map(|kind| Value::from(*kind)));
+    let places: Vec<String> = (2..=values.len()).map(|place| format!("${place}")).collect();
+    let sql = format!(
+        "SELECT number, kind, data, created_at FROM events WHERE job_id = $1 AND kind IN ({}) ORDER BY number",
+        places.join(", ")
+    );
+    c.rows(sql, values).await
 }
 
 /// Adds an event. The caller holds the job's row, so that numbers cannot clash.

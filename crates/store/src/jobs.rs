@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use copydesk_domain::{Job, JobId, Message, ProjectId, PullRequest, PullRequestState, Status, Timestamp};
 
-use crate::conn::{Conn, FromRow, Result, Row, Value, values};
+use crate::conn::{Conn, Dialect, FromRow, Result, Row, Value, plain_text, values};
 use crate::database::Store;
 use crate::error::StoreError;
 
@@ -13,15 +13,42 @@ pub(crate) const COLUMNS: &str = "id, project_id, status, repository, base_ref, 
      client_reference, pr_link, outcome, message, title, usage, checks, cancel_requested_at, turn, turn_message, \
      created_at, updated_at, archived_at, pr_number, pr_state, pr_draft, pr_merged_at, pr_checked_at, made_by";
 
+/// How many bytes of a prompt a list shows at the most.
+const BRIEF: u32 = 400;
+
 /// Which jobs to list.
 #[derive(Debug, Clone, Default)]
 pub struct JobFilter {
     /// Only those that stand so.
     pub status: Option<Status>,
+    /// Only those of this model.
+    pub model: Option<String>,
+    /// Only those with this in their title or in one of their prompts, whatever its case.
+    pub text: Option<String>,
+    /// Only those with a pull request.
+    pub pulls: Option<PullFilter>,
     /// Only those older than the job of this id.
     pub before: Option<JobId>,
     /// How many at the most.
     pub limit: u32,
+}
+
+/// Which pull requests to list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PullFilter {
+    Any,
+    /// Those that stand so.
+    In(PullRequestState),
+}
+
+/// What a list says of a job beside the job itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Brief {
+    pub job_id: JobId,
+    /// The beginning of its first prompt.
+    pub prompt: String,
+    /// Whether a worker has it now.
+    pub is_held: bool,
 }
 
 impl Store {
@@ -35,6 +62,21 @@ impl Store {
     pub async fn jobs(&self, project_id: &ProjectId, filter: JobFilter) -> Result<Vec<Job>> {
         let project_id = project_id.clone();
         self.read(move |c| Box::pin(list(c, project_id, filter))).await
+    }
+
+    /// What lists say of these jobs, in one look and in no order.
+    pub async fn briefs(&self, job_ids: &[JobId]) -> Result<Vec<Brief>> {
+        if job_ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let values: Vec<Value> = job_ids.iter().map(Value::from).collect();
+        let places: Vec<String> = (1..=values.len()).map(|place| format!("${place}")).collect();
+        let sql = format!(
+            "SELECT j.id, CASE WHEN j.worker IS NULL THEN 0 ELSE 1 END, substr(m.prompt, 1, {BRIEF}) FROM jobs j \
+             JOIN messages m ON m.job_id = j.id AND m.number = 1 WHERE j.id IN ({})",
+            places.join(", ")
+        );
+        self.read(move |c| Box::pin(c.rows(sql, values))).await
     }
 
     /// A job's prompts, oldest first.
@@ -66,24 +108,68 @@ pub(crate) async fn get_held_of(c: &mut dyn Conn, project_id: &ProjectId, id: &J
 async fn list(c: &mut dyn Conn, project_id: ProjectId, filter: JobFilter) -> Result<Vec<Job>> {
     let mut sql = format!("SELECT {COLUMNS} FROM jobs WHERE project_id = $1");
     let mut values = values![project_id];
-    let mut and = |clause: &str, value: Value| {
+    let equal = [
+        ("status =", filter.status.map(|status| Value::from(status.as_str()))),
+        ("model =", filter.model.map(Value::from)),
+        ("pr_state =", filter.pulls.and_then(PullFilter::state).map(|state| Value::from(state.as_str()))),
+        ("id <", filter.before.map(Value::from)),
+    ];
+    for (clause, value) in equal {
+        let Some(value) = value else { continue };
         values.push(value);
         sql.push_str(&format!(" AND {clause} ${}", values.len()));
-    };
-    if let Some(status) = filter.status {
-        and("status =", status.as_str().into());
     }
-    if let Some(before) = filter.before {
-        and("id <", before.into());
+    if filter.pulls == Some(PullFilter::Any) {
+        sql.push_str(" AND pr_link IS NOT NULL");
+    }
+    if let Some(text) = filter.text {
+        values.push(plain_text(&text).into());
+        sql.push_str(&holds_text(c.dialect(), values.len()));
     }
     values.push(filter.limit.into());
     sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", values.len()));
     c.rows(sql, values).await
 }
 
+/// That a title or a prompt holds the text of that parameter. Prompts are bytes, since they may hold a NUL, which no text of
+/// PostgreSQL can: there it is left out.
+fn holds_text(dialect: Dialect, place: usize) -> String {
+    let (find, prompt) = match dialect {
+        Dialect::Sqlite => ("instr", "CAST(m.prompt AS TEXT)"),
+        Dialect::Postgres => (
+            "strpos",
+            "CASE WHEN position('\\x00'::bytea IN m.prompt) = 0 THEN convert_from(m.prompt, 'UTF8') \
+             ELSE convert_from(decode(regexp_replace(encode(m.prompt, 'escape'), '(\\\\\\\\)|\\\\000', '\\1', 'g'), 'escape'), \
+             'UTF8') END",
+        ),
+    };
+    format!(
+        " AND ({find}(lower(COALESCE(title, '')), lower(${place})) > 0 OR EXISTS (SELECT 1 FROM messages m \
+         WHERE m.job_id = jobs.id AND {find}(lower({prompt}), lower(${place})) > 0))"
+    )
+}
+
 pub(crate) async fn messages(c: &mut dyn Conn, job_id: JobId) -> Result<Vec<Message>> {
     let sql = "SELECT number, prompt, created_at FROM messages WHERE job_id = $1 ORDER BY number";
     c.rows(sql, values![job_id]).await
+}
+
+impl PullFilter {
+    fn state(self) -> Option<PullRequestState> {
+        match self {
+            Self::Any => None,
+            Self::In(state) => Some(state),
+        }
+    }
+}
+
+impl FromRow for Brief {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        let (job_id, is_held, prompt): (_, _, Vec<u8>) = (row.next()?, row.next()?, row.next()?);
+        // The cut may be in the middle of a character.
+        let prompt = String::from_utf8_lossy(&prompt).trim_end_matches('\u{fffd}').to_owned();
+        Ok(Self { job_id, prompt, is_held })
+    }
 }
 
 impl FromRow for Message {

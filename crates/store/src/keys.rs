@@ -41,6 +41,21 @@ impl Store {
         Ok(record.map(|record| (record, key)))
     }
 
+    /// Makes a key in place of another, for the same project, with the same name and scope. The old one is refused from
+    /// `old_ends` on, if not earlier. None if there is no such key, or it opens nothing any more.
+    pub async fn rotate_key(
+        &self,
+        id: &str,
+        old_ends: Timestamp,
+        expires_at: Option<Timestamp>,
+    ) -> Result<Option<(KeyRecord, ApiKey)>> {
+        let (id, now) = (id.to_owned(), self.now());
+        let key = ApiKey::generate();
+        let (digest, hint) = (key.digest(), key.hint());
+        let record = self.write(move |c| Box::pin(rotate(c, id, old_ends, expires_at, (digest, hint), now))).await?;
+        Ok(record.map(|record| (record, key)))
+    }
+
     /// Keys, oldest first; with a project, those that open it.
     pub async fn keys(&self, project_id: Option<&ProjectId>) -> Result<Vec<KeyRecord>> {
         let project_id = project_id.cloned();
@@ -105,6 +120,37 @@ async fn create(
     let detail = format!("{}, {}", record.scope.as_str(), record.hint);
     deeds::record(c, "key.create", record.project_id.as_ref(), &record.name, &detail).await?;
     Ok(Some(record))
+}
+
+async fn rotate(
+    c: &mut dyn Conn,
+    id: String,
+    old_ends: Timestamp,
+    expires_at: Option<Timestamp>,
+    (digest, hint): (String, String),
+    now: Timestamp,
+) -> Result<Option<KeyRecord>> {
+    let sql = format!("SELECT {COLUMNS} FROM admin_keys k WHERE k.id = $1");
+    let Some(old): Option<KeyRecord> = c.row(sql, values![&id]).await? else { return Ok(None) };
+    // The project first, as whoever deletes it does.
+    if let Some(project_id) = &old.project_id
+        && !c.hold("projects", project_id).await?
+    {
+        return Ok(None);
+    }
+    let ended = c
+        .run(
+            "UPDATE admin_keys SET expires_at = CASE WHEN expires_at < $1 THEN expires_at ELSE $1 END \
+             WHERE id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)",
+            values![old_ends, &id, now],
+        )
+        .await?;
+    if ended == 0 {
+        return Ok(None);
+    }
+    deeds::record(c, "key.rotate", old.project_id.as_ref(), &old.name, &old.hint).await?;
+    let new = NewKey { project_id: old.project_id, name: old.name, scope: old.scope, expires_at };
+    create(c, new, digest, hint, now).await
 }
 
 async fn list(c: &mut dyn Conn, project_id: Option<ProjectId>) -> Result<Vec<KeyRecord>> {

@@ -48,21 +48,25 @@ pub struct ProjectChange {
 }
 
 impl ProjectChange {
-    /// The names of what it changes.
-    fn fields(&self) -> Vec<&'static str> {
+    /// The names of what it makes different.
+    fn fields(&self, old: &Project) -> Vec<&'static str> {
+        fn differs<T: PartialEq>(new: &Option<T>, old: &T) -> bool {
+            new.as_ref().is_some_and(|new| new != old)
+        }
+        let address = self.repository.as_ref().map(Repository::clone_address);
         let fields = [
-            (self.name.is_some(), "name"),
-            (self.repository.is_some(), "repository"),
-            (self.base_ref.is_some(), "base branch"),
-            (self.docs_paths.is_some(), "docs folders"),
-            (self.write_paths.is_some(), "paths that may be written"),
-            (self.time_zone.is_some(), "time zone"),
-            (self.jobs_per_hour.is_some(), "jobs an hour"),
-            (self.max_running.is_some(), "jobs at once"),
-            (self.time_limit_seconds.is_some(), "time limit"),
-            (self.on_findings.is_some(), "what findings lead to"),
-            (self.views.is_some(), "page views"),
-            (self.host.is_some(), "code host"),
+            (differs(&self.name, &old.name), "name"),
+            (differs(&address, &old.repository.clone_address()), "repository"),
+            (differs(&self.base_ref, &old.base_ref), "base branch"),
+            (differs(&self.docs_paths, &old.docs_paths), "docs folders"),
+            (differs(&self.write_paths, &old.write_paths), "paths that may be written"),
+            (differs(&self.time_zone, &old.time_zone), "time zone"),
+            (differs(&self.jobs_per_hour, &old.jobs_per_hour), "jobs an hour"),
+            (differs(&self.max_running, &old.max_running), "jobs at once"),
+            (differs(&self.time_limit_seconds, &old.time_limit_seconds), "time limit"),
+            (differs(&self.on_findings, &old.on_findings), "what findings lead to"),
+            (differs(&self.views, &old.views), "page views"),
+            (differs(&self.host, &old.host), "code host"),
         ];
         fields.into_iter().filter(|(is_changed, _)| *is_changed).map(|(_, name)| name).collect()
     }
@@ -193,7 +197,7 @@ async fn update(c: &mut dyn Conn, id: ProjectId, change: ProjectChange, now: Tim
         return Ok(None);
     }
     let Some(old) = get(c, id).await? else { return Ok(None) };
-    let changed = change.fields().join(", ");
+    let changed = change.fields(&old).join(", ");
     let limit_changed = change.max_running.is_some_and(|limit| limit != old.max_running);
     let domains_changed = change.views.as_ref().is_some_and(|views| views.domains != old.views.domains);
     let project = Project {
@@ -237,7 +241,9 @@ async fn update(c: &mut dyn Conn, id: ProjectId, change: ProjectChange, now: Tim
     if domains_changed {
         set_domains(c, &project).await?;
     }
-    deeds::record(c, "project.change", Some(&project.id), &project.name, &changed).await?;
+    if !changed.is_empty() {
+        deeds::record(c, "project.change", Some(&project.id), &project.name, &changed).await?;
+    }
     if limit_changed {
         // There may be room for more now.
         c.announce(Change::Ready).await?;

@@ -40,7 +40,7 @@ async fn begin_check(c: &mut dyn Conn, job_id: JobId, pause: Duration, now: Time
     Ok(c.run(sql, values![now, job_id, now.minus(pause)]).await? > 0)
 }
 
-async fn record(c: &mut dyn Conn, job_id: JobId, pull: PullRequest, now: Timestamp) -> Result<Option<Job>> {
+pub(crate) async fn record(c: &mut dyn Conn, job_id: JobId, pull: PullRequest, now: Timestamp) -> Result<Option<Job>> {
     let Some(job) = jobs::get_held(c, &job_id).await? else { return Ok(None) };
     // A merge is final: whoever says otherwise has asked before it and been slow.
     let is_late = |was: &PullRequest| {

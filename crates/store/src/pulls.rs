@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Job, JobId, ProjectId, PullRequest, Status, Timestamp, random_token};
+use copydesk_domain::{Job, JobId, ProjectId, PullRequest, PullRequestState, Status, Timestamp, random_token};
 use serde_json::json;
 
 use crate::conn::{Conn, FromRow, Result, Row, plain_text, values};
@@ -34,6 +34,11 @@ pub struct LocalPull {
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
+    pub state: PullRequestState,
+    pub merged_at: Option<Timestamp>,
+    /// The commit that merges it; before that, one that somebody is about to push, or was when they were killed.
+    pub merged_commit: Option<String>,
+    pub closed_at: Option<Timestamp>,
 }
 
 /// A pull request to keep.
@@ -81,11 +86,74 @@ pub enum Publishing {
     Busy,
 }
 
+/// What became of the wish to give a pull request another address.
+#[derive(Debug, Clone)]
+pub enum Revoking {
+    Done(Box<Job>),
+    /// The job has no pull request that Copydesk keeps.
+    NoLink,
+    /// Somebody works on the job and is about to write down the address that it has.
+    Busy,
+    /// No address leads to the pull request any more.
+    Archived,
+}
+
+/// Whether a pull request that Copydesk keeps may be merged, closed or opened again.
+#[derive(Debug, Clone)]
+pub enum Merging {
+    /// It may, or it was done.
+    Done(Box<Job>),
+    /// It stands so.
+    Is(PullRequestState),
+    /// Its job is still at work on it.
+    Running,
+    Archived,
+}
+
 impl Store {
     /// The pull request from a branch.
     pub async fn local_pull(&self, project_id: &ProjectId, head: &str) -> Result<Option<LocalPull>> {
         let (project_id, head) = (project_id.clone(), head.to_owned());
         self.read(move |c| Box::pin(async move { get(c, &project_id, &head).await })).await
+    }
+
+    /// The pull request of that number.
+    pub async fn local_pull_of(&self, project_id: &ProjectId, number: u32) -> Result<Option<LocalPull>> {
+        let project_id = project_id.clone();
+        self.read(move |c| Box::pin(async move { numbered(c, &project_id, number).await })).await
+    }
+
+    /// Notes that `commit` is about to be pushed, which merges the pull request; `again` if another was, in vain. None if there
+    /// is no such pull request.
+    pub async fn begin_merge(
+        &self,
+        project_id: &ProjectId,
+        number: u32,
+        commit: &str,
+        again: bool,
+    ) -> Result<Option<Merging>> {
+        let (project_id, commit) = (project_id.clone(), commit.to_owned());
+        self.write(move |c| Box::pin(begin_merge(c, project_id, number, commit, again))).await
+    }
+
+    /// Records that the base branch has all of the pull request, through that commit. Gives the job.
+    pub async fn record_merge(&self, project_id: &ProjectId, number: u32, commit: &str) -> Result<Option<Job>> {
+        let (project_id, commit, now) = (project_id.clone(), commit.to_owned(), self.now());
+        self.write(move |c| Box::pin(record_merge(c, project_id, number, commit, now))).await
+    }
+
+    /// The commit that was about to be pushed is not going to be.
+    pub async fn forget_merge(&self, project_id: &ProjectId, number: u32, commit: &str) -> Result<()> {
+        let sql = "UPDATE pull_requests SET merged_commit = NULL \
+                   WHERE project_id = $1 AND number = $2 AND state = 'open' AND merged_commit = $3";
+        let values = values![project_id, number, commit];
+        self.write(move |c| Box::pin(async move { c.run(sql, values).await.map(drop) })).await
+    }
+
+    /// Closes a pull request without a merge, or opens one again that was closed so.
+    pub async fn close_pull(&self, project_id: &ProjectId, number: u32, close: bool) -> Result<Option<Merging>> {
+        let (project_id, now) = (project_id.clone(), self.now());
+        self.write(move |c| Box::pin(set_closed(c, project_id, number, close, now))).await
     }
 
     /// The pull request of that address, unless its job is archived.
@@ -99,8 +167,8 @@ impl Store {
     }
 
     /// Gives the pull request of a job another address; the one it had leads nowhere from then on. None if there is no such
-    /// job in the project; false if its pull request is not one that Copydesk keeps.
-    pub async fn revoke_pull_link(&self, project_id: &ProjectId, job_id: &JobId) -> Result<Option<(bool, Job)>> {
+    /// job in the project.
+    pub async fn revoke_pull_link(&self, project_id: &ProjectId, job_id: &JobId) -> Result<Option<Revoking>> {
         let (project_id, job_id, now) = (project_id.clone(), job_id.clone(), self.now());
         self.write(move |c| Box::pin(revoke(c, project_id, job_id, now))).await
     }
@@ -154,7 +222,8 @@ impl Store {
     }
 }
 
-const COLUMNS: &str = "project_id, number, job_id, head, base, title, body, draft, token, created_at, updated_at";
+const COLUMNS: &str = "project_id, number, job_id, head, base, title, body, draft, token, created_at, updated_at, state, \
+     merged_at, merged_commit, closed_at";
 
 impl FromRow for LocalPull {
     fn from_row(row: &mut Row) -> Result<Self> {
@@ -170,8 +239,122 @@ impl FromRow for LocalPull {
             token: row.next()?,
             created_at: row.next()?,
             updated_at: row.next()?,
+            state: row.next()?,
+            merged_at: row.next()?,
+            merged_commit: row.next()?,
+            closed_at: row.next()?,
         })
     }
+}
+
+async fn numbered(c: &mut dyn Conn, project_id: &ProjectId, number: u32) -> Result<Option<LocalPull>> {
+    let sql = format!("SELECT {COLUMNS} FROM pull_requests WHERE project_id = $1 AND number = $2");
+    c.row(sql, values![project_id, number]).await
+}
+
+/// The pull request and its job, whose row is held until the transaction ends.
+async fn numbered_held(c: &mut dyn Conn, project_id: &ProjectId, number: u32) -> Result<Option<(LocalPull, Job)>> {
+    let Some(pull) = numbered(c, project_id, number).await? else { return Ok(None) };
+    let Some(job) = jobs::get_held_of(c, project_id, &pull.job_id).await? else { return Ok(None) };
+    // As it is now that nobody else can change it.
+    Ok(numbered(c, project_id, number).await?.map(|pull| (pull, job)))
+}
+
+/// What stands in the way of merging, closing or opening again, as far as the job is concerned.
+fn obstacle(job: &Job) -> Option<Merging> {
+    match job.status {
+        Status::Active => Some(Merging::Running),
+        Status::Archived => Some(Merging::Archived),
+        Status::Completed | Status::Failed => None,
+    }
+}
+
+async fn begin_merge(
+    c: &mut dyn Conn,
+    project_id: ProjectId,
+    number: u32,
+    commit: String,
+    again: bool,
+) -> Result<Option<Merging>> {
+    let Some((pull, job)) = numbered_held(c, &project_id, number).await? else { return Ok(None) };
+    if let Some(obstacle) = obstacle(&job) {
+        return Ok(Some(obstacle));
+    }
+    if pull.state != PullRequestState::Open {
+        return Ok(Some(Merging::Is(pull.state)));
+    }
+    let sql = "UPDATE pull_requests SET merged_commit = $1 WHERE project_id = $2 AND number = $3";
+    c.run(sql, values![&commit, &project_id, number]).await?;
+    if !again {
+        let detail = format!("#{number} into {}", pull.base);
+        deeds::record(c, "pull_request.merge", Some(&project_id), &job.id, &detail).await?;
+    }
+    Ok(Some(Merging::Done(Box::new(job))))
+}
+
+async fn record_merge(
+    c: &mut dyn Conn,
+    project_id: ProjectId,
+    number: u32,
+    commit: String,
+    now: Timestamp,
+) -> Result<Option<Job>> {
+    let Some((pull, job)) = numbered_held(c, &project_id, number).await? else { return Ok(None) };
+    if pull.state == PullRequestState::Merged {
+        return Ok(Some(job));
+    }
+    c.run(
+        "UPDATE pull_requests SET state = 'merged', merged_at = $1, merged_commit = $2, closed_at = NULL, updated_at = $1 \
+         WHERE project_id = $3 AND number = $4",
+        values![now, commit, &project_id, number],
+    )
+    .await?;
+    tell(c, &job, &pull, PullRequestState::Merged, Some(now), now).await
+}
+
+async fn set_closed(
+    c: &mut dyn Conn,
+    project_id: ProjectId,
+    number: u32,
+    close: bool,
+    now: Timestamp,
+) -> Result<Option<Merging>> {
+    let Some((pull, job)) = numbered_held(c, &project_id, number).await? else { return Ok(None) };
+    if let Some(obstacle) = obstacle(&job) {
+        return Ok(Some(obstacle));
+    }
+    let (from, to, action) = match close {
+        true => (PullRequestState::Open, PullRequestState::Closed, "pull_request.close"),
+        false => (PullRequestState::Closed, PullRequestState::Open, "pull_request.reopen"),
+    };
+    if pull.state == to {
+        return Ok(Some(Merging::Done(Box::new(job))));
+    }
+    if pull.state != from {
+        return Ok(Some(Merging::Is(pull.state)));
+    }
+    c.run(
+        "UPDATE pull_requests SET state = $1, closed_at = $2, updated_at = $3 \
+         WHERE project_id = $4 AND number = $5",
+        values![to.as_str(), close.then_some(now), now, &project_id, number],
+    )
+    .await?;
+    deeds::record(c, action, Some(&project_id), &job.id, &format!("#{number}")).await?;
+    Ok(tell(c, &job, &pull, to, None, now).await?.map(|job| Merging::Done(Box::new(job))))
+}
+
+/// The job follows its pull request.
+async fn tell(
+    c: &mut dyn Conn,
+    job: &Job,
+    pull: &LocalPull,
+    state: PullRequestState,
+    merged_at: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<Option<Job>> {
+    let url = job.pr_link.clone().unwrap_or_default();
+    let (number, draft) = (u64::from(pull.number), pull.draft);
+    pull_state::record(c, job.id.clone(), PullRequest { number, url, state, draft, merged_at }, now).await
 }
 
 async fn get(c: &mut dyn Conn, project_id: &ProjectId, head: &str) -> Result<Option<LocalPull>> {
@@ -236,9 +419,7 @@ async fn begin(
     if pushed_at.is_some() && job.pr_link.is_some() {
         return Ok(Some(Publishing::Done(Box::new(job))));
     }
-    let sql = "SELECT publisher_until FROM jobs WHERE id = $1";
-    let until: Option<Timestamp> = c.only_row(sql, values![&job.id]).await?;
-    if until.is_some_and(|until| until > now) {
+    if publisher_until(c, &job.id).await?.is_some_and(|until| until > now) {
         return Ok(Some(Publishing::Busy));
     }
     deeds::record(c, "pull_request.open", Some(&project_id), &job.id, "").await?;
@@ -266,10 +447,17 @@ async fn published(c: &mut dyn Conn, permit: Permit, round: u32, now: Timestamp)
     Ok(events::append_all(c, &job.id, told, now).await?)
 }
 
-async fn revoke(c: &mut dyn Conn, project_id: ProjectId, job_id: JobId, now: Timestamp) -> Result<Option<(bool, Job)>> {
+async fn revoke(c: &mut dyn Conn, project_id: ProjectId, job_id: JobId, now: Timestamp) -> Result<Option<Revoking>> {
     let Some(job) = jobs::get_held_of(c, &project_id, &job_id).await? else { return Ok(None) };
     let old: Option<String> = c.row("SELECT token FROM pull_requests WHERE job_id = $1", values![&job_id]).await?;
-    let Some(old) = old else { return Ok(Some((false, job))) };
+    let Some(old) = old else { return Ok(Some(Revoking::NoLink)) };
+    let is_publishing = publisher_until(c, &job_id).await?.is_some_and(|until| until > now);
+    match job.status {
+        Status::Archived => return Ok(Some(Revoking::Archived)),
+        Status::Active => return Ok(Some(Revoking::Busy)),
+        _ if is_publishing => return Ok(Some(Revoking::Busy)),
+        _ => {}
+    }
     let new = random_token();
     c.run("UPDATE pull_requests SET token = $1, updated_at = $2 WHERE job_id = $3", values![&new, now, &job_id])
         .await?;
@@ -277,7 +465,12 @@ async fn revoke(c: &mut dyn Conn, project_id: ProjectId, job_id: JobId, now: Tim
     c.run(sql, values![&old, &new, now, &job_id]).await?;
     events::append(c, &job_id, "link_revoked", json!({}), now).await?;
     deeds::record(c, "pull_request.revoke_link", Some(&project_id), &job_id, "").await?;
-    Ok(jobs::get_held(c, &job_id).await?.map(|job| (true, job)))
+    Ok(jobs::get_held(c, &job_id).await?.map(|job| Revoking::Done(Box::new(job))))
+}
+
+/// Until when somebody has the right to open the job's pull request.
+async fn publisher_until(c: &mut dyn Conn, job_id: &JobId) -> Result<Option<Timestamp>> {
+    c.only_row("SELECT publisher_until FROM jobs WHERE id = $1", values![job_id]).await
 }
 
 async fn unpublished(c: &mut dyn Conn, permit: Permit, now: Timestamp) -> Result<(), LeaseError> {

@@ -52,6 +52,15 @@ pub struct QueueDepth {
     pub running: u32,
 }
 
+/// Who works on the queue, and how well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueState {
+    /// Since when the job waits that has waited longest and may run.
+    pub oldest_waiting: Option<Timestamp>,
+    /// Workers that hold a job, of all processes. Those that wait for one are not known here.
+    pub busy_workers: u32,
+}
+
 impl Store {
     /// Takes the job that has waited longest among those that `models` can run and whose project has room.
     pub async fn claim(&self, worker: &str, models: &[String], terms: &QueueTerms) -> Result<Option<Claimed>> {
@@ -87,6 +96,11 @@ impl Store {
     /// How much is in the queue.
     pub async fn queue_depth(&self) -> Result<QueueDepth> {
         self.read(|c| Box::pin(depth(c))).await
+    }
+
+    pub async fn queue_state(&self) -> Result<QueueState> {
+        let now = self.now();
+        self.read(move |c| Box::pin(state(c, now))).await
     }
 }
 
@@ -188,4 +202,11 @@ async fn depth(c: &mut dyn Conn) -> Result<QueueDepth> {
                (SELECT count(*) FROM jobs WHERE status = 'active' AND worker IS NOT NULL)";
     let (waiting, running) = c.only_row(sql, vec![]).await?;
     Ok(QueueDepth { waiting, running })
+}
+
+async fn state(c: &mut dyn Conn, now: Timestamp) -> Result<QueueState> {
+    let sql = "SELECT (SELECT MIN(not_before) FROM jobs WHERE status = 'active' AND worker IS NULL AND not_before <= $1), \
+               (SELECT count(DISTINCT worker) FROM jobs WHERE status = 'active' AND worker IS NOT NULL)";
+    let (oldest_waiting, busy_workers) = c.only_row(sql, values![now]).await?;
+    Ok(QueueState { oldest_waiting, busy_workers })
 }

@@ -105,6 +105,17 @@ impl Column for Verdict {
     }
 }
 
+/// What a job has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// As a unified diff.
+    pub diff: Vec<u8>,
+    /// The commit that it is held against.
+    pub base_commit: String,
+    /// The commit that has it; none if that was refused and is not kept.
+    pub commit: Option<String>,
+}
+
 #[derive(Debug, Clone)]
 pub enum Step {
     /// A round begins, on these commits.
@@ -140,13 +151,23 @@ impl Store {
     /// What a job has changed against its base, as a diff; none if it has not changed anything.
     pub async fn diff(&self, job_id: &JobId) -> Result<Option<Vec<u8>>> {
         let values = values![job_id];
-        self.read(move |c| Box::pin(c.row(DIFF, values))).await
+        self.read(move |c| Box::pin(c.row(format!("SELECT e.diff {SHOWN}"), values))).await
     }
 
-    /// What of that is on the code host, as a diff.
-    pub async fn published_diff(&self, job_id: &JobId) -> Result<Option<Vec<u8>>> {
+    /// The same with the commits on both sides of it.
+    pub async fn change(&self, job_id: &JobId) -> Result<Option<Change>> {
+        self.change_by(job_id, SHOWN).await
+    }
+
+    /// What of that is on the code host.
+    pub async fn published_change(&self, job_id: &JobId) -> Result<Option<Change>> {
+        self.change_by(job_id, PUBLISHED).await
+    }
+
+    async fn change_by(&self, job_id: &JobId, which: &'static str) -> Result<Option<Change>> {
         let values = values![job_id];
-        self.read(move |c| Box::pin(c.row(PUBLISHED_DIFF, values))).await
+        let sql = format!("SELECT e.diff, r.base_commit, r.commit_id {which}");
+        self.read(move |c| Box::pin(c.row(sql, values))).await
     }
 
     /// Records a step with the events that tell of it. Refused once the job is cancelled or lost.
@@ -157,12 +178,12 @@ impl Store {
 }
 
 /// One that was refused is shown as long as nothing came after it.
-const DIFF: &str = "SELECT e.diff FROM edits e JOIN rounds r ON r.job_id = e.job_id AND r.number = e.round \
+const SHOWN: &str = "FROM edits e JOIN rounds r ON r.job_id = e.job_id AND r.number = e.round \
      WHERE e.job_id = $1 AND ((r.commit_id IS NOT NULL AND r.dropped_at IS NULL) OR (e.verdict = 'refused' \
      AND NOT EXISTS (SELECT 1 FROM edits n WHERE n.job_id = e.job_id AND n.round > e.round))) \
      ORDER BY e.round DESC LIMIT 1";
 
-const PUBLISHED_DIFF: &str = "SELECT e.diff FROM edits e JOIN rounds r ON r.job_id = e.job_id AND r.number = e.round \
+const PUBLISHED: &str = "FROM edits e JOIN rounds r ON r.job_id = e.job_id AND r.number = e.round \
      WHERE e.job_id = $1 AND r.pushed_at IS NOT NULL ORDER BY e.round DESC LIMIT 1";
 
 async fn list(c: &mut dyn Conn, job_id: JobId) -> Result<Vec<Round>> {
@@ -198,6 +219,12 @@ impl FromRow for Round {
                 None => None,
             },
         })
+    }
+}
+
+impl FromRow for Change {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        Ok(Self { diff: row.next()?, base_commit: row.next()?, commit: row.next()? })
     }
 }
 

@@ -65,6 +65,15 @@ impl Store {
         self.read(move |c| Box::pin(c.row(sql, values))).await
     }
 
+    /// Whether a session goes on and whoever has it has a place in the project.
+    pub async fn stays(&self, id: &str, project_id: &ProjectId) -> Result<bool> {
+        let values = values![project_id, id, self.now()];
+        let sql = "SELECT 1 FROM sessions s JOIN users u ON u.id = s.user_id JOIN projects p ON p.id = $1 \
+                   LEFT JOIN memberships m ON m.user_id = u.id AND m.project_id = p.id \
+                   WHERE s.id = $2 AND s.expires_at > $3 AND (u.is_admin = 1 OR m.role IS NOT NULL)";
+        self.read(move |c| Box::pin(async move { c.exists(sql, values).await })).await
+    }
+
     /// Notes that a session is in use, and until when it goes on.
     pub async fn touch_session(&self, id: &str, expires_at: Timestamp) -> Result<()> {
         let values = values![self.now(), expires_at, id];

@@ -6,6 +6,7 @@ use copydesk_agent::Editor;
 use copydesk_dashboard::{Dash, Settings};
 use copydesk_desk::credentials::Credentials;
 use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
+use copydesk_desk::health::look_at;
 use copydesk_desk::jobs::{JobRules, Jobs};
 use copydesk_desk::people::{People, SignIn};
 use copydesk_desk::runner::{Engine, Runner};
@@ -20,7 +21,6 @@ use copydesk_server::{App, Limits, Pages, Served, api, serve};
 use copydesk_store::{NewKey, NewProject, QueueTerms, SecretName, Store, Vault};
 use copydesk_views::classify::Classifier;
 use tempfile::TempDir;
-use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::{Client, Description, ManualClock, PATIENCE, ProjectClient, TestDatabase, TestKey, TestViews};
@@ -33,6 +33,7 @@ pub struct TestApp {
     tasks: Mutex<Option<Tasks>>,
     mirrors: TempDir,
     keys: Arc<TempDir>,
+    workshop: Arc<Workshop>,
 }
 
 struct Tasks {
@@ -42,7 +43,7 @@ struct Tasks {
     runner: Option<JoinHandle<()>>,
 }
 
-/// Who else lets people in, made of the server's address and of what seals its secrets.
+/// How people are let in, once it is known where the server is.
 type Ways = Box<dyn FnOnce(&str, Vault) -> SignIn + Send>;
 
 /// A server that is about to start.
@@ -167,7 +168,7 @@ impl Setup {
         let mirrors = tempfile::tempdir().unwrap();
         let store = self.database.store(self.clock.clone()).await;
         let views = Arc::new(TestViews::new(self.clock.clone()));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = copydesk_server::listener(([127, 0, 0, 1], 0).into(), 0).unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let client = Client::new(base, Description::new(&self.rules.models));
         let workshop = Arc::new(Workshop {
@@ -215,13 +216,13 @@ impl Setup {
             deliveries: self.delivers.then(|| tokio::spawn(deliver_forever(store, webhooks, metrics, stop))),
             runner,
         };
-        TestApp { app, client, views, tasks: Mutex::new(Some(tasks)), mirrors, keys: self.keys }
+        TestApp { app, client, views, tasks: Mutex::new(Some(tasks)), mirrors, keys: self.keys, workshop }
     }
 }
 
 /// The dashboard, as the program serves it.
 fn pages(app: &App, public_url: String) -> Pages {
-    let settings = Settings { public_url, version: "0.0.0" };
+    let settings = Settings { public_url, version: "0.0.0", workers: 0, data_dir: None };
     let (router, nothing_here) = copydesk_dashboard::router(Dash::new(app.desk().clone(), settings));
     Pages { router, nothing_here }
 }
@@ -260,6 +261,13 @@ impl TestApp {
 
     pub fn views(&self) -> &TestViews {
         &self.views
+    }
+
+    /// Looks at the pages of a project, as the upkeep of the program does now and then.
+    pub async fn look_at_pages(&self, project: &ProjectId) {
+        let project = self.store().project(project).await.unwrap().unwrap();
+        self.store().begin_health(&project.id, Duration::ZERO).await.unwrap();
+        look_at(self.store(), &self.workshop, &project).await.unwrap();
     }
 
     /// The secret of a project's log drains.
@@ -375,6 +383,9 @@ pub(crate) fn rules() -> JobRules {
         models: ["builtin", "noop", "gate"].map(str::to_owned).to_vec(),
         default_model: "builtin".to_owned(),
         jobs_per_hour: 0,
+        running_per_project: 0,
+        job_time: Duration::from_secs(1800),
+        job_cost: None,
     }
 }
 

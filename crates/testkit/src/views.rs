@@ -1,11 +1,11 @@
 //! A place for page views that a test can look into and break.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use copydesk_domain::Clock;
 use copydesk_views::Bucket;
-use copydesk_views::store::{Source, Sources, StoreCall, StoreFuture, StoreReply, ViewStore, ViewsError};
+use copydesk_views::store::{Loss, Losses, Source, Sources, StoreCall, StoreFuture, StoreReply, ViewStore, ViewsError};
 use copydesk_views_embedded::{Embedded, Options};
 use tempfile::TempDir;
 use tokio::sync::{Notify, RwLock, RwLockWriteGuard};
@@ -17,6 +17,7 @@ pub struct TestViews {
     /// Those who keep views wait at this door while it is closed.
     door: RwLock<()>,
     waiting: Notify,
+    lost: Mutex<Vec<Loss>>,
     _folder: TempDir,
 }
 
@@ -24,12 +25,18 @@ impl TestViews {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Embedded::open(folder.path(), Options::new(clock)).unwrap();
-        Self { store, broken: AtomicBool::new(false), door: RwLock::new(()), waiting: Notify::new(), _folder: folder }
+        let (broken, door, waiting) = (AtomicBool::new(false), RwLock::new(()), Notify::new());
+        Self { store, broken, door, waiting, lost: Mutex::default(), _folder: folder }
     }
 
     /// From now on nothing can be kept, or again.
     pub fn break_down(&self, broken: bool) {
         self.broken.store(broken, Ordering::SeqCst);
+    }
+
+    /// From now on this is told to be missing.
+    pub fn lose(&self, loss: Loss) {
+        self.lost.lock().unwrap().push(loss);
     }
 
     /// As long as the guard lives, the disk takes its time.
@@ -58,8 +65,15 @@ impl TestViews {
 impl ViewStore for TestViews {
     fn call(&self, call: StoreCall) -> StoreFuture<'_, StoreReply> {
         Box::pin(async move {
+            let tells_losses = matches!(call, StoreCall::Losses { .. });
             if !matches!(call, StoreCall::Append(_)) {
-                return self.store.call(call).await;
+                let reply = self.store.call(call).await?;
+                if !tells_losses {
+                    return Ok(reply);
+                }
+                let mut losses = Losses::try_from(reply)?;
+                losses.list.extend(self.lost.lock().unwrap().iter().cloned());
+                return Ok(losses.into());
             }
             if self.broken.load(Ordering::SeqCst) {
                 return Err(ViewsError::Unavailable("a test broke it".to_owned()));

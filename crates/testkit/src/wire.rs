@@ -33,6 +33,11 @@ impl Wire {
         let _ = tokio::time::timeout(Duration::from_secs(2), self.stream.write_all(bytes)).await;
     }
 
+    /// Waits until there is something to read, and leaves it there.
+    pub async fn begins(&mut self) {
+        self.stream.readable().await.unwrap();
+    }
+
     /// Reads a `100 Continue`, by which the server says that it reads the body.
     pub async fn read_continue(&mut self) {
         let end = self.read_until(|read| read.windows(4).position(|it| it == b"\r\n\r\n").map(|at| at + 4)).await;

@@ -62,7 +62,14 @@ pub(crate) const SHUTDOWN_TIME: Duration = Duration::from_secs(4);
 
 /// What holds for jobs, with everything at its default but the model.
 fn rules(model: &str) -> JobRules {
-    JobRules { models: vec![model.to_owned()], default_model: model.to_owned(), jobs_per_hour: 100 }
+    JobRules {
+        models: vec![model.to_owned()],
+        default_model: model.to_owned(),
+        jobs_per_hour: 100,
+        running_per_project: 0,
+        job_time: Duration::from_secs(1800),
+        job_cost: None,
+    }
 }
 
 /// The rules of the queue: no limit of running jobs, and so many tries that no job is given up for being killed often.

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use copydesk_views::store::ViewsError;
 
-use super::disk::RealDisk;
+use super::disk::{RealDisk, link_or_copy};
 use super::manifest::{Manifest, lines_file};
 use super::notes::Notes;
 use super::shared::{Shared, folder_name};
-use super::wal::{self, Closed, LogPlace};
+use super::wal;
 
 /// Copies the projects, each with the records of the log that its files are made of. Nothing may be removed from the log
 /// meanwhile: what is not in these files is in the log that is copied afterwards.
@@ -85,26 +85,11 @@ fn copy_damaged(shared: &Shared, id: &str, target: &Path) -> io::Result<()> {
     sync(&into)
 }
 
-/// Files of the store never change, so that two names for one are as good as two.
-fn link_or_copy(from: &Path, into: &Path) -> io::Result<()> {
-    if fs::hard_link(from, into).is_ok() {
-        return Ok(());
-    }
-    fs::copy(from, into)?;
-    File::open(into)?.sync_all()
-}
-
-/// Copies the log up to where it ended.
-pub(super) fn log(shared: &Shared, end: Option<LogPlace>, target: &Path) -> io::Result<()> {
+/// Copies the log up to where it ends.
+pub(super) fn log(shared: &Shared, target: &Path) -> io::Result<()> {
     let folder = target.join("wal");
     fs::create_dir_all(&folder)?;
-    let mut places: Vec<LogPlace> = shared.log.closed().iter().map(|Closed { place, .. }| *place).collect();
-    // The last one may be open, or have been closed at that place or a later one.
-    if let Some(end) = end {
-        places.retain(|place| place.file < end.file);
-        places.push(end);
-    }
-    for place in places {
+    for place in shared.log.places() {
         let source = File::open(wal::path(&shared.wal_folder(), place.file))?;
         let mut copy = File::create(wal::path(&folder, place.file))?;
         io::copy(&mut source.take(place.bytes), &mut copy)?;

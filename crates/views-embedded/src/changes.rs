@@ -8,14 +8,18 @@ use copydesk_views::store::ViewsError;
 
 use super::flush::{make_folder, switch};
 use super::manifest::{FloorMove, Manifest, RESTORABLE, lines_file};
-use super::project::Project;
+use super::project::{Project, Work};
 use super::shared::{Shared, unavailable};
 
 /// Forgets what is before `floor`, and takes nothing older from now on. What was there can be brought back for some days;
 /// what was forgotten before that goes for good now.
 pub(super) fn retain(shared: &Shared, project: &Arc<Project>, floor: Bucket) -> Result<(), ViewsError> {
+    retain_with(shared, project, &project.work(), floor)
+}
+
+/// The same for who has looked at the manifest and lets nobody else replace it meanwhile.
+pub(super) fn retain_with(shared: &Shared, project: &Project, work: &Work, floor: Bucket) -> Result<(), ViewsError> {
     let now = shared.now();
-    let work = project.work();
     let old = Arc::clone(&project.state().manifest);
     let mut manifest = Manifest { next: work.last_number(), ..(*old).clone() };
     manifest.moves.retain(|before| before.at.saturating_add(RESTORABLE) > now);
@@ -28,7 +32,6 @@ pub(super) fn retain(shared: &Shared, project: &Arc<Project>, floor: Bucket) -> 
         return Ok(());
     }
     put(shared, project, manifest).map_err(|error| unavailable(&error))?;
-    drop(work);
     shared.note(&shared.to_merge, &project.id);
     shared.merger.wake();
     Ok(())

@@ -5,12 +5,11 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use copydesk_views::Bucket;
 use copydesk_views::page::OTHER_PAGES;
 
 use super::record::Entry;
 
-/// Quarter hours of a day.
-const DAY: u32 = 96;
 /// Pages and readers that are remembered, of all days and projects together: about 50 MB.
 const REMEMBERED: usize = 2_000_000;
 
@@ -60,17 +59,17 @@ impl Crowd {
         let (mut pages, mut readers) = (vec![None; entry.paths.len()], vec![None; entry.clients.len()]);
         let mut too_many: Vec<(usize, bool, bool)> = Vec::new();
         for (place, view) in entry.views.iter().enumerate() {
-            let day = view.bucket.0 / DAY;
+            let day = view.bucket.0 / Bucket::A_DAY;
             let (Some(page), Some(reader)) = (pages.get_mut(view.path as usize), readers.get_mut(view.client as usize))
             else {
                 continue;
             };
             // Most views of a batch are of one day, and then a page of it is looked for once.
-            let page_fits = *fitting(page, day, || {
+            let page_fits = fitting(page, day, || {
                 let path = &*entry.paths[view.path as usize];
                 path == OTHER_PAGES || self.fits(&mut seen, &entry.project, day, Kind::Page, self.secret.hash_one(path))
             });
-            let reader_fits = *fitting(reader, day, || {
+            let reader_fits = fitting(reader, day, || {
                 let client = &entry.clients[view.client as usize];
                 let digest = self.secret.hash_one(client);
                 client.is_others() || self.fits(&mut seen, &entry.project, day, Kind::Reader, digest)
@@ -125,11 +124,11 @@ impl Seen {
 }
 
 /// What was found for a day, or is found now.
-fn fitting(known: &mut Option<(u32, bool)>, day: u32, find: impl FnOnce() -> bool) -> &bool {
-    if known.is_none_or(|(of, _)| of != day) {
-        *known = Some((day, find()));
+fn fitting(known: &mut Option<(u32, bool)>, day: u32, find: impl FnOnce() -> bool) -> bool {
+    match *known {
+        Some((of, fits)) if of == day => fits,
+        _ => known.insert((day, find())).1,
     }
-    known.as_ref().map_or(&true, |(_, fits)| fits)
 }
 
 /// The entry with these views under the names for many.

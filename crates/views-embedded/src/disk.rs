@@ -33,6 +33,22 @@ pub(crate) trait Disk: Send + Sync + 'static {
     fn remove_folder(&self, path: &Path) -> io::Result<()>;
 }
 
+/// Whether an error will be the same at the next try: the file is damaged, cut or gone, or on a bad spot of the disk.
+pub(crate) fn is_lasting(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
+    const BAD_SPOT: i32 = 5;
+    matches!(error.kind(), InvalidData | NotFound | UnexpectedEof) || error.raw_os_error() == Some(BAD_SPOT)
+}
+
+/// A second name for a file that is never changed, which is as good as a copy; a copy where there can be none.
+pub(crate) fn link_or_copy(from: &Path, into: &Path) -> io::Result<()> {
+    if fs::hard_link(from, into).is_ok() {
+        return Ok(());
+    }
+    fs::copy(from, into)?;
+    File::open(into)?.sync_all()
+}
+
 /// The machine's file system.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RealDisk;

@@ -182,7 +182,7 @@ impl Embedded {
 
     /// Copies the store, as it is now, to a folder that is empty or not there; it can be opened as a store. Appends and
     /// questions go on meanwhile.
-    pub(crate) fn copy(shared: &Shared, tasks: &mpsc::Sender<WriterTask>, target: &Path) -> Result<(), ViewsError> {
+    pub(crate) fn copy(shared: &Shared, target: &Path) -> Result<(), ViewsError> {
         let refused = |error: io::Error| ViewsError::Unavailable(format!("the views cannot be copied: {error}"));
         if !shared::is_free(target).map_err(refused)? {
             return Err(ViewsError::Unavailable(format!("{} is not empty", target.display())));
@@ -193,13 +193,7 @@ impl Embedded {
         }
         let _log_stays = shared.log.hold();
         backup::projects(shared, target).map_err(refused)?;
-        let end = block_on(async {
-            let (reply, end) = oneshot::channel();
-            tasks.send(WriterTask::End(reply)).await.ok()?;
-            end.await.ok()
-        });
-        let end = end.ok_or_else(closing)?;
-        backup::log(shared, end, target).map_err(refused)
+        backup::log(shared, target).map_err(refused)
     }
 
     /// Writes all views that are in memory to segments and merges what should be merged, now.

@@ -115,6 +115,10 @@ fn flush_table(shared: &Shared, project: &Project, work: &mut Work, table: &Arc<
     // What was written when the manifest could not be replaced is taken as it is: a manifest that names it may be there.
     if work.written.as_ref().is_none_or(|(of, ..)| *of != first) {
         make_folder(shared, project)?;
+        if !Manifest::path(&project.folder).exists() {
+            // From the first file on there is one: a project whose manifest is gone is damaged, and no new one.
+            switch(shared, project, &old)?;
+        }
         let segment = write_segment(shared, project, work, table)?;
         // No manifest names them yet: what cannot be finished must not fill the disk at each try.
         let drop_segment = || segment.iter().for_each(|it| drop(shared.disk.remove(&it.file(&project.folder))));
@@ -125,7 +129,9 @@ fn flush_table(shared: &Shared, project: &Project, work: &mut Work, table: &Arc<
         })?;
         work.written = Some((first, segment, ids));
     }
-    lines::append(&*shared.disk, &project.folder, &table.lines, last)?;
+    if lines::append(&*shared.disk, &project.folder, &table.lines, old.flushed, last)? {
+        shared.notes.add(lines::loss(shared, project));
+    }
     let mut manifest = Manifest { flushed: last, next: work.last_number(), ..(*old).clone() };
     if let Some((_, segment, ids)) = &work.written {
         manifest.segments.extend(segment.clone());

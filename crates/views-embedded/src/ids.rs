@@ -10,6 +10,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::disk::is_lasting;
+
 const MAGIC: &[u8; 8] = b"cdids001";
 const HEADER: usize = 40;
 const ENTRY: usize = 20;
@@ -219,13 +221,6 @@ impl IdFile {
     pub(super) fn memory(&self) -> usize {
         self.fences.len() * 16 + self.filter.words.len() * 8
     }
-}
-
-/// Whether an error will be the same at the next try: the file is damaged, cut or gone, or on a bad spot of the disk.
-fn is_lasting(error: &io::Error) -> bool {
-    use io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
-    const BAD_SPOT: i32 = 5;
-    matches!(error.kind(), InvalidData | NotFound | UnexpectedEof) || error.raw_os_error() == Some(BAD_SPOT)
 }
 
 fn damaged(path: &Path) -> io::Error {

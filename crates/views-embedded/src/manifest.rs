@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use copydesk_views::{Bucket, Mark};
 use serde::{Deserialize, Serialize};
 
-use super::disk::Disk;
+use super::disk::{Disk, is_lasting, link_or_copy};
 use super::twice;
 use crate::segment::Info;
 
@@ -101,6 +101,12 @@ pub(super) enum SwitchError {
     Unsure(io::Error),
 }
 
+impl From<io::Error> for ManifestError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
 impl From<SwitchError> for io::Error {
     fn from(error: SwitchError) -> Self {
         match error {
@@ -147,24 +153,31 @@ impl Manifest {
 
     /// The manifest of a project; none if it has none.
     pub(super) fn read(folder: &Path) -> Result<Option<Self>, ManifestError> {
-        let path = Self::path(folder);
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(ManifestError::Io(error)),
-        };
-        let (body, is_whole) = body(&text).ok_or_else(|| ManifestError::Damaged(path.clone()))?;
+        let Some(text) = Self::text(folder)? else { return Ok(None) };
+        let damaged = || ManifestError::Damaged(Self::path(folder));
+        let (body, is_whole) = body(&text).ok_or_else(damaged)?;
         if !is_whole {
-            tracing::warn!(file = %path.display(), "one of the two texts of a manifest is damaged; the other is taken");
+            tracing::warn!(folder = %folder.display(), "one of the two texts of a manifest is damaged; the other is taken");
         }
-        serde_json::from_slice(body).map(Some).map_err(|_| ManifestError::Damaged(path))
+        serde_json::from_slice(body).map(Some).map_err(|_| damaged())
     }
 
     /// Whether a project's manifest, if it has one, is as it was written.
     pub(super) fn is_whole(folder: &Path) -> io::Result<bool> {
+        match Self::text(folder) {
+            Ok(text) => Ok(text.is_none_or(|text| body(&text).is_some_and(|(_, is_whole)| is_whole))),
+            Err(ManifestError::Damaged(_)) => Ok(false),
+            Err(ManifestError::Io(error)) => Err(error),
+        }
+    }
+
+    /// What is in the file; none if there is none. One that is gone from beside its files is damaged.
+    fn text(folder: &Path) -> Result<Option<Vec<u8>>, ManifestError> {
         match fs::read(Self::path(folder)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-            text => Ok(body(&text?).is_some_and(|(_, is_whole)| is_whole)),
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !has_files(folder)? => Ok(None),
+            Err(error) if is_lasting(&error) => Err(ManifestError::Damaged(Self::path(folder))),
+            Err(error) => Err(ManifestError::Io(error)),
         }
     }
 
@@ -193,7 +206,7 @@ impl Manifest {
         self.moves.first().map_or(self.floor.unwrap_or(Bucket::MIN), |oldest| oldest.from)
     }
 
-    /// Bytes of all its files.
+    /// Bytes of all files that it names.
     pub(super) fn bytes(&self) -> u64 {
         let segments: u64 = self.segments.iter().map(|it| it.bytes).sum();
         segments + self.ids.iter().map(|it| it.bytes).sum::<u64>()
@@ -224,6 +237,20 @@ impl Manifest {
     }
 }
 
+/// Whether a folder has files that only a manifest tells from rubbish.
+fn has_files(folder: &Path) -> io::Result<bool> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        entries => entries?,
+    };
+    for entry in entries {
+        if entry?.path().extension().is_some_and(|extension| extension == "seg" || extension == "ids") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The text of a manifest, and whether all of the file is as it was written.
 fn body(file: &[u8]) -> Option<(&[u8], bool)> {
     if let Some(twice::Text { body, is_whole }) = twice::decode(FORMAT, file) {
@@ -239,6 +266,18 @@ pub(super) fn set_aside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".damaged");
     name.into()
+}
+
+/// Lets a damaged file stay, for whoever wants to look at it, when another takes its place.
+pub(super) fn keep_aside(path: &Path) {
+    let aside = set_aside(path);
+    let kept = match fs::remove_file(&aside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => link_or_copy(path, &aside),
+    };
+    if let Err(error) = kept {
+        tracing::warn!(file = %path.display(), %error, "a damaged file could not be kept aside");
+    }
 }
 
 /// Whether a file was set aside.

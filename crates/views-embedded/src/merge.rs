@@ -133,7 +133,7 @@ fn merge_ids(shared: &Shared, project: &Project) -> io::Result<()> {
     let mut old: Vec<IdsEntry> = manifest.ids.iter().filter(|entry| entry.newest < since).cloned().collect();
     let mut fresh: Vec<&IdsEntry> = manifest.ids.iter().filter(|entry| entry.newest >= since).collect();
     fresh.sort_by_key(|entry| entry.count);
-    let damaged = repair::damaged_ids(project);
+    let mut damaged = repair::damaged_ids(project);
     let chosen: Vec<IdsEntry> = if fresh.iter().any(|entry| damaged.contains(&entry.number)) {
         fresh.into_iter().cloned().collect()
     } else if fresh.len() >= ALIKE {
@@ -156,6 +156,11 @@ fn merge_ids(shared: &Shared, project: &Project) -> io::Result<()> {
         let written = ids::merge(&files.iter().collect::<Vec<_>>(), since, &made);
         let written = written.inspect_err(|_| drop(shared.disk.remove(&made)))?;
         put_in_place(shared, &made, &file)?;
+        // What could not be read was passed over, and whoever asked before need not have looked there.
+        for (entry, _) in chosen.iter().zip(&files).filter(|(_, file)| file.is_damaged()) {
+            repair::note_lost_ids(shared, &project.id, &entry.file(&project.folder));
+            damaged.insert(entry.number);
+        }
         new = Some(IdsEntry { number, count: written.count, newest: written.newest, bytes: written.bytes });
         old.extend(chosen);
         work = project.work();

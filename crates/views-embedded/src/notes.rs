@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use copydesk_domain::{Clock, Doubt, SECOND_LOOK, SteadyTime, Timestamp};
-use copydesk_views::store::{Loss, Losses};
+use copydesk_views::Bucket;
+use copydesk_views::store::{Loss, Losses, Lost};
 use serde::{Deserialize, Serialize};
 
-use super::disk::Disk;
-use super::twice;
+use super::disk::{Disk, is_lasting};
+use super::manifest::keep_aside;
+use super::twice::{self, Text};
 
 const NAME: &str = "notes";
 const FORMAT: &str = "copydesk notes 1";
@@ -44,29 +46,31 @@ struct Inner {
 }
 
 impl Notes {
-    /// Reads what is there. Notes that cannot be read are no reason not to start.
+    /// Reads what is there. Notes that cannot be read are no reason not to start, but a loss of their own.
     pub(super) fn open(disk: Arc<dyn Disk>, folder: &Path, clock: Arc<dyn Clock>) -> io::Result<Self> {
-        let bytes = match std::fs::read(folder.join(NAME)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            read => Some(read?),
+        let path = Self::path(folder);
+        let read = read(&path)?;
+        let is_whole = matches!(read, Some((_, true)));
+        let known = read.as_ref().and_then(|(kept, _)| kept.time);
+        let time = SteadyTime::new(known, &*clock);
+        let losses = match read {
+            Some((kept, _)) => kept.losses,
+            None => {
+                keep_aside(&path);
+                vec![forgotten(time.now())]
+            }
         };
-        let read = |bytes: &[u8]| {
-            let text = twice::decode(FORMAT, bytes)?;
-            Some((serde_json::from_slice::<Kept>(text.body).ok()?, text.is_whole))
-        };
-        let (kept, is_whole) = match &bytes {
-            None => (Kept::default(), true),
-            Some(bytes) => read(bytes).unwrap_or_else(|| {
-                tracing::error!(
-                    "the notes of the view store are damaged; what had been lost before is not known any more"
-                );
-                (Kept::default(), false)
-            }),
-        };
-        let time = SteadyTime::new(kept.time, &*clock);
-        let saved = is_whole.then(|| clock.uptime());
-        let inner = Mutex::new(Inner { time, losses: kept.losses, noted: 0, saved });
-        Ok(Self { disk, folder: folder.to_owned(), clock, inner, saving: Mutex::default() })
+        let inner = Mutex::new(Inner { time, losses, noted: 0, saved: Some(clock.uptime()) });
+        let notes = Self { disk, folder: folder.to_owned(), clock, inner, saving: Mutex::default() };
+        if !is_whole {
+            notes.save();
+        }
+        Ok(notes)
+    }
+
+    /// Whether what is on disk is as it was written.
+    pub(super) fn is_whole(folder: &Path) -> io::Result<bool> {
+        Ok(read(&Self::path(folder))?.is_some_and(|(_, is_whole)| is_whole))
     }
 
     pub(super) fn path(folder: &Path) -> PathBuf {
@@ -172,6 +176,24 @@ impl Notes {
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What is in a file of notes, and whether all of it is as it was written; none if it is damaged.
+fn read(path: &Path) -> io::Result<Option<(Kept, bool)>> {
+    let bytes = match std::fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some((Kept::default(), true))),
+        Err(error) if is_lasting(&error) => return Ok(None),
+        bytes => bytes?,
+    };
+    let Some(Text { body, is_whole }) = twice::decode(FORMAT, &bytes) else { return Ok(None) };
+    Ok(serde_json::from_slice(body).ok().map(|kept| (kept, is_whole)))
+}
+
+fn forgotten(found: Timestamp) -> Loss {
+    let what = "the notes of the view store were damaged: what had been lost before is not known any more";
+    tracing::error!(file = NAME, "{what}");
+    let (from, to) = (Bucket::MIN, Bucket::MAX);
+    Loss { project: None, of: Lost::Views, file: NAME.into(), what: what.into(), found, from, to, views: None }
 }
 
 /// Whether two losses are of one damage, found at two times.

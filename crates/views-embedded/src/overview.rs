@@ -1,6 +1,7 @@
 //! Answers that are asked for now and then: which machines read what, which readers there are, what a project has.
 
 use std::collections::{HashMap, HashSet};
+use std::fs;
 use std::io;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use copydesk_views::{Bucket, Channel, Client, CountedLines, CountsAs, Mark, Stre
 
 use super::answers::at_one_moment;
 use super::lines;
-use super::manifest::add_mark;
+use super::manifest::{add_mark, lines_file};
 use super::parts::Part;
 use super::project::Project;
 use super::shared::{Shared, unavailable};
@@ -152,7 +153,7 @@ pub(super) fn status(project: &Project) -> Result<Status, SegmentError> {
     }
     let Sum { mut status, pages, .. } = sum;
     status.pages = pages.len() as u64;
-    status.bytes = manifest.bytes();
+    status.bytes = manifest.bytes() + fs::metadata(lines_file(&project.folder)).map_or(0, |lines| lines.len());
     status.floor = manifest.floor;
     status.restorable = manifest.moves.first().map(|oldest| oldest.from);
     Ok(status)
@@ -231,7 +232,7 @@ pub(super) fn counted_lines(project: &Project) -> io::Result<CountedLines> {
         let in_memory: Vec<Stretch> = state.tables().flat_map(|table| table.lines.clone()).collect();
         (Arc::clone(&state.manifest), in_memory)
     };
-    lines::all(&project.folder, &manifest, &in_memory)
+    lines::all(&project.folder, &manifest, in_memory)
 }
 
 pub(super) fn projects(shared: &Shared) -> Result<Vec<String>, ViewsError> {

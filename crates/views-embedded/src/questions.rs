@@ -71,9 +71,10 @@ impl Questions {
     where
         F: Future<Output = Result<Arc<Ranking>, ViewsError>>,
     {
-        let answer = self.lock().entry(asked.clone()).or_default().clone();
-        let waiting = Waiting { questions: self, asked, answer };
-        waiting.answer.get_or_try_init(make).await.cloned()
+        // Leaves after it has let go of the answer: whoever does so last finds the list's alone.
+        let leaving = Leaving { questions: self, asked };
+        let answer = self.lock().entry(leaving.asked.clone()).or_default().clone();
+        answer.get_or_try_init(make).await.cloned()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Asked, Answer>> {
@@ -81,18 +82,16 @@ impl Questions {
     }
 }
 
-/// Somebody who waits for an answer, or has given up.
-struct Waiting<'a> {
+/// Somebody who has an answer, or has given up: the last one takes it off the list.
+struct Leaving<'a> {
     questions: &'a Questions,
     asked: Asked,
-    answer: Answer,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         let mut under_way = self.questions.lock();
-        // The last one out: the map's and ours.
-        if Arc::strong_count(&self.answer) <= 2 {
+        if under_way.get(&self.asked).is_some_and(|answer| Arc::strong_count(answer) == 1) {
             under_way.remove(&self.asked);
         }
     }
@@ -100,6 +99,9 @@ impl Drop for Waiting<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::task::{Context, Poll, Waker};
+
     use super::*;
 
     fn asked(record: u64) -> Asked {
@@ -125,6 +127,32 @@ mod tests {
         let first = first.unwrap();
         assert!(Arc::ptr_eq(&first, &same.unwrap()) && !Arc::ptr_eq(&first, &later));
         assert!(questions.lock().is_empty(), "nothing is left behind");
+    }
+
+    #[test]
+    fn those_who_leave_at_once_leave_nothing_behind() {
+        let questions = Questions::new(UNIT, PATIENCE);
+        let joined = AtomicU64::new(0);
+        // Nobody sleeps, so that both have the answer at the same moment.
+        let ask = |record: u64| {
+            let both_are_there = |_: &mut Context<'_>| {
+                if joined.load(Ordering::SeqCst) >= 2 * (record + 1) { Poll::Ready(()) } else { Poll::Pending }
+            };
+            let mut asking = std::pin::pin!(questions.shared(asked(record), || async {
+                std::future::poll_fn(both_are_there).await;
+                Ok(Arc::default())
+            }));
+            joined.fetch_add(1, Ordering::SeqCst);
+            while asking.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+                std::thread::yield_now();
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| (0..50_000).for_each(ask));
+            }
+        });
+        assert_eq!(questions.lock().len(), 0);
     }
 
     #[tokio::test]

@@ -10,7 +10,7 @@ use copydesk_views::Bucket;
 use copydesk_views::store::{Loss, Lost, ViewsError};
 
 use super::ids;
-use super::manifest::{self, IdsEntry, Manifest, SegmentEntry, lines_file, set_aside};
+use super::manifest::{self, IdsEntry, Manifest, SegmentEntry, keep_aside, set_aside};
 use super::project::Project;
 use super::rewrite::{Changes, rewrite_from};
 use super::shared::Shared;
@@ -26,22 +26,20 @@ pub(super) fn note_log(shared: &Shared, damage: &LogDamage) {
     shared.notes.add(shared.loss(None, Lost::Views, path, &format!("{what} (at byte {at})")));
 }
 
-/// Notes that ids were forgotten.
+/// Notes that ids were forgotten, and has the merger save the others.
 pub(super) fn note_ids(shared: &Shared, project: &Project, number: u64) {
-    let hours = shared.limits.id_seconds / 3600;
-    let what = format!("ids of events are damaged: what was told within {hours} hours before may be counted again");
-    let file = manifest::ids_file(&project.folder, number);
-    let noted = shared.loss(Some(&project.id), Lost::Ids, &file, &what);
-    let until = i64::from(shared.now()) + i64::from(shared.limits.id_seconds);
-    shared.notes.add(Loss { to: Bucket::of_seconds(until), ..noted });
+    note_lost_ids(shared, &project.id, &manifest::ids_file(&project.folder, number));
     shared.note(&shared.to_merge, &project.id);
     shared.merger.wake();
 }
 
-/// Notes that lines of logs were forgotten.
-pub(super) fn note_lines(shared: &Shared, project: &Project) {
-    let what = "what is remembered of imported logs is damaged: lines of a copy may be counted again";
-    shared.notes.add(shared.loss(Some(&project.id), Lost::Ids, &lines_file(&project.folder), what));
+/// Notes that ids were forgotten.
+pub(super) fn note_lost_ids(shared: &Shared, project: &str, file: &Path) {
+    let hours = shared.limits.id_seconds / 3600;
+    let what = format!("ids of events are damaged: what was told within {hours} hours before may be counted again");
+    let noted = shared.loss(Some(project), Lost::Ids, file, &what);
+    let until = i64::from(shared.now()) + i64::from(shared.limits.id_seconds);
+    shared.notes.add(Loss { to: Bucket::of_seconds(until), ..noted });
 }
 
 /// The files of ids that are open and known to be damaged.
@@ -157,25 +155,32 @@ pub(super) fn rebuild_manifest(shared: &Shared, project: &str, folder: &Path, la
         let Some(number) = path.file_stem().and_then(|stem| stem.to_str()?.parse::<u64>().ok()) else { continue };
         rebuilt.next = rebuilt.next.max(number);
         match path.extension().and_then(|extension| extension.to_str()) {
-            Some("seg") => {
-                if let Ok(segment) = Segment::open_damaged(&path) {
-                    rebuilt.segments.push(SegmentEntry::new(number, segment.info()));
+            Some("seg") => match Segment::open_damaged(&path) {
+                Ok(segment) => rebuilt.segments.push(SegmentEntry::new(number, segment.info())),
+                Err(SegmentError::Damaged { what, .. }) => {
+                    let what = format!("a file of views is damaged: {what}");
+                    shared.notes.add(shared.loss(Some(project), Lost::Views, &path, &what));
+                    put_aside(shared, &path);
                 }
-            }
-            Some("ids") => {
-                let written = ids::written(&path)?;
-                rebuilt.ids.extend(written.map(|ids::Written { count, newest, bytes }| IdsEntry {
-                    number,
-                    count,
-                    newest,
-                    bytes,
-                }));
-            }
+                Err(SegmentError::Io(error)) => return Err(error),
+            },
+            Some("ids") => match ids::written(&path)? {
+                Some(ids::Written { count, newest, bytes }) => {
+                    rebuilt.ids.push(IdsEntry { number, count, newest, bytes });
+                }
+                None => {
+                    note_lost_ids(shared, project, &path);
+                    put_aside(shared, &path);
+                }
+            },
             _ => {}
         }
     }
     let damaged = Manifest::path(folder);
-    put_aside(shared, &damaged);
+    // It stays until the new one is there: a project without one would begin anew.
+    if damaged.exists() {
+        keep_aside(&damaged);
+    }
     rebuilt.switch(&*shared.disk, folder)?;
     let what = "the list of the project's files was damaged and was made anew: views that were in the log may be missing, \
                 and what had just been merged may be counted twice; imported logs are not known any more";

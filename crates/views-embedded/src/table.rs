@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use copydesk_views::{Bucket, Channel, Client, Mark, Stretch};
 
 use super::files::Paths;
-use super::lines;
 use super::record::Entry;
 use crate::segment::{COLUMNS, Sums, column};
 
@@ -115,7 +114,7 @@ impl Table {
         }
         for stretch in &entry.lines {
             self.bytes += 100 + stretch.prints.len() * 2;
-            lines::join(&mut self.lines, stretch);
+            stretch.clone().join(&mut self.lines);
         }
         self.records = Some((self.records.map_or(record, |(first, _)| first), record));
     }

@@ -11,18 +11,20 @@ use copydesk_views::store::{Loss, Lost, ViewsError};
 
 use super::flush::{self, flush};
 use super::ids::IdFile;
+use super::lines;
 use super::manifest::{IdsEntry, Manifest, SegmentEntry, is_set_aside};
 use super::merge::{self, Pace};
+use super::notes::Notes;
 use super::overview;
 use super::project::Project;
 use super::repair;
 use super::shared::{Shared, folder_name, unavailable};
-use super::wal::{self, read_record};
+use super::wal::{self, LogPlace, read_record};
 use crate::segment::{Segment, SegmentError};
 
-/// What is damaged now: in the log if no project is named, in a project's files otherwise.
+/// What is damaged now: in the log and the notes if no project is named, in a project's files otherwise.
 pub(super) fn verify(shared: &Shared, project: Option<&str>) -> Result<Vec<Loss>, ViewsError> {
-    let Some(id) = project else { return log(shared).map_err(|error| unavailable(&error)) };
+    let Some(id) = project else { return of_all(shared).map_err(|error| unavailable(&error)) };
     let mut found = Vec::new();
     if let Some(folder) = project_folder(shared, id)
         && !Manifest::is_whole(&folder).map_err(|error| unavailable(&error))?
@@ -41,7 +43,7 @@ pub(super) fn verify(shared: &Shared, project: Option<&str>) -> Result<Vec<Loss>
             let ids = manifest.ids.iter().filter_map(ids).collect::<io::Result<Vec<_>>>();
             found.extend(ids.map_err(|error| unavailable(&error))?);
             if overview::counted_lines(&project).map_err(|error| unavailable(&error))?.damaged {
-                repair::note_lines(shared, &project);
+                found.push(lines::loss(shared, &project));
             }
             Ok(found)
         }
@@ -77,30 +79,37 @@ fn damaged_ids(shared: &Shared, project: &Project, entry: &IdsEntry) -> io::Resu
 
 /// The log is in memory as well, so that nothing is missing as long as the store runs. Files that are known to be damaged
 /// are no longer needed, or what they cost is noted; they are put aside when their time has come.
-fn log(shared: &Shared) -> io::Result<Vec<Loss>> {
-    let damaged = damaged_logs(shared)?;
+fn of_all(shared: &Shared) -> io::Result<Vec<Loss>> {
     let loss = |(number, at): (u64, usize)| {
         let what = format!("a file of the log is damaged (at byte {at})");
         shared.loss(None, Lost::Views, &wal::path(&shared.wal_folder(), number), &what)
     };
-    Ok(damaged.into_iter().map(loss).collect())
+    let mut found: Vec<Loss> = damaged_logs(shared)?.into_iter().map(loss).collect();
+    if !Notes::is_whole(&shared.folder)? {
+        let what = "the notes of the view store are damaged";
+        found.push(shared.loss(None, Lost::Views, &Notes::path(&shared.folder), what));
+    }
+    Ok(found)
 }
 
-/// The closed files of the log that are damaged and not known to be, and where.
+/// The files of the log that are damaged and not known to be, and where.
 fn damaged_logs(shared: &Shared) -> io::Result<Vec<(u64, usize)>> {
     let _stays = shared.log.hold();
     let mut found = Vec::new();
-    let closed = shared.log.closed().clone();
-    for file in closed.into_iter().filter(|file| !file.keep) {
-        let path = wal::path(&shared.wal_folder(), file.place.file);
-        let bytes = fs::read(&path)?;
+    for LogPlace { file, bytes: length } in shared.log.places() {
+        if shared.log.is_known(file) {
+            continue;
+        }
+        let mut bytes = fs::read(wal::path(&shared.wal_folder(), file))?;
+        // What is behind was never acknowledged, or is being written.
+        bytes.truncate(usize::try_from(length).unwrap_or(usize::MAX));
         let header = wal::read_header(&bytes).filter(|header| header.is_whole);
         let mut at = header.map_or(0, |header| header.bytes);
-        while let Some(record) = read_record(&bytes, file.place.file, at) {
+        while let Some(record) = read_record(&bytes, file, at) {
             at = record.end;
         }
-        if header.is_none() || at as u64 != file.place.bytes {
-            found.push((file.place.file, at));
+        if header.is_none() || at as u64 != length {
+            found.push((file, at));
         }
     }
     Ok(found)
@@ -109,7 +118,7 @@ fn damaged_logs(shared: &Shared) -> io::Result<Vec<(u64, usize)>> {
 /// Puts right what can be put right: writes what is left of damaged files anew, and makes the log dispensable.
 pub(super) fn repair(shared: &Shared, project: Option<&str>) -> Result<(), ViewsError> {
     let Some(id) = project else {
-        return repair_log(shared).map_err(|error| unavailable(&error));
+        return repair_all(shared).map_err(|error| unavailable(&error));
     };
     if matches!(shared.project(id), Err(ViewsError::Damaged(_)))
         && let Some(folder) = project_folder(shared, id)
@@ -134,27 +143,41 @@ pub(super) fn repair(shared: &Shared, project: Option<&str>) -> Result<(), Views
     // Looks into every block, which is how it is known to be damaged.
     let ids = project.open_ids().map_err(|error| unavailable(&error))?;
     for ids in ids.iter() {
-        ids.file.all().collect::<io::Result<Vec<_>>>().map_err(|error| unavailable(&error))?;
+        for id in ids.file.all() {
+            id.map_err(|error| unavailable(&error))?;
+        }
         if ids.file.is_damaged() {
             repair::note_ids(shared, &project, ids.number);
         }
     }
     merge::tidy(shared, &project, Pace::Busy)?;
+    if overview::counted_lines(&project).map_err(|error| unavailable(&error))?.damaged {
+        shared.notes.add(lines::loss(shared, &project));
+        repair_lines(shared, &project).map_err(|error| unavailable(&error))?;
+    }
     // A text of the manifest that is damaged while the other is not is made whole.
     let is_whole = Manifest::is_whole(&project.folder).map_err(|error| unavailable(&error))?;
     if is_whole { Ok(()) } else { rewrite_manifest(shared, &project).map_err(|error| unavailable(&error)) }
 }
 
-/// Writes what is in memory to files, after which no damaged file of the log is needed.
-fn repair_log(shared: &Shared) -> io::Result<()> {
+fn repair_lines(shared: &Shared, project: &Project) -> io::Result<()> {
+    // No flush adds lines meanwhile.
+    let _work = project.work();
+    let flushed = project.state().manifest.flushed;
+    lines::repair(&*shared.disk, &project.folder, flushed)
+}
+
+/// Writes what is in memory to files, after which no damaged file of the log is needed; and the notes anew.
+fn repair_all(shared: &Shared) -> io::Result<()> {
     let damaged = damaged_logs(shared)?;
     for project in shared.in_memory() {
         flush(shared, &project)?;
     }
-    for file in shared.log.closed().iter_mut() {
-        file.keep |= damaged.iter().any(|(number, _)| *number == file.place.file);
-    }
+    damaged.into_iter().for_each(|(file, _)| shared.log.keep(file));
     flush::trim(shared);
+    if !Notes::is_whole(&shared.folder)? {
+        shared.notes.save();
+    }
     Ok(())
 }
 
@@ -166,7 +189,7 @@ fn rewrite_manifest(shared: &Shared, project: &Project) -> io::Result<()> {
 
 /// The operator knows what was lost: it is not told any more, and what was put aside goes.
 pub(super) fn accept(shared: &Shared) -> io::Result<()> {
-    let mut folders = vec![shared.wal_folder()];
+    let mut folders = vec![shared.folder.clone(), shared.wal_folder()];
     for id in shared.on_disk()? {
         folders.extend(project_folder(shared, &id));
     }

@@ -3,12 +3,13 @@
 use std::sync::{Arc, PoisonError};
 
 use copydesk_views::store::{Counts, Question, Ranking, StoreCall, StoreFuture, StoreReply, ViewStore, ViewsError};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::embedded::{Embedded, closing};
 use super::project::Project;
 use super::questions::{Asked, MANY_PAGES};
 use super::shared::{Shared, unavailable};
-use super::{answers, changes, expiry, merge, overview, repair, verify};
+use super::{answers, changes, expiry, lines, merge, overview, repair, verify};
 use crate::segment::SegmentError;
 
 impl ViewStore for Embedded {
@@ -19,19 +20,16 @@ impl ViewStore for Embedded {
                 StoreCall::Ranking { project, question } => Ok(self.ranked(project, question).await?.into()),
                 StoreCall::Losses { project } => Ok(self.shared.notes.losses(project.as_deref()).into()),
                 StoreCall::Backup { folder } => {
-                    let (shared, tasks) = (Arc::clone(&self.shared), self.tasks.clone());
-                    Ok(waiting(move || Self::copy(&shared, &tasks, &folder)).await?.into())
+                    let shared = Arc::clone(&self.shared);
+                    Ok(waiting(move || Self::copy(&shared, &folder)).await?.into())
                 }
                 StoreCall::Agents { ref project, .. }
                 | StoreCall::Series { ref project, path: Some(_), .. }
                 | StoreCall::Status { ref project } => {
-                    let pages = self.pages(project).await?;
-                    let _room = self.questions.room(pages).await?;
-                    let answered = self.answer(call).await;
-                    self.let_go(pages);
-                    answered
+                    let pages = self.opened(project).await?.map_or(0, |(_, pages)| pages);
+                    self.answer_with_room(call, pages).await
                 }
-                call => self.answer(call).await,
+                call => self.answer(call, None).await,
             }
         })
     }
@@ -39,32 +37,27 @@ impl ViewStore for Embedded {
 
 impl Embedded {
     async fn ranked(&self, id: String, question: Question) -> Result<Arc<Ranking>, ViewsError> {
-        let ready = self.ready(&id);
-        let pages = match ready.as_deref().and_then(answers::pages) {
-            Some(pages) => pages,
-            None => self.pages(&id).await?,
-        };
+        let Some((project, pages)) = self.opened(&id).await? else { return Ok(Arc::default()) };
         // What turns out to be damaged is answered about where waiting does no harm.
-        if let Some(project) = ready.filter(|_| pages < MANY_PAGES)
+        if pages < MANY_PAGES
+            && answers::is_ready(&project)
             && let Ok(ranking) = answers::ranking(&project, question)
         {
             return Ok(Arc::new(ranking));
         }
-        let Some(project) = self.shared.loaded(&id) else { return Ok(Arc::default()) };
         self.questions
             .shared(Asked::new(&project, question), || async {
-                let _room = self.questions.room(pages).await?;
-                let answered = self.answer(StoreCall::Ranking { project: id, question }).await?.try_into();
-                self.let_go(pages);
-                answered
+                self.answer_with_room(StoreCall::Ranking { project: id, question }, pages).await?.try_into()
             })
             .await
     }
 
-    /// About how many pages a question about a project has to do with. Its files are opened for that.
-    async fn pages(&self, id: &str) -> Result<usize, ViewsError> {
-        if let Some(pages) = self.shared.loaded(id).as_deref().and_then(answers::pages) {
-            return Ok(pages);
+    /// A project, and about how many pages a question about it has to do with. Its files are opened for that.
+    async fn opened(&self, id: &str) -> Result<Option<(Arc<Project>, usize)>, ViewsError> {
+        if let Some(project) = self.shared.loaded(id)
+            && let Some(pages) = answers::pages(&project)
+        {
+            return Ok(Some((project, pages)));
         }
         let (shared, id) = (Arc::clone(&self.shared), id.to_owned());
         waiting(move || {
@@ -72,9 +65,9 @@ impl Embedded {
             if shared.is_closing() {
                 return Err(closing());
             }
-            read_of(&shared, &id, |project| {
-                project.open_files()?;
-                Ok(answers::pages(project).unwrap_or(0))
+            of(&shared, &id, |project| {
+                repair::despite_damage(&shared, project, || project.open_files())?;
+                Ok(Some((Arc::clone(project), answers::pages(project).unwrap_or(0))))
             })
         })
         .await
@@ -87,14 +80,19 @@ impl Embedded {
         }
     }
 
-    /// The project, if an answer about it needs nothing from the disk.
-    fn ready(&self, project: &str) -> Option<Arc<Project>> {
-        self.shared.loaded(project).filter(|project| answers::is_ready(project))
+    /// Answers a question about so many pages when there is memory for it.
+    async fn answer_with_room(&self, call: StoreCall, pages: usize) -> Result<StoreReply, ViewsError> {
+        let room = self.questions.room(pages).await?;
+        let answered = self.answer(call, Some(room)).await;
+        self.let_go(pages);
+        answered
     }
 
-    async fn answer(&self, call: StoreCall) -> Result<StoreReply, ViewsError> {
+    /// The room goes with the work: that goes on when whoever asked has given up.
+    async fn answer(&self, call: StoreCall, room: Option<OwnedSemaphorePermit>) -> Result<StoreReply, ViewsError> {
         let shared = Arc::clone(&self.shared);
         waiting(move || {
+            let _room = room;
             let _busy = shared.busy.read().unwrap_or_else(PoisonError::into_inner);
             if shared.is_closing() { Err(closing()) } else { answer(&shared, call) }
         })
@@ -153,7 +151,7 @@ fn answer(shared: &Shared, call: StoreCall) -> Result<StoreReply, ViewsError> {
         StoreCall::Lines { project } => of(shared, &project, |project| {
             let lines = overview::counted_lines(project).map_err(|error| unavailable(&error))?;
             if lines.damaged {
-                repair::note_lines(shared, project);
+                shared.notes.add(lines::loss(shared, project));
             }
             Ok(lines)
         })?

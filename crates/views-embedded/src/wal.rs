@@ -40,8 +40,10 @@ pub(super) struct Closed {
 #[derive(Debug, Default)]
 pub(super) struct Files {
     closed: Mutex<Vec<Closed>>,
-    /// Bytes of the file that is written to.
-    open: AtomicU64,
+    /// How much there is of the file that is written to.
+    open: Mutex<Option<LogPlace>>,
+    /// The file that is not to be written to any more, because it is damaged.
+    damaged: AtomicU64,
     /// Held by who removes files, and by who wants none removed.
     pub(super) trimming: Mutex<()>,
 }
@@ -62,7 +64,40 @@ impl Files {
 
     pub(super) fn bytes(&self) -> u64 {
         let closed: u64 = self.closed().iter().map(|file| file.place.bytes).sum();
-        closed + self.open.load(Ordering::Relaxed)
+        closed + self.open().map_or(0, |open| open.bytes)
+    }
+
+    fn open(&self) -> Option<LogPlace> {
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_open(&self, place: Option<LogPlace>) {
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = place;
+    }
+
+    /// Everything that counts now: each file and how much of it.
+    pub(super) fn places(&self) -> Vec<LogPlace> {
+        // In this order: a file that is closed meanwhile is in one of both.
+        let open = self.open();
+        let mut places: Vec<LogPlace> = self.closed().iter().map(|file| file.place).collect();
+        if let Some(open) = open {
+            places.retain(|place| place.file < open.file);
+            places.push(open);
+        }
+        places
+    }
+
+    /// Whether it is known that a file is damaged.
+    pub(super) fn is_known(&self, file: u64) -> bool {
+        self.damaged.load(Ordering::Acquire) == file || self.closed().iter().any(|it| it.place.file == file && it.keep)
+    }
+
+    /// A damaged file is put aside when none of its records is needed; one that is open is written to no more.
+    pub(super) fn keep(&self, file: u64) {
+        match self.closed().iter_mut().find(|it| it.place.file == file) {
+            Some(closed) => closed.keep = true,
+            None => self.damaged.store(file, Ordering::Release),
+        }
     }
 
     /// The oldest is gone.
@@ -154,6 +189,9 @@ impl Log {
 
     /// Writes a group of records. They are on disk when it returns; after an error none of them is part of the log.
     pub(super) fn commit<'a>(&mut self, records: impl Iterator<Item = (u64, &'a [u8], u32)>) -> io::Result<()> {
+        if self.open.as_ref().is_some_and(|open| self.files.is_known(open.place.file)) {
+            self.rotate();
+        }
         let Open { file, place } = match self.open.take() {
             Some(open) => open,
             None => self.begin()?,
@@ -182,7 +220,7 @@ impl Log {
         let place = LogPlace { bytes: place.bytes + self.buffer.len() as u64, ..place };
         self.buffer.shrink_to(4 << 20);
         self.open = Some(Open { file, place });
-        self.files.open.store(place.bytes, Ordering::Relaxed);
+        self.files.set_open(Some(place));
         if place.bytes >= self.file_bytes {
             self.rotate();
         }
@@ -201,10 +239,6 @@ impl Log {
         Ok(())
     }
 
-    pub(super) fn end(&self) -> Option<LogPlace> {
-        self.open.as_ref().map(|open| open.place).or(self.end)
-    }
-
     fn cut(&self, file: &Written, bytes: u64) -> io::Result<()> {
         self.disk.truncate(file, bytes).and_then(|()| self.disk.sync(file)).inspect_err(|error| {
             tracing::warn!(file = %file.path.display(), %error, "the log could not be cut; a new file will go on");
@@ -216,8 +250,9 @@ impl Log {
         self.open = None;
         self.end = Some(end);
         self.unsynced = false;
-        self.files.closed().push(Closed { place: end, last: self.last(), keep: false });
-        self.files.open.store(0, Ordering::Relaxed);
+        let keep = self.files.is_known(end.file);
+        self.files.closed().push(Closed { place: end, last: self.last(), keep });
+        self.files.set_open(None);
     }
 
     /// Goes on in a new file, if one can be made; otherwise the old one just grows.
@@ -228,7 +263,7 @@ impl Log {
         match self.begin() {
             Ok(open) => {
                 self.end_file(place);
-                self.files.open.store(open.place.bytes, Ordering::Relaxed);
+                self.files.set_open(Some(open.place));
                 self.open = Some(open);
             }
             Err(error) => {

@@ -15,7 +15,7 @@ use super::project::Project;
 use super::record::Entry;
 use super::repair;
 use super::shared::{FLUSH_CELLS, Shared, unavailable};
-use super::wal::{Log, LogPlace};
+use super::wal::Log;
 
 /// Bytes of a group at most, but for a single batch that has more.
 const GROUP_BYTES: usize = 8 * 1024 * 1024;
@@ -24,8 +24,6 @@ const ROOM_WAITS: u32 = 600;
 
 pub(super) enum WriterTask {
     Append(Box<Append>),
-    /// Where the log ends; nothing is removed from it while the guard of the asker lives.
-    End(oneshot::Sender<Option<LogPlace>>),
     Stop,
 }
 
@@ -83,7 +81,6 @@ pub(super) fn run(shared: &Shared, mut log: Log, mut tasks: mpsc::Receiver<Write
                 }
                 write_group(shared, &mut log, group);
             }
-            WriterTask::End(reply) => drop(reply.send(log.end())),
             WriterTask::Stop => tasks.close(),
         }
         if next.is_none() {

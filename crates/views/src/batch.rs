@@ -40,9 +40,21 @@ pub struct Stretch {
 }
 
 impl Stretch {
+    /// How far back the stretch is looked for that another one goes on.
+    const LOOKED_AT: usize = 64;
+
     /// The line behind the last one.
     pub fn end(&self) -> u64 {
         self.first + self.prints.len() as u64
+    }
+
+    /// Adds it to others; where it goes on where one of them ends, it is one with that.
+    pub fn join(self, all: &mut Vec<Self>) {
+        let mut last = all.iter_mut().rev().take(Self::LOOKED_AT);
+        match last.find(|it| it.log == self.log && it.end() == self.first) {
+            Some(before) => before.prints.extend(self.prints),
+            None => all.push(self),
+        }
     }
 }
 
@@ -109,4 +121,18 @@ pub struct Appended {
 
 pub fn id_digest(id: &str) -> u128 {
     xxhash_rust::xxh3::xxh3_128(id.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_go_on_are_one_stretch() {
+        let mut all = Vec::new();
+        for (log, first, lines) in [("a", 0, 3), ("a", 10, 2), ("a", 3, 4), ("b", 7, 1)] {
+            Stretch { log: log.to_owned(), first, prints: vec![7; lines] }.join(&mut all);
+        }
+        assert_eq!(all.iter().map(|it| (it.first, it.prints.len())).collect::<Vec<_>>(), [(0, 7), (10, 2), (7, 1)]);
+    }
 }

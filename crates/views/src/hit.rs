@@ -102,8 +102,10 @@ impl<'a> BotSignature<'a> {
 
     /// The same, of a request with this method (none is GET) for this path or address.
     pub fn asked(self, method: Option<&str>, target: &str) -> Self {
-        let path = match target.find("://").map(|at| &target[at + 3..]) {
-            Some(rest) => rest.find(['/', '?']).map_or("/", |at| &rest[at..]),
+        // What is behind a path or a query is not the scheme of an address.
+        let address = target.split_once("://").filter(|(scheme, _)| !scheme.contains(['/', '?']));
+        let path = match address {
+            Some((_, rest)) => rest.find(['/', '?']).map_or("/", |at| &rest[at..]),
             None => target,
         };
         let path = if path.starts_with('?') { format!("/{path}") } else { path.to_owned() };
@@ -134,4 +136,24 @@ fn without_usual_port(authority: Cow<'_, str>) -> Cow<'_, str> {
 
 fn owned<'b>(text: Cow<'_, str>) -> Cow<'b, str> {
     Cow::Owned(text.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_that_was_asked_for_is_found_in_an_address_and_left_as_it_is_elsewhere() {
+        for (target, path) in [
+            ("/guide", "/guide"),
+            ("https://docs.example.com", "/"),
+            ("https://docs.example.com?q=1", "/?q=1"),
+            ("https://docs.example.com/a?from=https://example.com/b", "/a?from=https://example.com/b"),
+            ("/login?next=https://docs.example.com/guide", "/login?next=https://docs.example.com/guide"),
+            ("?next=https://docs.example.com/guide", "/?next=https://docs.example.com/guide"),
+        ] {
+            let told = BotSignature::told(Some("s".into()), Some("i".into()), None, Some("docs.example.com".into()));
+            assert_eq!(told.unwrap().asked(None, target).target.as_deref(), Some(path), "{target}");
+        }
+    }
 }

@@ -131,13 +131,19 @@ impl Judge {
 
     /// What `hit` is, seen from `now`.
     pub fn judge(&mut self, hit: &Hit<'_>, now: Timestamp) -> Outcome {
-        match self.view(hit, now) {
+        let signed = hit.signature.as_deref().and_then(|signature| self.classifier.signed_by(signature, hit.at));
+        self.judge_signed(hit, signed.map(|signed| signed.operator), now)
+    }
+
+    /// The same for a hit of which it is known who has signed it.
+    pub fn judge_signed(&mut self, hit: &Hit<'_>, signed_by: Option<String>, now: Timestamp) -> Outcome {
+        match self.view(hit, signed_by, now) {
             Ok(view) => Outcome::View(view),
             Err(outcome) => outcome,
         }
     }
 
-    fn view(&mut self, hit: &Hit<'_>, now: Timestamp) -> Result<View, Outcome> {
+    fn view(&mut self, hit: &Hit<'_>, signed_by: Option<String>, now: Timestamp) -> Result<View, Outcome> {
         if hit.at < OLDEST {
             return Err(Outcome::Refused(Refusal::TooOld));
         }
@@ -158,7 +164,7 @@ impl Judge {
         if hit.prefetch || hit.channel == Channel::Server && is_app_data(&hit.target) {
             return Err(Outcome::Left(Left::Prefetch));
         }
-        let client = self.client(hit, markdown);
+        let client = self.client(hit, signed_by, markdown);
         Ok(View { bucket: Bucket::of_seconds(hit.at), path, client, count: 1, id: hit.id.as_deref().map(id_digest) })
     }
 
@@ -187,18 +193,18 @@ impl Judge {
         Ok(page)
     }
 
-    fn client(&mut self, hit: &Hit<'_>, markdown_path: bool) -> Arc<Client> {
+    fn client(&mut self, hit: &Hit<'_>, signed_by: Option<String>, markdown_path: bool) -> Arc<Client> {
         let probe = Probe {
             user_agent: cut(&hit.user_agent),
             accept: hit.accept.as_deref(),
             markdown_path,
             ip: hit.ip,
-            signature: hit.signature.as_deref(),
+            signature: None,
             channel: hit.channel,
             now: hit.at,
         };
-        if hit.signature.is_some() {
-            return self.interned(self.classifier.facts(&probe));
+        if signed_by.is_some() {
+            return self.interned(Facts { signed_by, ..self.classifier.facts(&probe) });
         }
         let wants_markdown =
             markdown_path || hit.accept.as_ref().is_some_and(|accept| self.classifier.prefers_markdown(accept));

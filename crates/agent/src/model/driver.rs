@@ -6,7 +6,7 @@ use copydesk_checks::Scope;
 use copydesk_domain::{ProjectId, Usage};
 use copydesk_forge::{FileChange, Workspace};
 use secrecy::SecretString;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::call::{self, NoAnswer};
 use super::history::{History, Prompts, Recorded, tokens_of};
@@ -84,6 +84,9 @@ impl<'a> Desk<'a> {
         desk.prompts = history.prompts;
         desk.taken_through = desk.prompts.shown;
         desk.answers = history.answers.saturating_sub(desk.recorded.len() as u64);
+        if !desk.recorded.is_empty() {
+            desk.notebook.tell("resumed", resumed(&desk.recorded)).await?;
+        }
         let machine = Machine::new(history.talk, editor.limits());
         Ok((desk, machine))
     }
@@ -207,6 +210,12 @@ impl<'a> Desk<'a> {
         let workspace = self.workspace.ok_or_else(|| EditFailure::Fatal("A tool broke down.".to_owned()))?;
         Ok(Edited { workspace, title, summary, taken_through })
     }
+}
+
+/// Answers are taken from what was recorded, and nobody pays for them again.
+fn resumed(recorded: &VecDeque<Recorded>) -> Value {
+    let tokens = recorded.iter().map(|answer| answer.usage.input_tokens.saturating_add(answer.usage.output_tokens));
+    json!({ "replayedAnswers": recorded.len(), "tokensSaved": tokens.fold(0, u64::saturating_add) })
 }
 
 /// The key of a project, read once a round. It may come from a file, so not where it would keep others waiting.

@@ -47,6 +47,8 @@ async fn a_round_that_is_cut_off_anywhere_ends_the_same_and_pays_nothing_twice()
         }
         let replayed = pages.kinds()[told..].iter().filter(|kind| *kind == "model_call").count();
         assert_eq!(replayed, 5 - cut);
+        let resumed = pages.kinds()[told..].iter().filter(|kind| *kind == "resumed").count();
+        assert_eq!((pages.kinds()[told].as_str(), resumed), ("resumed", 1), "what is not paid for twice is told first");
     }
 }
 

@@ -179,6 +179,10 @@ impl Generator for Astro {
         &self.root
     }
 
+    fn base(&self) -> Option<&str> {
+        Some(&self.base)
+    }
+
     fn folders(&self) -> Vec<&str> {
         self.docs.iter().map(String::as_str).chain([self.pages.as_str()]).collect()
     }

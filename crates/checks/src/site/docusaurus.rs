@@ -315,6 +315,10 @@ impl Generator for Docusaurus {
         &self.root
     }
 
+    fn base(&self) -> Option<&str> {
+        Some(&self.base)
+    }
+
     fn folders(&self) -> Vec<&str> {
         self.parts.iter().map(|part| part.folder.as_str()).collect()
     }

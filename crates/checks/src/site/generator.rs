@@ -152,6 +152,11 @@ pub(crate) trait Generator: Debug + Send + Sync {
     /// The folders that its pages are in.
     fn folders(&self) -> Vec<&str>;
 
+    /// The address that all of it is served below, without slashes around it; none if the repository does not tell.
+    fn base(&self) -> Option<&str> {
+        Some("")
+    }
+
     /// Whether a file is a page of the site.
     fn is_page(&self, path: &str) -> bool;
 

@@ -313,6 +313,10 @@ impl Generator for Hugo {
         &self.root
     }
 
+    fn base(&self) -> Option<&str> {
+        Some(&self.base)
+    }
+
     fn folders(&self) -> Vec<&str> {
         self.contents.iter().map(|content| content.folder.as_str()).collect()
     }

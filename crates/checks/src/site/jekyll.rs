@@ -209,6 +209,10 @@ impl Generator for Jekyll {
         &self.root
     }
 
+    fn base(&self) -> Option<&str> {
+        Some(&self.base)
+    }
+
     fn folders(&self) -> Vec<&str> {
         vec![&self.root]
     }

@@ -322,6 +322,10 @@ impl Generator for MkDocs {
         &self.docs
     }
 
+    fn base(&self) -> Option<&str> {
+        Some(self.base.as_deref().unwrap_or_default())
+    }
+
     fn folders(&self) -> Vec<&str> {
         std::iter::once(self.docs.as_str()).chain(self.parts()).collect()
     }

@@ -123,6 +123,10 @@ impl Generator for VitePress {
         &self.source
     }
 
+    fn base(&self) -> Option<&str> {
+        self.base.as_deref()
+    }
+
     fn folders(&self) -> Vec<&str> {
         vec![&self.source]
     }

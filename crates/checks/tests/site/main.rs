@@ -7,6 +7,7 @@ mod folder;
 mod generators;
 mod links;
 mod navigation;
+mod pages;
 mod redirects;
 mod repair;
 mod rules;

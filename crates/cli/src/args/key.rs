@@ -6,6 +6,8 @@ pub(crate) enum ScopeArg {
     Read,
     /// Everything
     Write,
+    /// The administration, and nothing else; only for all projects
+    Admin,
 }
 
 #[derive(Subcommand)]

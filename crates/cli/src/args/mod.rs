@@ -34,6 +34,10 @@ pub(crate) struct Args {
     /// A password is better given in COPYDESK_DATABASE_URL, where other users of the machine cannot see it
     #[arg(long, global = true, value_name = "URL")]
     database_url: Option<String>,
+    /// Ask this server instead of the database on this machine, with a key of the scope admin in COPYDESK_API_KEY: for
+    /// `project` (create, list, show, update, test, delete) and `key`
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

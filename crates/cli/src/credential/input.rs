@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::Path;
 
-use copydesk_desk::credentials::{MAX_CREDENTIAL_BYTES, private_key, token};
+use copydesk_desk::credentials::{self, MAX_CREDENTIAL_BYTES, private_key, token};
 use copydesk_domain::SecretText;
 use copydesk_forge::HostSecret;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
@@ -102,12 +102,7 @@ fn known_hosts(file: &Path) -> Result<String, Failure> {
 }
 
 fn plain_word(flag: &str, word: String) -> Result<String, Failure> {
-    let plain = |c: char| !c.is_control() && !c.is_whitespace() && c != ':';
-    if (1..=255).contains(&word.len()) && word.chars().all(plain) {
-        Ok(word)
-    } else {
-        Err(Failure::usage(format!("{flag} must have 1 to 255 characters without blanks and colons")))
-    }
+    credentials::plain_word("word", word).map_err(|invalid| Failure::usage(format!("{flag} {}", invalid.message)))
 }
 
 fn file_text(flag: &str, path: &Path) -> Result<String, Failure> {

@@ -7,9 +7,9 @@ pub(crate) use input::hidden;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use copydesk_desk::credentials::{CredentialSource, Credentials, Misfit, misfits, variable};
+use copydesk_desk::credentials::{CredentialSource, Credentials, Known, Misfit, misfits, variable};
 use copydesk_domain::{Project, ProjectId};
-use copydesk_store::{SecretName, SecretRecord, Store, Vault, VaultError};
+use copydesk_store::{Vault, VaultError};
 use serde_json::{Value, json};
 
 use crate::args::{CredentialCommand, CredentialFlags, CredentialsCommand};
@@ -27,24 +27,19 @@ pub(crate) async fn run(
 ) -> Result<ExitCode, Failure> {
     let store = store::open_ready(config).await?;
     let vault = vault(config);
+    let credentials = Credentials::new(store.clone(), vault.clone(), environment);
     match command {
         CredentialCommand::Set { id, flags, json } => {
             let project = store::project(&store, &id).await?;
-            set(&store, &vault, &project, flags, environment, json).await
+            set(&credentials, &vault, &project, flags, environment, json).await
         }
-        CredentialCommand::Show { id, json } => {
-            let project = store::project(&store, &id).await?;
-            show(store, vault, &project, environment, json).await
-        }
-        CredentialCommand::Remove { id, json } => {
-            let project = store::project(&store, &id).await?;
-            remove(&store, &project, environment, json).await
-        }
+        CredentialCommand::Show { id, json } => show(&credentials, &store::project(&store, &id).await?, json).await,
+        CredentialCommand::Remove { id, json } => remove(&credentials, &store::project(&store, &id).await?, json).await,
     }
 }
 
 async fn set(
-    store: &Store,
+    credentials: &Credentials,
     vault: &Vault,
     project: &Project,
     flags: CredentialFlags,
@@ -55,10 +50,9 @@ async fn set(
     for misfit in misfits(&secret, project) {
         eprintln!("copydesk: note: {misfit}{}", flags_against(&misfit));
     }
-    let stored = store.set_secret(vault, &project.id, &SecretName::Git, secret.title(), &secret.to_bytes()).await?;
-    let record = stored.ok_or_else(|| Failure::unknown_project(&project.id))?;
+    let record = credentials.set(&project.id, &secret).await?.ok_or_else(|| Failure::unknown_project(&project.id))?;
     if json {
-        return output::json(&view(&project.id, &State::Stored(record), None));
+        return output::json(&view(&project.id, Some(&CredentialSource::Stored(record)), None));
     }
     output::line(&format!(
         "Stored for {}: {}, sealed with the key {} of {}.",
@@ -79,62 +73,35 @@ fn flags_against(misfit: &Misfit) -> &'static str {
     }
 }
 
-/// Where a project's credential comes from.
-enum State {
-    Stored(SecretRecord),
-    Variable(String),
-    Nowhere,
-}
-
-async fn show(
-    store: Store,
-    vault: Vault,
-    project: &Project,
-    environment: &Environment,
-    json: bool,
-) -> Result<ExitCode, Failure> {
-    let stored = stored(&store, project).await?;
-    // Opened as a job would do it, so that what keeps a job from it is seen here.
-    let found = Credentials::new(store, vault, environment).find(&project.id).await;
-    let (state, problem) = match (stored, found) {
-        (stored, Err(problem)) => {
-            let state = stored.map_or_else(|| State::Variable(variable(&project.id)), State::Stored);
-            (state, Some(problem.to_string()))
-        }
-        (_, Ok(None)) => (State::Nowhere, None),
-        (_, Ok(Some(found))) => match found.source {
-            CredentialSource::Stored(record) => (State::Stored(record), None),
-            CredentialSource::Environment(name) => (State::Variable(name), None),
-        },
-    };
+async fn show(credentials: &Credentials, project: &Project, json: bool) -> Result<ExitCode, Failure> {
+    let Known { source, problem } = credentials.known(&project.id).await?;
     if json {
-        return output::json(&view(&project.id, &state, problem));
+        return output::json(&view(&project.id, source.as_ref(), problem));
     }
-    for (label, value) in rows(&project.id, &state, problem) {
+    for (label, value) in rows(&project.id, source.as_ref(), problem) {
         output::line(&format!("{label:<15} {value}"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn stored(store: &Store, project: &Project) -> Result<Option<SecretRecord>, Failure> {
-    let secrets = store.secrets(Some(&project.id)).await?;
-    Ok(secrets.into_iter().find(|secret| secret.name == SecretName::Git))
-}
-
-fn rows(project_id: &ProjectId, state: &State, problem: Option<String>) -> Vec<(&'static str, String)> {
+fn rows(
+    project_id: &ProjectId,
+    source: Option<&CredentialSource>,
+    problem: Option<String>,
+) -> Vec<(&'static str, String)> {
     let mut rows = vec![("project", project_id.to_string())];
-    match state {
-        State::Stored(record) => rows.extend([
+    match source {
+        Some(CredentialSource::Stored(record)) => rows.extend([
             ("credential", record.title.clone()),
             ("from", "the store".to_owned()),
             ("since", record.created_at.to_string()),
             ("last set", record.updated_at.to_string()),
             ("sealed with", format!("the key {}", record.key_id)),
         ]),
-        State::Variable(name) => {
+        Some(CredentialSource::Environment(name)) => {
             rows.extend([("credential", "token".to_owned()), ("from", format!("the variable {name}"))]);
         }
-        State::Nowhere => {
+        None => {
             rows.push(("credential", "none".to_owned()));
             rows.push(("to set one", format!("copydesk project credential set {project_id}")));
         }
@@ -143,32 +110,31 @@ fn rows(project_id: &ProjectId, state: &State, problem: Option<String>) -> Vec<(
     rows
 }
 
-fn view(project_id: &ProjectId, state: &State, problem: Option<String>) -> Value {
-    let (source, kind) = match state {
-        State::Stored(record) => (Some("stored"), Some(record.title.as_str())),
-        State::Variable(_) => (Some("environment"), Some("token")),
-        State::Nowhere => (None, None),
-    };
+fn view(project_id: &ProjectId, found: Option<&CredentialSource>, problem: Option<String>) -> Value {
+    let source = found.map(|source| match source {
+        CredentialSource::Stored(_) => "stored",
+        CredentialSource::Environment(_) => "environment",
+    });
+    let kind = found.map(CredentialSource::title);
     let mut view = json!({ "project": project_id, "source": source, "kind": kind, "problem": problem });
-    match state {
-        State::Stored(record) => {
+    match found {
+        Some(CredentialSource::Stored(record)) => {
             view["keyId"] = json!(record.key_id);
             view["createdAt"] = json!(record.created_at);
             view["updatedAt"] = json!(record.updated_at);
         }
-        State::Variable(name) => view["variable"] = json!(name),
-        State::Nowhere => {}
+        Some(CredentialSource::Environment(name)) => view["variable"] = json!(name),
+        None => {}
     }
     view
 }
 
-async fn remove(store: &Store, project: &Project, environment: &Environment, json: bool) -> Result<ExitCode, Failure> {
-    if !store.remove_secret(&project.id, &SecretName::Git).await? {
+async fn remove(credentials: &Credentials, project: &Project, json: bool) -> Result<ExitCode, Failure> {
+    if !credentials.remove(&project.id).await? {
         return Err(Failure::error(format!("no credential is stored for {}", project.id)));
     }
-    let variable = variable(&project.id);
-    if environment.iter().any(|(name, value)| *name == *variable && !value.is_empty()) {
-        eprintln!("copydesk: note: the variable {variable} is set, and holds from now on");
+    if credentials.is_in_environment(&project.id) {
+        eprintln!("copydesk: note: the variable {} is set, and holds from now on", variable(&project.id));
     }
     if json {
         return output::json(&json!({ "project": project.id, "removed": true }));

@@ -51,11 +51,17 @@ fn a_damaged_record_is_told_by_whoever_finds_it_and_by_all_after_that() {
     // A command opens the store first: what it finds is not lost with it.
     let shown = desk.run(&["views", "status"]).ok().out;
     assert!(shown.contains("lost, any project"), "{shown}");
-    let server = desk.serve(&[]);
+    let admin = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let server = desk.serve(&[("COPYDESK_ADMIN_LISTEN", &admin)]);
     assert_eq!(total(&server, &project, &key), (2, true));
-    let (status, ready) = get(&server.url, "/readyz", "");
-    assert_eq!(status, 200);
-    assert!(body_of(&ready)["details"][0].as_str().unwrap().starts_with("page views: "), "{ready}");
+    let ready = |url: &str| {
+        let (status, ready) = get(url, "/readyz", "");
+        assert_eq!(status, 200);
+        body_of(&ready)["details"][0].as_str().unwrap().to_owned()
+    };
+    let told = ready(&format!("http://{admin}"));
+    assert!(told.starts_with("page views: ") && !told.contains("losses noted"), "{told}");
+    assert_eq!(ready(&server.url), "page views: losses noted: 1; the admin listener says which");
     let verified = desk.run(&["views", "verify"]);
     assert!(verified.code == 1 && verified.out.contains("lost"), "{}", verified.out);
     let accepted = desk.run(&["views", "repair", "--accept", "--json"]).json();

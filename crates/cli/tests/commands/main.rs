@@ -13,6 +13,7 @@ mod main_branch;
 mod page_views;
 mod people;
 mod projects_and_keys;
+mod remote;
 mod serving;
 mod support;
 mod webhooks;

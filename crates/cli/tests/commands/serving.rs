@@ -1,6 +1,10 @@
+use std::io::{Read, Write};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-use crate::support::{Desk, get};
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+
+use crate::support::{Desk, Serving, get};
 
 #[test]
 fn the_command_line_works_beside_a_running_server() {
@@ -48,6 +52,44 @@ fn a_signal_stops_it_in_order_and_a_kill_loses_nothing() {
     let (code, log) = server.terminate();
     assert_eq!(code, Some(0));
     assert!(log.last().unwrap().contains("stopped"), "{log:?}");
+}
+
+fn files(pid: u32) -> Rlimit {
+    prlimit(Pid::from_raw(pid.cast_signed()), Resource::Nofile, Rlimit { current: Some(80), maximum: Some(80) })
+        .unwrap()
+}
+
+#[test]
+fn a_process_that_is_out_of_files_goes_on_accepting() {
+    let desk = Desk::new();
+    let server = desk.serve(&[]);
+    files(server.child.id());
+    let address = server.url.strip_prefix("http://").unwrap();
+    let idle: Vec<_> = (0..120).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
+    let begun = Instant::now();
+    // One that comes while the others are being let go may be among them; the next is answered.
+    let is_well = || {
+        let mut stream = std::net::TcpStream::connect(address).ok()?;
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        answer.starts_with("HTTP/1.1 200").then_some(())
+    };
+    while is_well().is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(5), "not before the time of the idle ones was up");
+    }
+    drop(idle);
+}
+
+#[test]
+fn a_server_may_have_as_many_files_open_as_the_machine_allows() {
+    let desk = Desk::new();
+    let program = desk.command(&["serve", "--listen", "127.0.0.1:0"]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -Sn 300; ulimit -Hn 600; exec \"$0\" \"$@\""]).arg(program.get_program());
+    command.args(program.get_args()).current_dir(desk.path());
+    let server = Serving::start(command, "listen");
+    assert_eq!(files(server.child.id()), Rlimit { current: Some(600), maximum: Some(600) });
 }
 
 #[test]

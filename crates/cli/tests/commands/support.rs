@@ -95,16 +95,8 @@ impl Desk {
     /// A process that says in its log under `field` where it listens; it ends with the value.
     pub fn start(&self, arguments: &[&str], environment: &[(&str, &str)], field: &str) -> Serving {
         let mut command = self.command(arguments);
-        let mut child = command.envs(environment.iter().copied()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let address = lines
-            .by_ref()
-            .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap())
-            .find_map(|line| line[field].as_str().map(str::to_owned))
-            .expect("the server ended before it listened");
-        // Somebody has to read on, or the server would stop at a full pipe.
-        let log = std::thread::spawn(move || lines.map_while(Result::ok).collect());
-        Serving { child, url: format!("http://{address}"), log: Some(log) }
+        command.envs(environment.iter().copied());
+        Serving::start(command, field)
     }
 }
 
@@ -147,6 +139,20 @@ pub struct Serving {
 }
 
 impl Serving {
+    /// Starts a process that says in its log under `field` where it listens.
+    pub fn start(mut command: Command, field: &str) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let address = lines
+            .by_ref()
+            .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap())
+            .find_map(|line| line[field].as_str().map(str::to_owned))
+            .expect("the server ended before it listened");
+        // Somebody has to read on, or the server would stop at a full pipe.
+        let log = std::thread::spawn(move || lines.map_while(Result::ok).collect());
+        Self { child, url: format!("http://{address}"), log: Some(log) }
+    }
+
     /// Sends SIGTERM; the exit code and the log.
     pub fn terminate(mut self) -> (Option<i32>, Vec<String>) {
         let pid = self.child.id().to_string();

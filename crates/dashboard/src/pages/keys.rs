@@ -1,16 +1,19 @@
 //! A project's admin API keys: made, shown once, revoked.
 
+use std::time::Duration;
+
 use askama::Template;
 use axum::extract::{Path, State};
 use copydesk_desk::keys::{self, KeyDraft, NotMade};
 use copydesk_domain::{Invalid, KeyRecord, Scope, Timestamp};
 
 use super::OWNER;
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
 use crate::form::{Form, Wrong};
 use crate::respond::{Oops, Reply, page, secret, to, unfit};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::words;
 
 /// What a key can be made to end after: what is sent, and what it says.
@@ -23,6 +26,8 @@ pub(super) fn routes(table: Table) -> Table {
         .post_surely(OWNER, "/p/{project}/keys", make)
         .get(OWNER, "/p/{project}/keys/{id}/revoke", ask)
         .post_surely(OWNER, "/p/{project}/keys/{id}/revoke", revoke)
+        .get(OWNER, "/p/{project}/keys/{id}/rotate", ask_overlap)
+        .post_surely(OWNER, "/p/{project}/keys/{id}/rotate", rotate)
 }
 
 #[derive(Template)]
@@ -35,6 +40,8 @@ struct KeysPage {
     now: Timestamp,
     /// The key that was just made, the only time it can be seen.
     new: Option<(KeyRecord, String)>,
+    /// When the key ends that it takes over from.
+    old_ends: Option<Timestamp>,
     draft: Draft,
     wrong: Wrong,
 }
@@ -58,6 +65,7 @@ impl KeysPage {
             keys,
             now: dash.desk().store.now(),
             new: None,
+            old_ends: None,
             draft: Draft::default(),
             wrong: Wrong::default(),
         })
@@ -89,7 +97,7 @@ async fn make(State(dash): State<Dash>, who: InProject, form: Form) -> Reply {
         scope: form.text("scope").to_owned(),
         expires: form.text("expires").to_owned(),
     };
-    let made = match (draft.name.is_empty(), Scope::parse(&draft.scope)) {
+    let made = match (draft.name.is_empty(), Scope::parse(&draft.scope).filter(|scope| *scope != Scope::Admin)) {
         (true, _) => Err(Invalid::new("name", "is needed, so that you know later what the key is for")),
         (_, None) => Err(Invalid::new("scope", "must be read or write")),
         (false, Some(scope)) => {
@@ -141,4 +149,62 @@ async fn revoke(State(dash): State<Dash>, who: InProject, Path((_, id)): Path<(S
     let key = found(&dash, &who, &id).await?;
     who.store(&dash).revoke_key(&key.id).await?;
     to(&who.path("/keys"))
+}
+
+/// How long a key goes on beside the one that takes over: what is sent, what it says, and how long that is.
+const OVERLAPS: [(&str, &str, u64); 4] = [
+    ("now", "at once", 0),
+    ("1h", "in an hour", 3600),
+    ("1d", "in a day", 24 * 3600),
+    ("7d", "in a week", 7 * 24 * 3600),
+];
+
+#[derive(Template)]
+#[template(path = "rotate_key.html")]
+struct RotatePage {
+    shell: Shell,
+    project_id: String,
+    key: KeyRecord,
+    /// How long the new one lasts, in words.
+    lasts: Option<String>,
+    wrong: Wrong,
+}
+
+impl RotatePage {
+    fn overlaps(&self) -> [(&'static str, &'static str); 4] {
+        OVERLAPS.map(|(word, words, _)| (word, words))
+    }
+}
+
+/// The key of that id, if it is one of the project's own and still opens something.
+async fn working(dash: &Dash, who: &InProject, id: &str) -> Result<KeyRecord, Oops> {
+    let key = found(dash, who, id).await?;
+    if key.is_valid_at(dash.desk().store.now()) { Ok(key) } else { Err(Oops::NotFound) }
+}
+
+fn overlap_asked(dash: &Dash, who: &InProject, key: KeyRecord, wrong: Wrong) -> RotatePage {
+    let lasts = key.expires_at.map(|ends| {
+        let days = ends.since(key.created_at).as_secs().div_ceil(24 * 3600);
+        words::many(days, "day", "days")
+    });
+    let shell = Shell::inside(dash, who, "/keys", "Let another key take over");
+    RotatePage { shell, project_id: who.project.id.to_string(), key, lasts, wrong }
+}
+
+async fn ask_overlap(State(dash): State<Dash>, who: InProject, Path((_, id)): Path<(String, String)>) -> Reply {
+    let key = working(&dash, &who, &id).await?;
+    page(&overlap_asked(&dash, &who, key, Wrong::default()))
+}
+
+async fn rotate(State(dash): State<Dash>, who: InProject, Path((_, id)): Path<(String, String)>, form: Form) -> Reply {
+    let old = working(&dash, &who, &id).await?;
+    let Some((.., seconds)) = OVERLAPS.iter().find(|(word, ..)| *word == form.text("overlap")) else {
+        let wrong = Invalid::new("overlap", "must be one of those there are").into();
+        return unfit(&overlap_asked(&dash, &who, old, wrong));
+    };
+    let made = keys::rotate(&who.store(&dash), &old, Duration::from_secs(*seconds)).await?;
+    let (record, key) = made.ok_or(Oops::NotFound)?;
+    let template = KeysPage::new(&dash, &who).await?;
+    let old_ends = template.keys.iter().find(|key| key.id == old.id).and_then(|key| key.expires_at);
+    page(&KeysPage { new: Some((record, key.reveal().to_owned())), old_ends, ..template }).map(secret)
 }

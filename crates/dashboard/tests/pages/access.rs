@@ -15,7 +15,8 @@ behaviours! {
 }
 
 fn rows(stage: &Stage) -> Vec<Row> {
-    let settings = Settings { public_url: stage.app.client().base().to_owned(), version: "" };
+    let settings =
+        Settings { public_url: stage.app.client().base().to_owned(), version: "", workers: 0, data_dir: None };
     copydesk_dashboard::rows(Dash::new(stage.app.app().desk().clone(), settings))
 }
 

@@ -35,8 +35,14 @@ async fn a_key_is_shown_once(stage: Stage) {
     let project = stage.project("Docs").await;
     let owner = stage.member(&project.id, Role::Owner).await;
     let keys = format!("/p/{}/keys", project.id);
-    let made = owner.post(&keys, &[("name", "CI"), ("scope", "read"), ("expires", "")]).await;
+    let empty = owner.get(&keys).await.html;
+    let mark = empty.split("name=\"_mark\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let form = [("name", "CI"), ("scope", "read"), ("expires", ""), ("_mark", &*mark)];
+    let made = owner.post(&keys, &form).await;
     let key = made.text_of("key");
+    // The page is loaded again, which sends the form again.
+    owner.post(&keys, &form).await.is(409).shows("sent before").hides("copydesk_");
+    assert_eq!(stage.app.store().keys(Some(&project.id)).await.unwrap().len(), 2);
     assert_eq!(made.headers["cache-control"], "no-store, no-transform");
     assert!(made.text_of("curl").contains("/v1/analytics/"), "what a key that may only read can do");
     owner.get(&keys).await.is(200).hides(&key).shows("CI");

@@ -19,8 +19,15 @@ macro_rules! behaviours {
 
 mod access;
 mod browser;
+mod find;
 mod keys;
+mod new;
 mod oidc;
+mod overview;
 mod people;
 mod proxy;
+mod server;
+mod settings;
+mod site_pages;
 mod stage;
+mod views;

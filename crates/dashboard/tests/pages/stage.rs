@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_desk::people::{Newcomer, Visitor};
-use copydesk_domain::{ProjectId, Role, User};
-use copydesk_testkit::{Backend, ManualClock, ProjectClient, TestApp, TestDatabase};
+use copydesk_domain::{ProjectId, Repository, Role, User};
+use copydesk_testkit::{Backend, GitRepo, ManualClock, ProjectClient, TestApp, TestDatabase, Who, see};
 
 use crate::browser::Browser;
 
@@ -41,6 +41,17 @@ impl Stage {
         self.app.project(name).await
     }
 
+    /// A project on a repository.
+    pub async fn project_on(&self, repo: &GitRepo) -> ProjectClient {
+        let repository = Repository::parse(&repo.address(), repo.path()).unwrap();
+        self.app.project_with("Docs", |new| new.repository = repository).await
+    }
+
+    /// Views of a page at an instant.
+    pub async fn saw(&self, project: &ProjectClient, path: &str, at: &str, who: Who, count: u32) {
+        see(self.app.views(), &project.id, path, at, who, count).await;
+    }
+
     pub async fn user(&self, email: &str, is_admin: bool) -> User {
         let newcomer = Newcomer { email: email.to_owned(), name: "Ada Lovelace".to_owned(), password: PASSWORD.into() };
         self.app.app().desk().people.add(self.app.store(), newcomer, is_admin).await.unwrap().unwrap()
@@ -57,6 +68,19 @@ impl Stage {
     pub async fn admin(&self) -> Browser {
         let user = self.user("admin@example.com", true).await;
         self.browser_of(&user).await
+    }
+
+    /// The same, also if there is one already.
+    pub async fn admin_again(&self) -> Browser {
+        match self.app.store().user_at("admin@example.com").await.unwrap() {
+            Some((user, _)) => self.browser_of(&user).await,
+            None => self.admin().await,
+        }
+    }
+
+    /// Lets whoever sits at a browser show again that it is they.
+    pub async fn browser_confirmed(&self, browser: &Browser, page: &str) {
+        browser.post(page, &[("_password", PASSWORD)]).await.is(422);
     }
 
     /// A browser of somebody with that role in that project.

@@ -1,15 +1,17 @@
 //! What a project shows to its code host: what is stored for it, else a token from the environment.
 
+mod draft;
 mod fit;
 pub mod private_key;
 
 use std::collections::HashMap;
 use std::ffi::OsString;
 
-use copydesk_domain::ProjectId;
+use copydesk_domain::{Actor, ProjectId};
 use copydesk_forge::{ForgeError, HostSecret, HostSecretError};
-use copydesk_store::{SecretName, SecretRecord, Store, Vault, VaultError};
+use copydesk_store::{SecretName, SecretRecord, Store, StoreError, Vault, VaultError};
 
+pub use draft::{CredentialDraft, plain_word};
 pub use fit::{Misfit, misfits};
 
 /// Begins the names of variables that hold the tokens of projects.
@@ -35,12 +37,31 @@ pub struct Credential {
     pub source: CredentialSource,
 }
 
+/// What is known of a project's credential without showing it.
+#[derive(Debug)]
+pub struct Known {
+    /// Where it is; none: there is none.
+    pub source: Option<CredentialSource>,
+    /// Why a job could not use it.
+    pub problem: Option<String>,
+}
+
 /// Where a credential was found.
 #[derive(Debug)]
 pub enum CredentialSource {
     Stored(SecretRecord),
     /// In this variable of the environment.
     Environment(String),
+}
+
+impl CredentialSource {
+    /// Its kind, for people.
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Stored(record) => &record.title,
+            Self::Environment(_) => "token",
+        }
+    }
 }
 
 /// Why the credential of a project cannot be used, as a sentence that holds nothing of it.
@@ -80,6 +101,42 @@ impl Credentials {
             (!value.is_empty()).then(|| (name.to_owned(), value.clone()))
         });
         Self { store, vault, environment: ours.collect() }
+    }
+
+    /// The same for somebody, under whose name it is written down what is done.
+    pub fn by(&self, actor: Actor) -> Self {
+        Self { store: self.store.by(actor), ..self.clone() }
+    }
+
+    /// Seals a credential and keeps it in place of an earlier one. None if there is no such project.
+    pub async fn set(&self, project_id: &ProjectId, secret: &HostSecret) -> Result<Option<SecretRecord>, VaultError> {
+        self.store.set_secret(&self.vault, project_id, &SecretName::Git, secret.title(), &secret.to_bytes()).await
+    }
+
+    /// Forgets the credential that is stored. Says whether there was one.
+    pub async fn remove(&self, project_id: &ProjectId) -> Result<bool, StoreError> {
+        self.store.remove_secret(project_id, &SecretName::Git).await
+    }
+
+    /// What is known of a project's credential. It is opened as a job would do it, so that what keeps a job from it is
+    /// seen here.
+    pub async fn known(&self, project_id: &ProjectId) -> Result<Known, StoreError> {
+        match self.find(project_id).await {
+            Ok(found) => Ok(Known { source: found.map(|found| found.source), problem: None }),
+            Err(CredentialError::Vault(VaultError::Store(error))) => Err(error),
+            Err(problem) => {
+                let secrets = self.store.secrets(Some(project_id)).await?;
+                let stored = secrets.into_iter().find(|secret| secret.name == SecretName::Git);
+                let variable = || CredentialSource::Environment(variable(project_id));
+                let source = stored.map_or_else(variable, CredentialSource::Stored);
+                Ok(Known { source: Some(source), problem: Some(problem.to_string()) })
+            }
+        }
+    }
+
+    /// Whether the environment has a token for the project, which holds where none is stored.
+    pub fn is_in_environment(&self, project_id: &ProjectId) -> bool {
+        self.environment.contains_key(&variable(project_id))
     }
 
     /// What the project shows to its code host; none: it has nothing to show.

@@ -1,4 +1,4 @@
-use copydesk_domain::{ProjectId, PullRequest, PullRequestState};
+use copydesk_domain::{ProjectId, PullRequest};
 use copydesk_forge::{CodeHost, ForgeError, NewPullRequest};
 use copydesk_store::{LeaseError, LocalPull, NewPull, Permit, Store, StoreError};
 use futures_util::FutureExt;
@@ -17,9 +17,9 @@ impl LocalHost<'_> {
         PullRequest {
             number: u64::from(pull.number),
             url: format!("{}/pull/{}", self.public_url, pull.token),
-            state: PullRequestState::Open,
+            state: pull.state,
             draft: pull.draft,
-            merged_at: None,
+            merged_at: pull.merged_at,
         }
     }
 
@@ -58,9 +58,13 @@ impl CodeHost for LocalHost<'_> {
         self.put(new).boxed()
     }
 
-    fn read(&self, _number: u64) -> BoxFuture<'_, Result<PullRequest, ForgeError>> {
-        async { Err(ForgeError::lasting("a pull request that Copydesk keeps itself cannot be read by its number")) }
-            .boxed()
+    fn read(&self, number: u64) -> BoxFuture<'_, Result<PullRequest, ForgeError>> {
+        async move {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            let pull = self.store.local_pull_of(self.project_id, number).await.map_err(unreachable_store)?;
+            pull.map(|pull| self.view(&pull)).ok_or_else(|| ForgeError::lasting("there is no such pull request"))
+        }
+        .boxed()
     }
 }
 

@@ -4,11 +4,13 @@
 mod changes;
 mod failure;
 mod local_host;
+mod merge;
 mod notebook;
 mod publish;
 mod refresh;
 mod review;
 mod round;
+mod sides;
 mod update;
 
 use std::sync::Arc;
@@ -23,10 +25,13 @@ use futures_util::future::BoxFuture;
 use crate::credentials::Credentials;
 use crate::runner::{Engine, Failure, Task};
 
+pub(crate) use merge::settled;
+pub use merge::{NotMerged, merge};
 pub use publish::{NotPublished, publish};
 pub use refresh::Refreshes;
 pub(crate) use refresh::{refresh_soon, refreshed};
 pub use review::ChangeLimits;
+pub use sides::{Sides, sides};
 
 /// What documentation jobs need beside the store. Shared by all of them.
 pub struct Workshop {
@@ -138,7 +143,11 @@ impl Bench<'_> {
         }
         let link = self.open(rounds).await?;
         let untold = self.project.host.untold(&self.project.repository);
-        let untold = untold.map(|why| format!(" No pull request was opened: {why}.")).unwrap_or_default();
+        let untold = untold
+            .map(|why| {
+                format!(" No pull request was opened on the code host, and the link leads to the branch: {why}.")
+            })
+            .unwrap_or_default();
         Ok(Finish {
             branch: kept.or(Some(round)).and_then(|round| round.branch.clone()),
             pr_link: Some(link),

@@ -8,7 +8,7 @@ use copydesk_store::{Edit, LeaseError, Permit, Publishing, Round, Step, Store, S
 
 use super::failure::{aside, commit_id};
 use super::local_host::LocalHost;
-use super::refresh::{known, still_open};
+use super::refresh::{standing, still_open};
 use super::round::{is_own, restore};
 use super::{Bench, Workshop, review};
 use crate::runner::{Failure, as_sentence};
@@ -173,32 +173,44 @@ impl Publication<'_> {
     }
 
     /// Deletes the branch of a pull request that was merged while commits were on their way to it: they came too late, and
-    /// are why the host has not deleted it along with the merge. One that is part of the merge, or somebody else's, stays.
+    /// are why the host has not deleted it along with the merge. One that is part of the merge, squashed or not, or
+    /// somebody else's, stays.
     async fn take_back_from_merged(&self, rounds: &[Round], commit: &CommitId) -> Result<(), Failure> {
         let (last, branch) = self.last(rounds)?;
-        let (Some(host), Some(known)) = (self.host, known(self.project, self.job)) else { return Ok(()) };
-        if host.read(known.number).await?.state != PullRequestState::Merged {
+        let pull = standing(self.host, self.store, self.project, self.job).await?;
+        if pull.is_none_or(|pull| pull.state != PullRequestState::Merged) {
             return Ok(());
         }
         let base = self.mirror.fetch(&self.job.base_ref).await?;
-        if self.mirror.find_branch(branch).await? != Some(*commit) || self.mirror.contains(&base, commit).await? {
+        if self.mirror.find_branch(branch).await? != Some(*commit) {
             return Ok(());
         }
-        self.delete(rounds, commit, last.number).await
+        let is_merged = match self.mirror.has_changes_of(&base, commit).await? {
+            Some(is_merged) => is_merged,
+            // Changed again at the same place, by the late commit or by somebody after the merge. What the commit was
+            // made on tells: after more changes that is not there as it was either.
+            None => self.mirror.has_changes_of(&base, &commit_id(came_from(last))?).await? != Some(true),
+        };
+        if is_merged { Ok(()) } else { self.delete(rounds, commit, last.number).await }
     }
 
     /// Deletes the branch that this job has pushed and that no pull request was opened from, if it is still as it was
     /// pushed. Done again after a crash in between, it is done once.
     async fn take_back(&self, rounds: &[Round], commit: &CommitId) -> Result<(), Failure> {
-        let (Some(host), (_, branch)) = (self.host, self.last(rounds)?) else { return Ok(()) };
+        let (Some(host), (last, branch)) = (self.host, self.last(rounds)?) else { return Ok(()) };
         match host.find(branch).await {
+            Ok(None) => self.delete(rounds, commit, 1).await,
             // Somebody has opened one by hand.
-            Ok(Some(_)) => return Ok(()),
-            Err(error) if error.may_pass() => return Err(error.into()),
-            // Where none can even be looked for, there is none.
-            Ok(None) | Err(_) => {}
+            Ok(Some(_)) => Ok(()),
+            Err(error) if error.may_pass() => Err(error.into()),
+            // There is none yet: the branch went out a moment ago, or not at all.
+            Err(_) if !last.pushed => self.delete(rounds, commit, 1).await,
+            Err(error) => {
+                let job = self.job.id.as_str();
+                tracing::info!(job, %error, "a branch stays: it cannot be told whether a pull request was opened from it");
+                Ok(())
+            }
         }
-        self.delete(rounds, commit, 1).await
     }
 
     /// Deletes the branch if it is at that commit, and records that nothing of `from` and later rounds is out there.
@@ -239,9 +251,7 @@ impl Publication<'_> {
             self.store.record_remade(self.permit, round.number, &commit.to_string()).await?;
         }
         let is_first = rounds.iter().filter(|one| one.number < round.number).all(|one| !one.pushed);
-        // A merge with the base branch has not gone out yet: the branch is where that began.
-        let parent = round.merged.as_ref().map_or(&round.parent_commit, |merged| &merged.from);
-        let expect = (!is_first).then(|| commit_id(parent)).transpose()?;
+        let expect = (!is_first).then(|| commit_id(came_from(round))).transpose()?;
         // What is merged or closed gets no more commits, which nobody would look at.
         still_open(self.host, self.store, self.project, self.job).await?;
         self.check_permit().await?;
@@ -375,6 +385,11 @@ impl Publication<'_> {
         }
         Ok(())
     }
+}
+
+/// Where the branch was before the round. A merge with the base branch goes out along with it.
+fn came_from(round: &Round) -> &str {
+    round.merged.as_ref().map_or(&round.parent_commit, |merged| &merged.from)
 }
 
 fn nothing() -> Failure {

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use copydesk_domain::{HostKind, Job, JobId, Project, PullRequest, PullRequestState, Status};
 use copydesk_forge::{CodeHost, ForgeError};
-use copydesk_store::{Store, StoreError};
+use copydesk_store::{LocalPull, Store, StoreError};
 
-use super::Workshop;
+use super::{Workshop, merge};
 use crate::runner::Failure;
 
 /// How often a code host is asked about one pull request at most.
@@ -22,24 +22,43 @@ const MOST_REFRESHES: usize = 64;
 /// The pull request of a job, if its code host can be asked about it. One from a time when the project had another
 /// repository is not this host's.
 pub(super) fn known<'j>(project: &Project, job: &'j Job) -> Option<&'j PullRequest> {
-    let has_state = !matches!(project.host.kind_of(&project.repository), HostKind::Local | HostKind::Git);
+    let has_state = project.host.kind_of(&project.repository) != HostKind::Git;
     let is_here = job.repository == project.repository.public_address();
     job.pull_request.as_ref().filter(|_| has_state && is_here)
 }
 
-/// Asks how the pull request of a job stands; none if it has none yet. An error if nothing can be added to it any more.
+/// How the pull request of a job stands now; none if it has none yet.
+pub(super) async fn standing(
+    host: Option<&dyn CodeHost>,
+    store: &Store,
+    project: &Project,
+    job: &Job,
+) -> Result<Option<PullRequest>, Failure> {
+    let Some(known) = known(project, job) else { return Ok(None) };
+    let Some(host) = host else {
+        let number = u32::try_from(known.number).unwrap_or(u32::MAX);
+        let kept = store.local_pull_of(&project.id, number).await?;
+        let now = |pull: LocalPull| PullRequest { state: pull.state, merged_at: pull.merged_at, ..known.clone() };
+        return Ok(kept.map(now));
+    };
+    Ok(Some(host.read(known.number).await?))
+}
+
+/// Asks how the pull request of a job stands; none if it has none yet, or Copydesk keeps it. An error if nothing can be added
+/// to it any more.
 pub(super) async fn still_open(
     host: Option<&dyn CodeHost>,
     store: &Store,
     project: &Project,
     job: &Job,
 ) -> Result<Option<PullRequest>, Failure> {
-    let (Some(host), Some(known)) = (host, known(project, job)) else { return Ok(None) };
-    let pull = host.read(known.number).await?;
-    store.record_pull(&job.id, &pull).await?;
+    let Some(pull) = standing(host, store, project, job).await? else { return Ok(None) };
+    if host.is_some() {
+        store.record_pull(&job.id, &pull).await?;
+    }
     let link = &pull.url;
     match pull.state {
-        PullRequestState::Open => Ok(Some(pull)),
+        PullRequestState::Open => Ok(host.map(|_| pull)),
         PullRequestState::Merged => Err(Failure::Fatal(format!(
             "The pull request {link} is merged, so nothing can be added to it; create a new job."
         ))),
@@ -144,7 +163,13 @@ async fn refresh(workshop: &Workshop, store: &Store, project: &Project, job: &Jo
     };
     match read.await {
         Ok(Some(pull)) => recorded(store.record_pull(&job.id, &pull).await),
-        Ok(None) => None,
+        Ok(None) => match merge::look(workshop, store, project, u32::try_from(number).unwrap_or(u32::MAX)).await {
+            Ok(job) => job,
+            Err(error) => {
+                tracing::info!(job = job.id.as_str(), ?error, "the repository does not tell how a pull request stands");
+                None
+            }
+        },
         Err(error) => {
             tracing::info!(job = job.id.as_str(), %error, "the code host does not tell how a pull request stands");
             None

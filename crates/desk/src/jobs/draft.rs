@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use copydesk_domain::{Invalid, Project, Prompt, git_ref};
 use copydesk_store::NewJob;
 
@@ -10,6 +12,12 @@ pub struct JobRules {
     pub default_model: String,
     /// Job creations and messages of a project in an hour, unless the project says otherwise; 0 is off.
     pub jobs_per_hour: u32,
+    /// Jobs of a project at a time, unless the project says otherwise; 0 is off.
+    pub running_per_project: u32,
+    /// How long a job may run, unless its project says otherwise.
+    pub job_time: Duration,
+    /// US dollars that a prompt of a job may cost, where prices are known.
+    pub job_cost: Option<f64>,
 }
 
 /// A job as somebody asks for it. What is left out is as the project or the installation has it.

@@ -17,6 +17,10 @@ pub enum JobError {
     NotActive(Status),
     /// The job has no pull request that Copydesk keeps.
     NoLink,
+    /// The link has ended with the job.
+    LinkEnded,
+    /// Somebody works on the job.
+    Busy,
     Store(StoreError),
 }
 

@@ -7,9 +7,11 @@ mod watch;
 use std::sync::Arc;
 
 use copydesk_domain::{Actor, Invalid, Job, JobId, Project, ProjectId, Prompt, Standing, Window};
-use copydesk_store::{Admission, Event, Idempotency, JobFilter, Store, StoreError};
+use copydesk_store::{Admission, Event, Idempotency, JobChange, JobFilter, Revoking, Store, StoreError};
 
-use crate::docs_job::{NotPublished, Workshop, publish, refresh_soon, refreshed};
+use crate::docs_job::{
+    NotMerged, NotPublished, Sides, Workshop, merge, publish, refresh_soon, refreshed, settled, sides,
+};
 use crate::job_view::render;
 use crate::stop::Stop;
 
@@ -51,6 +53,11 @@ impl Jobs {
 
     pub fn rules(&self) -> &JobRules {
         &self.rules
+    }
+
+    /// What documentation jobs share, if this process can run or publish them.
+    pub fn workshop(&self) -> Option<&Arc<Workshop>> {
+        self.workshop.as_ref()
     }
 
     pub async fn create(
@@ -111,8 +118,10 @@ impl Jobs {
     /// Gives the page of a job's pull request another address, if it is one that Copydesk keeps.
     pub async fn revoke_link(&self, project_id: &ProjectId, job_id: &JobId) -> Result<Job, JobError> {
         match self.store.revoke_pull_link(project_id, job_id).await?.ok_or(JobError::NotFound)? {
-            (true, job) => Ok(job),
-            (false, _) => Err(JobError::NoLink),
+            Revoking::Done(job) => Ok(*job),
+            Revoking::NoLink => Err(JobError::NoLink),
+            Revoking::Busy => Err(JobError::Busy),
+            Revoking::Archived => Err(JobError::LinkEnded),
         }
     }
 
@@ -148,6 +157,29 @@ impl Jobs {
         // On its own, so that a client who goes away does not leave it half done.
         let work = tokio::spawn(async move { publish(&workshop, &store, &project, &job_id).await });
         work.await.unwrap_or_else(|error| Err(NotPublished::Broken(error.to_string())))
+    }
+
+    /// Merges a pull request that Copydesk keeps into its base branch. Again gives the same.
+    pub async fn merge(&self, project: Project, number: u32) -> Result<Job, NotMerged> {
+        let (workshop, store) = (self.workshop.clone().ok_or(NotMerged::NotHere)?, self.store.clone());
+        // On its own, so that a browser that goes away does not leave it half done.
+        let work = tokio::spawn(async move { merge(&workshop, &store, &project, number).await });
+        work.await.unwrap_or_else(|error| Err(NotMerged::Broken(error.to_string())))
+    }
+
+    /// Closes a pull request that Copydesk keeps, or opens it again.
+    pub async fn close(&self, project_id: &ProjectId, number: u32, close: bool) -> Result<Job, NotMerged> {
+        settled(self.store.close_pull(project_id, number, close).await?)
+    }
+
+    /// The files of a change before and after, by their paths there; none if this process does not have them.
+    pub async fn sides(
+        &self,
+        project: &Project,
+        change: &JobChange,
+        paths: Vec<(String, String)>,
+    ) -> Option<Vec<Sides>> {
+        sides(self.workshop.as_deref()?, project, change, paths).await
     }
 
     /// The code host has told that something happened to a pull request: asks it in the background, so that it is not

@@ -41,6 +41,15 @@ impl<A: StillAllowed> Watch<A> {
         Self { store, stop, project_id, job_id, after, changes, allowed, ready }
     }
 
+    /// All that has happened since; none when there will be no more, or the process stops.
+    pub async fn more(&mut self) -> Option<Vec<Event>> {
+        let first = self.next().await?;
+        let mut events = vec![first];
+        events.extend(self.ready.drain(..));
+        self.after = events.last().map_or(self.after, |event| event.number);
+        Some(events)
+    }
+
     /// The next event; none when there will be no more, or the process stops.
     pub async fn next(&mut self) -> Option<Event> {
         loop {

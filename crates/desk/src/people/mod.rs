@@ -285,6 +285,11 @@ impl People {
         Ok(Some(visit))
     }
 
+    /// Whether somebody is still signed in and still has a place in the project, for those who watch a page for long.
+    pub async fn stays(&self, session_id: &str, project_id: &ProjectId) -> Result<bool, StoreError> {
+        self.store.stays(session_id, project_id).await
+    }
+
     /// Whether whoever has this session has shown lately enough that it is they, to do what hurts.
     pub fn is_sure_of(&self, visit: &Visit) -> bool {
         self.store.now() < visit.session.confirmed_at.plus(SURE)

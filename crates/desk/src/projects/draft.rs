@@ -81,23 +81,27 @@ impl ProjectDraft {
             repository: self.repository.map(|text| repository(&text, working_dir, &mut notes)).transpose()?,
             base_ref: self.base_ref.map(|text| git_ref("base_ref", &text)).transpose()?,
             docs_paths: (!docs_paths.is_empty()).then_some(docs_paths),
-            write_paths: Some(write_paths),
+            write_paths: differs(write_paths, old.map(|old| &old.write_paths)),
             time_zone: self.time_zone.map(|text| time_zone(&text)).transpose()?,
             jobs_per_hour: self.jobs_per_hour.map(|text| limit("jobs_per_hour", &text)).transpose()?,
             max_running: self.max_running.map(|text| limit("max_running", &text)).transpose()?,
             time_limit_seconds: self.time_limit.map(|text| time_limit(&text)).transpose()?,
             on_findings: self.on_findings,
-            views: Some(views),
-            host: Some(host),
+            views: differs(views, old.map(|old| &old.views)),
+            host: differs(host.clone(), old.map(|old| &old.host)),
         };
-        if let (Some(repository), Some(host)) =
-            (change.repository.as_ref().or(old.map(|old| &old.repository)), &change.host)
+        if let Some(repository) = change.repository.as_ref().or(old.map(|old| &old.repository))
             && asks_for_host
         {
             notes.extend(host.untold(repository).map(str::to_owned));
         }
         Ok(Checked { change, notes })
     }
+}
+
+/// What stays as it is, is not written, so that what somebody else changes at the same time is not taken back.
+fn differs<T: PartialEq>(new: T, old: Option<&T>) -> Option<T> {
+    (old != Some(&new)).then_some(new)
 }
 
 impl WritePathsDraft {

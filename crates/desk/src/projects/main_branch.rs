@@ -3,15 +3,20 @@
 use std::time::Duration;
 
 use copydesk_domain::{HostSettings, Repository};
-use copydesk_forge::{Hosts, HostsSettings};
+use copydesk_forge::{HostSecret, Hosts, HostsSettings};
 
 /// Somebody waits for it, and there is an answer to fall back on.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Asks the repository's host, or git, and notes what came of it. There is no credential yet that could be shown.
-pub(super) async fn ask(repository: &Repository, host: &HostSettings, notes: &mut Vec<String>) -> String {
+/// Asks the repository's host, or git, and notes what came of it.
+pub(super) async fn ask(
+    repository: &Repository,
+    host: &HostSettings,
+    secret: Option<HostSecret>,
+    notes: &mut Vec<String>,
+) -> String {
     let hosts = Hosts::new(HostsSettings { time_limit: PATIENCE, tries: 1, ..HostsSettings::default() });
-    let asked = async { hosts.connect(repository, host, None)?.default_branch().await };
+    let asked = async { hosts.connect(repository, host, secret)?.default_branch().await };
     match asked.await {
         Ok(branch) => {
             notes.push(format!("jobs start from `{branch}`, the main branch of the repository"));

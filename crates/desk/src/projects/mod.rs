@@ -2,14 +2,22 @@
 
 mod draft;
 mod main_branch;
+mod reach;
 mod trial;
+mod view;
+
+use std::sync::Arc;
 
 use copydesk_domain::{Invalid, Project, ProjectId};
+use copydesk_forge::HostSecret;
 use copydesk_store::{NewProject, Store, StoreError};
 use copydesk_views::store::{ViewStore, ViewsError};
 
+pub use copydesk_forge::Ability;
 pub use draft::{Checked, HostDraft, ProjectDraft, ViewsDraft, WritePathsDraft};
-pub use trial::{Trial, trials};
+pub use reach::Reach;
+pub use trial::{Trial, Tried, trials, trials_as_they_come, works};
+pub use view::{ProjectView, TestView, TrialResult, TrialView};
 
 /// Why a project was not made or changed.
 #[derive(Debug, thiserror::Error)]
@@ -23,17 +31,19 @@ pub enum NotSaved {
 }
 
 /// Makes a project of what was checked, with defaults for what was not given, and says what may be a mistake. Without an
-/// id it gets one made from its name; without a base branch, the main branch of its repository.
+/// id it gets one made from its name; without a base branch, the main branch of its repository, for which `secret` is
+/// shown to its host.
 pub async fn create(
     store: &Store,
     id: Option<ProjectId>,
     Checked { change, mut notes }: Checked,
+    secret: Option<HostSecret>,
 ) -> Result<(Project, Vec<String>), NotSaved> {
     let repository = change.repository.ok_or_else(|| Invalid::new("repository", "is missing"))?;
     let host = change.host.unwrap_or_default();
     let base_ref = match change.base_ref {
         Some(named) => named,
-        None => main_branch::ask(&repository, &host, &mut notes).await,
+        None => main_branch::ask(&repository, &host, secret, &mut notes).await,
     };
     let new = NewProject {
         id: id.clone(),
@@ -73,4 +83,11 @@ pub async fn delete(store: &Store, views: &dyn ViewStore, id: &ProjectId) -> Res
         views.remove(id).await?;
     }
     Ok(deleted)
+}
+
+/// The same on its own, so that whoever goes away does not leave it half done.
+pub async fn delete_surely(store: Store, views: Arc<dyn ViewStore>, id: ProjectId) -> Result<bool, NotDeleted> {
+    let deleting = tokio::spawn(async move { delete(&store, views.as_ref(), &id).await });
+    let broken = |error| NotDeleted::Views(ViewsError::Damaged(format!("the deletion broke down: {error}")));
+    deleting.await.unwrap_or_else(|error| Err(broken(error)))
 }

@@ -1,7 +1,10 @@
 //! What works with a project's code host and what is missing.
 
+use std::sync::Arc;
+
 use copydesk_domain::Project;
 use copydesk_forge::{Abilities, Ability, Connection, ForgeError, Mirror, Remote};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::docs_job::Workshop;
 
@@ -20,23 +23,62 @@ impl Trial {
     }
 }
 
+/// One thing that was tried, or the end.
+pub enum Tried {
+    One(Trial),
+    /// All was tried.
+    All {
+        /// Whether a job would come through.
+        works: bool,
+    },
+}
+
+/// Whether a job would come through.
+pub fn works(trials: &[Trial]) -> bool {
+    trials.iter().all(|trial| !matches!(trial.ability, Ability::No(_)))
+}
+
 /// Tries all that a job needs of a project's code host, and leaves nothing behind.
 pub async fn trials(workshop: &Workshop, project: &Project) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    try_out(workshop, project, |trial| trials.push(trial)).await;
+    trials
+}
+
+/// The same, each as soon as it is known. It goes on to its end although nobody may listen any more.
+pub fn trials_as_they_come(workshop: Arc<Workshop>, project: Project) -> UnboundedReceiver<Tried> {
+    let (tell, told) = unbounded_channel();
+    tokio::spawn(async move {
+        let mut works = true;
+        let one = |trial: Trial| {
+            works &= !matches!(trial.ability, Ability::No(_));
+            // Whoever listened may have gone.
+            let _ = tell.send(Tried::One(trial));
+        };
+        try_out(&workshop, &project, one).await;
+        let _ = tell.send(Tried::All { works });
+    });
+    told
+}
+
+async fn try_out(workshop: &Workshop, project: &Project, mut tell: impl FnMut(Trial)) {
     let address = project.repository.public_address();
     let connection = match workshop.connect(project).await {
         Ok(connection) => connection,
-        Err(error) => return vec![Trial::new("settings", "the settings and the credential can be used", no(&error))],
+        Err(error) => return tell(Trial::new("settings", "the settings and the credential can be used", no(&error))),
     };
     let kind = connection.kind().title();
-    let mut trials =
-        vec![Trial::new("settings", format!("the settings and the credential can be used for {kind}"), Ability::Yes)];
-    let (git_trials, pushed, by_credential) = git_trials(workshop, &connection, project, address).await;
-    trials.extend(git_trials);
+    tell(Trial::new("settings", format!("the settings and the credential can be used for {kind}"), Ability::Yes));
+    let (fetched, pushed, by_credential) = git_trials(workshop, &connection, project, address).await;
+    tell(fetched);
     let Some(host) = connection.interface() else {
-        trials.extend(pushed.map(|pushed| Trial::new("push", PUSH, pushed)));
-        let untold = project.host.untold(&project.repository).map(|why| Ability::Unknown(why.to_owned()));
-        trials.extend(untold.map(|untold| Trial::new("pull_requests", "pull requests can be opened", untold)));
-        return trials;
+        if let Some(pushed) = pushed {
+            tell(Trial::new("push", PUSH, pushed));
+        }
+        if let Some(why) = project.host.untold(&project.repository) {
+            tell(Trial::new("pull_requests", "pull requests can be opened", Ability::Unknown(why.to_owned())));
+        }
+        return;
     };
     let git_may = pushed == Some(Ability::Yes);
     let Abilities { reachable, readable, writable, pull_requests } = host.abilities(git_may && by_credential).await;
@@ -46,11 +88,12 @@ pub async fn trials(workshop: &Workshop, project: &Project) -> Vec<Trial> {
         (Some(Ability::Yes), Ability::No(why)) if by_credential => Some(Ability::No(why)),
         (pushed, _) => pushed,
     };
-    trials.extend(pushed.map(|pushed| Trial::new("push", PUSH, pushed)));
-    trials.push(Trial::new("host_reachable", "the interface of the code host answers", reachable));
-    trials.push(Trial::new("host_readable", "it shows the repository", readable));
-    trials.push(Trial::new("pull_requests", OPEN, pull_requests));
-    trials
+    if let Some(pushed) = pushed {
+        tell(Trial::new("push", PUSH, pushed));
+    }
+    tell(Trial::new("host_reachable", "the interface of the code host answers", reachable));
+    tell(Trial::new("host_readable", "it shows the repository", readable));
+    tell(Trial::new("pull_requests", OPEN, pull_requests));
 }
 
 const PUSH: &str = "git may push a branch";
@@ -63,7 +106,7 @@ async fn git_trials(
     connection: &Connection,
     project: &Project,
     address: &str,
-) -> (Vec<Trial>, Option<Ability>, bool) {
+) -> (Trial, Option<Ability>, bool) {
     let reach = format!("git reaches {address} and its branch {}", project.base_ref);
     let opened: Result<(Mirror, Remote), ForgeError> = async {
         let remote = connection.remote().await?;
@@ -72,11 +115,11 @@ async fn git_trials(
     .await;
     let (mirror, remote) = match opened {
         Ok(opened) => opened,
-        Err(error) => return (vec![Trial::new("fetch", reach, no(&error))], None, false),
+        Err(error) => return (Trial::new("fetch", reach, no(&error)), None, false),
     };
     let fetched = mirror.fetch(&project.base_ref).await.map_or_else(|error| no(&error), |_| Ability::Yes);
     let pushed = mirror.check_push().await.map_or_else(|error| no(&error), |()| Ability::Yes);
-    (vec![Trial::new("fetch", reach, fetched)], Some(pushed), remote.shows_credential())
+    (Trial::new("fetch", reach, fetched), Some(pushed), remote.shows_credential())
 }
 
 fn no(error: &ForgeError) -> Ability {

@@ -3,6 +3,7 @@
 mod frozen;
 mod limiter;
 mod losses;
+mod period;
 mod range;
 mod series;
 
@@ -11,14 +12,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_domain::{Clock, Project, Standing, Window};
-use copydesk_views::store::{AgentViews, Counts, Loss, PageViews, ViewStore, ViewsError};
+use copydesk_views::store::{AgentViews, Counts, Loss, PageViews, Status, ViewStore, ViewsError};
 use copydesk_views::{Class, CountsAs};
 
 use frozen::{Frozen, FrozenKey};
 use limiter::Limiter;
 
+pub use period::{Period, Preset};
 pub use range::{Range, page_path};
-pub use series::{ReadError, Series, SeriesPoint};
+pub use series::{AgentSeries, ReadError, Series, SeriesPoint, is_called};
 
 /// Who asks. Whoever pages through an order, or has used up their requests, does so for themselves only.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -28,6 +30,11 @@ impl CallerId {
     /// Whoever has the key of this digest.
     pub fn of_key(digest: &str) -> Self {
         Self(format!("key {digest}"))
+    }
+
+    /// The user of this id, whatever browser they look with.
+    pub fn of_user(id: &str) -> Self {
+        Self(format!("user {id}"))
     }
 }
 
@@ -43,8 +50,20 @@ pub struct Readers {
 pub struct RankedPages {
     /// Of the whole site, over the whole range.
     pub totals: Counts,
+    /// How many pages were read at all.
+    pub read: usize,
     pub pages: Vec<PageViews>,
     pub has_more: bool,
+    /// Why the figures are not to be relied on, if they are not.
+    pub losses: Vec<Loss>,
+}
+
+/// A site and some of its pages.
+pub struct Counted {
+    pub totals: Counts,
+    /// How many pages were read at all.
+    pub read: usize,
+    pub pages: Vec<Counts>,
     /// Why the figures are not to be relied on, if they are not.
     pub losses: Vec<Loss>,
 }
@@ -87,12 +106,25 @@ impl Readers {
             Some(ranking) => (ranking, Vec::new()),
             None => self.with_losses(project, question, |store| store.ranking(&project.id, question)).await?,
         };
-        let (totals, (pages, has_more)) = (ranking.totals(), ranking.page(offset, limit));
+        let (totals, read, (pages, has_more)) = (ranking.totals(), ranking.len(), ranking.page(offset, limit));
         // An order in which something is missing is not gone on with: the next page must say so too.
         if has_more && losses.is_empty() {
             self.frozen.keep(key, ranking);
         }
-        Ok(RankedPages { totals, pages, has_more, losses })
+        Ok(RankedPages { totals, read, pages, has_more, losses })
+    }
+
+    /// The site as a whole and some of its pages, in the order in which they are asked for.
+    pub async fn counts(&self, project: &Project, range: Range, paths: &[&str]) -> Result<Counted, ViewsError> {
+        let question = range.question(project);
+        let asked = self.with_losses(project, question, |store| store.ranking(&project.id, question));
+        let (ranking, losses) = asked.await?;
+        Ok(Counted { totals: ranking.totals(), read: ranking.len(), pages: ranking.counts_of(paths), losses })
+    }
+
+    /// What there is of a project.
+    pub async fn status(&self, project: &Project) -> Result<Status, ViewsError> {
+        self.store.status(&project.id).await
     }
 
     /// The machines behind the first `offset`, of the site or of one page, each with the pages it read most.

@@ -2,14 +2,16 @@ use std::time::Duration;
 
 use copydesk_domain::dates::{self, Interval};
 use copydesk_domain::{Invalid, Project, Timestamp};
-use copydesk_views::Bucket;
 use copydesk_views::store::{Counts, Loss, Status, ViewsError};
+use copydesk_views::{Bucket, Verdict};
 use jiff::tz::TimeZone;
 
 use super::{Range, Readers};
 
 /// Points of a series at most.
 const MOST: usize = 2000;
+/// Points of the course of one machine at most.
+const FEW: usize = 31;
 const QUARTER: Duration = Duration::from_secs(900);
 
 pub struct Series {
@@ -25,6 +27,15 @@ pub struct SeriesPoint {
     /// When it begins, by the clocks of the project's zone.
     pub start: String,
     pub counts: Counts,
+}
+
+/// What one machine read over time.
+pub struct AgentSeries {
+    pub interval: Interval,
+    /// When each begins, by the clocks of the project's zone, and the views.
+    pub points: Vec<(String, u64)>,
+    /// Why the figures are not to be relied on, if they are not.
+    pub losses: Vec<Loss>,
 }
 
 /// Why a question has no answer.
@@ -72,6 +83,43 @@ impl Readers {
         let totals = counts.iter().fold(Counts::default(), sum);
         let point = |(start, counts)| SeriesPoint { start: dates::local(start, &zone), counts };
         Ok(Series { interval, totals, points: edges.into_iter().zip(counts).map(point).collect(), losses })
+    }
+}
+
+impl Readers {
+    /// How much one machine read, by the shortest interval that gives few points. It is told by its name, or by the rule
+    /// that found it if it has none.
+    pub async fn agent_series(&self, project: &Project, range: Range, agent: &str) -> Result<AgentSeries, ReadError> {
+        let there = match (range.from, range.to) {
+            (Some(_), Some(_)) => Status::default(),
+            _ => self.store.status(&project.id).await?,
+        };
+        let (zone, now) = (dates::zone(&project.time_zone), self.clock.now());
+        let fits = |interval: &Interval| {
+            edges(range, &there, *interval, &zone, now).is_some_and(|edges| edges.len() <= FEW + 1)
+        };
+        let interval = Interval::ALL.into_iter().find(fits).unwrap_or(Interval::Month);
+        let edges = edges(range, &there, interval, &zone, now).unwrap_or_default();
+        let (mut points, mut losses) = (Vec::new(), Vec::new());
+        // The store knows no course of one machine: each point is a question. The newest are what matters.
+        for pair in edges.windows(2).rev().take(FEW) {
+            let &[from, to] = pair else { continue };
+            let part = Range { from: Some(from), to: Some(to) };
+            let found = self.agents(project, part, None, 0, 0, usize::MAX).await?;
+            let views = found.agents.iter().filter(|it| is_called(&it.verdict, agent)).map(|it| it.views).sum();
+            points.push((dates::local(from, &zone), views));
+            losses.extend(found.losses.into_iter().filter(|loss| !losses.contains(loss)).collect::<Vec<_>>());
+        }
+        points.reverse();
+        Ok(AgentSeries { interval, points, losses })
+    }
+}
+
+/// Whether it is the machine of this name, or, if it has none, the one of this rule.
+pub fn is_called(verdict: &Verdict, agent: &str) -> bool {
+    match &verdict.agent {
+        Some(name) => name == agent,
+        None => verdict.rule == agent,
     }
 }
 

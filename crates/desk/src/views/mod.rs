@@ -8,7 +8,6 @@ mod proxies;
 mod sites;
 mod upkeep;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -168,8 +167,8 @@ impl Views {
             if place % AT_A_STRETCH == AT_A_STRETCH - 1 {
                 tokio::task::yield_now().await;
             }
-            let hit = self.believed(hit, judge.classifier(), now.as_millis().div_euclid(1000), &mut spent);
-            match judge.judge(&hit, now) {
+            let signed_by = self.signed_by(hit, judge.classifier(), now.as_millis().div_euclid(1000), &mut spent);
+            match judge.judge_signed(hit, signed_by, now) {
                 Outcome::View(view) => {
                     views.push(view);
                     places.push(place);
@@ -192,24 +191,17 @@ impl Views {
         Ok(taken)
     }
 
-    /// A hit without its signature, if that is valid but was seen before: somebody shows again what another has signed.
-    fn believed<'h, 'a>(
-        &self,
-        hit: &'h Hit<'a>,
-        lists: &Classifier,
-        now: i64,
-        spent: &mut Vec<Spent>,
-    ) -> Cow<'h, Hit<'a>> {
-        let signed = hit.signature.as_deref().and_then(|signature| lists.signed_by(signature, hit.at));
-        match signed.map(|signed| self.nonces.spend(&signed, hit.at, now)) {
-            None => Cow::Borrowed(hit),
-            Some(Ok(once)) => {
+    /// Who has signed a hit. Nobody, if that was seen before: somebody shows again what another has signed.
+    fn signed_by(&self, hit: &Hit<'_>, lists: &Classifier, now: i64, spent: &mut Vec<Spent>) -> Option<String> {
+        let signed = lists.signed_by(hit.signature.as_deref()?, hit.at)?;
+        match self.nonces.spend(&signed, hit.at, now) {
+            Ok(once) => {
                 spent.extend(once);
-                Cow::Borrowed(hit)
+                Some(signed.operator)
             }
-            Some(Err(why)) => {
+            Err(why) => {
                 tracing::debug!(?why, "a valid signature does not count");
-                Cow::Owned(Hit { signature: None, ..hit.clone() })
+                None
             }
         }
     }

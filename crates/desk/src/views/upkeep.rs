@@ -70,9 +70,8 @@ pub(crate) async fn forget_old(views: &Views, store: &Store) {
     };
     for project in projects {
         let days = project.views.keep_days.unwrap_or(views.settings().keep_days);
-        if days > 0
-            && let Err(error) = views.store().expire(&project.id, days).await
-        {
+        // Also where they are kept for ever: what was forgotten before that must go some day.
+        if let Err(error) = views.store().expire(&project.id, days).await {
             tracing::warn!(%error, project = project.id.as_str(), "cannot forget page views that are too old");
         }
     }

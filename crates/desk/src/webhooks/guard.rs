@@ -127,6 +127,26 @@ impl Guard {
         }
     }
 
+    /// Whether a name or an address in numbers leads only to where encrypted requests may go.
+    pub(crate) async fn is_outside(&self, host: &str) -> std::io::Result<bool> {
+        let found = match host.parse::<IpAddr>() {
+            Ok(address) => vec![address],
+            Err(_) => {
+                let permit = self.lookups.clone().acquire_owned().await.map_err(std::io::Error::other)?;
+                let (lookup, name) = (self.lookup.clone(), host.to_owned());
+                let looked = tokio::task::spawn_blocking(move || {
+                    let _permit = permit;
+                    lookup(&name)
+                });
+                looked.await.map_err(std::io::Error::other)??
+            }
+        };
+        if found.is_empty() {
+            return Err(std::io::Error::other("the name has no address"));
+        }
+        Ok(found.iter().all(|address| self.admits(*address, false)))
+    }
+
     /// Without encryption only to where the configuration says so.
     fn admits(&self, address: IpAddr, plain: bool) -> bool {
         !is_metadata(address) && (self.allowed.names(address) || (!plain && is_public(address)))

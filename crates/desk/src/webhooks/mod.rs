@@ -11,7 +11,7 @@ mod sign;
 mod view;
 mod worker;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use copydesk_domain::{EventKind, Invalid, ProjectId};
@@ -157,6 +157,12 @@ impl Webhooks {
         let taken = store.take_test(id, move |now| fan_out::test_body(&webhook_id, now), self.hold()).await?;
         let Some(due) = taken else { return Ok(None) };
         deliver::deliver(self, store, &due).await
+    }
+
+    /// The same on its own, so that what came of it is written down even if whoever asked goes away.
+    pub async fn test_surely(self: Arc<Self>, store: Store, id: String) -> Result<Option<WebhookDelivery>, StoreError> {
+        let trying = tokio::spawn(async move { self.test(&store, &id).await });
+        trying.await.unwrap_or_else(|error| Err(StoreError::Refused(error.to_string())))
     }
 
     /// How long a delivery stays in the hands of whoever tries it: longer than a try can take.

@@ -10,7 +10,7 @@ use super::draft_title::{is_marked, marked};
 use super::exchange::{Failed, HostResponse};
 use super::interface::{Dialect, Posted, is_open};
 use super::refusal::{Act, no_main_branch, of_branches, refused};
-use super::report::{self, Rights, Unseen};
+use super::report::{self, Permissions, Rights, Unseen};
 use super::repository::escaped;
 use super::subject::{CredentialKind, Subject};
 use crate::{Ability, ForgeError, ForgeErrorKind, HostInterface, NewPullRequest};
@@ -36,12 +36,6 @@ struct Repository {
     has_pull_requests: Option<bool>,
     /// What the account may, whatever its token may.
     permissions: Option<Permissions>,
-}
-
-#[derive(Deserialize)]
-struct Permissions {
-    #[serde(default)]
-    push: bool,
 }
 
 #[derive(Deserialize)]

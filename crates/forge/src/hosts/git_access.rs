@@ -13,6 +13,7 @@ pub(super) struct GitAccess {
     credential: GitCredential,
     ssh_key: Option<SshKey>,
     trust: Trust,
+    may_be_gitea: bool,
 }
 
 /// What git shows at an `https` or `http` address.
@@ -25,7 +26,7 @@ enum GitCredential {
 impl GitAccess {
     /// For a repository on this machine, where nothing is shown.
     pub(super) fn local(address: String, trust: Trust) -> Self {
-        Self { address, credential: GitCredential::None, ssh_key: None, trust }
+        Self { address, credential: GitCredential::None, ssh_key: None, trust, may_be_gitea: false }
     }
 
     pub(super) fn new(
@@ -39,7 +40,7 @@ impl GitAccess {
         if let Some(app) = app {
             // An App has no key for SSH; its token is for https.
             let address = if address.starts_with("ssh:") { format!("{}.git", repository.web) } else { address };
-            return Self { address, credential: GitCredential::App(app), ssh_key: None, trust };
+            return Self { address, credential: GitCredential::App(app), ssh_key: None, trust, may_be_gitea: false };
         }
         let (username, token, ssh_key) = match secret {
             Some(HostSecret::Token { username, token }) => (username.as_deref(), Some(token), None),
@@ -51,7 +52,8 @@ impl GitAccess {
         let credential = token.map_or(GitCredential::None, |token| {
             GitCredential::Fixed(Credential::new(git_user(kind, username), token.expose().trim()))
         });
-        Self { address, credential, ssh_key, trust }
+        let may_be_gitea = matches!(kind, HostKind::Forgejo | HostKind::Git);
+        Self { address, credential, ssh_key, trust, may_be_gitea }
     }
 
     /// Whether git shows what the interface is shown too, and not a key.
@@ -68,7 +70,7 @@ impl GitAccess {
             GitCredential::App(app) => Some(Credential::new("x-access-token", app.token().await?)),
         };
         let (address, ssh_key, trust) = (self.address.clone(), self.ssh_key.clone(), self.trust.clone());
-        Ok(Remote { address, credential, ssh_key, trust })
+        Ok(Remote { address, credential, ssh_key, trust, may_be_gitea: self.may_be_gitea })
     }
 }
 

@@ -11,7 +11,7 @@ use super::exchange::{Failed, HostResponse};
 use super::host_message::with_message;
 use super::interface::{Dialect, Posted};
 use super::refusal::{Act, needed, of_branches, refused};
-use super::report::{self, Rights, Unseen};
+use super::report::{self, Permissions, Rights, Unseen};
 use super::subject::CredentialKind;
 use crate::{Ability, ForgeError, NewPullRequest};
 
@@ -32,12 +32,6 @@ struct Repository {
     archived: bool,
     /// What the account may, whatever its token may.
     permissions: Option<Permissions>,
-}
-
-#[derive(Deserialize)]
-struct Permissions {
-    #[serde(default)]
-    push: bool,
 }
 
 #[derive(Deserialize)]

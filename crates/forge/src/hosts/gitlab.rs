@@ -165,17 +165,22 @@ impl Dialect for Gitlab {
             return Ok(report::archived(subject));
         }
         let roles = project.permissions.map(|given| [given.project_access, given.group_access]);
-        // Whoever is let in by way of another group has neither.
-        let level = roles.and_then(|roles| roles.into_iter().flatten().map(|role| role.access_level).max());
-        let writable = report::writable(subject, level.map(|level| level >= DEVELOPER));
+        // What somebody is by way of an invited group is not shown, so one who seems to be less may be a developer.
+        let mut levels = roles.into_iter().flatten().flatten().map(|role| role.access_level);
+        let is_developer = levels.any(|level| level >= DEVELOPER);
+        let writable = report::writable(subject, is_developer.then_some(true));
         let pull_requests = if project.merge_requests_access_level.as_deref() == Some("disabled") {
             Ability::No(format!("merge requests are switched off in {}", subject.repository))
         } else if subject.credential == CredentialKind::None {
             Ability::No("GitLab takes no merge request without a token".to_owned())
-        } else if level.is_some_and(|level| level < DEVELOPER) {
-            Ability::No(format!("the token needs {}", needed(subject.kind, Act::Write)))
         } else {
-            self.has_scope().await
+            match self.has_scope().await {
+                Ability::Yes if !is_developer => Ability::Unknown(format!(
+                    "GitLab does not say which role comes by way of another group; the token needs {}",
+                    needed(subject.kind, Act::Write)
+                )),
+                told => told,
+            }
         };
         Ok(Rights { writable, pull_requests })
     }

@@ -1,5 +1,6 @@
 //! What can be done with a repository, as `abilities` reports it.
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::client::HostClient;
@@ -14,6 +15,13 @@ const NOT_ASKED: &str = "it was not asked because the repository cannot be read"
 pub(super) struct Rights {
     pub(super) writable: Ability,
     pub(super) pull_requests: Ability,
+}
+
+/// What an account may, as GitHub and Forgejo put it.
+#[derive(Deserialize)]
+pub(super) struct Permissions {
+    #[serde(default)]
+    pub(super) push: bool,
 }
 
 /// Why a repository cannot be looked at.

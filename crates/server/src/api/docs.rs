@@ -27,7 +27,9 @@ use crate::problem::{ErrorBody, Problem};
         description = "Agent jobs that edit a project's documentation and open a pull request; page views of the \
             documentation, by people and by AI agents.\n\n\
             Every error has the shape of the `Error` schema. Every answer has an `X-Request-Id` header, taken over \
-            from the request if it is well-formed. Inside a version of the interface (`/v2/`) there are only additions.",
+            from the request if it is well-formed. Before any operation a request may be refused because its address \
+            (414 `address_too_long`) or its head (431 `head_too_large`) is too long, it is not one of HTTP/1.1 (400 \
+            `unreadable_request`), or its sender has too many connections (429 `too_many_connections`). Inside a version of the interface (`/v2/`) there are only additions.",
         license(name = "Apache-2.0", identifier = "Apache-2.0")
     ),
     components(schemas(ErrorBody)),
@@ -37,6 +39,7 @@ use crate::problem::{ErrorBody, Problem};
         (name = "Pull requests", description = "Pull requests that Copydesk keeps itself"),
         (name = "Page views", description = "What was read, by people and by AI agents, and where that is told"),
         (name = "Webhooks", description = "Who is told of what happens to jobs, after the Standard Webhooks specification"),
+        (name = "Administration", description = "Projects, keys, members and credentials, with a key of the scope `admin`"),
         (name = "Operation", description = "For those who run the server")
     )
 )]
@@ -80,7 +83,10 @@ fn add_common_answers(document: &mut Value) {
         ("404", "There is no such project or job, or the key is not for it"),
         ("408", "The body came too slowly"),
         ("500", "Something went wrong inside; the request id leads to the log"),
-        ("503", "Shutting down, or the database cannot be reached"),
+        (
+            "503",
+            "Shutting down, the database cannot be reached, there is no memory for another body, or it took too long",
+        ),
     ];
     let Some(paths) = document["paths"].as_object_mut() else { return };
     for (path, operations) in paths {

@@ -17,7 +17,8 @@ pub(crate) struct Health {
     status: &'static str,
     /// The version of Copydesk.
     version: &'static str,
-    /// What an operator should look at, though requests are served: page views that were lost with a damaged file.
+    /// What an operator should look at, though requests are served: how much was lost of page views with a damaged file; on
+    /// the admin listener, what.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     details: Vec<String>,
 }
@@ -43,13 +44,24 @@ pub(crate) async fn healthz() -> Json<Health> {
     responses((status = 200, description = "They can", body = Health, headers(("X-Request-Id" = String))),
         (status = 503, description = "Shutting down, or the database cannot be reached or takes no writes", body = ErrorBody)))]
 pub(crate) async fn readyz(State(process): State<Operation>) -> Result<Json<Health>, Problem> {
+    let count = losses(&process).await?.len();
+    let detail = || format!("page views: losses noted: {count}; the admin listener says which");
+    Ok(Health::ok((count > 0).then(detail).into_iter().collect()))
+}
+
+/// The same for those who run the process, who may know what was lost.
+pub(crate) async fn readyz_in_full(State(process): State<Operation>) -> Result<Json<Health>, Problem> {
+    let detail = |loss: &Loss| format!("page views: {}", loss.sentence());
+    Ok(Health::ok(losses(&process).await?.iter().take(MOST_DETAILS).map(detail).collect()))
+}
+
+/// What was lost, if the process is ready.
+async fn losses(process: &Operation) -> Result<Vec<Loss>, Problem> {
     process.store().ping().await?;
-    let losses = match process.views() {
+    Ok(match process.views() {
         Some(views) => views.readers().all_losses().await?,
         None => Vec::new(),
-    };
-    let detail = |loss: &Loss| format!("page views: {}", loss.sentence());
-    Ok(Health::ok(losses.iter().take(MOST_DETAILS).map(detail).collect()))
+    })
 }
 
 /// Figures for Prometheus. Not part of the interface: they are for those who run the process.

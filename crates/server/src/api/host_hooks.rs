@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use aws_lc_rs::{constant_time, hmac};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use copydesk_desk::Sender;
 use copydesk_domain::{ProjectId, unhex};
 use serde::Deserialize;
@@ -109,13 +109,11 @@ pub(crate) async fn hear(
 }
 
 /// The JSON of a delivery, which some hosts send as the field `payload` of a form if they are set up so.
-fn payload<'b>(headers: &HeaderMap, body: &'b [u8]) -> Cow<'b, [u8]> {
-    let media = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = media.split(';').next().unwrap_or_default().trim();
-    if !essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
-        return Cow::Borrowed(body);
+fn payload<'b>(headers: &HeaderMap, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+    if body::essence(headers).as_deref() != Some("application/x-www-form-urlencoded") {
+        return Cow::Borrowed(bytes);
     }
-    let field = form_urlencoded::parse(body).find(|(name, _)| name == "payload");
+    let field = form_urlencoded::parse(bytes).find(|(name, _)| name == "payload");
     Cow::Owned(field.map(|(_, value)| value.into_owned().into_bytes()).unwrap_or_default())
 }
 

@@ -86,7 +86,7 @@ pub(crate) struct ListJobs {
 
 /// Reads the query of a list; what it does not know it leaves alone.
 pub(crate) fn list_filter(query: &str) -> Result<JobFilter, Problem> {
-    let mut filter = JobFilter { status: None, before: None, limit: 50 };
+    let mut filter = JobFilter { limit: 50, ..JobFilter::default() };
     let mut wrong = Vec::new();
     let mut seen = Vec::new();
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {

@@ -110,6 +110,14 @@ impl From<JobError> for Problem {
                 let error = "The job has no pull request that Copydesk keeps itself; one of a code host is its host's.";
                 Self::new(StatusCode::CONFLICT, "no_link", error)
             }
+            JobError::LinkEnded => {
+                let error = "The job is archived, and the link to its pull request has ended with it.";
+                Self::new(StatusCode::CONFLICT, "no_link", error)
+            }
+            JobError::Busy => {
+                let error = "The job is being worked on; revoke its link when that has ended, or archive it.";
+                Self::new(StatusCode::CONFLICT, "job_busy", error)
+            }
             JobError::Store(error) => error.into(),
         }
     }
@@ -186,7 +194,7 @@ pub(crate) async fn archive_job(State(app): State<App>, Writer(caller): Writer) 
 #[utoipa::path(post, path = "/v2/agent/{projectId}/job/{id}/revoke-link", tag = "Agent jobs", operation_id = "revokePullLink",
     params(("projectId" = String, Path, description = "The project"), ("id" = String, Path, description = "The job")),
     responses((status = 200, description = "The job with its new link", body = JobView),
-        (status = 409, description = "It has no pull request that Copydesk keeps", body = ErrorBody)))]
+        (status = 409, description = "It has no pull request that Copydesk keeps, is being worked on, or is archived", body = ErrorBody)))]
 pub(crate) async fn revoke_link(State(app): State<App>, Writer(caller): Writer) -> Result<Response, Problem> {
     let job = caller.jobs(&app).revoke_link(&caller.project.id, caller.job_id()?).await?;
     Ok(json(StatusCode::OK, render(&job)))

@@ -1,5 +1,6 @@
 //! The routes, one file a resource, and the description of them all.
 
+mod admin;
 mod analytics;
 mod change;
 mod collect;
@@ -10,6 +11,7 @@ mod host_hooks;
 mod job_requests;
 mod jobs;
 mod parts;
+mod pull_page;
 mod webhooks;
 
 use axum::Router;
@@ -24,9 +26,9 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::beside::Pages;
+use crate::edge;
 use crate::operation::Operation;
 use crate::problem::Problem;
-use crate::{edge, pages};
 
 pub use docs::document;
 
@@ -70,7 +72,8 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(analytics::view_agents))
         .merge(collect::routes())
         .merge(webhooks::routes())
-        .routes(routes!(pages::pull_request))
+        .merge(admin::routes())
+        .merge(pull_page::described())
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
 }
@@ -79,7 +82,7 @@ fn described() -> OpenApiRouter<App> {
 pub(crate) fn operation_router(process: Operation) -> Router {
     Router::new()
         .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
+        .route("/readyz", get(health::readyz_in_full))
         .route("/metrics", get(health::metrics))
         .fallback(|| async { Problem::route_not_found() })
         .method_not_allowed_fallback(method_not_allowed)

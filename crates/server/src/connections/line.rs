@@ -1,7 +1,7 @@
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Notify;
+use crate::signal::Signal;
 
 /// What a connection is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub(crate) enum Phase {
     Busy,
     /// The body of somebody is being read who has not proved to be anybody.
     StrangersBody,
+    /// The answer is made, and not yet all of it is taken.
+    Sending,
     /// The last request was answered, and the next has not begun.
     Idle,
 }
@@ -25,7 +27,8 @@ impl Phase {
             0 => Self::Fresh,
             1 => Self::Head,
             3 => Self::StrangersBody,
-            4 => Self::Idle,
+            4 => Self::Sending,
+            5 => Self::Idle,
             _ => Self::Busy,
         }
     }
@@ -40,8 +43,7 @@ pub(crate) struct Line {
     since: AtomicU64,
     /// Since when nothing that we have to say is taken, likewise; [`FLOWS`] if it is.
     stalled: AtomicU64,
-    is_over: AtomicBool,
-    wake: Notify,
+    over: Signal,
 }
 
 const FLOWS: u64 = u64::MAX;
@@ -53,8 +55,7 @@ impl Line {
             phase: AtomicU8::new(Phase::Fresh as u8),
             since: AtomicU64::new(0),
             stalled: AtomicU64::new(FLOWS),
-            is_over: AtomicBool::new(false),
-            wake: Notify::new(),
+            over: Signal::default(),
         }
     }
 
@@ -65,6 +66,13 @@ impl Line {
     pub(crate) fn enter(&self, phase: Phase) {
         self.since.store(self.age(), Ordering::Relaxed);
         self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    /// All that we had to say is taken.
+    pub(super) fn is_said(&self) {
+        if self.phase() == Phase::Sending {
+            self.enter(Phase::Idle);
+        }
     }
 
     /// Whether what we say is taken.
@@ -95,14 +103,11 @@ impl Line {
 
     /// Ends it. Whoever holds it learns so from [`Line::ended`].
     pub(super) fn end(&self) {
-        self.is_over.store(true, Ordering::Release);
-        self.wake.notify_one();
+        self.over.give();
     }
 
     /// Waits for its end.
     pub(crate) async fn ended(&self) {
-        while !self.is_over.load(Ordering::Acquire) {
-            self.wake.notified().await;
-        }
+        self.over.given().await;
     }
 }

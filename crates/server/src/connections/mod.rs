@@ -17,6 +17,8 @@ use tokio::sync::Notify;
 const IDLE_TIME: Duration = Duration::from_secs(75);
 /// How long a client may take nothing of what it is sent.
 const STALL_TIME: Duration = Duration::from_secs(30);
+/// Whoever takes nothing for this long gives way to others, if nobody else does.
+const STUCK: Duration = Duration::from_secs(10);
 /// A head that takes longer than this is not that of somebody in a hurry: it comes in one piece otherwise.
 const SLOW: Duration = Duration::from_secs(1);
 /// How often it is looked whose time is up, at the most and at the least.
@@ -83,13 +85,25 @@ impl Connections {
         loop {
             {
                 let open = self.lock();
-                if open.lines.len() < self.0.bounds.all || open.who_gives_way(None).is_some() {
+                if open.lines.len() < self.0.bounds.all || open.lines.values().any(|entry| entry.line.rank().is_some())
+                {
                     return;
                 }
             }
             // Somebody may become idle without telling.
             let _ = tokio::time::timeout(PAUSE, self.0.freed.notified()).await;
         }
+    }
+
+    /// Ends somebody for a new connection that the process has no file for, and waits a while for that.
+    pub(crate) async fn make_room(&self) {
+        {
+            let mut open = self.lock();
+            if let Some(other) = open.who_gives_way(None) {
+                open.end(other);
+            }
+        }
+        let _ = tokio::time::timeout(PAUSE, self.0.freed.notified()).await;
     }
 
     /// A place for a new connection. Others give way to it where they have to and can; none if the peer has all that one
@@ -131,13 +145,7 @@ impl Connections {
     }
 
     fn is_late(&self, line: &Line) -> bool {
-        let time = match line.phase() {
-            Phase::Fresh | Phase::Head => self.0.bounds.head_time,
-            Phase::Idle => IDLE_TIME,
-            // Requests have a time limit of their own.
-            Phase::Busy | Phase::StrangersBody => Duration::MAX,
-        };
-        line.waited() > time || line.stalled() > STALL_TIME
+        line.waited() > time_for(line.phase(), self.0.bounds.head_time) || line.stalled() > STALL_TIME
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
@@ -146,22 +154,13 @@ impl Connections {
 }
 
 impl Open {
-    /// Who is missed the least, of all or of one peer: whoever is slow, then whoever is idle, then whoever has not been
-    /// heard, then strangers with a body. Of those alike, who has been so the longest. Nobody whose request is being answered.
+    /// Who is missed the least, of all or of one peer. Of those alike, who has been so the longest.
     fn who_gives_way(&self, peer: Option<IpAddr>) -> Option<u64> {
         let of_peer = |(_, entry): &(&u64, &Entry)| peer.is_none() || entry.peer == peer;
-        let ranked = self.lines.iter().filter(of_peer).filter_map(|(number, entry)| {
-            let waited = entry.line.waited();
-            let rank = match entry.line.phase() {
-                Phase::Fresh | Phase::Head if waited > SLOW => 0,
-                _ if entry.line.stalled() > SLOW => 0,
-                Phase::Idle => 1,
-                Phase::Fresh | Phase::Head => 2,
-                Phase::StrangersBody => 3,
-                Phase::Busy => return None,
-            };
-            Some((rank, std::cmp::Reverse(waited), *number))
-        });
+        let ranked =
+            self.lines.iter().filter(of_peer).filter_map(|(number, entry)| {
+                Some((entry.line.rank()?, std::cmp::Reverse(entry.line.waited()), *number))
+            });
         ranked.min().map(|(.., number)| number)
     }
 
@@ -185,6 +184,36 @@ impl Open {
     }
 }
 
+impl Line {
+    /// When it gives way, before those of a higher rank; none if it does not.
+    fn rank(&self) -> Option<u8> {
+        rank(self.phase(), self.waited(), self.stalled())
+    }
+}
+
+/// How long a connection may be in a phase.
+fn time_for(phase: Phase, head_time: Duration) -> Duration {
+    match phase {
+        Phase::Fresh | Phase::Head => head_time,
+        Phase::Idle => IDLE_TIME,
+        // Requests have a time limit of their own, and an answer takes as long as the client needs for it.
+        Phase::Busy | Phase::StrangersBody | Phase::Sending => Duration::MAX,
+    }
+}
+
+/// Who gives way first: whoever is slow, then whoever is idle, then whoever does not take the answer, then whoever has not
+/// been heard, then strangers with a body. Nobody whose request is being answered.
+fn rank(phase: Phase, waited: Duration, stalled: Duration) -> Option<u8> {
+    match phase {
+        Phase::Fresh | Phase::Head if waited > SLOW => Some(0),
+        Phase::Idle => Some(1),
+        _ if stalled > STUCK => Some(2),
+        Phase::Fresh | Phase::Head => Some(3),
+        Phase::StrangersBody => Some(4),
+        Phase::Busy | Phase::Sending => None,
+    }
+}
+
 /// Whom an address is counted for: itself, or the /64 that one customer has of IPv6.
 fn network(peer: IpAddr) -> IpAddr {
     match peer {
@@ -195,6 +224,8 @@ fn network(peer: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
 
     fn connections(all: usize, of_a_peer: usize) -> Connections {
@@ -206,7 +237,6 @@ mod tests {
     }
 
     fn is_over(place: &Place) -> bool {
-        use futures_util::FutureExt;
         place.line.ended().now_or_never().is_some()
     }
 
@@ -225,6 +255,28 @@ mod tests {
             assert!(places[..over].iter().all(|place| !is_over(place)), "{over}");
         }
         assert!(!is_over(&places[0]), "a request that is being answered is not cut off");
+    }
+
+    #[test]
+    fn an_answer_that_a_slow_client_still_takes_is_neither_late_nor_in_the_way() {
+        let (no_time, long) = (Duration::ZERO, Duration::from_secs(1000));
+        for phase in [Phase::Busy, Phase::Sending] {
+            assert!(time_for(phase, SLOW) > long && rank(phase, long, STUCK).is_none());
+            assert!(rank(Phase::Idle, no_time, no_time) < rank(phase, long, long), "idle ones go first");
+            assert!(rank(phase, no_time, long) < rank(Phase::Fresh, no_time, no_time));
+        }
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_a_file_gets_that_of_an_idle_connection() {
+        let all = connections(9, 9);
+        let places = [Phase::Busy, Phase::Idle].map(|phase| {
+            let place = all.admit(peer(1), false).unwrap();
+            place.line.enter(phase);
+            place
+        });
+        all.make_room().await;
+        assert!(!is_over(&places[0]) && is_over(&places[1]));
     }
 
     #[test]

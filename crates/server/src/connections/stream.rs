@@ -41,10 +41,11 @@ impl LineStream {
         let phase = self.line.phase();
         match phase {
             Phase::Fresh | Phase::Idle => self.line.enter(Phase::Head),
-            Phase::Head => {}
+            // A request may come before the answer to the last one is taken; that one is not late for it.
+            Phase::Head | Phase::Sending => {}
             Phase::Busy | Phase::StrangersBody => return,
         }
-        if phase == Phase::Idle {
+        if matches!(phase, Phase::Idle | Phase::Sending) {
             self.first_line = None;
         }
         if let Some(line) = self.first_line.as_mut().filter(|line| !line.is_whole) {
@@ -108,7 +109,9 @@ impl AsyncWrite for LineStream {
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         ready!(this.say_instead(context))?;
-        Pin::new(&mut this.stream).poll_flush(context)
+        ready!(Pin::new(&mut this.stream).poll_flush(context))?;
+        this.line.is_said();
+        Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -19,7 +19,8 @@ async fn ask_everything(app: &TestApp, client: &Client, project: &str, job: &str
         app.store().remove_webhook(&old.id).await.unwrap();
     }
     for (template, methods) in app.client().description().routes() {
-        if !template.starts_with("/v") {
+        // The administration has keys of its own: see admin.rs.
+        if !template.starts_with("/v") || template.starts_with("/v1/admin/") {
             continue;
         }
         let path = template.replace("{projectId}", project).replace("{id}", job);

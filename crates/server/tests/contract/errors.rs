@@ -12,7 +12,6 @@ async fn unknown_addresses_are_not_found_for_any_method(stage: &Stage) {
     let project = stage.project().await;
     let id = project.job().await;
     let mut paths = vec![
-        "/".to_owned(),
         "/v2".to_owned(),
         "/v2/agent".to_owned(),
         "/v3/agent/docs/jobs".to_owned(),

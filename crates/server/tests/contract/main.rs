@@ -19,6 +19,7 @@ macro_rules! behaviours {
     ($($name:ident),* $(,)?) => { behaviours!(2; $($name),*); };
 }
 
+mod admin;
 mod auth;
 mod cancel_archive;
 mod collect;

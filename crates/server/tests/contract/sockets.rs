@@ -64,6 +64,29 @@ async fn a_request_that_is_being_answered_is_not_cut_off_by_new_connections(stag
     assert!(!stream.rest().await.is_empty(), "the stream went on");
 }
 
+async fn an_answer_that_is_not_taken_yet_is_not_cut_off_by_new_connections(stage: &Stage) {
+    let app = stage.app_with(|setup| setup.http(|limits| limits.connections = 1)).await;
+    let mut slow = Wire::connect(app.client()).await;
+    slow.send("GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    slow.begins().await;
+    let mut next = Wire::connect(app.client()).await;
+    next.send(HEALTH).await;
+    assert!(tokio::time::timeout(Duration::from_millis(300), next.begins()).await.is_err(), "it waits");
+    let answer = slow.said().await.expect(200);
+    assert!(answer.text().len() > MIB, "more than what is on its way while nobody reads");
+    next.answer(Method::GET, "/healthz").await.expect(200);
+}
+
+/// Nobody has to come again, a second later, because many come at once.
+#[tokio::test]
+async fn the_queue_of_a_listener_holds_as_many_as_there_may_be_connections() {
+    let listener = copydesk_server::listener(([127, 0, 0, 1], 0).into(), 600).unwrap();
+    let address = listener.local_addr().unwrap();
+    let connect = |_| tokio::time::timeout(Duration::from_millis(700), tokio::net::TcpStream::connect(address));
+    let connected = futures_util::future::join_all((0..600).map(connect)).await;
+    assert!(connected.iter().all(|connected| matches!(connected, Ok(Ok(_)))));
+}
+
 async fn one_address_cannot_have_all_connections(stage: &Stage) {
     let setup = |setup: copydesk_testkit::Setup| {
         setup
@@ -219,6 +242,7 @@ behaviours!(
     a_head_that_does_not_come_to_its_end_is_given_up,
     idle_and_slow_connections_give_way_to_new_ones,
     a_request_that_is_being_answered_is_not_cut_off_by_new_connections,
+    an_answer_that_is_not_taken_yet_is_not_cut_off_by_new_connections,
     one_address_cannot_have_all_connections,
     what_cannot_be_read_gets_the_shape_of_every_error,
     who_proves_nothing_or_names_a_wrong_secret_is_refused_before_the_body,

@@ -1,9 +1,10 @@
 use std::time::Duration;
 
-use copydesk_domain::{Timestamp, new_id};
+use copydesk_domain::{ProjectId, Timestamp, new_id};
 
 use crate::conn::{Conn, FromRow, Result, Row, Value, values};
 use crate::database::Store;
+use crate::deeds;
 use crate::hub::Change;
 
 /// How long a delivery can be looked at, and sent again.
@@ -177,6 +178,9 @@ async fn redeliver(c: &mut dyn Conn, id: String, now: Timestamp) -> Result<Optio
     let id =
         if waits { old.id } else { insert(c, &old.endpoint_id, &old.event_id, &old.kind, &old.payload, now).await? };
     c.announce(Change::Outbox).await?;
+    let project: Option<ProjectId> =
+        c.row("SELECT project_id FROM webhook_endpoints WHERE id = $1", values![&old.endpoint_id]).await?;
+    deeds::record(c, "webhook.redeliver", project.as_ref(), &old.endpoint_id, &old.kind).await?;
     get(c, id).await
 }
 

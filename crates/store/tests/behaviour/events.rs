@@ -1,6 +1,7 @@
 //! The events of a job: numbered from 1, without gaps, whoever writes.
 
 use copydesk_domain::{Outcome, Prompt};
+use copydesk_store::{Course, NewEvent};
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -12,6 +13,7 @@ behaviours! {
     each_job_has_its_own_numbers,
     numbers_have_no_gaps_under_many_writers,
     a_heartbeat_is_no_event,
+    what_events_come_to_is_told_without_reading_them,
 }
 
 async fn a_job_tells_its_whole_story(desk: Desk) {
@@ -121,4 +123,21 @@ async fn a_heartbeat_is_no_event(desk: Desk) {
     desk.store.heartbeat(&claimed.lease, LEASE).await.unwrap();
     desk.store.pulse(&claimed.lease).await.unwrap();
     assert_eq!(desk.kinds(&id).await, ["created", "claimed"]);
+}
+
+async fn what_events_come_to_is_told_without_reading_them(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let job = desk.create(&project).await;
+    assert_eq!(desk.store.course(&"nobody".into()).await.unwrap(), Course::default());
+    let claimed = desk.claim("w").await;
+    let told = [("resumed", json!({ "tokensSaved": 5 })), ("plan", json!({}))];
+    let told = told.into_iter().map(|(kind, data)| NewEvent::new(kind, data)).collect();
+    desk.store.advance(&claimed.lease, None, told).await.unwrap();
+    desk.store.release(&claimed.lease).await.unwrap();
+    desk.claim("x").await;
+    let course = desk.store.course(&job).await.unwrap();
+    assert_eq!((course.last, course.claims), (6, 2));
+    assert_eq!(course.resumed, [json!({ "tokensSaved": 5 })]);
+    let kinds = desk.store.events_of(&job, &["claimed", "plan"]).await.unwrap();
+    assert_eq!(kinds.iter().map(|event| event.number).collect::<Vec<_>>(), [2, 4, 6]);
 }

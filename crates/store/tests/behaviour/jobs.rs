@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use copydesk_domain::{Job, JobId, MAX_PROMPT_BYTES, Message, Outcome, ProjectId, Prompt, Status, Usage};
-use copydesk_store::{Admission, JobFilter, NewJob};
+use copydesk_domain::{
+    Job, JobId, MAX_PROMPT_BYTES, Message, Outcome, ProjectId, Prompt, PullRequest, PullRequestState, Status, Usage,
+};
+use copydesk_store::{Admission, JobFilter, NewJob, PullFilter};
 
-use crate::desk::{Desk, OFF, SECOND, admitted, new_job, render};
+use crate::desk::{Desk, OFF, SECOND, admitted, new_job, opened, render};
 
 behaviours! {
     a_new_job_reads_back_as_it_was_asked_for,
@@ -18,6 +20,8 @@ behaviours! {
     paging_lists_every_job_exactly_once_whatever_the_page_size,
     paging_with_a_filter_lists_every_match_exactly_once,
     jobs_made_while_paging_do_not_disturb_it,
+    lists_are_filtered_by_model_text_and_pull_request,
+    lists_tell_how_jobs_begin_and_who_has_them,
     a_prompt_of_any_characters_survives,
     a_prompt_of_the_greatest_length_survives,
 }
@@ -135,7 +139,7 @@ async fn page(desk: &Desk, project: &ProjectId, filter: JobFilter) -> Vec<JobId>
 async fn read_through(desk: &Desk, project: &ProjectId, status: Option<Status>, limit: u32) -> Vec<JobId> {
     let (mut all, mut before) = (Vec::new(), None);
     loop {
-        let ids = page(desk, project, JobFilter { status, before: before.take(), limit }).await;
+        let ids = page(desk, project, JobFilter { status, before: before.take(), limit, ..JobFilter::default() }).await;
         let full = ids.len() == limit as usize;
         assert!(ids.len() <= limit as usize);
         before = ids.last().cloned();
@@ -170,7 +174,7 @@ async fn a_status_filter_lists_those_and_no_others(desk: Desk) {
         (Status::Archived, archived),
     ];
     for (status, id) in wanted {
-        let filter = JobFilter { status: Some(status), before: None, limit: 50 };
+        let filter = JobFilter { status: Some(status), limit: 50, ..JobFilter::default() };
         assert_eq!(page(&desk, &project, filter).await, [id], "{status:?}");
     }
 }
@@ -202,7 +206,7 @@ async fn jobs_made_while_paging_do_not_disturb_it(desk: Desk) {
     let wanted = some_jobs(&desk, &project, 12).await;
     let (mut all, mut before) = (Vec::new(), None);
     while all.len() < wanted.len() {
-        let ids = page(&desk, &project, JobFilter { status: None, before, limit: 5 }).await;
+        let ids = page(&desk, &project, JobFilter { before, limit: 5, ..JobFilter::default() }).await;
         before = ids.last().cloned();
         all.extend(ids);
         some_jobs(&desk, &project, 4).await;
@@ -235,4 +239,62 @@ async fn a_prompt_of_any_characters_survives(desk: Desk) {
 async fn a_prompt_of_the_greatest_length_survives(desk: Desk) {
     let long = ["x".repeat(MAX_PROMPT_BYTES), "ä".repeat(MAX_PROMPT_BYTES / 2), "\0".repeat(MAX_PROMPT_BYTES)];
     prompts_survive(desk, &long).await;
+}
+
+async fn lists_are_filtered_by_model_text_and_pull_request(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let mut made = Vec::new();
+    for (model, prompt) in
+        [("m-1", "Rename Acme CLOUD"), ("m-2", "Fix 100 % of \\000 it_s typos"), ("m-1", "a\0b Überall")]
+    {
+        let new = NewJob { model: model.to_owned(), prompt: Prompt::parse(prompt).unwrap(), ..new_job(&project) };
+        made.push(admitted(&desk.store.create_job(new, OFF, None, render).await.unwrap()).clone());
+        desk.advance(SECOND);
+    }
+    let found = async |filter: JobFilter| {
+        let jobs = desk.store.jobs(&project, JobFilter { limit: 50, ..filter }).await.unwrap();
+        jobs.iter().map(|job| made.iter().position(|id| *id == job.id).unwrap()).collect::<Vec<_>>()
+    };
+    let of_model = |model: &str| JobFilter { model: Some(model.to_owned()), ..JobFilter::default() };
+    assert_eq!((found(of_model("m-1")).await, found(of_model("m")).await), (vec![2, 0], vec![]));
+    let with = |text: &str| JobFilter { text: Some(text.to_owned()), ..JobFilter::default() };
+    for (text, wanted) in [
+        ("acme cloud", vec![0]),
+        ("0 % of", vec![1]),
+        ("\\000", vec![1]),
+        ("%", vec![1]),
+        ("_", vec![1]),
+        ("erall", vec![2]),
+        ("nowhere", vec![]),
+        ("\0nothing", vec![]),
+    ] {
+        assert_eq!(found(with(text)).await, wanted, "{text:?}");
+    }
+    let both = JobFilter { model: Some("m-1".to_owned()), before: Some(made[2].clone()), ..with("e") };
+    assert_eq!(found(both).await, [0]);
+    let pulls = |filter| JobFilter { pulls: Some(filter), ..JobFilter::default() };
+    assert_eq!(found(pulls(PullFilter::Any)).await, Vec::<usize>::new());
+    let merged = PullRequest { state: PullRequestState::Merged, merged_at: Some(desk.now()), ..opened("http://x/7") };
+    desk.store.record_pull(&made[1], &merged).await.unwrap();
+    desk.store.record_pull(&made[2], &opened("http://x/8")).await.unwrap();
+    assert_eq!(found(pulls(PullFilter::Any)).await, [2, 1]);
+    assert_eq!(found(pulls(PullFilter::In(PullRequestState::Merged))).await, [1]);
+    assert_eq!(found(pulls(PullFilter::In(PullRequestState::Open))).await, [2]);
+}
+
+async fn lists_tell_how_jobs_begin_and_who_has_them(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let long = "ä".repeat(500);
+    let new = NewJob { prompt: Prompt::parse(&long).unwrap(), ..new_job(&project) };
+    let first = admitted(&desk.store.create_job(new, OFF, None, render).await.unwrap()).clone();
+    desk.advance(SECOND);
+    let second = desk.create(&project).await;
+    desk.message(&project, &second).await;
+    desk.claim("w").await;
+    let mut briefs = desk.store.briefs(&[first.clone(), second.clone(), "nobody".into()]).await.unwrap();
+    briefs.sort_by(|a, b| a.job_id.cmp(&b.job_id));
+    let [one, two] = briefs.as_slice() else { panic!("{briefs:?}") };
+    assert_eq!((&one.job_id, one.is_held, &two.job_id, two.is_held), (&first, true, &second, false));
+    assert!(long.starts_with(&one.prompt) && one.prompt.len() > 300, "cut between characters: {}", one.prompt);
+    assert_eq!(desk.store.briefs(&[]).await.unwrap(), []);
 }

@@ -19,6 +19,8 @@ behaviours! {
     last_used_only_moves_forward,
     keys_touched_at_the_same_instant_in_any_order_give_no_error,
     the_keys_of_a_project_include_those_for_all,
+    a_key_takes_over_from_another_which_ends_later,
+    a_key_that_opens_nothing_is_not_taken_over_from,
 }
 
 fn new_key(project: Option<&ProjectId>, name: &str) -> NewKey {
@@ -187,4 +189,35 @@ async fn the_keys_of_a_project_include_those_for_all(desk: Desk) {
     assert_eq!(names(Some("own")).await, ["1", "2", "4", "5"]);
     assert_eq!(names(Some("other")).await, ["2", "3", "5"]);
     assert_eq!(names(Some("nobody")).await, ["2", "5"]);
+}
+
+async fn a_key_takes_over_from_another_which_ends_later(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let (old, old_digest) = make(&desk.store, Some(&project), "CI").await;
+    let until = desk.now().plus(HOUR);
+    let (new, key) = desk.store.rotate_key(&old.id, until, None).await.unwrap().unwrap();
+    assert_eq!((&new.project_id, &*new.name, new.scope), (&old.project_id, "CI", Scope::Write));
+    assert_ne!(new.id, old.id);
+    assert!(access(&desk.store, &key.digest(), &project).await.unwrap().key.is_valid_at(until));
+    let ends = access(&desk.store, &old_digest, &project).await.unwrap().key;
+    assert_eq!(ends.expires_at, Some(until));
+    assert!(ends.is_valid_at(desk.now()) && !ends.is_valid_at(until));
+    // What would end earlier does, whoever takes over.
+    let soon = NewKey { expires_at: Some(desk.now().plus(SECOND)), ..new_key(Some(&project), "soon") };
+    let (soon, _) = desk.store.create_key(soon).await.unwrap().unwrap();
+    desk.store.rotate_key(&soon.id, until, None).await.unwrap().unwrap();
+    let keys = desk.store.keys(None).await.unwrap();
+    assert_eq!(keys.iter().find(|key| key.id == soon.id).unwrap().expires_at, soon.expires_at);
+    assert_eq!(keys.len(), 4);
+}
+
+async fn a_key_that_opens_nothing_is_not_taken_over_from(desk: Desk) {
+    let (revoked, _) = make(&desk.store, None, "revoked").await;
+    desk.store.revoke_key(&revoked.id).await.unwrap();
+    let ended = NewKey { expires_at: Some(desk.now()), ..new_key(None, "ended") };
+    let (ended, _) = desk.store.create_key(ended).await.unwrap().unwrap();
+    for id in [&*revoked.id, &*ended.id, "nobody"] {
+        assert!(desk.store.rotate_key(id, desk.now(), None).await.unwrap().is_none());
+    }
+    assert_eq!(desk.store.keys(None).await.unwrap().len(), 2);
 }

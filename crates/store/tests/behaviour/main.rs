@@ -26,6 +26,8 @@ mod deliveries;
 mod desk;
 mod events;
 mod fencing;
+mod find;
+mod health;
 mod identities;
 mod jobs;
 mod keys;

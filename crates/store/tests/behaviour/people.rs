@@ -21,6 +21,7 @@ behaviours! {
     deeds_are_written_with_who_did_them,
     a_deed_that_did_not_happen_is_not_written,
     projects_are_those_of_the_user,
+    a_form_is_taken_once,
 }
 
 async fn user(store: &Store, email: &str, is_admin: bool) -> User {
@@ -65,7 +66,7 @@ async fn an_address_belongs_to_one_user(desk: Desk) {
     let ada = user(&desk.store, "ada@example.com", true).await;
     let again = NewUser { email: ada.email.clone(), name: "Eve".to_owned(), password: None, is_admin: true };
     assert!(desk.store.create_user(again).await.unwrap().is_none());
-    assert_eq!(desk.store.users().await.unwrap(), [ada.clone()]);
+    assert_eq!(desk.store.users().await.unwrap(), std::slice::from_ref(&ada));
     assert_eq!(desk.store.user_at(&ada.email).await.unwrap(), Some((ada, Some("hash".to_owned()))));
     assert_eq!(desk.store.user_at("eve@example.com").await.unwrap(), None);
 }
@@ -92,6 +93,10 @@ async fn a_session_shows_whose_it_is_and_what_they_see(desk: Desk) {
         if wanted.is_some() {
             assert_eq!(visit.project.as_ref().map(|(project, _)| &project.id), project);
         }
+        if let Some(project) = project {
+            // What somebody may watch is what they may open.
+            assert_eq!(desk.store.stays(&visit.session.id, project).await.unwrap(), wanted.is_some());
+        }
     }
     assert!(desk.store.visit("c", Some(&mine)).await.unwrap().is_none());
 }
@@ -109,6 +114,8 @@ async fn a_session_ends_when_its_time_is_up_or_somebody_ends_it(desk: Desk) {
     assert!(desk.store.visit("b", None).await.unwrap().is_some());
     desk.advance(MILLISECOND);
     assert!(desk.store.visit("b", None).await.unwrap().is_none());
+    let project = desk.project("Docs").await;
+    assert!(!desk.store.stays(&second.id, &project).await.unwrap());
     assert!(desk.store.purge().await.unwrap() >= 1);
     assert_eq!(desk.store.end_sessions(&ada.id).await.unwrap(), 0, "nothing is left of it");
 }
@@ -272,4 +279,14 @@ async fn projects_are_those_of_the_user(desk: Desk) {
     desk.store.set_member(&one, &bob.id, Role::Viewer).await.unwrap().unwrap();
     desk.store.set_member(&two, &bob.id, Role::Editor).await.unwrap().unwrap();
     assert_eq!(ids(desk.store.projects_of(&bob).await.unwrap()), [(two, Role::Editor), (one, Role::Viewer)]);
+}
+
+async fn a_form_is_taken_once(desk: Desk) {
+    let stores = desk.several_beside(4).await;
+    let taken = join_all(stores.iter().map(|store| store.take_mark("one"))).await;
+    assert_eq!(taken.into_iter().filter(|taken| *taken == Ok(true)).count(), 1);
+    assert_eq!(desk.store.take_mark("two").await, Ok(true));
+    desk.advance(HOUR * 24 * 7);
+    desk.store.purge().await.unwrap();
+    assert_eq!(desk.store.take_mark("one").await, Ok(true), "long forgotten");
 }

@@ -7,7 +7,7 @@ use copydesk_domain::{
     HostKind, HostSettings, OnFindings, Outcome, Project, ProjectId, Repository, Scope, ViewSettings, Window,
     WritePaths,
 };
-use copydesk_store::{Admission, NewKey, NewProject, ProjectChange, StoreError};
+use copydesk_store::{Admission, DeedFilter, NewKey, NewProject, ProjectChange, StoreError};
 use futures_util::future::join_all;
 
 use crate::desk::{Desk, LEASE, OFF, SECOND, key, new_job, new_project, render};
@@ -23,6 +23,7 @@ behaviours! {
     an_id_asked_for_at_the_same_instant_goes_to_one,
     each_field_is_changed_alone,
     a_limit_goes_back_to_the_default,
+    the_audit_log_names_what_became_different,
     changes_made_at_the_same_instant_are_all_kept,
     an_unknown_project_is_neither_read_nor_changed_nor_deleted,
     projects_are_listed_by_id,
@@ -308,4 +309,18 @@ async fn a_project_made_anew_under_a_deleted_id_starts_empty(desk: Desk) {
     let Admission::Done { job_id: second, replayed, .. } = create().await.unwrap() else { panic!("not limited") };
     assert!(!replayed && first != second);
     assert_eq!(desk.jobs(&project).await.len(), 1);
+}
+
+async fn the_audit_log_names_what_became_different(desk: Desk) {
+    let id = desk.project("Docs").await;
+    let old = desk.store.project(&id).await.unwrap().unwrap();
+    let same =
+        ProjectChange { views: Some(old.views.clone()), host: Some(old.host.clone()), ..ProjectChange::default() };
+    desk.store.update_project(&id, same.clone()).await.unwrap().unwrap();
+    let name = Some("Handbook".to_owned());
+    desk.store.update_project(&id, ProjectChange { name, ..same }).await.unwrap().unwrap();
+    let deeds = desk.store.deeds(DeedFilter { limit: 10, ..DeedFilter::default() }).await.unwrap();
+    let told: Vec<_> = deeds.iter().map(|deed| (deed.action.as_str(), deed.detail.as_str())).collect();
+    assert_eq!(told[0], ("project.change", "name"));
+    assert_eq!(told[1].0, "project.create", "what stays as it is, is no deed");
 }

@@ -1,7 +1,7 @@
 //! Pull requests that Copydesk keeps itself, and who may open them.
 
-use copydesk_domain::{JobId, Outcome, ProjectId, Status};
-use copydesk_store::{Claimed, Edit, Finish, NewPull, Permit, Publishing, Round, Step, Verdict};
+use copydesk_domain::{JobId, Outcome, ProjectId, PullRequest, PullRequestState, Status};
+use copydesk_store::{Claimed, DeedFilter, Edit, Finish, Merging, NewPull, Permit, Publishing, Round, Step, Verdict};
 use futures_util::future::join_all;
 
 use crate::desk::{CANCELLED, Desk, LOST, SECOND, opened};
@@ -17,6 +17,10 @@ behaviours! {
     a_publisher_that_died_is_replaced,
     a_published_job_keeps_its_link,
     pull_requests_go_with_their_project,
+    a_merge_is_final_and_the_job_follows,
+    a_pull_request_can_be_closed_and_opened_again,
+    a_merge_that_comes_to_nothing_is_forgotten,
+    nothing_is_merged_under_a_running_or_archived_job,
 }
 
 fn new_pull(project: &ProjectId, head: &str) -> NewPull {
@@ -197,4 +201,91 @@ async fn pull_requests_go_with_their_project(desk: Desk) {
     let pull = desk.store.put_local_pull(&permit, new_pull(&project, "x")).await.unwrap();
     assert!(desk.store.delete_project(&project).await.unwrap());
     assert_eq!(desk.store.local_pull_at(&pull.token).await.unwrap(), None);
+}
+
+/// A finished job whose pull request Copydesk keeps, and its number.
+async fn kept(desk: &Desk, project: &ProjectId) -> (JobId, u32) {
+    let (claimed, permit) = begun(desk, project).await;
+    let head = format!("copydesk/{}", claimed.job.id);
+    let pull = desk.store.put_local_pull(&permit, new_pull(project, &head)).await.unwrap();
+    let told = PullRequest { number: u64::from(pull.number), ..opened("http://x/pull") };
+    desk.store.advance(&claimed.lease, Some(Step::Opened { pull: told }), Vec::new()).await.unwrap();
+    desk.finish(&claimed).await;
+    (claimed.job.id, pull.number)
+}
+
+async fn state(desk: &Desk, project: &ProjectId, number: u32) -> (PullRequestState, PullRequestState) {
+    let pull = desk.store.local_pull_of(project, number).await.unwrap().unwrap();
+    let job = desk.job(project, &pull.job_id).await;
+    (pull.state, job.pull_request.unwrap().state)
+}
+
+async fn a_merge_is_final_and_the_job_follows(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let (job, number) = kept(&desk, &project).await;
+    let events = desk.kinds(&job).await.len();
+    assert!(matches!(desk.store.begin_merge(&project, number, "c1", false).await, Ok(Some(Merging::Done(_)))));
+    assert_eq!(state(&desk, &project, number).await, (PullRequestState::Open, PullRequestState::Open));
+    desk.advance(SECOND);
+    let merged = desk.store.record_merge(&project, number, "c1").await.unwrap().unwrap();
+    assert_eq!(merged.pull_request.as_ref().unwrap().merged_at, Some(desk.now()));
+    assert_eq!(merged.pr_link.as_deref(), Some("http://x/pull"), "it is where it was");
+    let at = desk.now();
+    desk.advance(SECOND);
+    desk.store.record_merge(&project, number, "c2").await.unwrap().unwrap();
+    let pull = desk.store.local_pull_of(&project, number).await.unwrap().unwrap();
+    assert_eq!((pull.merged_at, pull.merged_commit.as_deref()), (Some(at), Some("c1")), "once");
+    for closes in [true, false] {
+        let said = desk.store.close_pull(&project, number, closes).await;
+        assert!(matches!(said, Ok(Some(Merging::Is(PullRequestState::Merged)))), "{said:?}");
+    }
+    let said = desk.store.begin_merge(&project, number, "c3", false).await;
+    assert!(matches!(said, Ok(Some(Merging::Is(PullRequestState::Merged)))), "{said:?}");
+    assert_eq!(state(&desk, &project, number).await, (PullRequestState::Merged, PullRequestState::Merged));
+    assert_eq!(desk.kinds(&job).await[events..], ["pull_request"]);
+    let deeds = desk.store.deeds(DeedFilter { limit: 50, ..DeedFilter::default() }).await.unwrap();
+    assert_eq!(deeds.iter().filter(|deed| deed.action == "pull_request.merge").count(), 1);
+    let other = desk.project("Other").await;
+    assert!(desk.store.begin_merge(&other, number, "c", false).await.unwrap().is_none());
+    assert!(desk.store.record_merge(&other, number, "c").await.unwrap().is_none());
+}
+
+async fn a_pull_request_can_be_closed_and_opened_again(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let (_, number) = kept(&desk, &project).await;
+    for (closes, wanted) in
+        [(true, PullRequestState::Closed), (true, PullRequestState::Closed), (false, PullRequestState::Open)]
+    {
+        let said = desk.store.close_pull(&project, number, closes).await;
+        assert!(matches!(said, Ok(Some(Merging::Done(_)))), "{said:?}");
+        assert_eq!(state(&desk, &project, number).await, (wanted, wanted));
+        let pull = desk.store.local_pull_of(&project, number).await.unwrap().unwrap();
+        assert_eq!(pull.closed_at.is_some(), wanted == PullRequestState::Closed);
+    }
+    // Whoever has pushed is right, whatever was clicked meanwhile.
+    desk.store.close_pull(&project, number, true).await.unwrap();
+    desk.store.record_merge(&project, number, "c").await.unwrap();
+    assert_eq!(state(&desk, &project, number).await, (PullRequestState::Merged, PullRequestState::Merged));
+}
+
+async fn a_merge_that_comes_to_nothing_is_forgotten(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let (_, number) = kept(&desk, &project).await;
+    desk.store.begin_merge(&project, number, "c1", false).await.unwrap();
+    let planned = async || desk.store.local_pull_of(&project, number).await.unwrap().unwrap().merged_commit;
+    desk.store.forget_merge(&project, number, "other").await.unwrap();
+    assert_eq!(planned().await.as_deref(), Some("c1"), "that is somebody else's");
+    desk.store.forget_merge(&project, number, "c1").await.unwrap();
+    assert_eq!(planned().await, None);
+}
+
+async fn nothing_is_merged_under_a_running_or_archived_job(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let (job, number) = kept(&desk, &project).await;
+    desk.message(&project, &job).await;
+    assert!(matches!(desk.store.begin_merge(&project, number, "c", false).await, Ok(Some(Merging::Running))));
+    assert!(matches!(desk.store.close_pull(&project, number, true).await, Ok(Some(Merging::Running))));
+    desk.store.archive_job(&project, &job).await.unwrap();
+    assert!(matches!(desk.store.begin_merge(&project, number, "c", false).await, Ok(Some(Merging::Archived))));
+    assert_eq!(state(&desk, &project, number).await.0, PullRequestState::Open);
 }

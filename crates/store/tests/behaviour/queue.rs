@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use copydesk_domain::{ProjectId, Status};
-use copydesk_store::{Claimed, Finished, NewJob, NewProject, ProjectChange, QueueDepth, QueueTerms, Retry, Store};
+use copydesk_store::{
+    Claimed, Finished, NewJob, NewProject, ProjectChange, QueueDepth, QueueState, QueueTerms, Retry, Store,
+};
 use futures_util::future::join_all;
 
 use crate::desk::{
@@ -52,6 +54,7 @@ async fn an_empty_queue_gives_nothing(desk: Desk) {
     assert!(claim(&desk.store, "worker").await.is_none());
     assert_eq!(desk.store.next_due().await.unwrap(), None);
     assert_eq!(desk.store.queue_depth().await.unwrap(), QueueDepth { waiting: 0, running: 0 });
+    assert_eq!(desk.store.queue_state().await.unwrap(), QueueState { oldest_waiting: None, busy_workers: 0 });
 }
 
 async fn the_job_that_waited_longest_comes_first(desk: Desk) {
@@ -295,6 +298,8 @@ async fn the_depth_counts_those_that_wait_and_those_that_run(desk: Desk) {
     assert_eq!(depth().await, QueueDepth { waiting: 3, running: 0 });
     let claimed = desk.claim("worker").await;
     assert_eq!(depth().await, QueueDepth { waiting: 2, running: 1 });
+    let state = desk.store.queue_state().await.unwrap();
+    assert_eq!(state, QueueState { oldest_waiting: Some(desk.now()), busy_workers: 1 });
     desk.store.release(&claimed.lease).await.unwrap();
     assert_eq!(depth().await, QueueDepth { waiting: 3, running: 0 });
     let claimed = desk.claim("worker").await;

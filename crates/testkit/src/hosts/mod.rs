@@ -269,9 +269,16 @@ impl FakeHost {
         {
             let mut state = self.host.state();
             let repo = state.find(path).unwrap().id;
-            state.merge(repo, number);
+            state.merge(repo, number, false);
         }
         self.tell(path, number).await
+    }
+
+    /// Merges a pull request with one commit that has all of its changes and none of its commits.
+    pub fn squash(&self, path: &str, number: u64) {
+        let mut state = self.host.state();
+        let repo = state.find(path).unwrap().id;
+        state.merge(repo, number, true);
     }
 
     /// Closes a pull request as a reviewer would, tells whoever wants to know, and gives what they answered.

@@ -21,6 +21,15 @@ pub struct Sshd {
 impl Sshd {
     /// Serves a repository; none if Debian's packages `openssh-server` and `openssh-client` are not installed.
     pub fn start(git: &GitRepo) -> Option<Self> {
+        Self::doing(git, "exec git shell -c \"$SSH_ORIGINAL_COMMAND\"")
+    }
+
+    /// One whose git is broken. It lets the same key in.
+    pub fn broken(git: &GitRepo) -> Option<Self> {
+        Self::doing(git, "exit 1")
+    }
+
+    fn doing(git: &GitRepo, act: &str) -> Option<Self> {
         let (server, keygen) = (find("sshd")?, find("ssh-keygen")?);
         let folder = tempfile::tempdir().unwrap();
         let (host_key, user_key) = (folder.path().join("host"), folder.path().join("user"));
@@ -31,7 +40,8 @@ impl Sshd {
         let read = |path: &Path| std::fs::read_to_string(path).unwrap();
         // Whatever command is asked for, only git's are done, and the shell of the user is never given.
         let shell = folder.path().join("git-only");
-        std::fs::write(&shell, "#!/bin/sh\nexec git shell -c \"$SSH_ORIGINAL_COMMAND\"\n").unwrap();
+        std::fs::write(&shell, format!("#!/bin/sh\n{act}\n")).unwrap();
+        std::fs::write(folder.path().join("banner"), "Unauthorized access is prohibited!\n").unwrap();
         std::fs::set_permissions(&shell, std::fs::Permissions::from_mode(0o755)).unwrap();
         let allowed = format!("restrict,command=\"{}\" {}", shell.display(), read(&user_key.with_extension("pub")));
         std::fs::write(folder.path().join("authorized"), allowed).unwrap();
@@ -77,7 +87,7 @@ fn config(folder: &Path, port: u16) -> String {
     format!(
         "ListenAddress 127.0.0.1:{port}\nHostKey {folder}/host\nPidFile none\nAuthorizedKeysFile {folder}/authorized\n\
          StrictModes no\nUsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n\
-         PermitRootLogin forced-commands-only\nAcceptEnv GIT_PROTOCOL\nPrintMotd no\n"
+         PermitRootLogin forced-commands-only\nAcceptEnv GIT_PROTOCOL\nPrintMotd no\nBanner {folder}/banner\n"
     )
 }
 

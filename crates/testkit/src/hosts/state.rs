@@ -298,13 +298,13 @@ impl State {
         }
     }
 
-    /// Merges a pull request, in the repository too.
-    pub(super) fn merge(&mut self, repo: u64, number: u64) {
+    /// Merges a pull request, in the repository too; with its commits, or squashed into one.
+    pub(super) fn merge(&mut self, repo: u64, number: u64, squashed: bool) {
         let now = self.now();
         let repo = self.by_id_mut(repo).unwrap();
         let pull = repo.pull(number).unwrap().clone();
         assert_eq!(pull.state, PullRequestState::Open, "only an open pull request can be merged");
-        let commit = repo.merge(&pull);
+        let commit = repo.merge(&pull, squashed);
         let pull = repo.pull_mut(number).unwrap();
         pull.state = PullRequestState::Merged;
         pull.merge_commit = Some(commit);
@@ -345,24 +345,26 @@ impl Repo {
     }
 
     /// Joins the branches of a pull request with a commit, and gives its id.
-    fn merge(&self, pull: &Pull) -> String {
+    fn merge(&self, pull: &Pull, squashed: bool) -> String {
         let (base, head) = (self.tip(&pull.base).unwrap(), self.tip(&pull.head).unwrap());
         let tree = self.git.git(&["merge-tree", "--write-tree", &base, &head]);
         let message = format!("Merge pull request #{} from {}", pull.number, pull.head);
-        let commit = self.git.git(&[
+        let mut command = vec![
             "-c",
             "user.name=Acme",
             "-c",
             "user.email=docs@acme.example",
             "commit-tree",
-            "-p",
-            &base,
-            "-p",
-            &head,
             "-m",
             &message,
-            tree.trim(),
-        ]);
+            "-p",
+            &base,
+        ];
+        if !squashed {
+            command.extend(["-p", &head]);
+        }
+        command.push(tree.trim());
+        let commit = self.git.git(&command);
         let commit = commit.trim().to_owned();
         self.git.git(&["update-ref", &format!("refs/heads/{}", pull.base), &commit, &base]);
         commit

@@ -35,11 +35,15 @@ async fn every_fake_is_fetched_from_and_pushed_to() {
         host.make_private("acme/docs");
         let secret = |token: String| Some(HostSecret::Token { username: None, token: token.into() });
         let address = host.address("acme/docs");
+        let mut asked = Vec::new();
         for (rights, token) in [("read", token(&host, Rights::READ)), ("no", "wrong".to_owned())] {
+            asked.push(host.seen().len());
             let error = publish(&address, kind, secret(token.clone())).await.unwrap_err();
             assert_eq!(error.kind, ForgeErrorKind::Lasting, "{kind:?} {rights} {error}");
             assert!(!error.message.contains(&token), "{kind:?} {error}");
         }
+        let unknown = host.seen().split_off(asked[1]).len();
+        assert_eq!(unknown, if kind == HostKind::Forgejo { 3 } else { 1 }, "{kind:?}: only Gitea is doubted");
         let refused = host.pushes();
         assert_eq!((refused, is_there(&there)), (usize::from(kind == HostKind::Forgejo), false), "{kind:?}");
         publish(&address, kind, secret(token(&host, Rights::ALL))).await.unwrap();
@@ -90,4 +94,7 @@ async fn ssh_serves_git_to_whoever_has_the_key() {
     assert!(error.kind == ForgeErrorKind::Lasting && !is_there(&git), "a host that is not the known one: {error}");
     publish(address, HostKind::Git, secret(&sshd, &sshd)).await.unwrap();
     assert!(is_there(&git));
+    let broken = Sshd::broken(&git).unwrap();
+    let error = publish(broken.address(), HostKind::Git, secret(&broken, &broken)).await.unwrap_err();
+    assert_eq!(error.kind, ForgeErrorKind::Passing, "its banner is not why: {error}");
 }

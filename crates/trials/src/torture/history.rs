@@ -26,7 +26,8 @@ enum Work {
 }
 
 /// What a job that edits documentation tells while somebody works on it.
-const DOCS_STEPS: [&str; 7] = ["prepared", "edited", "committed", "model_call", "tool_call", "plan", "chore"];
+const DOCS_STEPS: [&str; 8] =
+    ["prepared", "edited", "committed", "resumed", "model_call", "tool_call", "plan", "chore"];
 
 fn check(mut history: History<'_>, events: &[Event], status: Status) -> Vec<String> {
     for (at, event) in events.iter().enumerate() {

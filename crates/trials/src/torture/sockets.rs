@@ -2,9 +2,11 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
@@ -37,6 +39,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 const AGAIN: Duration = Duration::from_secs(3);
 /// An answer that takes longer than this is one that was held up.
 const LONG: Duration = Duration::from_secs(2);
+/// A connection that takes longer than this was not heard at first: the system of whoever asks does so again after a second.
+/// However busy the server is, its system takes connections for it.
+const UNHEARD: Duration = Duration::from_millis(900);
 /// What the server may take: the bodies of all, and itself.
 const MEMORY: u64 = 600_000_000;
 
@@ -56,7 +61,8 @@ pub async fn run_sockets(options: SocketsOptions) -> bool {
     let secret = installation.ask(&["views", "drain", &project])["secret"].as_str().unwrap().to_owned();
     let target = Target { project, key: installation.key(), secret };
     let (server, _) = installation.serve().await;
-    let crowd = crowd(&options, &target, server.address).await;
+    let open = Arc::new(AtomicUsize::new(0));
+    let crowd = crowd(&options, &target, server.address, &open);
     let (public, time) = (server.address, Duration::from_secs(options.seconds));
     // On a thread of its own, so that what is measured is the server and not the crowd.
     let looking = tokio::task::spawn_blocking(move || {
@@ -64,7 +70,7 @@ pub async fn run_sockets(options: SocketsOptions) -> bool {
         (runtime.block_on(look_for(time, admin, public, &target)), target)
     });
     let (mut seen, target) = looking.await.unwrap();
-    let open = crowd.len();
+    let open = open.load(Ordering::Relaxed);
     drop(crowd);
     let counted = counted(server.address, &target).await;
     if counted != Some(seen.drained) {
@@ -76,24 +82,23 @@ pub async fn run_sockets(options: SocketsOptions) -> bool {
     seen.report(&options, open, &server)
 }
 
-/// Those who hold connections open.
-async fn crowd(options: &SocketsOptions, target: &Target, address: SocketAddr) -> JoinSet<()> {
+/// Those who hold connections open. Cut off, they come again.
+fn crowd(options: &SocketsOptions, target: &Target, address: SocketAddr, open: &Arc<AtomicUsize>) -> JoinSet<()> {
     let mut crowd = JoinSet::new();
     for number in 0..options.idle {
+        let (open, sent) = (open.clone(), if number % 2 == 0 { "G" } else { "" });
         crowd.spawn(async move {
-            let Ok(mut stream) = TcpStream::connect(address).await else { return };
-            if number % 2 == 0 {
-                let _ = stream.write_all(b"G").await;
+            loop {
+                let _ = idle(address, sent, &open).await;
+                tokio::time::sleep(AGAIN).await;
             }
-            std::future::pending::<()>().await;
         });
     }
     for number in 0..options.slow {
-        let head = target.slow_head(number);
+        let (open, head) = (open.clone(), target.slow_head(number));
         crowd.spawn(async move {
-            // Cut off, it comes again.
             loop {
-                let _ = trickle(address, &head).await;
+                let _ = trickle(address, &head, &open).await;
                 tokio::time::sleep(AGAIN).await;
             }
         });
@@ -101,8 +106,32 @@ async fn crowd(options: &SocketsOptions, target: &Target, address: SocketAddr) -
     crowd
 }
 
-async fn trickle(address: SocketAddr, head: &str) -> std::io::Result<()> {
-    let mut stream = TcpStream::connect(address).await?;
+/// A connection that is counted as long as it is there.
+struct Counted<'a>(TcpStream, &'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    async fn connect(address: SocketAddr, open: &'a AtomicUsize) -> std::io::Result<Self> {
+        let stream = TcpStream::connect(address).await?;
+        open.fetch_add(1, Ordering::Relaxed);
+        Ok(Self(stream, open))
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.1.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+async fn idle(address: SocketAddr, sent: &str, open: &AtomicUsize) -> std::io::Result<()> {
+    let mut connection = Counted::connect(address, open).await?;
+    connection.0.write_all(sent.as_bytes()).await?;
+    connection.0.read_to_end(&mut Vec::new()).await.map(drop)
+}
+
+async fn trickle(address: SocketAddr, head: &str, open: &AtomicUsize) -> std::io::Result<()> {
+    let mut connection = Counted::connect(address, open).await?;
+    let stream = &mut connection.0;
     stream.write_all(head.as_bytes()).await?;
     stream.write_all(&vec![b' '; PART]).await?;
     loop {
@@ -148,18 +177,18 @@ struct Seen {
 
 impl Seen {
     async fn look(&mut self, admin: SocketAddr, public: SocketAddr, target: &Target) {
-        let (took, status) = timed(admin, request("GET", "/healthz", "none", &[], None)).await;
-        self.note("/healthz on the admin listener", took, status);
-        self.health.push(took);
-        let (took, status) = timed(public, target.drain(self.drained)).await;
-        self.note("a drain", took, status);
-        self.drains.push(took);
-        self.drained += u64::from(status == Some(200));
+        let health = timed(admin, request("GET", "/healthz", "none", &[], None)).await;
+        self.note("/healthz on the admin listener", &health);
+        self.health.push(health.took);
+        let drain = timed(public, target.drain(self.drained)).await;
+        self.note("a drain", &drain);
+        self.drains.push(drain.took);
+        self.drained += u64::from(drain.status == Some(200));
     }
 
-    fn note(&mut self, what: &str, took: Duration, status: Option<u16>) {
-        if status != Some(200) || took > LONG {
-            self.violations.push(format!("{what} was answered with {status:?} after {took:?}"));
+    fn note(&mut self, what: &str, asked: &Asked) {
+        if asked.status != Some(200) || asked.took > LONG || asked.connected > UNHEARD {
+            self.violations.push(format!("{what}: {asked:?}"));
         }
     }
 
@@ -174,7 +203,7 @@ impl Seen {
         };
         let (health, drains) = (std::mem::take(&mut self.health), std::mem::take(&mut self.drains));
         println!(
-            "sockets: {} idle and {} slow connections ({open} of them at work in the end) for {} s; health on the admin listener: \
+            "sockets: {} idle and {} slow connections ({open} of them open in the end) for {} s; health on the admin listener: \
              {}; {} drains: {}; peak {}; {} violations",
             options.idle,
             options.slow,
@@ -198,14 +227,24 @@ async fn look_for(time: Duration, admin: SocketAddr, public: SocketAddr, target:
     seen
 }
 
-async fn timed(address: SocketAddr, ask: Vec<u8>) -> (Duration, Option<u16>) {
-    let started = Instant::now();
+/// A request that was made.
+#[derive(Debug)]
+struct Asked {
+    /// How long it took to connect, and all in all.
+    connected: Duration,
+    took: Duration,
+    status: Option<u16>,
+}
+
+async fn timed(address: SocketAddr, ask: Vec<u8>) -> Asked {
+    let (started, mut connected) = (Instant::now(), Duration::MAX);
     let asked = async {
         let mut connection = Connection::open(address).await.ok()?;
+        connected = started.elapsed();
         connection.exchange(&ask).await.ok().map(|reply| reply.status)
     };
     let status = tokio::time::timeout(Duration::from_secs(60), asked).await.ok().flatten();
-    (started.elapsed(), status)
+    Asked { connected, took: started.elapsed(), status }
 }
 
 async fn counted(address: SocketAddr, target: &Target) -> Option<u64> {

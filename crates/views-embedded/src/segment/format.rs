@@ -11,6 +11,7 @@ use copydesk_views::Bucket;
 
 use super::codec::Input;
 use super::{COLUMNS, Info, SegmentError};
+use crate::disk::is_lasting;
 
 /// Begins a file. The number is that of the format.
 pub(super) const HEADER: &[u8; 16] = b"copydesk-views-1";
@@ -196,17 +197,22 @@ impl Source {
         let file = File::open(name).map_err(|error| unreadable(name, error))?;
         let length = file.metadata()?.len();
         let source = Self { name: name.to_owned(), file, length };
-        let footer = source.footer(1).or_else(|| source.footer(2));
+        let footer = match source.footer(1)? {
+            None => source.footer(2)?,
+            last => last,
+        };
         let footer = footer.ok_or_else(|| source.damaged("its end is not readable"))?;
         Ok((source, footer))
     }
 
-    /// The last footer, or the one before it.
-    pub(super) fn footer(&self, from_the_end: u64) -> Option<Footer> {
+    /// The last footer, or the one before it; none if it is damaged.
+    pub(super) fn footer(&self, from_the_end: u64) -> Result<Option<Footer>, SegmentError> {
         let mut footer = [0; FOOTER];
-        let begin = self.length.checked_sub(from_the_end * FOOTER as u64)?;
-        self.fill(&mut footer, begin).ok()?;
-        Footer::from_bytes(&footer, self.length)
+        let Some(begin) = self.length.checked_sub(from_the_end * FOOTER as u64) else { return Ok(None) };
+        match self.fill(&mut footer, begin) {
+            Err(SegmentError::Damaged { .. }) => Ok(None),
+            read => read.map(|()| Footer::from_bytes(&footer, self.length)),
+        }
     }
 
     pub(super) fn damaged(&self, what: &str) -> SegmentError {
@@ -237,13 +243,13 @@ impl Source {
     }
 }
 
-/// What an error says of a file: one that is gone, too short or on a bad spot of the disk stays so, whoever tries again.
+/// What an error says of a file.
 fn unreadable(file: &Path, error: io::Error) -> SegmentError {
-    const BAD_SPOT: i32 = 5;
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => SegmentError::damaged(file, "it is too short"),
-        io::ErrorKind::NotFound => SegmentError::damaged(file, "it is not there"),
-        _ if error.raw_os_error() == Some(BAD_SPOT) => SegmentError::damaged(file, "the disk cannot read it"),
-        _ => SegmentError::Io(error),
-    }
+    let what = match error.kind() {
+        io::ErrorKind::UnexpectedEof => "it is too short",
+        io::ErrorKind::NotFound => "it is not there",
+        _ if is_lasting(&error) => "the disk cannot read it",
+        _ => return SegmentError::Io(error),
+    };
+    SegmentError::damaged(file, what)
 }

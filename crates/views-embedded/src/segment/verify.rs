@@ -10,11 +10,11 @@ impl Segment {
     /// Whether every byte that answers are made of is as it was written, and adds up.
     pub(crate) fn verify(&self) -> Result<(), SegmentError> {
         let damaged = |what: &str| Err(self.source().damaged(what));
-        let once = self.source().footer(1).ok_or_else(|| self.source().damaged("its end is not readable"))?;
+        let once = self.source().footer(1)?.ok_or_else(|| self.source().damaged("its end is not readable"))?;
         // Files of earlier versions have one footer, behind the last section.
         let content = once.sections().map(|span| span.offset + span.length).max().unwrap_or(0);
         let has_two = once.info.bytes - content >= 2 * FOOTER as u64;
-        if has_two && self.source().footer(2).as_ref() != Some(&once) {
+        if has_two && self.source().footer(2)?.as_ref() != Some(&once) {
             return damaged("one of its two ends is not readable");
         }
         self.paths()?;

@@ -11,7 +11,7 @@ use crate::embedded::block_on;
 use crate::wal;
 
 #[derive(Default)]
-struct Bad {
+pub(super) struct Bad {
     wal_sync: AtomicBool,
     wal_remove: AtomicBool,
     ids: AtomicBool,
@@ -23,6 +23,11 @@ fn bad() -> io::Error {
     io::Error::other("fault")
 }
 impl Bad {
+    /// Whether no manifest can be written.
+    pub(super) fn refuse_manifests(&self, refuse: bool) {
+        self.switch.store(refuse, SeqCst);
+    }
+
     fn d(&self) -> io::Result<()> {
         if self.dead.load(SeqCst) { Err(bad()) } else { Ok(()) }
     }

@@ -7,8 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Quarter hours of a day.
-const DAY: u32 = 96;
+const DAY: u32 = Bucket::A_DAY;
 
 fn bounded(folder: &Path, pages_a_day: usize, readers_a_day: usize) -> Arc<Embedded> {
     let options = Options { pages_a_day, readers_a_day, ..Options::new(ManualClock::new()) };

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use copydesk_views::Stretch;
 use copydesk_views::store::{Loss, Lost, ViewStore};
 
 use super::faulty::FaultyDisk;
@@ -14,8 +15,8 @@ const EARLY: u32 = 100;
 const LATE: u32 = 5000;
 const LOGGED: u32 = 9000;
 
-/// A store as a killed process leaves it: two segments and two files of ids for `p`, one of each for `q`, and views of both
-/// that are in the log alone.
+/// A store as a killed process leaves it: two segments and two files of ids for `p`, one of each for `q`, lines of logs for
+/// both, and views and lines that are in the log alone.
 fn killed() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let disk = FaultyDisk::new(1);
@@ -27,7 +28,9 @@ fn killed() -> tempfile::TempDir {
                 let id = format!("{project}{first}/{n}");
                 view(first + n / 10, &format!("/{}", n % 40), (n % 4) as usize, Some(&id))
             };
-            store.append_now(batch(project, (ten * 10..ten * 10 + 10).map(one).collect())).unwrap();
+            let lines = Stretch { log: project.to_owned(), first: u64::from(first + ten), prints: vec![ten as u16] };
+            let batch = batch(project, (ten * 10..ten * 10 + 10).map(one).collect());
+            store.append_now(Batch { lines: vec![lines], ..batch }).unwrap();
         }
     };
     let more = (0..100).map(|more| view(EARLY + more, &format!("/more/{more}"), 0, None));
@@ -39,9 +42,16 @@ fn killed() -> tempfile::TempDir {
     store.settle().unwrap();
     told("p", LOGGED);
     told("q", LOGGED);
+    store.shared.notes.save();
     disk.end_in(0);
     drop(store);
     folder
+}
+
+/// The lines of a project, as they were told.
+fn all_lines(project: &str) -> Vec<Stretch> {
+    let stretch = |first: u32| Stretch { log: project.to_owned(), first: first.into(), prints: (0..30).collect() };
+    [EARLY, LATE, LOGGED].into_iter().filter(|first| project == "p" || *first != LATE).map(stretch).collect()
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -78,6 +88,19 @@ fn answers(store: &Embedded, project: &str, from: u32, to: u32) -> Answers {
     (rows(&ranking), figures, agents.iter().map(|agent| agent.views).sum())
 }
 
+/// The same with what is missing from it. What was noted meanwhile may have been put right meanwhile: then it is asked again.
+fn answers_and_losses(store: &Embedded, project: &str, from: u32, to: u32) -> (Answers, Vec<Loss>) {
+    let losses = || block_on(store.losses(Some(project))).unwrap();
+    let mut before = losses().noted;
+    loop {
+        let answered = answers(store, project, from, to);
+        let after = losses();
+        if std::mem::replace(&mut before, after.noted) == after.noted {
+            return (answered, after.list);
+        }
+    }
+}
+
 const RANGES: [(u32, u32); 5] =
     [(0, u32::MAX), (EARLY, EARLY + 15), (EARLY + 15, LATE), (LATE, LATE + 30), (LOGGED, LOGGED + 30)];
 
@@ -90,11 +113,14 @@ fn check(folder: &Path, truth: &dyn Fn(&str, u32, u32) -> Answers, place: &str) 
     let store = open(folder);
     for project in ["p", "q"] {
         for (from, to) in RANGES {
-            let answered = answers(&store, project, from, to);
-            let losses = block_on(store.losses(Some(project))).unwrap().list;
+            let (answered, losses) = answers_and_losses(&store, project, from, to);
             let is_right = answered == truth(project, from, to);
             assert!(is_right || concerned(&losses, project, from, to, Lost::Views), "{place}: {from}..{to} is wrong");
         }
+        let lines = block_on(store.lines(project)).unwrap().stretches;
+        let losses = block_on(store.losses(Some(project))).unwrap().list;
+        let told = |of: Lost| concerned(&losses, project, 0, u32::MAX, of);
+        assert!(lines == all_lines(project) || told(Lost::Ids) || told(Lost::Views), "{place}: {lines:?}");
         // What was told before is known, or the store says that it may not be; what is new is counted.
         let again = format!("{project}{EARLY}/299");
         let views = vec![view(LOGGED + 50, "/new", 0, Some("new")), view(LOGGED + 50, "/again", 0, Some(&again))];
@@ -111,6 +137,7 @@ fn check(folder: &Path, truth: &dyn Fn(&str, u32, u32) -> Answers, place: &str) 
         assert_eq!(block_on(store.verify(Some(project))).unwrap(), [], "{place}");
     }
     block_on(store.repair(None)).unwrap();
+    assert_eq!(block_on(store.verify(None)).unwrap(), [], "{place}");
     drop(store);
     let store = open(folder);
     for (from, to) in RANGES.iter().skip(1) {
@@ -133,6 +160,7 @@ fn one_flipped_bit_in_any_file_is_harmless_or_told() {
                 known.insert((project.to_owned(), from, to), answers(&store, project, from, to));
             }
             assert_eq!(block_on(store.verify(Some(project))).unwrap(), []);
+            assert_eq!(block_on(store.lines(project)).unwrap().stretches, all_lines(project));
         }
         assert_eq!(block_on(store.losses(None)).unwrap().list, []);
         known
@@ -156,7 +184,7 @@ fn one_flipped_bit_in_any_file_is_harmless_or_told() {
             check(flipped.path(), &truth, &format!("{} at {at}", name.display()));
         }
     }
-    assert!(["ids", "manifest", "seg", "wal"].iter().all(|kind| kinds.contains(*kind)), "{kinds:?}");
+    assert!(["ids", "lines", "manifest", "notes", "seg", "wal"].iter().all(|kind| kinds.contains(*kind)), "{kinds:?}");
 }
 
 #[test]

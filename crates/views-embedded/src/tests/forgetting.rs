@@ -80,6 +80,24 @@ fn what_was_forgotten_comes_back_within_days_and_not_after_them() {
 }
 
 #[test]
+fn a_project_that_keeps_its_views_for_ever_again_gets_rid_of_what_it_had_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::new();
+    let store = Embedded::open(folder.path(), small(&clock)).unwrap();
+    store.append_now(batch("p", vec![view(10, "/a", 0, None), view(40, "/a", 0, None)])).unwrap();
+    store.settle().unwrap();
+    block_on(store.retain("p", Bucket(35))).unwrap();
+    let restorable = || {
+        block_on(store.expire("p", 0)).unwrap();
+        block_on(store.status("p")).unwrap().restorable
+    };
+    assert_eq!(restorable(), Some(Bucket::MIN));
+    clock.advance_hours(8 * 24);
+    assert_eq!(restorable(), None);
+    assert_eq!(total(&store), 1);
+}
+
+#[test]
 fn ids_are_known_through_a_wrong_clock() {
     let folder = tempfile::tempdir().unwrap();
     let clock = WrongClock::new();

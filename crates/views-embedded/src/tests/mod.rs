@@ -7,7 +7,9 @@ mod flips;
 mod forgetting;
 mod many;
 mod model;
+mod races;
 mod recovery;
+mod repair;
 mod steps;
 
 use std::path::Path;

@@ -6,7 +6,7 @@ use copydesk_domain::Timestamp;
 
 use super::blocks::MAX_LINE;
 use super::format::Parser;
-use super::line::LogLine;
+use super::line::{LogLine, each};
 use super::report::Sample;
 use super::tally::{Figure, Tally};
 use super::text;
@@ -63,20 +63,11 @@ impl Counter {
     ) -> Counted {
         self.places.clear();
         let mut counted = Counted::default();
-        let mut start = 0;
-        for end in memchr::memchr_iter(b'\n', lines) {
+        for line in each(lines) {
             if known.get(counted.tally.lines as usize) == Some(&true) {
-                pass_known(&lines[start..end], parser, &mut counted.tally);
+                pass_known(line, parser, &mut counted.tally);
             } else {
-                self.line(&lines[start..end], parser, terms, now, &mut counted);
-            }
-            start = end + 1;
-        }
-        if start < lines.len() {
-            if known.get(counted.tally.lines as usize) == Some(&true) {
-                pass_known(&lines[start..], parser, &mut counted.tally);
-            } else {
-                self.line(&lines[start..], parser, terms, now, &mut counted);
+                self.line(line, parser, terms, now, &mut counted);
             }
         }
         counted

@@ -6,6 +6,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::line::each;
 use crate::hash::FastMap;
 use crate::{CountedLines, Stretch};
 
@@ -25,16 +26,7 @@ pub(super) fn print(line: &[u8]) -> u16 {
 
 /// The prints of lines.
 pub(super) fn prints(lines: &[u8]) -> Vec<u16> {
-    let mut prints = Vec::with_capacity(lines.len() / 128 + 1);
-    let mut start = 0;
-    for end in memchr::memchr_iter(b'\n', lines) {
-        prints.push(print(&lines[start..end]));
-        start = end + 1;
-    }
-    if start < lines.len() {
-        prints.push(print(&lines[start..]));
-    }
-    prints
+    each(lines).map(print).collect()
 }
 
 /// A line among the known ones.
@@ -74,13 +66,7 @@ impl Known {
         if lines.is_empty() {
             return;
         }
-        for new in lines {
-            let before = self.stretches.iter_mut().find(|it| it.log == new.log && it.end() == new.first);
-            match before {
-                Some(before) => before.prints.extend(new.prints),
-                None => self.stretches.push(new),
-            }
-        }
+        lines.into_iter().for_each(|new| new.join(&mut self.stretches));
         self.index();
     }
 

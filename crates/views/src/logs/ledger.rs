@@ -32,7 +32,7 @@ pub(super) struct Ledger<'a> {
     written: Option<String>,
     /// What this import made durable.
     tally: Tally,
-    /// Lines that were known, though no mark said so.
+    /// Lines among them that were known, though no mark said so.
     recognised: u64,
     /// The lines that this import made durable, if somebody wants to know.
     pub(super) counted: Option<Vec<Stretch>>,
@@ -114,14 +114,9 @@ impl<'a> Ledger<'a> {
             while line < prints.len() && is_known(line) == is_known(from) {
                 line += 1;
             }
-            if is_known(from) {
-                self.recognised += (line - from) as u64;
-                continue;
-            }
-            let (first, prints) = (before + from as u64, &prints[from..line]);
-            match self.lines.last_mut().filter(|last| last.end() == first) {
-                Some(last) => last.prints.extend_from_slice(prints),
-                None => self.lines.push(Stretch { log: self.log.clone(), first, prints: prints.to_vec() }),
+            if !is_known(from) {
+                let (first, prints) = (before + from as u64, prints[from..line].to_vec());
+                Stretch { log: self.log.clone(), first, prints }.join(&mut self.lines);
             }
         }
     }
@@ -138,10 +133,9 @@ impl<'a> Ledger<'a> {
         }
         let (views, lines) = (std::mem::take(&mut self.views), std::mem::take(&mut self.lines));
         self.bytes = 0;
-        if let Some(counted) = &mut self.counted {
-            counted.extend(lines.iter().cloned());
-        }
         let mut tally = std::mem::take(&mut self.pending);
+        let (recognised, counted) = (tally.duplicates, self.counted.is_some().then(|| lines.clone()));
+        let mut stored = None;
         if !self.options.dry_run {
             let kept: Vec<Kept> = views.iter().map(Kept::of).collect();
             let mut mark = self.position.mark(&self.log);
@@ -149,10 +143,15 @@ impl<'a> Ledger<'a> {
             mark.followed.clone_from(&self.followed);
             let digest = mark.digest.clone();
             let batch = Batch { project: self.options.project.clone(), views, mark: Some(mark), lines };
-            let appended = self.store.append(batch).await?;
+            stored = Some((kept, self.store.append(batch).await?));
             self.written = Some(digest);
+        }
+        // Only now: what could not be made durable is not known.
+        self.counted.iter_mut().zip(counted).for_each(|(all, counted)| all.extend(counted));
+        if let Some((kept, appended)) = stored {
             self.move_uncounted(&mut tally, &kept, &appended).await?;
         }
+        self.recognised += recognised;
         self.tally.add(&tally);
         Ok(())
     }

@@ -36,13 +36,15 @@ pub enum StoreCall {
     /// Brings back what was forgotten within the last days; answers before when everything is still forgotten.
     /// → `Option<`[`Bucket`]`>`
     Restore { project: String },
-    /// Forgets what is older than so many days, on more evidence than one look at the clock. → [`Expired`]
+    /// Forgets what is older than so many days, on more evidence than one look at the clock. With 0 days nothing is; what
+    /// was forgotten too long ago to be brought back goes all the same. → [`Expired`]
     Expire { project: String, days: u32 },
     /// What is missing, or may be: of a project, or of all. → [`Losses`]
     Losses { project: Option<String> },
-    /// Reads all of a project's files, or of the log if none is named, and says what is damaged now. → `Vec<`[`Loss`]`>`
+    /// Reads all of a project's files, or of the log and the store's notes if none is named, and says what is damaged now.
+    /// → `Vec<`[`Loss`]`>`
     Verify { project: Option<String> },
-    /// Writes what is left of a project's damaged files anew, or of the log if none is named. → `()`
+    /// Writes what is left of a project's damaged files anew, or of the log and the notes if none is named. → `()`
     Repair { project: Option<String> },
     /// The operator knows of all losses: they are not told any more, and what was put aside is removed. → `()`
     Accept,

@@ -1,6 +1,7 @@
 //! Pages in the order of their views, as they were at one moment.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -113,6 +114,31 @@ impl Ranking {
     /// Of the whole site.
     pub fn totals(&self) -> Counts {
         self.totals
+    }
+
+    /// How many pages have views.
+    pub fn len(&self) -> usize {
+        self.rows.len().max(self.sorted.get().map_or(0, Vec::len))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The views of some pages, in the order in which they are asked for.
+    pub fn counts_of(&self, paths: &[&str]) -> Vec<Counts> {
+        let count = |place: usize| self.counts.get(place).copied().unwrap_or_default();
+        let known = self.names.known.len();
+        let mut late: HashMap<&str, usize> = HashMap::new();
+        if paths.iter().any(|path| self.known(path).is_none()) {
+            late.extend(self.names.late.iter().enumerate().map(|(place, name)| (&**name, known + place)));
+        }
+        let place = |path: &&str| self.known(path).or_else(|| late.get(path).copied());
+        paths.iter().map(|path| place(path).map(count).unwrap_or_default()).collect()
+    }
+
+    fn known(&self, path: &str) -> Option<usize> {
+        self.names.known.binary_search_by(|name| (**name).cmp(path)).ok()
     }
 
     /// The rows from `offset` on, at most `limit`, and whether there are more behind them.
@@ -238,7 +264,12 @@ mod tests {
             prop_assert_eq!(ranking.page(0, step).0, &expected[..step.min(expected.len())]);
             prop_assert_eq!(all(&ranking, step), &expected[..]);
             prop_assert_eq!(ranking.totals().human, rows.iter().map(|(_, counts)| counts.human).sum::<u64>());
-            prop_assert_eq!(all(&Ranking::from_rows(ranking.totals(), expected.clone()), step), expected);
+            let wanted: Vec<&str> = rows.iter().map(|(path, _)| path.as_str()).chain(["/nowhere"]).collect();
+            let counts: Vec<Counts> = rows.iter().map(|(_, counts)| *counts).chain([Counts::default()]).collect();
+            prop_assert_eq!((ranking.counts_of(&wanted), ranking.len()), (counts.clone(), expected.len()));
+            let written = Ranking::from_rows(ranking.totals(), expected.clone());
+            prop_assert_eq!((written.counts_of(&wanted), written.len()), (counts, expected.len()));
+            prop_assert_eq!(all(&written, step), expected);
         }
     }
 

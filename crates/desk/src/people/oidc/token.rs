@@ -107,7 +107,10 @@ pub(super) fn check(token: &str, keys: &KeySet, wanted: &Wanted<'_>) -> Result<C
         return wrong("the ID token lacks something that it must have");
     };
     judge(&written, wanted).map_err(Doubt::Wrong)?;
-    Ok(Claims { signed_in_at: written.auth_time.map(timestamp), ..claims(written.sub, written.person) })
+    Ok(Claims {
+        signed_in_at: written.auth_time.filter(|at| at.is_finite()).map(timestamp),
+        ..claims(written.sub, written.person)
+    })
 }
 
 fn judge(written: &Written, wanted: &Wanted<'_>) -> Result<(), &'static str> {
@@ -127,8 +130,8 @@ fn judge(written: &Written, wanted: &Wanted<'_>) -> Result<(), &'static str> {
         None if others > 0 => return Err("the ID token is for several and does not say to whom it was given (azp)"),
         _ => {}
     }
-    // JSON knows neither infinity nor what is no number.
-    if written.exp <= now - LEEWAY {
+    let is_number = [Some(written.exp), Some(written.iat), written.nbf].into_iter().flatten().all(f64::is_finite);
+    if !is_number || written.exp <= now - LEEWAY {
         return Err("the ID token has run out");
     }
     if written.iat > now + LEEWAY || written.nbf.is_some_and(|nbf| nbf > now + LEEWAY) {

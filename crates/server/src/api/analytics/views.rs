@@ -98,7 +98,7 @@ pub(crate) async fn page_views(
     let filters = query.filters();
     query.finish().map_err(|problem| problem.with_headers(&standing))?;
     let ranked = views(&app)?.readers().ranking(&caller.id(), &caller.project, range, offset, limit).await?;
-    let RankedPages { totals, pages, has_more, losses } = ranked;
+    let RankedPages { totals, pages, has_more, losses, .. } = ranked;
     let mut response = if csv::wanted(headers.get_all(ACCEPT)) {
         ([(CONTENT_TYPE, HeaderValue::from_static(csv::TYPE))], csv::table(&pages)).into_response()
     } else {

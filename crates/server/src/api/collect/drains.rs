@@ -23,6 +23,8 @@ use crate::large_bodies::LargeBodyPlace;
 use crate::problem::{ErrorBody, Problem};
 
 const BOUND: Bound = Bound(16 * 1024 * 1024, "16 MiB");
+/// Bytes with which Vercel tries the address at most.
+const TRIAL: u64 = 4096;
 /// Lines that a body may have at most.
 const MOST: usize = 200_000;
 static VERIFY: HeaderName = HeaderName::from_static("x-vercel-verify");
@@ -40,7 +42,7 @@ type Named = Result<Path<String>, PathRejection>;
     request_body(content((Vec<Object> = "application/json"), (String = "application/x-ndjson"))),
     responses((status = 200, description = "What became of the lines", body = EventsTaken),
         (status = 400, description = "The body cannot be read", body = ErrorBody),
-        (status = 403, description = "The signature is wrong, or there is no such project", body = ErrorBody),
+        (status = 403, description = "The signature is wrong or missing, or there is no such project", body = ErrorBody),
         (status = 413, description = "The body has more than 16 MiB, unpacked", body = ErrorBody),
         (status = 415, description = "The body is packed in a way that is not known", body = ErrorBody)))]
 pub(crate) async fn vercel(
@@ -53,8 +55,15 @@ pub(crate) async fn vercel(
 ) -> Result<Response, Problem> {
     let verify = verification(&headers, query.as_deref());
     let Some(signature) = VercelSignature::of(&headers) else {
-        // Vercel tries the address before there is a secret to sign with. Such a body is not even read.
+        // Vercel tries the address before there is a secret to sign with. Such a body is not even read, so it must not be
+        // one of lines that somebody relies on.
         if verify.is_none() || headers.contains_key(VERCEL_HEADER) {
+            return Err(forbidden());
+        }
+        if !body.has_at_most(TRIAL) {
+            tracing::warn!(
+                "lines of a Vercel log drain came without a signature, and were refused; give the drain the secret"
+            );
             return Err(forbidden());
         }
         return Ok(verified(verify, Json(EventsTaken::default()).into_response()));

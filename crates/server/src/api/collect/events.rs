@@ -93,7 +93,11 @@ pub(crate) enum ServerEvents {
 /// These requests do not count towards the limit of analytics requests.
 #[utoipa::path(post, path = "/v1/analytics/{projectId}/events", tag = "Page views", operation_id = "sendEvents",
     params(("projectId" = String, Path, description = "The project"),
-        ("Content-Encoding" = Option<String>, Header, description = "`gzip`, `zstd` or `identity`")),
+        ("Content-Encoding" = Option<String>, Header, description = "`gzip`, `zstd` or `identity`"),
+        ("X-Copydesk-Signature" = Option<String>, Header, description = "`signature` of the only event"),
+        ("X-Copydesk-Signature-Input" = Option<String>, Header, description = "`signatureInput` of the only event"),
+        ("X-Copydesk-Signature-Agent" = Option<String>, Header, description = "`signatureAgent` of the only event"),
+        ("X-Copydesk-Authority" = Option<String>, Header, description = "`authority` of the only event")),
     request_body(content((ServerEvents = "application/json"),
         (String = "application/x-ndjson", example = "{\"path\":\"/\",\"userAgent\":\"Mozilla/5.0\",\"id\":\"1\"}\n"))),
     responses((status = 200, description = "What became of the events", body = EventsTaken),

@@ -13,6 +13,10 @@ use crate::problem::Problem;
 #[derive(Clone, Copy)]
 pub(super) struct Bound(pub(super) usize, pub(super) &'static str);
 
+/// How many times its size a packed body is unpacked, mostly, and what is little in any case.
+const USUAL_RATIO: usize = 16;
+const LITTLE: usize = 64 * 1024;
+
 /// Reads a body as it comes.
 pub(super) async fn raw(
     app: &App,
@@ -58,8 +62,15 @@ pub(super) async fn plain(
 ) -> Result<BodyBytes, Problem> {
     let Some(packing) = packing(headers, &bytes)? else { return Ok(bytes) };
     let share = app.bodies().share(whose);
-    share.grow(bound.0).await.map_err(|NoRoom| body::no_room())?;
-    match unpack(packing, &bytes, bound.0) {
+    // Few unpack to more than this; for those there is a second try.
+    let first = bytes.len().saturating_mul(USUAL_RATIO).max(LITTLE).min(bound.0);
+    share.grow(first).await.map_err(|NoRoom| body::no_room())?;
+    let mut unpacked = unpack(packing, &bytes, first);
+    if matches!(unpacked, Err(UnpackError::TooLarge)) && first < bound.0 {
+        share.grow(bound.0 - first).await.map_err(|NoRoom| body::no_room())?;
+        unpacked = unpack(packing, &bytes, bound.0);
+    }
+    match unpacked {
         Ok(plain) => Ok(BodyBytes::new(plain.into(), share)),
         Err(UnpackError::TooLarge) => Err(body::too_large(bound.1)),
         Err(UnpackError::Damaged) => {

@@ -88,6 +88,6 @@ pub(super) async fn redeliver(
 ) -> Result<Response, Problem> {
     let endpoint = named.webhook(&app, &caller).await?;
     let delivery = named.delivery(&app, &endpoint).await?;
-    let again = app.store().redeliver(&delivery.id).await?.ok_or_else(delivery_not_found)?;
+    let again = caller.store(&app).redeliver(&delivery.id).await?.ok_or_else(delivery_not_found)?;
     Ok(axum::Json(DeliveryView::from(&again)).into_response())
 }

@@ -65,7 +65,7 @@ async fn a_draft_can_be_asked_for(stage: &Stage) {
     let body = json!({ "prompt": "docs/new.md = # New\\n", "draft": true });
     let id = project.try_create(body).await.expect(201)["id"].as_str().unwrap().to_owned();
     let job = project.until(&id, "completed").await;
-    assert!(page(&project, job.json()).await.contains("<span class=\"state\">draft</span>"));
+    assert!(page(&project, job.json()).await.contains("<span class=\"badge warn\">draft</span>"));
 }
 
 async fn what_the_scope_forbids_is_refused(stage: &Stage) {

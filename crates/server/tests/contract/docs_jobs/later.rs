@@ -152,7 +152,7 @@ async fn a_refused_change_is_not_on_the_page(stage: &Stage) {
     assert_eq!(job["outcome"], "checks_failed");
     assert!(diff(&project, id(&first)).await.contains("planted-and-refused"));
     let page = page(&project, &first).await;
-    assert!(page.contains("+# New") && !page.contains("planted-and-refused"), "{page}");
+    assert!(page.contains("<ins>New</ins>") && !page.contains("planted-and-refused"), "{page}");
 }
 
 async fn nothing_is_opened_for_a_job_that_was_archived(stage: &Stage) {

@@ -39,7 +39,15 @@ async fn add<'a>(project: &'a ProjectClient, receiver: &Receiver) -> Hook<'a> {
 }
 
 async fn add_for<'a>(project: &'a ProjectClient, receiver: &Receiver, events: &[&str]) -> Hook<'a> {
-    let made = try_add(project, json!({ "url": receiver.url(), "events": events })).await.expect(201);
+    made(project, json!({ "url": receiver.url(), "events": events })).await
+}
+
+async fn add_at<'a>(project: &'a ProjectClient, url: &str) -> Hook<'a> {
+    made(project, json!({ "url": url, "events": [] })).await
+}
+
+async fn made(project: &ProjectClient, new: Value) -> Hook<'_> {
+    let made = try_add(project, new).await.expect(201);
     let text = |field: &str| made[field].as_str().unwrap().to_owned();
     Hook { project, id: text("id"), secret: text("secret") }
 }

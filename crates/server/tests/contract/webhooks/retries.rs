@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use copydesk_domain::{Clock, Timestamp};
-use copydesk_testkit::{Receiver, Reply};
+use copydesk_testkit::{Backend, Receiver, Reply};
 use serde_json::{Value, json};
 
-use super::{HOUR, MINUTE, SECOND, add};
+use super::{HOUR, MINUTE, SECOND, add, add_at};
+use crate::log::Log;
 use crate::stage::Stage;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -159,6 +160,25 @@ async fn redelivery_sends_the_same_event_again(stage: &Stage) {
     let path = format!("/deliveries/{}/redeliver", failed["id"].as_str().unwrap());
     assert_eq!(hook.post(&path).await.expect(200)["id"], failed["id"], "what waits goes at once");
     receiver.expect(4).await;
+}
+
+/// Not a behaviour of the database, and the log is heard on one thread only.
+#[test]
+fn the_address_is_not_told_to_the_log_and_says_nothing_of_the_failure() {
+    crate::stage::run(Backend::Sqlite, 1, an_address_that_is_not_to_be_told);
+}
+
+async fn an_address_that_is_not_to_be_told(stage: &Stage) {
+    let (log, project) = (Log::listen(), stage.project().await);
+    // Nobody listens there any more.
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let hook = add_at(&project, &format!("http://{gone}/planted-secret/certificate")).await;
+    project.job().await;
+    let tried = hook.tried(stage, 1).await;
+    assert_eq!(tried["lastError"], "cannot connect: the connection is refused");
+    let log = log.text();
+    let told: Vec<&str> = log.lines().filter(|line| line.contains("a delivery failed")).collect();
+    assert!(!told.is_empty() && !told.iter().any(|line| line.contains("planted-secret")), "{told:?}");
 }
 
 behaviours!(

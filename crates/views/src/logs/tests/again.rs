@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use super::super::testing::{AT, ListStore, line, lines, options, run, run_bytes, stream};
-use super::super::{NOT_KEPT, Source, State};
+use super::super::testing::{AT, ListStore, classifier, line, lines, options, run, run_bytes, stream};
+use super::super::{Cancel, NOT_KEPT, Progress, Source, State, import};
 use crate::Bucket;
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -91,6 +91,17 @@ async fn an_import_that_failed_goes_on_where_it_stopped() {
     }
     assert_eq!(before, 40_000);
     assert!(store.appends() > 2, "it was to fail on the way");
+}
+
+#[tokio::test]
+async fn what_could_not_be_kept_of_one_log_is_not_known_in_the_next() {
+    let store = ListStore::default();
+    store.fail_after(Some(0));
+    let sources = vec![stream(lines(0..100).as_bytes()), stream(lines(50..100).as_bytes())];
+    let mut heal = |progress: &Progress<'_>| store.fail_after((progress.file == 0).then_some(0));
+    let report = import(&store, &classifier(), sources, &options(), &mut heal, &Cancel::default()).await;
+    assert!(report.files[0].error.is_some());
+    assert_eq!((report.files[1].tally.human(), report.files[1].known, store.total()), (50, 0, 50));
 }
 
 #[tokio::test]

@@ -174,6 +174,23 @@ async fn a_store_that_takes_nothing_is_waited_for() {
 }
 
 #[tokio::test]
+async fn lines_that_were_known_do_no_harm_when_the_store_takes_nothing() {
+    let site = Site::new();
+    append(&site.path("other"), &lines(0..40));
+    let sources = vec![Source::File(site.path("other"))];
+    import(&site.store, &classifier(), sources, &site.options, &mut |_| {}, &Cancel::default()).await;
+    site.write(&(lines(100..110) + &lines(0..40)));
+    // The follower says that it began; the lines are refused.
+    site.store.fail_after(Some(1));
+    let mut follow = site.follow();
+    assert!(matches!(follow.poll().await, Err(FollowError::Store(_))));
+    assert_eq!(follow.report().tally.lines, 0);
+    site.store.fail_after(None);
+    assert_eq!(follow.poll().await.unwrap().lines, 10);
+    assert_eq!(site.store.total(), 50);
+}
+
+#[tokio::test]
 async fn a_run_ends_when_it_is_told_to_and_keeps_what_came() {
     let site = Site::new();
     let mut ticks = 0;

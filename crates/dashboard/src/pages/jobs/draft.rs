@@ -1,0 +1,141 @@
+//! A new job.
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use axum::http::header::RETRY_AFTER;
+use copydesk_desk::jobs::{Draft, JobError};
+use copydesk_domain::{Invalid, JobId};
+
+use super::{cost_limit, limit_words, oops};
+use crate::dash::Dash;
+use crate::form::{Form, Wrong};
+use crate::once;
+use crate::respond::{Oops, Reply, page, page_with, to};
+use crate::shell::Shell;
+use crate::who::InProject;
+use crate::words;
+
+#[derive(serde::Deserialize)]
+pub(super) struct Begin {
+    #[serde(default)]
+    prompt: String,
+    /// A page of the site that it is about.
+    #[serde(default)]
+    page: String,
+    /// A job whose prompt is wanted once more.
+    #[serde(default)]
+    again: String,
+}
+
+#[derive(Template)]
+#[template(path = "new_job.html")]
+struct NewJobPage {
+    shell: Shell,
+    root: String,
+    models: Vec<String>,
+    limit: Option<f64>,
+    fields: Fields,
+    /// What makes a form that is sent twice one job.
+    mark: String,
+    wrong: Wrong,
+    /// Why it cannot be made now, whatever is in the form.
+    refused: Option<String>,
+}
+
+/// What is in the form.
+struct Fields {
+    prompt: String,
+    base: String,
+    model: String,
+    draft: bool,
+    open: bool,
+}
+
+impl NewJobPage {
+    fn new(dash: &Dash, who: &InProject, fields: Fields) -> Self {
+        Self {
+            shell: Shell::inside(dash, who, "/jobs", "New job"),
+            root: who.path(""),
+            models: dash.desk().jobs.rules().models.clone(),
+            limit: cost_limit(dash),
+            fields,
+            mark: once::mark(),
+            wrong: Wrong::default(),
+            refused: None,
+        }
+    }
+}
+
+pub(super) async fn show(State(dash): State<Dash>, who: InProject, Query(begin): Query<Begin>) -> Reply {
+    let mut fields = Fields {
+        prompt: begin.prompt,
+        base: who.project.base_ref.clone(),
+        model: dash.desk().jobs.rules().default_model.clone(),
+        draft: false,
+        open: true,
+    };
+    if !begin.again.is_empty() {
+        let store = &dash.desk().store;
+        let id = JobId::from(begin.again.as_str());
+        let job = store.job(&who.project.id, &id).await?.ok_or(Oops::NotFound)?;
+        let first = store.messages(&id).await?.into_iter().next();
+        fields = Fields {
+            prompt: first.map(|first| first.prompt).unwrap_or_default(),
+            base: job.base_ref,
+            model: job.model,
+            draft: job.draft,
+            open: job.open_pull_request,
+        };
+    }
+    if !begin.page.is_empty() && !fields.prompt.contains(&begin.page) {
+        let told = format!("It is about the page {}.", begin.page);
+        let prompt = fields.prompt.trim_end();
+        fields.prompt = if prompt.is_empty() { format!("\n\n{told}") } else { format!("{prompt}\n\n{told}") };
+    }
+    page(&NewJobPage::new(&dash, &who, fields))
+}
+
+pub(super) async fn create(State(dash): State<Dash>, who: InProject, form: Form) -> Reply {
+    let fields = Fields {
+        prompt: form.prose("prompt"),
+        base: form.text("baseRef").to_owned(),
+        model: form.text("model").to_owned(),
+        draft: form.is_ticked("draft"),
+        open: form.is_ticked("open"),
+    };
+    let draft = Draft {
+        prompt: fields.prompt.clone(),
+        base_ref: form.given("baseRef"),
+        model: form.given("model"),
+        draft: fields.draft,
+        open_pull_request: fields.open,
+        client_reference: None,
+    };
+    let error = match who.jobs(&dash).create(&who.project, draft, once::idempotency("job", &form)).await {
+        Ok(made) => return to(&who.path(&format!("/jobs/{}", made.job_id))),
+        Err(error) => error,
+    };
+    let shown = NewJobPage::new(&dash, &who, fields);
+    match error {
+        JobError::Invalid(all) => {
+            let wrong: Vec<Invalid> = all.into_iter().map(in_words).collect();
+            page_with(StatusCode::UNPROCESSABLE_ENTITY, &NewJobPage { wrong: wrong.into(), ..shown })
+        }
+        JobError::Limited(standing) => {
+            let refused = Some(limit_words(&standing));
+            let mut response = page_with(StatusCode::TOO_MANY_REQUESTS, &NewJobPage { refused, ..shown })?;
+            response.headers_mut().insert(RETRY_AFTER, standing.reset_seconds.into());
+            Ok(response)
+        }
+        error => Err(oops(error)),
+    }
+}
+
+/// What is said of a prompt that is not there, to somebody in front of a form.
+fn in_words(wrong: Invalid) -> Invalid {
+    if wrong.field == "prompt" && wrong.message.contains("empty") {
+        return Invalid::new("prompt", "is needed: say in your own words what is to be changed");
+    }
+    wrong
+}

@@ -1,0 +1,225 @@
+//! What clients send to the administration, parsed into drafts.
+
+use std::path::Path;
+
+use copydesk_desk::projects::{Checked, HostDraft, ProjectDraft, Reach, ViewsDraft, WritePathsDraft};
+use copydesk_domain::{HostKind, Invalid, OnFindings, Project, Source};
+use serde::{Deserialize, Deserializer};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::problem::{Detail, Problem};
+
+/// A project to make
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct CreateProject {
+    /// The id in addresses; made from the name if not given.
+    #[schema(pattern = "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$")]
+    pub(super) id: Option<String>,
+    /// What people call it.
+    name: String,
+    /// An address that git can clone from, or a whole path on the server.
+    #[schema(example = "https://github.com/acme/docs")]
+    repository: String,
+    /// The branch that jobs start from; the main branch of the repository if not given.
+    base_ref: Option<String>,
+    /// The folders that jobs may edit; `docs` if not given.
+    docs_paths: Option<Vec<String>>,
+    write_paths: Option<WritePathsBody>,
+    /// An IANA name; `UTC` if not given.
+    time_zone: Option<String>,
+    #[schema(maximum = 1_000_000)]
+    jobs_per_hour: Option<u32>,
+    #[schema(maximum = 1_000_000)]
+    max_running: Option<u32>,
+    #[schema(minimum = 1, maximum = 604_800)]
+    time_limit_seconds: Option<u32>,
+    on_findings: Option<OnFindings>,
+    views: Option<ViewsBody>,
+    host: Option<HostBody>,
+}
+
+/// What to change of a project; what is not given stays as it is
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ChangeProject {
+    #[schema(nullable = false)]
+    name: Option<String>,
+    #[schema(nullable = false)]
+    repository: Option<String>,
+    #[schema(nullable = false)]
+    base_ref: Option<String>,
+    #[schema(nullable = false)]
+    docs_paths: Option<Vec<String>>,
+    write_paths: Option<WritePathsBody>,
+    #[schema(nullable = false)]
+    time_zone: Option<String>,
+    /// Null: the server's default.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u32>, maximum = 1_000_000)]
+    jobs_per_hour: Option<Option<u32>>,
+    /// Null: the server's default.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u32>, maximum = 1_000_000)]
+    max_running: Option<Option<u32>>,
+    /// Null: the server's default.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u32>, minimum = 1, maximum = 604_800)]
+    time_limit_seconds: Option<Option<u32>>,
+    on_findings: Option<OnFindings>,
+    views: Option<ViewsBody>,
+    host: Option<HostBody>,
+}
+
+/// What jobs may or may not write beside documentation; a list that is not given stays as it is
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = WritePathsChange)]
+pub(super) struct WritePathsBody {
+    allow: Option<Vec<String>>,
+    deny: Option<Vec<String>>,
+}
+
+/// How page views are collected; what is not given stays as it is
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = ViewsChange)]
+pub(super) struct ViewsBody {
+    domains: Option<Vec<String>>,
+    people: Option<Source>,
+    machines: Option<Source>,
+    /// Null: the server's default; 0: for ever.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u32>, maximum = 1_000_000)]
+    keep_days: Option<Option<u32>>,
+}
+
+/// How the code host is reached; what is not given stays as it is
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = HostChange)]
+pub(super) struct HostBody {
+    /// Null: what the address tells.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<HostKind>)]
+    kind: Option<Option<HostKind>>,
+    /// Null: where hosts of the kind have it.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    api_url: Option<Option<String>>,
+    /// A whole path on the server; null: none.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    ca_file: Option<Option<String>>,
+    accept_any_certificate: Option<bool>,
+}
+
+/// Which keys to list
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query, rename_all = "camelCase")]
+#[allow(dead_code, reason = "describes the query, which is read by hand so that every mistake is an error")]
+pub(super) struct ListKeys {
+    /// Only those that open this project.
+    project_id: Option<String>,
+}
+
+/// What is there, if only as null, is told from what is not.
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
+    Option::<T>::deserialize(deserializer).map(Some)
+}
+
+fn or_default(limit: Option<Option<u32>>, unit: &str) -> Option<String> {
+    limit.map(|limit| limit.map_or_else(|| "default".to_owned(), |number| format!("{number}{unit}")))
+}
+
+/// A list that is there and empty takes all away.
+fn or_none(list: Option<Vec<String>>) -> Vec<String> {
+    match list {
+        Some(list) if list.is_empty() => vec!["none".to_owned()],
+        list => list.unwrap_or_default(),
+    }
+}
+
+impl From<CreateProject> for ProjectDraft {
+    fn from(body: CreateProject) -> Self {
+        let change = ChangeProject {
+            name: Some(body.name),
+            repository: Some(body.repository),
+            base_ref: body.base_ref,
+            docs_paths: body.docs_paths,
+            write_paths: body.write_paths,
+            time_zone: body.time_zone,
+            jobs_per_hour: body.jobs_per_hour.map(Some),
+            max_running: body.max_running.map(Some),
+            time_limit_seconds: body.time_limit_seconds.map(Some),
+            on_findings: body.on_findings,
+            views: body.views,
+            host: body.host,
+        };
+        change.into()
+    }
+}
+
+impl From<ChangeProject> for ProjectDraft {
+    fn from(body: ChangeProject) -> Self {
+        let (paths, views) = (body.write_paths.unwrap_or_default(), body.views.unwrap_or_default());
+        let host = body.host.unwrap_or_default();
+        Self {
+            name: body.name,
+            repository: body.repository,
+            base_ref: body.base_ref,
+            docs_paths: body.docs_paths.unwrap_or_default(),
+            write_paths: WritePathsDraft { allow: or_none(paths.allow), deny: or_none(paths.deny) },
+            time_zone: body.time_zone,
+            jobs_per_hour: or_default(body.jobs_per_hour, ""),
+            max_running: or_default(body.max_running, ""),
+            time_limit: or_default(body.time_limit_seconds, "s"),
+            on_findings: body.on_findings,
+            views: ViewsDraft {
+                domains: or_none(views.domains),
+                people_from: views.people,
+                machines_from: views.machines,
+                keep: or_default(views.keep_days, ""),
+            },
+            host: HostDraft {
+                kind: host.kind,
+                api_url: host.api_url.map(|url| url.unwrap_or_else(|| "default".to_owned())),
+                ca_file: host.ca_file.map(|file| file.unwrap_or_else(|| "none".to_owned())),
+                accept_any_certificate: host.accept_any_certificate,
+            },
+        }
+    }
+}
+
+/// Checks a draft of somebody who owns the machine. Paths have to be whole: there is no folder to take them from.
+pub(super) async fn checked(draft: ProjectDraft, old: Option<&Project>) -> Result<Checked, Problem> {
+    Reach::Anywhere.check(&draft).await.map_err(|invalid| named(&invalid))?;
+    if draft.host.ca_file.as_deref().is_some_and(|file| file != "none" && !file.starts_with('/')) {
+        return Err(Problem::invalid("host.caFile", "must be a whole path on the server"));
+    }
+    draft.check(old, Path::new("/")).map_err(|invalid| named(&invalid))
+}
+
+/// What is wrong, by the name that the field has in the interface.
+pub(super) fn named(invalid: &Invalid) -> Problem {
+    let field = match invalid.field {
+        "base_ref" => "baseRef",
+        "docs_path" => "docsPaths",
+        "allow" => "writePaths.allow",
+        "deny" => "writePaths.deny",
+        "time_zone" => "timeZone",
+        "jobs_per_hour" => "jobsPerHour",
+        "max_running" => "maxRunning",
+        "time_limit" => "timeLimitSeconds",
+        "domain" => "views.domains",
+        "keep_views" => "views.keepDays",
+        "host_api_url" => "host.apiUrl",
+        "host_ca_file" => "host.caFile",
+        "private_key" => "privateKey",
+        "known_hosts" => "knownHosts",
+        "app_id" => "appId",
+        "installation" => "installationId",
+        field => field,
+    };
+    Problem::invalid_all(vec![Detail::new(field, invalid.message.clone())])
+}

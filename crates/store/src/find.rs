@@ -1,0 +1,68 @@
+//! Jobs by what they are about.
+
+use copydesk_domain::{Job, ProjectId, Timestamp};
+
+use crate::conn::{Conn, Dialect, Result, plain_text, values};
+use crate::database::Store;
+use crate::jobs::COLUMNS;
+
+/// So many of the newest jobs are looked through: what is older is found in the list.
+const WORDS_OF: u32 = 2000;
+/// The same for what they changed, which is longer.
+const DIFFS_OF: u32 = 200;
+
+impl Store {
+    /// Jobs of late whose title or prompt holds a text, newest first. Small and capital letters are the same.
+    pub async fn find_jobs(&self, project_id: &ProjectId, text: &str, limit: u32) -> Result<Vec<Job>> {
+        let (project_id, text) = (project_id.clone(), plain_text(text));
+        self.read(move |c| Box::pin(by_words(c, project_id, text, limit))).await
+    }
+
+    /// Jobs of late that changed a file, newest first.
+    pub async fn jobs_that_changed(&self, project_id: &ProjectId, file: &str, limit: u32) -> Result<Vec<Job>> {
+        let (project_id, file) = (project_id.clone(), file.to_owned());
+        self.read(move |c| Box::pin(by_file(c, project_id, file, limit))).await
+    }
+
+    /// Jobs whose pull request is open and that nothing has happened to since `before`, the longest first.
+    pub async fn waiting_pulls(&self, project_id: &ProjectId, before: Timestamp, limit: u32) -> Result<Vec<Job>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM jobs WHERE project_id = $1 AND status = 'completed' AND pr_state = 'open' \
+             AND updated_at < $2 ORDER BY updated_at LIMIT $3"
+        );
+        let values = values![project_id, before, limit];
+        self.read(move |c| Box::pin(c.rows(sql, values))).await
+    }
+}
+
+async fn by_words(c: &mut dyn Conn, project_id: ProjectId, text: String, limit: u32) -> Result<Vec<Job>> {
+    let (place, prompt) = match c.dialect() {
+        Dialect::Sqlite => ("instr", "CAST(m.prompt AS TEXT)"),
+        // No text of PostgreSQL can hold a NUL, and a prompt may.
+        Dialect::Postgres => (
+            "strpos",
+            "CASE WHEN position('\\x00'::bytea in m.prompt) > 0 THEN '' ELSE convert_from(m.prompt, 'UTF8') END",
+        ),
+    };
+    let sql = format!(
+        "SELECT {COLUMNS} FROM jobs WHERE id IN (SELECT id FROM jobs WHERE project_id = $1 ORDER BY id DESC LIMIT $2) \
+         AND ({place}(lower(COALESCE(title, '')), lower($3)) > 0 OR EXISTS (SELECT 1 FROM messages m \
+         WHERE m.job_id = jobs.id AND {place}(lower({prompt}), lower($4)) > 0)) ORDER BY id DESC LIMIT $5"
+    );
+    c.rows(sql, values![project_id, WORDS_OF, &text, &text, limit]).await
+}
+
+async fn by_file(c: &mut dyn Conn, project_id: ProjectId, file: String, limit: u32) -> Result<Vec<Job>> {
+    // As a diff names the file that it is about.
+    let (old, new) = (format!("\n--- a/{file}\n").into_bytes(), format!("\n+++ b/{file}\n").into_bytes());
+    let holds = match c.dialect() {
+        Dialect::Sqlite => "instr(e.diff, $3) > 0 OR instr(e.diff, $4) > 0",
+        Dialect::Postgres => "position($3 in e.diff) > 0 OR position($4 in e.diff) > 0",
+    };
+    let sql = format!(
+        "SELECT {COLUMNS} FROM jobs WHERE id IN (SELECT id FROM jobs WHERE project_id = $1 ORDER BY id DESC LIMIT $2) \
+         AND EXISTS (SELECT 1 FROM edits e WHERE e.job_id = jobs.id AND ({holds})) \
+         ORDER BY id DESC LIMIT $5"
+    );
+    c.rows(sql, values![project_id, DIFFS_OF, old, new, limit]).await
+}

@@ -1,0 +1,209 @@
+//! What the checks say of the pages of a project's repository.
+
+use std::time::Duration;
+
+use copydesk_domain::{FindingSummary, NotJudged, ProjectId, Timestamp};
+
+use crate::conn::{Conn, Dialect, FromRow, Result, Row, Value, plain_text, to_json, values};
+use crate::database::Store;
+
+const COLUMNS: &str = "file, page, title, found, findings, not_judged";
+/// How many pages are written with one statement.
+const AT_ONCE: usize = 100;
+
+/// When the pages of a project were judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    /// When somebody last began to look.
+    pub tried_at: Timestamp,
+    /// The commit that the pages were judged at, and when; none until they were.
+    pub checked: Option<(String, Timestamp)>,
+    /// What could not be judged of all pages together.
+    pub not_judged: Vec<NotJudged>,
+    /// Why the last look came to nothing; what is known is older then.
+    pub problem: Option<String>,
+}
+
+/// A page of a project's repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageHealth {
+    pub file: String,
+    /// Its address on the site, if it is known.
+    pub page: Option<String>,
+    pub title: String,
+    /// How much was found.
+    pub found: u32,
+    /// The first of it.
+    pub findings: Vec<FindingSummary>,
+    /// What could not be judged of it.
+    pub not_judged: Vec<NotJudged>,
+}
+
+impl Store {
+    /// Whether it is time to look at the pages of a project: nobody has for `pause`. Whoever is told so looks; nobody else
+    /// is told so meanwhile.
+    pub async fn begin_health(&self, project_id: &ProjectId, pause: Duration) -> Result<bool> {
+        let (project_id, now) = (project_id.clone(), self.now());
+        self.write(move |c| Box::pin(begin(c, project_id, pause, now))).await
+    }
+
+    /// Puts pages in the place of all that were known. False if the project is gone.
+    pub async fn record_health(
+        &self,
+        project_id: &ProjectId,
+        commit: &str,
+        not_judged: Vec<NotJudged>,
+        pages: Vec<PageHealth>,
+    ) -> Result<bool> {
+        let (project_id, commit, now) = (project_id.clone(), commit.to_owned(), self.now());
+        self.write(move |c| Box::pin(record(c, project_id, commit, not_judged, pages, now))).await
+    }
+
+    /// Notes why the last look came to nothing, or that it did not and nothing has changed. What is known stays.
+    pub async fn note_health(&self, project_id: &ProjectId, problem: Option<&str>) -> Result<()> {
+        let values = values![problem.map(plain_text), project_id];
+        let sql = "UPDATE health SET problem = $1 WHERE project_id = $2";
+        self.write(move |c| Box::pin(async move { c.run(sql, values).await.map(drop) })).await
+    }
+
+    /// When the pages of a project were judged; none if nobody has looked yet.
+    pub async fn health(&self, project_id: &ProjectId) -> Result<Option<Health>> {
+        let sql = "SELECT tried_at, commit_id, checked_at, not_judged, problem FROM health WHERE project_id = $1";
+        let values = values![project_id];
+        self.read(move |c| Box::pin(c.row(sql, values))).await
+    }
+
+    /// All pages of a project's repository, by file.
+    pub async fn page_health(&self, project_id: &ProjectId) -> Result<Vec<PageHealth>> {
+        let sql = format!("SELECT {COLUMNS} FROM page_health WHERE project_id = $1 ORDER BY file");
+        let values = values![project_id];
+        self.read(move |c| Box::pin(c.rows(sql, values))).await
+    }
+
+    /// Those of them that have one of these addresses on the site.
+    pub async fn page_health_at(&self, project_id: &ProjectId, pages: &[&str]) -> Result<Vec<PageHealth>> {
+        let mut values = values![project_id];
+        values.extend(pages.iter().map(|page| Value::from(*page)));
+        let marks: Vec<String> = (2..=values.len()).map(|number| format!("${number}")).collect();
+        if marks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let marks = marks.join(", ");
+        let sql =
+            format!("SELECT {COLUMNS} FROM page_health WHERE project_id = $1 AND page IN ({marks}) ORDER BY file");
+        self.read(move |c| Box::pin(c.rows(sql, values))).await
+    }
+
+    /// Those of them whose title, file or address holds a text. Small and capital letters are the same.
+    pub async fn find_pages(&self, project_id: &ProjectId, text: &str, limit: u32) -> Result<Vec<PageHealth>> {
+        let (project_id, text) = (project_id.clone(), plain_text(text));
+        self.read(move |c| {
+            Box::pin(async move {
+                let place = match c.dialect() {
+                    Dialect::Sqlite => "instr",
+                    Dialect::Postgres => "strpos",
+                };
+                let sql = format!(
+                    "SELECT {COLUMNS} FROM page_health WHERE project_id = $1 \
+                     AND {place}(lower(title || ' ' || file || ' ' || COALESCE(page, '')), lower($2)) > 0 \
+                     ORDER BY file LIMIT $3"
+                );
+                c.rows(sql, values![project_id, text, limit]).await
+            })
+        })
+        .await
+    }
+
+    /// Those of them in which something was found, by file.
+    pub async fn pages_with_findings(&self, project_id: &ProjectId) -> Result<Vec<PageHealth>> {
+        let sql = format!("SELECT {COLUMNS} FROM page_health WHERE project_id = $1 AND found > 0 ORDER BY file");
+        let values = values![project_id];
+        self.read(move |c| Box::pin(c.rows(sql, values))).await
+    }
+}
+
+async fn begin(c: &mut dyn Conn, project_id: ProjectId, pause: Duration, now: Timestamp) -> Result<bool> {
+    if !c.hold("projects", &project_id).await? {
+        return Ok(false);
+    }
+    let sql = "SELECT tried_at FROM health WHERE project_id = $1";
+    match c.row::<Timestamp>(sql, values![&project_id]).await? {
+        Some(tried_at) if tried_at.plus(pause) > now => Ok(false),
+        Some(_) => {
+            c.run("UPDATE health SET tried_at = $1 WHERE project_id = $2", values![now, project_id]).await?;
+            Ok(true)
+        }
+        None => {
+            c.run("INSERT INTO health (project_id, tried_at) VALUES ($1, $2)", values![project_id, now]).await?;
+            Ok(true)
+        }
+    }
+}
+
+async fn record(
+    c: &mut dyn Conn,
+    project_id: ProjectId,
+    commit: String,
+    not_judged: Vec<NotJudged>,
+    pages: Vec<PageHealth>,
+    now: Timestamp,
+) -> Result<bool> {
+    if !c.hold("projects", &project_id).await? {
+        return Ok(false);
+    }
+    c.run("DELETE FROM health WHERE project_id = $1", values![&project_id]).await?;
+    c.run(
+        "INSERT INTO health (project_id, tried_at, commit_id, checked_at, not_judged) VALUES ($1, $2, $3, $4, $5)",
+        values![&project_id, now, commit, now, json(&not_judged)],
+    )
+    .await?;
+    c.run("DELETE FROM page_health WHERE project_id = $1", values![&project_id]).await?;
+    for pages in pages.chunks(AT_ONCE) {
+        let mut values = Vec::with_capacity(pages.len() * 7);
+        for page in pages {
+            values.extend(values![
+                &project_id,
+                plain_text(&page.file),
+                page.page.as_deref().map(plain_text),
+                plain_text(&page.title),
+                page.found,
+                json(&page.findings),
+                json(&page.not_judged),
+            ]);
+        }
+        let row = |at: usize| {
+            let marks: Vec<String> = (1..=7).map(|column| format!("${}", at * 7 + column)).collect();
+            format!("({})", marks.join(", "))
+        };
+        let rows: Vec<String> = (0..pages.len()).map(row).collect();
+        let sql = format!("INSERT INTO page_health (project_id, {COLUMNS}) VALUES {}", rows.join(", "));
+        c.run(sql, values).await?;
+    }
+    Ok(true)
+}
+
+/// JSON without what PostgreSQL cannot hold.
+fn json(it: &impl serde::Serialize) -> String {
+    plain_text(&to_json(it))
+}
+
+impl FromRow for Health {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        let tried_at = row.next()?;
+        let (commit, at): (Option<String>, Option<Timestamp>) = (row.next()?, row.next()?);
+        Ok(Self { tried_at, checked: commit.zip(at), not_judged: row.next_json()?, problem: row.next()? })
+    }
+}
+
+impl FromRow for PageHealth {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        Ok(Self {
+            file: row.next()?,
+            page: row.next()?,
+            title: row.next()?,
+            found: row.next()?,
+            findings: row.next_json()?,
+            not_judged: row.next_json()?,
+        })
+    }
+}

@@ -19,8 +19,20 @@ fn projects_and_keys_are_managed_from_elsewhere() {
     let server = desk.serve(&[]);
     let run = |arguments: &[&str]| elsewhere(admin["key"].as_str().unwrap(), &server.url, arguments);
     let create = [
-        "project", "create", "--name", "Acme Docs", "--repository", "https://x:secret@example.com/docs.git", "--base-ref",
-        "main", "--time-limit", "45m", "--domain", "docs.example.com", "--host", "gitlab",
+        "project",
+        "create",
+        "--name",
+        "Acme Docs",
+        "--repository",
+        "https://x:secret@example.com/docs.git",
+        "--base-ref",
+        "main",
+        "--time-limit",
+        "45m",
+        "--domain",
+        "docs.example.com",
+        "--host",
+        "gitlab",
     ];
     let created = run(&[&create[..], &["--json"]].concat());
     assert!(created.err.contains("note: the credential"), "{}", created.err);
@@ -36,8 +48,18 @@ fn projects_and_keys_are_managed_from_elsewhere() {
         assert_eq!(run(arguments).ok().out, desk.run(arguments).ok().out, "{arguments:?}");
     }
     let update = [
-        "project", "update", "acme-docs", "--time-limit", "default", "--allow", "data/*.json", "--domain", "none", "--host",
-        "auto", "--json",
+        "project",
+        "update",
+        "acme-docs",
+        "--time-limit",
+        "default",
+        "--allow",
+        "data/*.json",
+        "--domain",
+        "none",
+        "--host",
+        "auto",
+        "--json",
     ];
     let changed = run(&update).json();
     assert_eq!((&changed["timeLimitSeconds"], &changed["views"]["domains"]), (&json!(null), &json!([])));
@@ -82,7 +104,8 @@ fn what_goes_wrong_elsewhere_is_a_sentence() {
     assert!(none.err.contains("COPYDESK_API_KEY") && none.err.contains("--scope admin"), "{}", none.err);
     let wrong = elsewhere(&key, &server.url, &["project", "update", &project, "--time-limit", "8d"]);
     assert_ne!(wrong.code, 0);
-    for command in [&["project", "credential", "show", "docs"][..], &["project", "hook", "docs"], &["views", "status"]] {
+    for command in [&["project", "credential", "show", "docs"][..], &["project", "hook", "docs"], &["views", "status"]]
+    {
         let refused = elsewhere(&key, &server.url, command);
         assert_eq!(refused.code, 2, "{command:?}");
         assert!(refused.err.contains("on the machine of the server only"), "{}", refused.err);

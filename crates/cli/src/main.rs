@@ -20,6 +20,7 @@ mod project;
 mod remote;
 mod secrets;
 mod serve;
+mod sign_in;
 mod store;
 mod user;
 mod views;

@@ -19,7 +19,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{engines, files, logging, output, secrets, store, user, views, webhook};
+use crate::{engines, files, logging, output, secrets, sign_in, store, user, views, webhook};
 
 /// The variables that this process was started with.
 pub(crate) type Environment = [(OsString, OsString)];
@@ -119,6 +119,7 @@ impl Server {
         let (stop, metrics, key_use) = (Stop::new(config.limits.shutdown_time), Metrics::new(), KeyUse::default());
         let (shared, page_views) = views::serving(config, metrics.clone()).await?;
         let webhooks = Arc::new(webhook::webhooks(config)?);
+        let ways = sign_in::ways(config, &config.public_url_at(address))?;
         let runner = runner(config, store.clone(), workshop.clone(), metrics.clone(), stop.clone())?;
         let app = App::new(
             Desk {
@@ -127,7 +128,7 @@ impl Server {
                 stop: stop.clone(),
                 key_use: key_use.clone(),
                 senders: SenderSecrets::new(store.clone(), secrets::vault(config)),
-                people: People::new(store.clone()),
+                people: People::new(store.clone()).letting_in(ways),
                 jobs: Jobs::new(store.clone(), job_rules(config), Some(workshop.clone()), stop.clone()),
                 views: Some(page_views.clone()),
                 webhooks: Some(webhooks.clone()),

@@ -1,11 +1,10 @@
 //! Stylesheet, script and icon: built in, under addresses that change with their content and so can be kept for ever.
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 
-use crate::dash::Dash;
 use crate::respond::{Oops, Reply};
 
 const FILES: [(&str, &str, &[u8]); 3] = [
@@ -33,7 +32,7 @@ fn mark(content: &[u8]) -> String {
     copydesk_domain::hex(&Sha256::digest(content)[..5])
 }
 
-pub(crate) async fn asset(State(_): State<Dash>, path: Option<Path<(String, String)>>) -> Reply {
+pub(crate) async fn asset(path: Option<Path<(String, String)>>) -> Reply {
     let Some(Path((wanted, name))) = path else { return Err(Oops::NotFound) };
     let found = FILES.iter().find(|(file, _, content)| *file == name && mark(content) == wanted);
     let (_, kind, content) = found.ok_or(Oops::NotFound)?;

@@ -6,7 +6,6 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, RawQuery, Request};
 use copydesk_domain::{Invalid, MIN_PASSWORD, SecretText};
 
-use crate::respond::Oops;
 use crate::words::capital;
 
 /// The fields of a form, in the order in which they came.
@@ -135,10 +134,4 @@ impl Values {
 /// The lines of a field that takes several things.
 pub(crate) fn lines(form: &Form, name: &str) -> Vec<String> {
     form.prose(name).lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
-}
-
-/// An id from an address, if it can be one: PostgreSQL cannot even be asked about a NUL.
-pub(crate) fn plain(id: &str) -> Result<&str, Oops> {
-    let is_plain = id.len() <= 100 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-    if is_plain { Ok(id) } else { Err(Oops::NotFound) }
 }

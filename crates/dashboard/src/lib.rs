@@ -8,6 +8,7 @@ mod assets;
 mod chart;
 mod dash;
 mod diff;
+mod errors;
 mod escape;
 mod form;
 mod markdown;
@@ -17,6 +18,7 @@ mod respond;
 mod same_origin;
 mod shell;
 mod streams;
+mod who;
 mod words;
 
 pub use access::{Needs, Row};

@@ -157,3 +157,9 @@ pub(crate) fn finish(headers: &mut HeaderMap) {
     headers.insert(OPENER_POLICY.clone(), HeaderValue::from_static("same-origin"));
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("private, no-cache"));
 }
+
+/// An id from an address, if it can be one: PostgreSQL cannot even be asked about a NUL.
+pub(crate) fn plain(id: &str) -> Result<&str, Oops> {
+    let is_plain = id.len() <= 100 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    if is_plain { Ok(id) } else { Err(Oops::NotFound) }
+}

@@ -2,9 +2,9 @@
 
 use copydesk_domain::{Project, Role, random_token};
 
-use crate::access::{Asks, InProject, SignedIn};
 use crate::assets::Assets;
 use crate::dash::Dash;
+use crate::who::{Asks, InProject, SignedIn};
 
 /// The places of a project: what the address ends with, the name, and the letter that leads there after `g`.
 pub(crate) const TABS: [(&str, &str, &str); 7] = [

@@ -281,7 +281,7 @@ mod tests {
         let page = |n: usize| PageHealth { found: u32::from(n == MOST_PAGES), ..health(n.to_string(), &[]) };
         let (pages, more) = bounded((0..=MOST_PAGES).map(page).collect());
         assert_eq!((pages.len(), more, pages[0].found), (MOST_PAGES, Some(MOST_PAGES + 1), 1));
-        let reason = |count| NotJudged { reason: count.to_string(), count };
+        let reason = |count: u64| NotJudged { reason: count.to_string(), count };
         let kept = most((1..=8).map(reason).collect());
         assert_eq!(kept.iter().map(|it| it.count).collect::<Vec<_>>(), [8, 7, 6, 5, 4, 6]);
     }

@@ -43,6 +43,9 @@ struct Tasks {
     runner: Option<JoinHandle<()>>,
 }
 
+/// How people are let in, once it is known where the server is.
+type Ways = Box<dyn FnOnce(&str, Vault) -> SignIn + Send>;
+
 /// A server that is about to start.
 pub struct Setup {
     database: Arc<TestDatabase>,
@@ -60,7 +63,7 @@ pub struct Setup {
     hosts: HostsSettings,
     workers: usize,
     delivers: bool,
-    ways: Box<dyn FnOnce(&str, Vault) -> SignIn + Send>,
+    ways: Ways,
 }
 
 impl Setup {

@@ -57,12 +57,13 @@ impl SiteSettings {
         self.docs_paths.iter().any(|folder| paths::is_below(path, &paths::plain_folder(folder)))
     }
 
-    /// Where a file lies below the folder of the documentation; none if that is all of the repository, or if only code
-    /// hosts show it.
+    /// Where a file lies below the folder of the documentation; none if that is all of the repository, or if it tells code
+    /// hosts what the folder is.
     pub(crate) fn below<'p>(&self, path: &'p str) -> Option<&'p str> {
         let folders = self.docs_paths.iter().map(|folder| paths::plain_folder(folder)).filter(|it| !it.is_empty());
         let folder = folders.filter(|folder| paths::is_below(path, folder)).max_by_key(String::len)?;
-        paths::below(path, &folder).filter(|below| !below.is_empty() && !is_aside(path))
+        paths::below(path, &folder)
+            .filter(|below| !below.is_empty() && !paths::stem(path).eq_ignore_ascii_case("readme"))
     }
 
     /// Whether a site has pages of the documentation, or its configuration lies in it.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use copydesk_desk::parse_network;
 use copydesk_desk::webhooks::AllowPrivate;
 use secrecy::SecretString;
 use toml::de::DeValue;
@@ -209,17 +210,44 @@ pub(super) fn listen() -> Kind<SocketAddr> {
 
 /// Yes, no, or ranges of addresses, in the file also as a list.
 pub(super) fn ranges() -> Kind<String> {
-    let read = |given: Given<'_>| {
-        let text = match given {
-            Given::Toml(DeValue::Array(items)) => {
-                let texts: Option<Vec<_>> = items.iter().map(|item| Given::Toml(item.get_ref()).text()).collect();
-                texts.map(|texts| texts.join(","))
-            }
-            other => other.scalar(),
-        };
-        text.filter(|text| AllowPrivate::parse(text).is_ok()).ok_or(None)
-    };
+    let read = |given: Given<'_>| listed(given).filter(|text| AllowPrivate::parse(text).is_ok()).ok_or(None);
     Kind::new("true, false or ranges of addresses such as 10.0.0.0/8", Secrecy::Open, read, String::clone)
+}
+
+/// Addresses and ranges of addresses, in the file also as a list.
+pub(super) fn networks() -> Kind<String> {
+    let read = |given: Given<'_>| {
+        let text = listed(given).ok_or(None)?;
+        for range in text.split(',') {
+            match parse_network(range) {
+                Ok(network) if network.prefix_len() == 0 => return Err(Some("that is everybody".to_owned())),
+                Ok(_) => {}
+                Err(_) => return Err(None),
+            }
+        }
+        Ok(text)
+    };
+    Kind::new("addresses or ranges such as 10.0.0.7, 10.1.0.0/16", Secrecy::Open, read, String::clone)
+}
+
+/// A list of texts as one text with commas.
+fn listed(given: Given<'_>) -> Option<String> {
+    match given {
+        Given::Toml(DeValue::Array(items)) => {
+            let texts: Option<Vec<_>> = items.iter().map(|item| Given::Toml(item.get_ref()).text()).collect();
+            texts.map(|texts| texts.join(","))
+        }
+        other => other.scalar(),
+    }
+}
+
+/// The name of a header of HTTP.
+pub(super) fn header() -> Kind<String> {
+    let parse = |text: &str| {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        if (1..=100).contains(&text.len()) && text.bytes().all(fits) { Ok(text.to_owned()) } else { Err(None) }
+    };
+    text("the name of a header such as Remote-Email", Secrecy::Open, parse, String::clone)
 }
 
 /// An http or https URL, without its trailing slash.

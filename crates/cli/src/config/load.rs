@@ -97,6 +97,10 @@ impl Loader {
             self.use_model();
             self.check_default_model();
         }
+        // Of values that were lost nobody can say that they are missing.
+        if self.errors.is_empty() {
+            self.check_sign_in();
+        }
         if self.errors.is_empty() { Ok(self.config) } else { Err(ConfigErrors(self.errors)) }
     }
 
@@ -140,6 +144,38 @@ impl Loader {
         }
         if replace && jobs.models.contains(&name) {
             jobs.default_model = name;
+        }
+    }
+
+    /// Who says a part of how people sign in has to say the rest. Above all, who believes a header has to say whose.
+    fn check_sign_in(&mut self) {
+        let sign_in = &self.config.sign_in;
+        let (header, proxies) = (sign_in.proxy_header.is_some(), sign_in.proxies.is_some());
+        let (issuer, client) = (sign_in.oidc_issuer.is_some(), sign_in.oidc_client_id.is_some());
+        let missing = [
+            (
+                header && !proxies,
+                "proxies",
+                "proxy_header",
+                "that a proxy signs people in; without it anybody could be anybody",
+            ),
+            (proxies && !header, "proxy_header", "proxies", "that a proxy signs people in"),
+            (issuer && !client, "oidc_client_id", "oidc_issuer", "that a provider signs people in"),
+            (client && !issuer, "oidc_issuer", "oidc_client_id", "that a provider signs people in"),
+            (sign_in.oidc_only && !issuer, "oidc_issuer", "oidc_only", "that a provider is the only way in"),
+            (
+                sign_in.oidc_client_secret.is_some() && !issuer,
+                "oidc_issuer",
+                "oidc_client_secret",
+                "that a provider signs people in",
+            ),
+        ];
+        for (is_missing, lacks, given, says) in missing {
+            if is_missing {
+                let (lacks, given) = (format!("sign_in.{lacks}"), format!("sign_in.{given}"));
+                let origin = self.origin(&given);
+                return self.error(&lacks, format!("is missing, and {given} ({origin}) says {says}"));
+            }
         }
     }
 

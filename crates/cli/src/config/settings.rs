@@ -9,12 +9,12 @@ use secrecy::SecretString;
 
 use super::database::DatabaseUrl;
 use super::kind::{
-    UNSET, api_key, choice, database, dollars, line, listen, model, models, optional, path, ranges, switch, time,
-    web_address, whole,
+    UNSET, api_key, choice, database, dollars, header, line, listen, model, models, networks, optional, path, ranges,
+    switch, time, web_address, whole,
 };
 use super::origin::Origin;
 use super::table::{Setting, default_value, settings};
-use super::values::{LogFormat, LogLevel, Provider};
+use super::values::{LogFormat, LogLevel, NewUsers, Provider};
 
 impl Config {
     /// Address under which users reach the server, without a trailing slash.
@@ -234,5 +234,23 @@ settings! {
         /// File with the keys that the credentials of projects are sealed with, made if it is missing; credentials.key
         /// in data_dir by default
         pub key_file: Option<PathBuf> = optional(path());
+    }
+
+    sign_in: SignInConfig {
+        /// Header in which a proxy in front names the e-mail address of whoever has signed in there, such as Remote-Email
+        pub proxy_header: Option<String> = optional(header());
+        /// Where that proxy is: the header is believed only on connections that come from there
+        pub proxies: Option<String> = optional(networks());
+        /// What becomes of somebody for whom the proxy or the provider vouches and who is no user yet: refuse them until
+        /// they open an invitation, or make them a user without-projects, who sees none until somebody gives them a place
+        pub new_users: NewUsers = choice(), default "refuse";
+        /// Address of a provider of OpenID Connect through which people sign in
+        pub oidc_issuer: Option<String> = optional(web_address());
+        /// Name by which the provider knows this server
+        pub oidc_client_id: Option<String> = optional(line());
+        /// Secret that the provider gave to this server, if it gave one
+        pub oidc_client_secret: Option<SecretString> = optional(api_key());
+        /// Whether the provider is the only way in, and passwords are refused
+        pub oidc_only: bool = switch(), default "false";
     }
 }

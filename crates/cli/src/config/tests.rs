@@ -274,3 +274,33 @@ fn an_unknown_flag_key_is_an_error() {
          did you mean limits.jobs_per_hour?"
     );
 }
+
+#[test]
+fn half_a_way_to_sign_in_is_an_error() {
+    let header = ("COPYDESK_SIGN_IN__PROXY_HEADER", "Remote-Email");
+    assert_eq!(
+        error(load_env(&[header])),
+        "sign_in.proxies: is missing, and sign_in.proxy_header (environment COPYDESK_SIGN_IN__PROXY_HEADER) says that a \
+         proxy signs people in; without it anybody could be anybody"
+    );
+    let issuer = ("COPYDESK_SIGN_IN__OIDC_ISSUER", "https://id.example.com/");
+    let client = ("COPYDESK_SIGN_IN__OIDC_CLIENT_ID", "copydesk");
+    for (variables, missing) in [
+        (&[("COPYDESK_SIGN_IN__PROXIES", "10.0.0.7")][..], "sign_in.proxy_header"),
+        (&[issuer], "sign_in.oidc_client_id"),
+        (&[client], "sign_in.oidc_issuer"),
+        (&[("COPYDESK_SIGN_IN__OIDC_ONLY", "true")], "sign_in.oidc_issuer"),
+        (&[("COPYDESK_SIGN_IN__OIDC_CLIENT_SECRET", "hunter2")], "sign_in.oidc_issuer"),
+    ] {
+        let found = error(load_env(variables));
+        assert!(found.starts_with(&format!("{missing}: is missing, and sign_in.")), "{found}");
+        assert!(!found.contains("hunter2"), "{found}");
+    }
+    // A list that was refused is not missed as well.
+    let wrong = ("COPYDESK_SIGN_IN__PROXIES", "everybody");
+    assert!(error(load_env(&[header, wrong])).contains("\"everybody\" is not addresses or ranges"));
+    let file = "[sign_in]\nproxy_header = \"Remote-Email\"\nproxies = [\"10.0.0.7\", \"fd00::/8\"]\n";
+    assert_eq!(load_file(file).unwrap().sign_in.proxies.as_deref(), Some("10.0.0.7,fd00::/8"));
+    let both = load_env(&[issuer, client, ("COPYDESK_SIGN_IN__OIDC_ONLY", "true")]).unwrap();
+    assert_eq!(both.sign_in.oidc_issuer.as_deref(), Some("https://id.example.com"));
+}

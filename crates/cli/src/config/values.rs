@@ -32,6 +32,15 @@ pub enum Provider {
     Gemini,
 }
 
+/// What becomes of somebody for whom others vouch and who is no user yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum NewUsers {
+    /// Nobody without an invitation.
+    Refuse,
+    /// They become a user who sees no project yet.
+    WithoutProjects,
+}
+
 /// The choice as it is written in the configuration.
 pub fn choice_name(choice: &impl ValueEnum) -> String {
     choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()

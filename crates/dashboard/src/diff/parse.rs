@@ -51,10 +51,10 @@ impl FileDiff<'_> {
 
 /// The files of a diff. Lines that make no sense are left out: they can only come from somewhere else.
 pub(crate) fn parse(diff: &str) -> Vec<FileDiff<'_>> {
-    let (mut files, mut lines) = (Vec::<FileDiff>::new(), diff.split('\n'));
+    let (mut files, lines) = (Vec::<FileDiff>::new(), diff.split('\n'));
     // How many lines of the old and the new side are still to come in the hunk.
     let mut left = (0_usize, 0_usize);
-    while let Some(line) = lines.next() {
+    for line in lines {
         if left != (0, 0) {
             if let Some(file) = files.last_mut() {
                 take_line(file, &mut left, line);

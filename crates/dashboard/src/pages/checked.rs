@@ -4,8 +4,8 @@ use copydesk_desk::health::fix_prompt;
 use copydesk_domain::{NotJudged, Role};
 use copydesk_store::{Health, PageHealth};
 
-use crate::access::InProject;
 use crate::dash::Dash;
+use crate::who::InProject;
 use crate::words::{many, number, part};
 
 /// A badge beside a page.
@@ -46,7 +46,7 @@ impl<'a> Checked<'a> {
             (0, 0) => badge("good", "no findings", String::new()),
             (0, _) => badge("", &format!("{} not judged", number(left)), reasons(&page.not_judged)),
             (found, _) => Badge {
-                fix: self.who.role.covers(Role::Editor).then(|| self.fix(&[page.clone()])),
+                fix: self.who.role.covers(Role::Editor).then(|| self.fix(std::slice::from_ref(page))),
                 detail: page.findings.iter().take(3).map(|it| it.message.clone()).collect::<Vec<_>>().join("; "),
                 ..badge("warn", &many(found, "finding", "findings"), String::new())
             },

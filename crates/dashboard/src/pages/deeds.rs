@@ -8,7 +8,8 @@ use copydesk_store::{DeedFilter, Store, StoreError};
 use futures_util::stream::{StreamExt, once, unfold};
 
 use crate::dash::Dash;
-use crate::form::{Form, plain};
+use crate::form::Form;
+use crate::respond::plain;
 use crate::respond::{Oops, Reply};
 
 /// Deeds on a page, and those that are read at a time for a file.

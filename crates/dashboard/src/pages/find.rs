@@ -5,10 +5,11 @@ use axum::extract::{RawQuery, State};
 
 use super::VIEWER;
 use super::named::named;
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
 use crate::form::Form;
 use crate::respond::{Reply, page};
+use crate::who::InProject;
 use crate::words::part;
 
 /// Things of a kind at most.

@@ -4,10 +4,11 @@ use askama::Template;
 use axum::extract::State;
 use copydesk_domain::{Project, Role};
 
-use crate::access::{Needs, SignedIn, Table};
+use crate::access::{Needs, Table};
 use crate::dash::Dash;
 use crate::respond::{Reply, page};
 use crate::shell::Shell;
+use crate::who::SignedIn;
 use crate::words;
 
 pub(super) fn routes(table: Table) -> Table {

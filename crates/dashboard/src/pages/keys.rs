@@ -8,11 +8,12 @@ use copydesk_desk::keys::{self, KeyDraft, NotMade};
 use copydesk_domain::{Invalid, KeyRecord, Scope, Timestamp};
 
 use super::OWNER;
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
 use crate::form::{Form, Wrong};
 use crate::respond::{Oops, Reply, page, secret, to, unfit};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::words;
 
 /// What a key can be made to end after: what is sent, and what it says.

@@ -7,11 +7,12 @@ use copydesk_domain::{Invalid, person_name};
 use copydesk_store::Session;
 
 use super::sign_in::signed_out;
-use crate::access::{Needs, SignedIn, Table};
+use crate::access::{Needs, Table};
 use crate::dash::Dash;
 use crate::form::{Form, Wrong, password_hint};
 use crate::respond::{Oops, Reply, page, to, unfit};
 use crate::shell::Shell;
+use crate::who::SignedIn;
 use crate::words;
 
 pub(super) fn routes(table: Table) -> Table {

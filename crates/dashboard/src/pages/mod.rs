@@ -3,7 +3,6 @@
 pub(crate) mod ask;
 mod checked;
 pub(crate) mod deeds;
-pub(crate) mod errors;
 mod find;
 mod home;
 mod jobs;
@@ -30,6 +29,7 @@ use copydesk_domain::Role;
 use crate::access::{Needs, Row, Table};
 use crate::assets;
 use crate::dash::Dash;
+use crate::errors;
 
 const VIEWER: Needs = Needs::Member(Role::Viewer);
 const EDITOR: Needs = Needs::Member(Role::Editor);

@@ -13,11 +13,12 @@ use super::settings::{
     CredentialState, FirstView, HOSTS, Snippets, credential_draft, credential_state, keep_credential, reach,
     streamed_test, taken,
 };
-use crate::access::{InProject, Needs, SignedIn, Table};
+use crate::access::{Needs, Table};
 use crate::dash::Dash;
 use crate::form::{Form, Values, Wrong, lines};
 use crate::respond::{Oops, Reply, page, to, unfit};
 use crate::shell::Shell;
+use crate::who::{InProject, SignedIn};
 
 pub(super) fn routes(table: Table) -> Table {
     table

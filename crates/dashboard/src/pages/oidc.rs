@@ -6,13 +6,14 @@ use axum::http::{HeaderMap, StatusCode};
 use copydesk_desk::people::oidc::{Failed, Returning, Wish};
 use copydesk_desk::people::{NotIn, Returned};
 
-use super::errors;
 use super::sign_in::{SignInPage, inside, inside_of, welcome};
-use crate::access::{Asks, Needs, SignedIn, Table, note, set_note};
+use crate::access::{Needs, Table, note, set_note};
 use crate::dash::Dash;
+use crate::errors;
 use crate::form::Form;
 use crate::respond::{Oops, Reply, page, page_with, secret, to};
 use crate::shell::Shell;
+use crate::who::{Asks, SignedIn};
 use crate::words::part;
 
 pub(super) fn routes(table: Table) -> Table {

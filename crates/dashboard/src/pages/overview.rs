@@ -13,11 +13,12 @@ use super::VIEWER;
 use super::checked::Checked;
 use super::named::{Named, named};
 use super::views::{Figure, chart_of, figures, readers, sentences};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::chart::Chart;
 use crate::dash::Dash;
 use crate::respond::{Oops, Reply, page};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::words::{self, many, number, part};
 
 /// Jobs that are listed.

@@ -9,11 +9,13 @@ use copydesk_store::{Entrance, Indispensable, Invitation};
 
 use super::ask::AskPage;
 use super::links::{checked_note, join_address};
-use crate::access::{Needs, SignedIn, Table};
+use crate::access::{Needs, Table};
 use crate::dash::Dash;
-use crate::form::{Form, Wrong, plain};
+use crate::form::{Form, Wrong};
+use crate::respond::plain;
 use crate::respond::{Oops, Reply, page, secret, to, unfit};
 use crate::shell::Shell;
+use crate::who::SignedIn;
 use crate::words;
 
 pub(super) fn routes(table: Table) -> Table {

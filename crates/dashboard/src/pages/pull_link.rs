@@ -10,10 +10,11 @@ use copydesk_store::LocalPull;
 
 use super::jobs::{Changes, Looking, file_of, file_only, keep_look, kept_look};
 use super::pulls::badge;
-use crate::access::{Asks, Needs, Table};
+use crate::access::{Needs, Table};
 use crate::dash::Dash;
 use crate::respond::{Oops, Reply, page};
 use crate::shell::Shell;
+use crate::who::Asks;
 use crate::{markdown, words};
 
 pub(super) fn routes(table: Table) -> Table {

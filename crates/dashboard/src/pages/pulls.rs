@@ -12,10 +12,11 @@ use copydesk_store::{Brief, JobFilter, LocalPull, PullFilter};
 
 use super::jobs::{Changes, Looking, file_of, file_only, keep_look, kept_look, pull_address, pull_badge, title};
 use super::{EDITOR, VIEWER};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
 use crate::respond::{Oops, Reply, page, page_with, to};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::{markdown, words};
 
 /// How many of them a page shows.

@@ -6,11 +6,12 @@ use copydesk_desk::server::{disk_of, views_kept};
 use copydesk_domain::Timestamp;
 
 use super::deeds::{Deeds, Format, file};
-use crate::access::{Needs, SignedIn, Table};
+use crate::access::{Needs, Table};
 use crate::dash::Dash;
 use crate::form::Form;
 use crate::respond::{Oops, Reply, page};
 use crate::shell::Shell;
+use crate::who::SignedIn;
 use crate::words;
 
 pub(super) fn routes(table: Table) -> Table {

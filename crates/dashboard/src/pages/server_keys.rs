@@ -6,11 +6,12 @@ use copydesk_desk::keys::{self, KeyDraft, NotMade};
 use copydesk_domain::{Invalid, KeyRecord, Scope, Timestamp};
 
 use super::ask::AskPage;
-use crate::access::{Needs, SignedIn, Table};
+use crate::access::{Needs, Table};
 use crate::dash::Dash;
 use crate::form::{Form, Wrong};
 use crate::respond::{Oops, Reply, page, secret, to, unfit};
 use crate::shell::Shell;
+use crate::who::SignedIn;
 use crate::words;
 
 pub(super) fn routes(table: Table) -> Table {

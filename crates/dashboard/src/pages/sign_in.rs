@@ -8,12 +8,13 @@ use copydesk_desk::people::{Arrived, NewUsers, Newcomer, NotIn};
 use copydesk_domain::{Invalid, Role};
 use copydesk_store::{Entrance, Invitation};
 
-use super::errors;
-use crate::access::{Asks, Needs, SignedIn, Table, set_session};
+use crate::access::{Needs, Table, set_session};
 use crate::dash::Dash;
+use crate::errors;
 use crate::form::{Form, Wrong, password_hint};
 use crate::respond::{Oops, Reply, page, secret, to, unfit};
 use crate::shell::Shell;
+use crate::who::{Asks, SignedIn};
 use crate::words::{self, part};
 
 pub(super) fn routes(table: Table) -> Table {

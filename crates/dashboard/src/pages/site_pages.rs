@@ -10,12 +10,13 @@ use copydesk_views::store::Counts;
 use super::checked::{Badge, Checked, reasons};
 use super::views::{readers, sentences};
 use super::{EDITOR, VIEWER};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::chart;
 use crate::dash::Dash;
 use crate::form::Form;
 use crate::respond::{Oops, Reply, page, to, unfit};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::words::{self, number, part};
 
 /// Pages that are listed at a time.
@@ -127,6 +128,11 @@ struct PagesPage {
 }
 
 impl PagesPage {
+    /// A commit as people name it.
+    fn short<'a>(&self, commit: &'a str) -> &'a str {
+        commit.get(..10).unwrap_or(commit)
+    }
+
     fn choices(&self) -> Vec<(String, &'static str, bool)> {
         let link = |choice: Choice| (self.link(choice, self.order, 0), choice.words(), choice == self.choice);
         Choice::ALL.into_iter().map(link).collect()

@@ -28,8 +28,21 @@ impl Browser {
     }
 
     pub fn with_session(self, token: &str) -> Self {
-        self.cookies.lock().unwrap().push(("copydesk".to_owned(), token.to_owned()));
+        let mut cookies = self.cookies.lock().unwrap();
+        cookies.retain(|(name, _)| name != "copydesk");
+        cookies.push(("copydesk".to_owned(), token.to_owned()));
+        drop(cookies);
         self
+    }
+
+    /// Another one that begins with the same cookies.
+    pub fn copy(&self) -> Self {
+        let cookies = self.cookies.lock().unwrap().clone();
+        Self { cookies: Arc::new(Mutex::new(cookies)), ..self.clone() }
+    }
+
+    pub fn with_cookies_of(self, other: &Self) -> Self {
+        Self { cookies: other.copy().cookies, ..self }
     }
 
     pub fn session(&self) -> Option<String> {

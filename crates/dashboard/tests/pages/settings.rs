@@ -231,7 +231,7 @@ async fn a_connection_is_tested_line_by_line(stage: Stage) {
     let repo = GitRepo::new([("docs/index.md", "# Docs\n")]);
     let fields =
         [("name", "Local"), ("repository", repo.path().to_str().unwrap()), ("docs_path", "docs"), ("time_zone", "UTC")];
-    let step = admin.post(&"/new".to_owned(), &fields).await.leads_to();
+    let step = admin.post("/new", &fields).await.leads_to();
     assert_eq!(step, "/new/local/test");
     let shown = admin.post("/p/local/settings/repository/test", &[]).await;
     shown.is(200).shows("Git may push a branch").shows("A job can run.").shows("badge good").hides("<!--");

@@ -15,6 +15,7 @@ pub const PASSWORD: &str = "four words put together";
 pub struct Stage {
     pub app: TestApp,
     pub clock: Arc<ManualClock>,
+    pub database: Arc<TestDatabase>,
 }
 
 /// Runs one behaviour on a database of its own. A behaviour that hangs fails.
@@ -24,7 +25,7 @@ pub fn run<F: Future<Output = ()>>(backend: Backend, behaviour: fn(Stage) -> F) 
         let database = Arc::new(TestDatabase::new(backend).await);
         let clock = Arc::new(ManualClock::new());
         let app = TestApp::over(database.clone()).clock(clock.clone()).start().await;
-        behaviour(Stage { app, clock }).await;
+        behaviour(Stage { app, clock, database: database.clone() }).await;
         database.destroy().await;
     };
     runtime.block_on(async { tokio::time::timeout(Duration::from_secs(180), whole).await }).expect("it came to no end");

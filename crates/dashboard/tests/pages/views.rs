@@ -109,7 +109,7 @@ async fn dates_that_are_none_are_said_beside_their_fields(stage: Stage) {
     wrong.is(422).shows("Must be a date such as").shows("value=\"&#60;b&#62;\"").hides("<b>");
     viewer.get(&format!("{views}?from=2026-03-02&to=2026-03-01")).await.is(422).shows("Must not be after");
     viewer.get(&format!("{views}.csv?from=x&to=y")).await.is(422);
-    viewer.get(&format!("{views}?path=/logo.png")).await.is(422);
+    viewer.get(&format!("{views}?path=/logo.png")).await.is(422).shows("Is not that of a page");
     for odd in ["range=ever", "by=century", "offset=-1", "offset=99999999999999999999", "range=&from=&to="] {
         viewer.get(&format!("{views}?{odd}")).await.is(200);
     }
@@ -151,7 +151,7 @@ async fn machines_are_told_with_their_evidence(stage: Stage) {
     stage.saw(&project, "/b", "2026-03-10T10:00:00Z", Who::Assistant, 2).await;
     stage.saw(&project, "/a", NOW, Who::Crawler, 1234).await;
     let shown = viewer.get(&views).await;
-    shown.shows("ChatGPT-User").shows("assistant that reads for somebody").shows(">name</span>");
+    shown.shows("ChatGPT-User").shows("<small>assistant").shows(">name</span>");
     shown.shows("1,234 other requests").shows("/views/machines?range=30d").hides("GPTBot");
     let machines = viewer.get(&format!("{views}/machines?range=30d")).await;
     machines.is(200).shows("GPTBot").shows("token:GPTBot").shows("1,234").hides("ChatGPT-User");

@@ -163,12 +163,16 @@ impl Vault {
         Ok(format!("{}.{}", sealed.key_id, URL_SAFE_NO_PAD.encode(sealed.bytes)))
     }
 
-    /// What a note says; none if it is not one of ours for this purpose.
-    pub fn open_note(&self, purpose: &str, note: &str) -> Result<Option<Vec<u8>>, VaultError> {
-        let Some((key_id, bytes)) = note.split_once('.') else { return Ok(None) };
-        let Ok(bytes) = URL_SAFE_NO_PAD.decode(bytes) else { return Ok(None) };
+    /// What a note says that was sealed for this purpose.
+    pub fn open_note(&self, purpose: &str, note: &str) -> Result<Vec<u8>, VaultError> {
+        let (key_id, bytes) = note.split_once('.').ok_or(VaultError::Altered)?;
+        let bytes = URL_SAFE_NO_PAD.decode(bytes).map_err(|_| VaultError::Altered)?;
         let sealed = Sealed { key_id: key_id.to_owned(), bytes };
-        Ok(self.keys()?.open(Place { project_id: "", name: purpose }, &sealed).ok())
+        let opened = self.keys()?.open(Place { project_id: "", name: purpose }, &sealed);
+        opened.map_err(|shut| match shut {
+            Shut::OtherKey => VaultError::OtherKey { key_id: sealed.key_id, path: self.path.clone() },
+            Shut::Altered => VaultError::Altered,
+        })
     }
 
     fn folder(&self) -> &Path {
@@ -190,16 +194,17 @@ mod tests {
         let vault = Vault::new(folder.path().join("one.key"));
         let note = vault.seal_note("sign-in", b"planted").await.unwrap();
         assert!(note.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte)), "{note}");
-        assert_eq!(Vault::new(vault.path.clone()).open_note("sign-in", &note).unwrap().unwrap(), b"planted");
-        assert_eq!(vault.open_note("sign-out", &note).unwrap(), None);
+        assert_eq!(Vault::new(vault.path.clone()).open_note("sign-in", &note).unwrap(), b"planted");
+        assert!(matches!(vault.open_note("sign-out", &note), Err(VaultError::Altered)));
         let mut altered = note.clone().into_bytes();
         *altered.last_mut().unwrap() ^= 2;
         let altered = String::from_utf8(altered).unwrap();
         for wrong in ["", ".", "x", "x.y", &altered, &note[1..], &note[..note.len() - 4]] {
-            assert_eq!(vault.open_note("sign-in", wrong).unwrap(), None, "{wrong}");
+            assert!(vault.open_note("sign-in", wrong).is_err(), "{wrong}");
         }
         let other = Vault::new(folder.path().join("other.key"));
+        assert!(matches!(other.open_note("sign-in", &note), Err(VaultError::Missing(_))));
         other.seal_note("sign-in", b"").await.unwrap();
-        assert_eq!(other.open_note("sign-in", &note).unwrap(), None);
+        assert!(matches!(other.open_note("sign-in", &note), Err(VaultError::OtherKey { .. })));
     }
 }

@@ -135,7 +135,7 @@ async fn page(desk: &Desk, project: &ProjectId, filter: JobFilter) -> Vec<JobId>
 async fn read_through(desk: &Desk, project: &ProjectId, status: Option<Status>, limit: u32) -> Vec<JobId> {
     let (mut all, mut before) = (Vec::new(), None);
     loop {
-        let ids = page(desk, project, JobFilter { status, before: before.take(), limit }).await;
+        let ids = page(desk, project, JobFilter { status, before: before.take(), limit, ..JobFilter::default() }).await;
         let full = ids.len() == limit as usize;
         assert!(ids.len() <= limit as usize);
         before = ids.last().cloned();
@@ -170,7 +170,7 @@ async fn a_status_filter_lists_those_and_no_others(desk: Desk) {
         (Status::Archived, archived),
     ];
     for (status, id) in wanted {
-        let filter = JobFilter { status: Some(status), before: None, limit: 50 };
+        let filter = JobFilter { status: Some(status), limit: 50, ..JobFilter::default() };
         assert_eq!(page(&desk, &project, filter).await, [id], "{status:?}");
     }
 }
@@ -202,7 +202,7 @@ async fn jobs_made_while_paging_do_not_disturb_it(desk: Desk) {
     let wanted = some_jobs(&desk, &project, 12).await;
     let (mut all, mut before) = (Vec::new(), None);
     while all.len() < wanted.len() {
-        let ids = page(&desk, &project, JobFilter { status: None, before, limit: 5 }).await;
+        let ids = page(&desk, &project, JobFilter { before, limit: 5, ..JobFilter::default() }).await;
         before = ids.last().cloned();
         all.extend(ids);
         some_jobs(&desk, &project, 4).await;

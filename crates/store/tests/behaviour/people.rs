@@ -66,7 +66,7 @@ async fn an_address_belongs_to_one_user(desk: Desk) {
     let ada = user(&desk.store, "ada@example.com", true).await;
     let again = NewUser { email: ada.email.clone(), name: "Eve".to_owned(), password: None, is_admin: true };
     assert!(desk.store.create_user(again).await.unwrap().is_none());
-    assert_eq!(desk.store.users().await.unwrap(), [ada.clone()]);
+    assert_eq!(desk.store.users().await.unwrap(), std::slice::from_ref(&ada));
     assert_eq!(desk.store.user_at(&ada.email).await.unwrap(), Some((ada, Some("hash".to_owned()))));
     assert_eq!(desk.store.user_at("eve@example.com").await.unwrap(), None);
 }

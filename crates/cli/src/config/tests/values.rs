@@ -110,6 +110,14 @@ const BOUNDS: &[(&str, &[&str], &[&str])] = &[
     ("git.email", &["bot@example.com"], &["", "<bot@example.com>"]),
     ("git.time", &["1s", "6h"], &["0s", "6h1s"]),
     ("credentials.key_file", &["none", "", "/etc/copydesk/credentials.key"], &["a\0b"]),
+    // One of these alone is half a way to sign in, which is an error of its own.
+    ("sign_in.proxy_header", &["none", ""], &["Remote Email", "Remote-Email:", "é"]),
+    ("sign_in.proxies", &["none", ""], &["private", "10.0.0.0/33", "10.0.0.7;10.0.0.8", "0.0.0.0/0", "::/0"]),
+    ("sign_in.new_users", &["refuse", "without-projects"], &["", "viewer", "true"]),
+    ("sign_in.oidc_issuer", &["none", ""], &["id.example.com", "ftp://h", "https://u:p@h", "https://h?q"]),
+    ("sign_in.oidc_client_id", &["none", ""], &["a\nb", "<id>"]),
+    ("sign_in.oidc_client_secret", &["none", ""], &["a b", "a\n"]),
+    ("sign_in.oidc_only", &["false"], &["", "yes"]),
 ];
 
 #[test]

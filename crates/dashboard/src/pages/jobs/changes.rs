@@ -10,11 +10,12 @@ use copydesk_domain::{JobId, Project};
 use copydesk_store::JobChange;
 
 use super::{JobView, oops};
-use crate::access::{InProject, cookie};
+use crate::access::cookie;
 use crate::dash::Dash;
 use crate::diff::{self, FileDiff, FileKind, Look, View};
 use crate::respond::{Oops, Reply, page};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::words;
 
 /// How somebody wants to see a change.

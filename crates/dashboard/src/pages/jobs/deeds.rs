@@ -9,12 +9,12 @@ use copydesk_domain::JobId;
 
 use super::show::{Typed, job_page};
 use super::{JobView, limit_words, oops};
-use crate::access::InProject;
 use crate::dash::Dash;
 use crate::form::Form;
 use crate::once;
 use crate::respond::{Oops, Reply, page, page_with, to};
 use crate::shell::Shell;
+use crate::who::InProject;
 use copydesk_domain::Invalid;
 
 /// The address of a job.

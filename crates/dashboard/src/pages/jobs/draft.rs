@@ -8,12 +8,12 @@ use copydesk_desk::jobs::{Draft, JobError};
 use copydesk_domain::{Invalid, JobId};
 
 use super::{cost_limit, limit_words, oops};
-use crate::access::InProject;
 use crate::dash::Dash;
 use crate::form::{Form, Wrong};
 use crate::once;
 use crate::respond::{Oops, Reply, page, page_with, to};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::words;
 
 #[derive(serde::Deserialize)]

@@ -6,10 +6,10 @@ use copydesk_domain::{Job, JobId, Role, Status};
 use copydesk_store::{Brief, JobFilter};
 
 use super::{badge, title};
-use crate::access::InProject;
 use crate::dash::Dash;
 use crate::respond::{Reply, page};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::words;
 
 /// How many jobs a page shows.

@@ -18,10 +18,10 @@ use futures_util::Stream;
 use super::show::{Facts, Parts, Steps, before};
 use super::step::Before;
 use super::{JobView, cost_limit, oops};
-use crate::access::InProject;
 use crate::dash::Dash;
 use crate::respond::{Oops, Reply};
 use crate::streams::Slot;
+use crate::who::InProject;
 
 #[derive(serde::Deserialize)]
 pub(super) struct Wanted {

@@ -16,9 +16,10 @@ use copydesk_domain::{Job, JobId, Role};
 use copydesk_store::Brief;
 
 use super::{EDITOR, VIEWER};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
 use crate::respond::Oops;
+use crate::who::InProject;
 use crate::words;
 
 pub(crate) use badge::{badge, pull_badge};

@@ -7,11 +7,11 @@ use copydesk_store::Course;
 
 use super::step::{Before, Step};
 use super::{JobView, cost_limit, oops};
-use crate::access::InProject;
 use crate::dash::Dash;
 use crate::form::Wrong;
 use crate::respond::{Oops, Reply, page};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::{markdown, once, words};
 
 /// So many of the last steps are shown at once.

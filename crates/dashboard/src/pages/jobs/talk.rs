@@ -5,10 +5,10 @@ use axum::extract::{Path, State};
 use copydesk_domain::{CheckSummary, Timestamp};
 
 use super::JobView;
-use crate::access::InProject;
 use crate::dash::Dash;
 use crate::respond::{Reply, page};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::{markdown, words};
 
 #[derive(Template)]

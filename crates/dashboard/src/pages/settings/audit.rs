@@ -4,12 +4,13 @@ use askama::Template;
 use axum::extract::{RawQuery, State};
 
 use super::{Frame, OWNER, shell};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
 use crate::form::asked;
 use crate::pages::deeds::{Deeds, Format, file};
 use crate::respond::{Reply, page};
 use crate::shell::Shell;
+use crate::who::InProject;
 
 pub(super) fn routes(table: Table) -> Table {
     table.get(OWNER, "/p/{project}/settings/audit", show).get(OWNER, "/p/{project}/settings/audit.csv", csv).get(

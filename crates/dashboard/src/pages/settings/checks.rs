@@ -6,11 +6,12 @@ use copydesk_desk::projects::{ProjectDraft, WritePathsDraft};
 use copydesk_domain::{Invalid, OnFindings};
 
 use super::{Frame, OWNER, lines_or_none, save, shell};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
 use crate::form::{Form, Values, asked};
 use crate::respond::{Reply, page, to, unfit};
 use crate::shell::Shell;
+use crate::who::InProject;
 
 pub(super) fn routes(table: Table) -> Table {
     table.get(OWNER, "/p/{project}/settings/checks", show).post(OWNER, "/p/{project}/settings/checks", change)

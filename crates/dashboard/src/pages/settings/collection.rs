@@ -7,11 +7,12 @@ use copydesk_desk::{OLD_SECRET_TAKEN, Sender};
 use copydesk_domain::{Actor, Invalid, Project, Source, Timestamp};
 
 use super::{Frame, OWNER, lines_or_none, save, shell};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
 use crate::form::{Form, Values, asked};
 use crate::respond::{Oops, Reply, page, secret, to, unfit};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::words;
 
 pub(super) fn routes(table: Table) -> Table {

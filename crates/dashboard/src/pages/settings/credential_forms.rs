@@ -6,11 +6,12 @@ use copydesk_domain::Actor;
 use super::credential::{credentials, draft, keep};
 use super::repository::repository;
 use super::{Frame, OWNER, shell};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
 use crate::form::Form;
 use crate::pages::ask::AskPage;
 use crate::respond::{Reply, page, to, unfit};
+use crate::who::InProject;
 
 pub(super) fn routes(table: Table) -> Table {
     table

@@ -7,11 +7,12 @@ use copydesk_desk::projects::{NotDeleted, delete_surely};
 use copydesk_domain::Invalid;
 
 use super::{Frame, OWNER, shell};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
 use crate::form::Form;
 use crate::respond::{Oops, Reply, page, to, unfit};
 use crate::shell::Shell;
+use crate::who::InProject;
 
 pub(super) fn routes(table: Table) -> Table {
     table.get(OWNER, "/p/{project}/settings/danger", show).post_surely(

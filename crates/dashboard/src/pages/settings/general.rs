@@ -5,11 +5,12 @@ use axum::extract::{RawQuery, State};
 use copydesk_desk::projects::ProjectDraft;
 
 use super::{Frame, OWNER, save, shell};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
 use crate::form::{Form, Values, asked};
 use crate::respond::{Reply, page, to, unfit};
 use crate::shell::Shell;
+use crate::who::InProject;
 
 pub(super) fn routes(table: Table) -> Table {
     table.get(OWNER, "/p/{project}/settings/general", show).post(OWNER, "/p/{project}/settings/general", change)

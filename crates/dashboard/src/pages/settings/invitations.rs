@@ -7,11 +7,13 @@ use copydesk_store::Entrance;
 
 use super::members::members;
 use super::{Frame, OWNER};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
-use crate::form::{Form, plain};
+use crate::form::Form;
 use crate::pages::links::{checked_note, join_address};
+use crate::respond::plain;
 use crate::respond::{Oops, Reply, page, secret, to, unfit};
+use crate::who::InProject;
 
 pub(super) fn routes(table: Table) -> Table {
     table.post_surely(OWNER, "/p/{project}/settings/members/invite", invite).post_surely(

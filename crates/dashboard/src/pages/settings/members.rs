@@ -6,12 +6,14 @@ use copydesk_domain::{Invalid, Member, Role};
 use copydesk_store::{Entrance, Indispensable, Invitation};
 
 use super::{Frame, OWNER, shell};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
-use crate::form::{Form, asked, plain};
+use crate::form::{Form, asked};
 use crate::pages::ask::AskPage;
+use crate::respond::plain;
 use crate::respond::{Oops, Reply, page, to, unfit};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::words;
 
 pub(super) fn routes(table: Table) -> Table {

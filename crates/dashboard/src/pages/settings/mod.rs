@@ -21,11 +21,12 @@ use copydesk_domain::Invalid;
 use copydesk_store::StoreError;
 
 use super::OWNER;
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
 use crate::form::{Form, Wrong, lines};
 use crate::respond::{Oops, Reply, to};
 use crate::shell::Shell;
+use crate::who::InProject;
 
 pub(crate) use collection::{FirstView, Snippets};
 pub(crate) use credential::{CredentialState, credential_state, draft as credential_draft, keep as keep_credential};

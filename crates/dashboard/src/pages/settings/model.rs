@@ -8,11 +8,12 @@ use copydesk_desk::projects::ProjectDraft;
 use copydesk_domain::{Project, format_duration};
 
 use super::{Frame, OWNER, save, shell};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
 use crate::form::{Form, Values, asked};
 use crate::respond::{Reply, page, to, unfit};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::words;
 
 pub(super) fn routes(table: Table) -> Table {

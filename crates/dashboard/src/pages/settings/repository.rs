@@ -14,11 +14,12 @@ use futures_util::stream::{once, unfold};
 
 use super::credential::{CredentialState, credential_state};
 use super::{Frame, OWNER, save, shell};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
 use crate::form::{Form, Values, asked, lines};
 use crate::respond::{Oops, Reply, page, secret, to, unfit};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::words;
 
 /// The kinds of code hosts that can be named.

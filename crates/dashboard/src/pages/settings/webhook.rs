@@ -6,12 +6,14 @@ use copydesk_store::{DeliveryFilter, WebhookDelivery, WebhookEndpoint};
 
 use super::webhooks::{sender, shown_once, standing, told};
 use super::{Frame, OWNER, shell};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
-use crate::form::{asked, plain};
+use crate::form::asked;
 use crate::pages::ask::AskPage;
+use crate::respond::plain;
 use crate::respond::{Oops, Reply, page, to};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::words;
 
 /// Deliveries on a page.

@@ -10,11 +10,12 @@ use copydesk_domain::{EventKind, Invalid};
 use copydesk_store::WebhookEndpoint;
 
 use super::{Frame, OWNER, shell};
-use crate::access::{InProject, Table};
+use crate::access::Table;
 use crate::dash::Dash;
 use crate::form::{Form, asked};
 use crate::respond::{Oops, Reply, page, secret, unfit};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::words;
 
 pub(super) fn routes(table: Table) -> Table {

@@ -8,11 +8,11 @@ use copydesk_views::CountsAs;
 use super::asked::{Asked, name_of};
 use super::said::{AgentRow, class};
 use super::{readers, sentences};
-use crate::access::InProject;
 use crate::chart::{Chart, Point};
 use crate::dash::Dash;
 use crate::respond::{Oops, Reply, page};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::words::{self, number, part};
 
 /// Pages that are listed of a machine.

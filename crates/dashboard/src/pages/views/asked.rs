@@ -84,8 +84,8 @@ impl Asked {
     fn usual(&self) -> Interval {
         match self.period.days() {
             ..=1 => Interval::Hour,
-            ..=92 => Interval::Day,
-            ..=644 => Interval::Week,
+            2..=92 => Interval::Day,
+            93..=644 => Interval::Week,
             _ => Interval::Month,
         }
     }

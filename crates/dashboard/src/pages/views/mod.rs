@@ -14,16 +14,17 @@ use copydesk_domain::Job;
 use copydesk_domain::dates::Interval;
 use copydesk_store::PageHealth;
 use copydesk_views::CountsAs;
-use copydesk_views::store::{Counts, Loss};
+use copydesk_views::store::{Counts, Loss, PageViews};
 
 use super::VIEWER;
-use super::checked::{Badge, Checked};
-use crate::access::{InProject, Table};
+use super::checked::{Badge, Checked, reasons};
+use crate::access::Table;
 use crate::chart::{self, Chart, Point};
 use crate::dash::Dash;
 use crate::form::Wrong;
 use crate::respond::{Oops, Reply, page, unfit};
 use crate::shell::Shell;
+use crate::who::InProject;
 use crate::words::{self, change, number};
 
 use asked::{Asked, name_of};
@@ -119,6 +120,8 @@ struct ViewsPage {
 struct OnePage {
     health: Option<PageHealth>,
     badge: Badge,
+    /// What could not be judged of it, in words.
+    not_judged: String,
     jobs: Vec<Job>,
 }
 
@@ -153,47 +156,74 @@ fn asked(dash: &Dash, who: &InProject, query: Option<&str>) -> Asked {
 
 async fn show(State(dash): State<Dash>, who: InProject, RawQuery(query): RawQuery) -> Reply {
     let (asked, readers, store) = (asked(&dash, &who, query.as_deref()), readers(&dash)?, &dash.desk().store);
-    let (project, range, path) = (&who.project, asked.range(), asked.path.clone());
-    let path = path.as_deref();
-    let before = asked.period.before();
+    let (project, range, path) = (&who.project, asked.range(), asked.path.as_deref());
     let caller = CallerId::of_user(&who.user.id);
 
     let series = readers.series(project, range, Some(asked.by), path).await?;
-    let ranked = readers.ranking(&caller, project, range, asked.offset, PAGES).await?;
-    let shown: Vec<&str> = match path {
-        Some(path) => vec![path],
-        None => ranked.pages.iter().map(|page| &*page.path).collect(),
+    let ranked = match path {
+        None => Some(readers.ranking(&caller, project, range, asked.offset, PAGES).await?),
+        Some(_) => None,
     };
-    let earlier = readers.counts(project, before.range(&asked.zone), &shown).await?;
+    let pages = ranked.as_ref().map(|ranked| ranked.pages.as_slice()).unwrap_or_default();
+    let shown: Vec<&str> = path.into_iter().chain(pages.iter().map(|page| &*page.path)).collect();
+    let before = readers.counts(project, asked.period.before().range(&asked.zone), &shown).await?;
     let found = readers.agents(project, range, path, 0, 0, usize::MAX).await?;
 
     let health = store.health(&project.id).await?;
     let known = store.page_health_at(&project.id, &shown).await?;
+    let checked = Checked::new(&dash, &who, health.as_ref());
+    let one = match path {
+        Some(_) => Some(OnePage::new(&dash, &who, &checked, known.first()).await?),
+        None => None,
+    };
+    let figures = match &ranked {
+        Some(ranked) => {
+            let read = Figure::new("Pages read", "", ranked.read as u64, before.read as u64);
+            figures(ranked.totals, before.totals).into_iter().chain([read]).collect()
+        }
+        None => figures(series.totals, before.pages.first().copied().unwrap_or_default()),
+    };
+    let rows = rows(&asked, &checked, pages, &before.pages, &known);
+    let (first, last) = (asked.offset, asked.offset.saturating_add(rows.len()));
+    let others = found.classes.iter().filter(|(_, as_what, _)| *as_what == CountsAs::Other).map(|(.., views)| views);
+    let for_people = || found.agents.iter().filter(|agent| agent.verdict.counts_as() == CountsAs::Ai);
+    let (people, ai) = (number(series.totals.human), number(series.totals.ai));
+    let about = format!("Views from {}: {people} by people and {ai} by AI", asked.words());
+    let (read, losses) = ranked.as_ref().map_or((0, &[][..]), |ranked| (ranked.read as u64, &ranked.losses));
+    let template = ViewsPage {
+        shell: Shell::inside(&dash, &who, "/views", "Views"),
+        project_id: project.id.to_string(),
+        time_zone: project.time_zone.clone(),
+        figures,
+        chart: chart_of(&series.points, series.interval, about),
+        losses: sentences(&[&series.losses, losses, &before.losses, &found.losses]),
+        stretch: format!("{}–{} of {}", number(first as u64 + 1), number(last as u64), number(read)),
+        earlier: (first > 0).then(|| asked.with_offset(first.saturating_sub(PAGES))),
+        later: ranked.as_ref().is_some_and(|ranked| ranked.has_more).then(|| asked.with_offset(last)),
+        rows,
+        agents: for_people().take(AGENTS).map(AgentRow::from).collect(),
+        more_agents: for_people().count().saturating_sub(AGENTS),
+        others: others.sum(),
+        curls: curls(&dash, &who, &asked),
+        is_empty: series.totals.total() == 0 && readers.status(project).await?.first.is_none(),
+        one,
+        asked,
+    };
+    if template.wrong().all().is_empty() { page(&template) } else { unfit(&template) }
+}
+
+/// The pages of the list, each with what was before and what the checks say.
+fn rows(
+    asked: &Asked,
+    checked: &Checked<'_>,
+    pages: &[PageViews],
+    before: &[Counts],
+    known: &[PageHealth],
+) -> Vec<PageRow> {
     let by_page: HashMap<&str, &PageHealth> =
         known.iter().filter_map(|page| Some((page.page.as_deref()?, page))).collect();
-    let checked = Checked::new(&dash, &who, health.as_ref());
-
-    let (now, then) = match path {
-        Some(_) => (series.totals, earlier.pages.first().copied().unwrap_or_default()),
-        None => (ranked.totals, earlier.totals),
-    };
-    let mut figures = figures(now, then);
-    let one = match path {
-        None => {
-            figures.push(Figure::new("Pages read", "", ranked.read as u64, earlier.read as u64));
-            None
-        }
-        Some(path) => {
-            let health = by_page.get(path).copied();
-            let jobs = match health {
-                Some(health) => store.jobs_that_changed(&project.id, &health.file, JOBS).await?,
-                None => Vec::new(),
-            };
-            Some(OnePage { badge: checked.badge(health), health: health.cloned(), jobs })
-        }
-    };
-    let most = ranked.pages.first().map_or(1, |page| page.counts.total());
-    let row = |(page, before): (&copydesk_views::store::PageViews, &Counts)| {
+    let most = pages.first().map_or(1, |page| page.counts.total());
+    let row = |(page, before): (&PageViews, &Counts)| {
         let counts = page.counts;
         let (look, change) = change(counts.total(), before.total());
         PageRow {
@@ -208,39 +238,23 @@ async fn show(State(dash): State<Dash>, who: InProject, RawQuery(query): RawQuer
             path: page.path.to_string(),
         }
     };
-    let rows: Vec<PageRow> = match path {
-        Some(_) => Vec::new(),
-        None => ranked.pages.iter().zip(&earlier.pages).map(row).collect(),
-    };
-    let (first, last) = (asked.offset, asked.offset.saturating_add(rows.len()));
-    let others = found.classes.iter().filter(|(_, as_what, _)| *as_what == CountsAs::Other).map(|(.., views)| views);
-    let for_people = || found.agents.iter().filter(|agent| agent.verdict.counts_as() == CountsAs::Ai);
-    let about = format!(
-        "Views from {}: {} by people and {} by AI",
-        asked.words(),
-        number(series.totals.human),
-        number(series.totals.ai)
-    );
-    let template = ViewsPage {
-        shell: Shell::inside(&dash, &who, "/views", "Views"),
-        project_id: project.id.to_string(),
-        time_zone: project.time_zone.clone(),
-        figures,
-        chart: chart_of(&series.points, series.interval, about),
-        losses: sentences(&[&series.losses, &ranked.losses, &earlier.losses, &found.losses]),
-        stretch: format!("{}–{} of {}", number(first as u64 + 1), number(last as u64), number(ranked.read as u64)),
-        earlier: (first > 0).then(|| asked.with_offset(first.saturating_sub(PAGES))),
-        later: ranked.has_more.then(|| asked.with_offset(last)),
-        rows,
-        agents: for_people().take(AGENTS).map(AgentRow::from).collect(),
-        more_agents: for_people().count().saturating_sub(AGENTS),
-        others: others.sum(),
-        curls: curls(&dash, &who, &asked),
-        is_empty: series.totals.total() == 0 && readers.status(project).await?.first.is_none(),
-        one,
-        asked,
-    };
-    if template.wrong().all().is_empty() { page(&template) } else { unfit(&template) }
+    pages.iter().zip(before).map(row).collect()
+}
+
+impl OnePage {
+    async fn new(
+        dash: &Dash,
+        who: &InProject,
+        checked: &Checked<'_>,
+        health: Option<&PageHealth>,
+    ) -> Result<Self, Oops> {
+        let jobs = match health {
+            Some(health) => dash.desk().store.jobs_that_changed(&who.project.id, &health.file, JOBS).await?,
+            None => Vec::new(),
+        };
+        let not_judged = health.map(|health| reasons(&health.not_judged)).unwrap_or_default();
+        Ok(Self { badge: checked.badge(health), health: health.cloned(), not_judged, jobs })
+    }
 }
 
 /// The same questions to the interface.

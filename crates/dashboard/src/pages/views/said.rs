@@ -39,9 +39,9 @@ impl From<&AgentViews> for AgentRow {
 pub(super) fn class(class: Class) -> &'static str {
     match class {
         Class::Human => "people",
-        Class::Assistant => "assistant that reads for somebody",
+        Class::Assistant => "assistant",
         Class::CodingAgent => "coding agent",
-        Class::MarkdownFetch => "fetch of the Markdown form",
+        Class::MarkdownFetch => "Markdown fetch",
         Class::TrainingCrawler => "crawler for training",
         Class::AiSearch => "crawler of an AI search",
         Class::SearchEngine => "search engine",

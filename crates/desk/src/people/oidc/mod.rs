@@ -162,8 +162,15 @@ impl Oidc {
 
     /// What the note says that belongs to somebody who comes back.
     fn begun(&self, returning: &Returning, note: Option<&str>, now: Timestamp) -> Result<Begun, Failed> {
-        let opened = self.vault.open_note(PURPOSE, note.ok_or(Failed::Stale)?).map_err(broken)?;
-        let begun: Begun = opened.and_then(|json| serde_json::from_slice(&json).ok()).ok_or(Failed::Stale)?;
+        let opened = self.vault.open_note(PURPOSE, note.ok_or(Failed::Stale)?).map_err(|error| match error {
+            VaultError::Altered => Failed::Stale,
+            VaultError::Missing(_) | VaultError::OtherKey { .. } => {
+                tracing::warn!("a sign-in was begun by a server with other keys; all servers need the same key file");
+                Failed::Stale
+            }
+            other => broken(other),
+        })?;
+        let begun: Begun = serde_json::from_slice(&opened).map_err(|_| Failed::Stale)?;
         let at = Timestamp::from_millis(begun.at);
         let is_ours = returning.state.as_deref() == Some(begun.state.as_str());
         if is_ours && now < at.plus(LONGEST) && at <= now.plus(LEEWAY) { Ok(begun) } else { Err(Failed::Stale) }

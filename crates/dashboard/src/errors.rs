@@ -8,11 +8,11 @@ use axum::response::{IntoResponse, Response};
 use copydesk_desk::people::{NotIn, Proof};
 use copydesk_domain::Invalid;
 
-use crate::access::Asks;
 use crate::dash::Dash;
 use crate::form::{Form, Wrong};
 use crate::respond::{Oops, Reply, finish, page_with, secret};
 use crate::shell::Shell;
+use crate::who::Asks;
 use crate::words::part;
 
 /// The field in which a password is given for a deed that hurts. No form of ours has one of that name.

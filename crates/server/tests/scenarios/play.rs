@@ -175,7 +175,7 @@ async fn check_pull_request(expect: &Expect, job: &Value, project: &ProjectClien
     let body = page.split("<h2>Merge</h2>").next().unwrap();
     holds("the pull request", body, &expect.body_contains, &expect.body_lacks);
     let state = if expect.draft { "draft" } else { "open" };
-    assert!(body.contains(&format!("<span class=\"state\">{state}</span>")), "it is not {state}: {body}");
+    assert!(body.contains(&format!("\">{state}</span></div>")), "it is not {state}: {body}");
     if let Some(commits) = expect.commits {
         let branch = job["branch"].as_str().unwrap();
         assert_eq!(repo.commits(branch, "main").len(), commits, "commits");

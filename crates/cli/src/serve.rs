@@ -30,6 +30,8 @@ pub(crate) async fn serve(config: Config, environment: &Environment) -> Result<E
     // Before anybody can know that it runs: whoever ends it then must end it in order.
     let stop = stop_signal();
     let server = Server::start(&config, environment, migrated(&config).await?).await?;
+    // Before it says that it listens: who waits for that may use it at once, and it must not end then.
+    let first_link = user::first_link(&server.people, &config, &config.public_url_at(server.address)).await?;
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         listen = %server.address,
@@ -38,7 +40,7 @@ pub(crate) async fn serve(config: Config, environment: &Environment) -> Result<E
         workers = config.runner.workers,
         "listening"
     );
-    if let Some(link) = user::first_link(&server.people, &config, &config.public_url_at(server.address)).await? {
+    if let Some(link) = first_link {
         // Not into the log, which others may read: it is a way in.
         let file = user::first_link_file(&config).display().to_string();
         output::line(&format!(

@@ -99,6 +99,7 @@ impl ProjectClient {
     pub async fn until(&self, id: &str, status: &str) -> Answer {
         eventually(&format!("the job is {status}"), async || {
             let job = self.get(id).await.expect(200);
+            assert!(job["status"] != "failed" || status == "failed", "it failed, and was to be {status}: {job:?}");
             (job["status"] == status).then_some(job)
         })
         .await

@@ -19,13 +19,16 @@ macro_rules! behaviours {
 
 mod access;
 mod browser;
+mod changes;
 mod find;
+mod jobs;
 mod keys;
 mod new;
 mod oidc;
 mod overview;
 mod people;
 mod proxy;
+mod pulls;
 mod server;
 mod settings;
 mod site_pages;

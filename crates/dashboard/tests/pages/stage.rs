@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use copydesk_desk::people::{Newcomer, Visitor};
 use copydesk_domain::{ProjectId, Repository, Role, User};
-use copydesk_testkit::{Backend, GitRepo, ManualClock, ProjectClient, TestApp, TestDatabase, Who, see};
+use copydesk_testkit::{
+    Backend, GitRepo, ManualClock, ProjectClient, Setup, TestApp, TestDatabase, TestEditor, Who, see,
+};
 
 use crate::browser::Browser;
 
@@ -35,6 +37,17 @@ impl Stage {
     /// A browser in which nobody is signed in.
     pub fn browser(&self) -> Browser {
         Browser::new(self.app.client().base())
+    }
+
+    /// Another server over the same database.
+    pub async fn another(&self, change: impl FnOnce(Setup) -> Setup) -> Self {
+        let setup = change(TestApp::over(self.database.clone()).clock(self.clock.clone()));
+        Self { app: setup.start().await, clock: self.clock.clone(), database: self.database.clone() }
+    }
+
+    /// The same with a worker on that editor.
+    pub async fn working(&self, editor: TestEditor) -> Self {
+        self.another(|setup| setup.editors(1, vec![Arc::new(editor)])).await
     }
 
     pub async fn project(&self, name: &str) -> ProjectClient {

@@ -97,11 +97,24 @@ pub(crate) struct Part {
 
 /// Text in Markdown as HTML.
 pub(crate) fn html(text: &str) -> Safe<String> {
-    let mut out = String::with_capacity(text.len() * 2);
+    let mut out = Html::new();
     for part in parts(text, Options::empty()) {
         render(&mut out, part.tokens.iter().map(|token| (Mark::Same, token)));
     }
-    Safe(out)
+    Safe(out.text)
+}
+
+/// What is written so far of a text that stands below a second heading of a page.
+pub(crate) struct Html {
+    pub(crate) text: String,
+    /// The rank of the last heading. One that leaves a rank out would lead those astray who hear a page by its headings.
+    last_heading: u8,
+}
+
+impl Html {
+    pub(crate) fn new() -> Self {
+        Self { text: String::new(), last_heading: 2 }
+    }
 }
 
 /// The parts of a page of a documentation site, which may begin with settings.
@@ -317,23 +330,33 @@ pub(crate) fn is_whole<'t>(tokens: impl Iterator<Item = &'t Token>) -> bool {
 }
 
 /// Writes tokens as HTML, with marks around the words that are gone and those that are new.
-pub(crate) fn render<'t>(out: &mut String, tokens: impl Iterator<Item = (Mark, &'t Token)>) {
+pub(crate) fn render<'t>(out: &mut Html, tokens: impl Iterator<Item = (Mark, &'t Token)>) {
     let mut run = Run::default();
     for (mark, token) in tokens {
         match token {
             Token::Word(_, style) if style.kind == Kind::Target && mark == Mark::Same => {}
-            Token::Word(word, style) => run.add(out, mark, word, style),
+            Token::Word(word, style) => run.add(&mut out.text, mark, word, style),
             token => {
-                run.end(out);
+                run.end(&mut out.text);
                 structure(out, token);
             }
         }
     }
-    run.end(out);
+    run.end(&mut out.text);
 }
 
-fn structure(out: &mut String, token: &Token) {
+fn structure(html: &mut Html, token: &Token) {
+    let out = &mut html.text;
     match token {
+        Token::Open(Block::Heading(rank)) => {
+            html.last_heading = (rank + 2).min(html.last_heading + 1).min(6);
+            out.push_str(["<h3>", "<h4>", "<h5>", "<h6>"][usize::from(html.last_heading.saturating_sub(3))]);
+        }
+        Token::Close(Block::Heading(_)) => {
+            out.push_str(
+                ["</h3>\n", "</h4>\n", "</h5>\n", "</h6>\n"][usize::from(html.last_heading.saturating_sub(3))],
+            );
+        }
         Token::Open(Block::Numbered(first)) if *first != 1 => {
             out.push_str("<ol start=\"");
             out.push_str(&first.to_string());
@@ -351,11 +374,8 @@ impl Block {
     fn tags(self) -> (&'static str, &'static str) {
         match self {
             Self::Paragraph => ("<p>", "</p>\n"),
-            // A page has one heading of its own, and these are below it.
-            Self::Heading(1) => ("<h3>", "</h3>\n"),
-            Self::Heading(2) => ("<h4>", "</h4>\n"),
-            Self::Heading(3) => ("<h5>", "</h5>\n"),
-            Self::Heading(_) => ("<h6>", "</h6>\n"),
+            // Its rank depends on those before it.
+            Self::Heading(_) => ("", ""),
             Self::Quote => ("<blockquote>", "</blockquote>\n"),
             Self::Code => ("<pre tabindex=\"0\"><code>", "</code></pre>\n"),
             Self::Raw => ("<pre class=\"raw\" tabindex=\"0\">", "</pre>\n"),
@@ -426,6 +446,14 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn headings_leave_no_rank_out() {
+        let ranks =
+            |text| html(text).0.split("<h").skip(1).map(|rest| rest[..1].parse::<u8>().unwrap()).collect::<Vec<_>>();
+        assert_eq!(ranks("### A\n\n# B\n\n## C\n\n###### D\n\n###### E\n"), [3, 3, 4, 5, 6]);
+        assert!(html("### A\n").0.contains("<h3>A</h3>"));
+    }
 
     #[test]
     fn markdown_cannot_do_anything() {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::markdown::{Mark, Part, Token, is_whole, page, render};
+use crate::markdown::{Html, Mark, Part, Token, is_whole, page, render};
 use crate::words::many;
 
 use super::words::{Weight, compare, readable};
@@ -42,10 +42,11 @@ pub(super) fn read(old: &str, new: &str) -> Option<String> {
     if all.iter().all(|shown| matches!(shown, Shown::Same(_))) {
         return None;
     }
-    let mut out = "<div class=\"read text\">".to_owned();
+    let mut out = Html::new();
+    out.text.push_str("<div class=\"read text\">");
     write(&mut out, &all);
-    out.push_str("</div>");
-    Some(out)
+    out.text.push_str("</div>");
+    Some(out.text)
 }
 
 /// Which part became which.
@@ -87,7 +88,7 @@ fn has_common_words(old: &Part, new: &Part) -> bool {
     5 * common >= 2 * old.tokens.len().max(new.tokens.len())
 }
 
-fn write(out: &mut String, all: &[Shown<'_>]) {
+fn write(out: &mut Html, all: &[Shown<'_>]) {
     let is_near = |at: usize| {
         let near = at.saturating_sub(AROUND)..=(at + AROUND).min(all.len() - 1);
         all[near].iter().any(|shown| !matches!(shown, Shown::Same(_)))
@@ -109,27 +110,27 @@ fn write(out: &mut String, all: &[Shown<'_>]) {
     gap(out, skipped);
 }
 
-fn gap(out: &mut String, skipped: usize) {
+fn gap(out: &mut Html, skipped: usize) {
     if skipped > 0 {
-        out.push_str("<p class=\"gap\">");
-        out.push_str(&many(skipped, "part that is", "parts that are"));
-        out.push_str(" as before</p>");
+        out.text.push_str("<p class=\"gap\">");
+        out.text.push_str(&many(skipped, "part that is", "parts that are"));
+        out.text.push_str(" as before</p>");
     }
 }
 
-fn whole(out: &mut String, part: &Part, mark: Mark) {
+fn whole(out: &mut Html, part: &Part, mark: Mark) {
     let (open, close) = match mark {
         Mark::Same => ("", ""),
         Mark::Gone => ("<div class=\"gone\">", "</div>"),
         Mark::New => ("<div class=\"new\">", "</div>"),
     };
-    out.push_str(open);
+    out.text.push_str(open);
     render(out, part.tokens.iter().map(|token| (mark, token)));
-    out.push_str(close);
+    out.text.push_str(close);
 }
 
 /// One part with what differs marked in it; both, if they have too little in common or do not fit into each other.
-fn changed(out: &mut String, old: &Part, new: &Part) {
+fn changed(out: &mut Html, old: &Part, new: &Part) {
     match merged(old, new) {
         Some(merged) => render(out, merged.into_iter()),
         None => {
@@ -184,7 +185,7 @@ mod tests {
     fn another_kind_of_part_is_shown_beside_the_old_one() {
         let html = read("Some words here.\n", "## Some words here.\n").unwrap();
         assert!(html.contains("<div class=\"gone\"><p><del>Some words here.</del></p>"), "{html}");
-        assert!(html.contains("<div class=\"new\"><h4><ins>Some words here.</ins></h4>"), "{html}");
+        assert!(html.contains("<div class=\"new\"><h3><ins>Some words here.</ins></h3>"), "{html}");
     }
 
     #[test]

@@ -111,7 +111,8 @@ impl Live {
         let job = self.dash.desk().store.job(&self.who.project.id, &self.job_id).await;
         let is_over = matches!(job, Ok(Some(job)) if job.status != Status::Active);
         match self.parts().await {
-            Some(parts) if is_over => vec![self.event("part", &parts), Sent::default().event("end").data("")],
+            // A browser passes over an event without data.
+            Some(parts) if is_over => vec![self.event("part", &parts), Sent::default().event("end").data("over")],
             _ => Vec::new(),
         }
     }

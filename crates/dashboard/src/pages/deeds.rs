@@ -137,7 +137,8 @@ pub(crate) async fn file(dash: &Dash, project_id: Option<ProjectId>, format: For
             Some((Ok(text), next))
         }
     });
-    let all = once(async move { Ok::<_, StoreError>(heading.to_owned()) }).chain(parts);
+    // Whoever compresses it asks once more after its end.
+    let all = once(async move { Ok::<_, StoreError>(heading.to_owned()) }).chain(parts).fuse();
     let mut response = Body::from_stream(all).into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));

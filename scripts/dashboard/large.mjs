@@ -1,6 +1,6 @@
 // A change of 100 files and 10,000 lines, over a slow network.
 import assert from 'node:assert/strict'
-import { weigh } from './checks.mjs'
+import { checkWidths, weigh } from './checks.mjs'
 import { told, until } from './stage.mjs'
 
 const FILES = 100, LINES = 100
@@ -82,16 +82,20 @@ export const largeChange = async (browser, desk, email, project, job) => {
   told('a change of 100 files and 10,000 lines')
 }
 
-/** The text of a diff has most of its width. */
+/** The text of a diff has most of its width, also when the window becomes narrow after it was wide. */
 const readsWell = async (page) => {
-  for (const width of [390, 1280]) {
+  for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 900 })
-    const shares = await page.locator('table.diff').evaluateAll((all) => all.map((table) => table.querySelector('tr:not(.h) td:last-child').getBoundingClientRect().width / table.getBoundingClientRect().width))
+    const shares = await page.locator('table.diff').evaluateAll((all) => all.map((table) => {
+      const box = table.getBoundingClientRect(), text = table.querySelector('tr:not(.h) td:last-child').getBoundingClientRect()
+      return box.right <= innerWidth ? text.width / box.width : 0
+    }))
     assert(shares.length > 3, 'some files are open')
     const least = Math.min(...shares)
     assert(least >= 0.7, `at ${width} px the text has ${least} of the width`)
     told(`at ${width} px the text of a diff has ${Math.round(100 * least)} % of its width`)
   }
+  await checkWidths(page, 'the large change')
 }
 
 /** A file that was not sent at first is fetched when somebody opens it. */

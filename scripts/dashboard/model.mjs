@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 
-const KEY = 'sk-scripted', NAME = 'scripted-1'
+const KEY = 'sk-scripted', NAME = 'docs-writer-2'
 const FIELDS = ['max_completion_tokens', 'max_tokens', 'messages', 'model', 'stream', 'stream_options', 'tools']
 const TOOLS = ['list_files', 'search', 'read_file', 'edit_file', 'write_file', 'move_file', 'delete_file', 'check_docs', 'plan', 'finish']
 

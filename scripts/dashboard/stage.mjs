@@ -46,8 +46,9 @@ export const makeRepository = (name, files) => {
 
 /** A data folder, the server that serves it, and workers beside it. */
 export class Desk {
-  constructor(name, settings = {}) {
+  constructor(name, settings = {}, flags = []) {
     this.name = name
+    this.flags = flags
     this.data = path.join(work, name)
     this.env = { ...process.env, ...settings }
     this.processes = new Set()
@@ -56,7 +57,12 @@ export class Desk {
 
   /** Runs a command on the data folder and gives back what it prints. */
   run(...args) {
-    return execFileSync(binary, ['--data-dir', this.data, ...args], { encoding: 'utf8', cwd: work, env: this.env, input: `${PASSWORD}\n`, stdio: 'pipe' })
+    return execFileSync(binary, ['--data-dir', this.data, ...args], { encoding: 'utf8', cwd: work, env: this.env, stdio: 'pipe' })
+  }
+
+  addAdministrator(email, name) {
+    const args = ['--data-dir', this.data, 'user', 'add', email, '--admin', '--name', name]
+    execFileSync(binary, args, { cwd: work, env: this.env, input: `${PASSWORD}\n`, stdio: 'pipe' })
   }
 
   start(...args) {
@@ -73,7 +79,7 @@ export class Desk {
   }
 
   async serve() {
-    const server = this.start('serve', '--listen', `127.0.0.1:${this.port}`)
+    const server = this.start('serve', '--listen', `127.0.0.1:${this.port}`, ...this.flags)
     server.gone.then(() => (server.ended = true))
     const found = await until('the server listens', () => {
       assert(!server.ended, `the server ended: ${server.log}`)

@@ -2,6 +2,7 @@
 
 mod builtin;
 mod editor;
+mod edits;
 mod machine;
 mod model;
 mod prompt;

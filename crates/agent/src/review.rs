@@ -3,21 +3,48 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-use copydesk_checks::{Finding, Scope, SiteSettings, Until, check_change};
+use copydesk_checks::{Finding, Scope, SiteSettings, Until, check_all, check_change};
 use copydesk_forge::Workspace;
 
 use crate::WorkspaceFiles;
 
-/// What a change breaks, by the docs checks, as sentences.
-pub(crate) fn docs_checks(workspace: &Workspace, scope: &Scope, is_enough: &AtomicBool) -> io::Result<Vec<String>> {
-    let changed: Vec<String> = workspace.changed_paths().map(str::to_owned).collect();
-    let (before, now) = (WorkspaceFiles::Base(&**workspace.base()), WorkspaceFiles::Edited(workspace));
-    let (before, now) = (Until::new(&before, is_enough), Until::new(&now, is_enough));
-    let settings = SiteSettings { docs_paths: scope.docs_paths.clone() };
-    let comparison = check_change(&before, &now, &changed, &settings, scope)?;
-    Ok(comparison.new.iter().filter(|finding| finding.is_error()).map(sentence).collect())
+/// Finds what is wrong with the documentation.
+pub(crate) trait Review {
+    /// What the changes have brought in.
+    fn new_problems(&self, workspace: &Workspace) -> io::Result<Vec<Finding>>;
+    /// All there is, brought in or not.
+    fn all_problems(&self, workspace: &Workspace) -> io::Result<Vec<Finding>>;
 }
 
-fn sentence(finding: &Finding) -> String {
+/// The docs checks, until it is enough.
+pub(crate) struct DocsChecks<'a> {
+    pub(crate) scope: &'a Scope,
+    pub(crate) is_enough: &'a AtomicBool,
+}
+
+impl Review for DocsChecks<'_> {
+    fn new_problems(&self, workspace: &Workspace) -> io::Result<Vec<Finding>> {
+        let changed: Vec<String> = workspace.changed_paths().map(str::to_owned).collect();
+        let (before, now) = (WorkspaceFiles::Base(&**workspace.base()), WorkspaceFiles::Edited(workspace));
+        let (before, now) = (Until::new(&before, self.is_enough), Until::new(&now, self.is_enough));
+        let comparison = check_change(&before, &now, &changed, &self.settings(), self.scope)?;
+        Ok(comparison.new.into_iter().filter(Finding::is_error).collect())
+    }
+
+    fn all_problems(&self, workspace: &Workspace) -> io::Result<Vec<Finding>> {
+        let now = WorkspaceFiles::Edited(workspace);
+        let report = check_all(&Until::new(&now, self.is_enough), &self.settings())?;
+        Ok(report.findings.into_iter().filter(Finding::is_error).collect())
+    }
+}
+
+impl DocsChecks<'_> {
+    fn settings(&self) -> SiteSettings {
+        SiteSettings { docs_paths: self.scope.docs_paths.clone() }
+    }
+}
+
+/// A finding as a sentence.
+pub(crate) fn sentence(finding: &Finding) -> String {
     format!("{}:{}:{}: {}", finding.path, finding.line, finding.column, finding.message)
 }

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
+use crate::diff;
 use crate::path::plain_path;
 use crate::{Entry, FileChange, Kind, LARGEST_TEXT, Refusal, Tree};
 
@@ -193,6 +194,12 @@ impl Workspace {
     /// The paths that were edited, sorted.
     pub fn changed_paths(&self) -> impl Iterator<Item = &str> {
         self.edits.keys().map(String::as_str)
+    }
+
+    /// What was changed in one file, as git shows it; empty if nothing was.
+    pub fn diff(&self, path: &str) -> io::Result<String> {
+        let Some(now) = self.edits.get(path) else { return Ok(String::new()) };
+        Ok(diff::between_texts(path, self.tree.read(path)?.as_deref(), now.as_deref()))
     }
 
     /// Throws the edits of one file away.

@@ -23,9 +23,14 @@ pub(crate) struct Reply<'a> {
 impl Reply<'_> {
     /// Whether it has a header of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
+        self.header(name).is_some()
+    }
+
+    /// The value of a header, if it is text.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let lines = self.head.split(|byte| *byte == b'\n').skip(1);
-        let names = lines.filter_map(|line| line.split(|byte| *byte == b':').next());
-        names.into_iter().any(|found| found.eq_ignore_ascii_case(name.as_bytes()))
+        let mut fields = lines.filter_map(|line| std::str::from_utf8(line).ok()?.split_once(':'));
+        fields.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
     }
 }
 

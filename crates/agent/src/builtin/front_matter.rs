@@ -5,11 +5,11 @@ use copydesk_checks::page::{Page, parse};
 
 use super::chore::FrontMatter;
 use super::docs::{ChoreFailure, Docs};
-use super::edits::{Edits, line_break};
 use super::excerpt::first_sentence;
 use super::replace::is_toml;
 use super::scalar;
 use super::scope::{names_itself, pages_of};
+use crate::edits::{Edits, line_break};
 
 /// Files that code hosts or other pages show, where front matter would be seen.
 const NO_PAGES: [&str; 11] = [

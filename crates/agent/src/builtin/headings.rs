@@ -5,9 +5,9 @@ use copydesk_checks::page::{Heading, Page, parse};
 use super::boxes::{boxes, is_boxed, is_indented};
 use super::chore::Scope;
 use super::docs::{ChoreFailure, Docs};
-use super::edits::Edits;
 use super::scope::pages_of;
 use super::words::counted;
+use crate::edits::Edits;
 
 pub(crate) fn run(scope: &Scope, docs: &mut Docs) -> Result<(), ChoreFailure> {
     for path in &pages_of(scope, docs)? {

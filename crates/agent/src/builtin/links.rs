@@ -10,11 +10,11 @@ use copydesk_forge::Renames;
 
 use super::chore::Links;
 use super::docs::{ChoreFailure, Docs};
-use super::edits::Edits;
 use super::report::code;
 use super::scope::pages_of;
 use super::words::listed;
 use crate::WorkspaceFiles;
+use crate::edits::Edits;
 
 /// How many repairs of a page are named.
 const MOST_NAMED: usize = 5;

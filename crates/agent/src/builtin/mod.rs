@@ -5,7 +5,6 @@ mod address;
 mod boxes;
 mod chore;
 mod docs;
-mod edits;
 mod excerpt;
 mod follow;
 mod front_matter;

@@ -7,12 +7,12 @@ use copydesk_checks::page::{Field, Page, parse};
 use super::boxes::is_quoted;
 use super::chore::{Code, Replace};
 use super::docs::{ChoreFailure, Docs};
-use super::edits::Edits;
 use super::follow::{Renamed, follow};
 use super::scalar;
 use super::scope::pages_of;
 use super::terms::{Term, is_whole_address, names_address};
 use super::words::counted;
+use crate::edits::Edits;
 
 /// The fields of front matter that readers see.
 const SEEN: [&str; 2] = ["title", "description"];

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use copydesk_checks::page::Page;
 
-use super::edits::Edits;
+use crate::edits::Edits;
 
 /// A character of a text and where it stands. White space, with what stands at the start of the next line of the same
 /// paragraph, is one space.

@@ -13,12 +13,12 @@ use copydesk_checks::page::{Heading, Page, parse};
 
 use super::chore::Scope;
 use super::docs::{ChoreFailure, Docs};
-use super::edits::Edits;
 use super::follow::{Renamed, follow};
 use super::language::{foreign_locale, is_english, is_foreign_code, is_in_english};
 use super::report::code;
 use super::scope::pages_of;
 use super::words::{counted, line_around};
+use crate::edits::Edits;
 use names::Names;
 use vocabulary::Vocabulary;
 

@@ -22,7 +22,7 @@ const MOST_SLIPS: u32 = 3;
 const TELL_REPEATS: u32 = 3;
 const MOST_REPEATS: u32 = 5;
 /// How many calls of one answer are run.
-const MOST_CALLS: usize = 32;
+pub(crate) const MOST_CALLS: usize = 100;
 /// When so many answers are left, the model is told.
 const WARN_TURNS: u32 = 3;
 /// How many bytes of findings a model is shown.

@@ -12,7 +12,7 @@ use super::call::{self, NoAnswer};
 use super::history::{History, Prompts, Recorded, tokens_of};
 use super::{ModelEditor, events};
 use crate::machine::{Effect, Event, Machine};
-use crate::review::docs_checks;
+use crate::review::{DocsChecks, Review, sentence};
 use crate::said::{Call, Finish, Ran, Said, TokenCounts};
 use crate::{Assignment, EditFailure, Edited, Notebook, RecordedAnswer, prompt, seated, tools};
 
@@ -161,8 +161,8 @@ impl<'a> Desk<'a> {
 
     async fn run_one(&mut self, call: Call) -> Result<(Ran, Call), EditFailure> {
         self.with_workspace(move |workspace, scope, is_enough| {
-            let review = |workspace: &Workspace| docs_checks(workspace, scope, is_enough);
-            Ok((tools::run(workspace, &call, scope.max_files, &review)?, call))
+            let review = DocsChecks { scope, is_enough };
+            Ok((tools::run(workspace, &call, scope, &review)?, call))
         })
         .await
     }
@@ -175,8 +175,9 @@ impl<'a> Desk<'a> {
     }
 
     async fn check(&mut self) -> Result<Event, EditFailure> {
-        let findings =
-            self.with_workspace(|workspace, scope, is_enough| docs_checks(workspace, scope, is_enough)).await?;
+        let found =
+            self.with_workspace(|workspace, scope, is_enough| DocsChecks { scope, is_enough }.new_problems(workspace));
+        let findings: Vec<String> = found.await?.iter().map(sentence).collect();
         if self.live && !findings.is_empty() {
             self.notebook.tell("repairing", events::repairing(&findings)).await?;
         }

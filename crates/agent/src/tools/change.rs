@@ -15,24 +15,6 @@ tool_input! {
     }
 }
 
-tool_input! {
-    /// Moves or renames a text file. Links to it, navigation and redirects are not changed by this; do that as well.
-    MoveFile as "move_file" {
-        /// Where it is.
-        from: String,
-        /// Where it is to be. Nothing may be there yet.
-        to: String,
-    }
-}
-
-tool_input! {
-    /// Deletes a text file.
-    DeleteFile as "delete_file" {
-        /// The path of the file, relative to the repository.
-        path: String,
-    }
-}
-
 pub(super) fn write(workspace: &mut Workspace, input: WriteFile, most: usize) -> ToolAnswer {
     let path = workspace.may_write(&input.path)?;
     room_for(workspace, &[&path], most)?;
@@ -53,22 +35,6 @@ pub(super) fn write(workspace: &mut Workspace, input: WriteFile, most: usize) ->
 /// The text with the line ends of the one it replaces, so that a change is not larger than it is meant to be.
 pub(super) fn with_line_ends_of(before: &str, text: String) -> String {
     if before.contains("\r\n") && !text.contains('\r') { text.replace('\n', "\r\n") } else { text }
-}
-
-pub(super) fn rename(workspace: &mut Workspace, input: &MoveFile, most: usize) -> ToolAnswer {
-    let (from, to) = (workspace.may_write(&input.from)?, workspace.may_write(&input.to)?);
-    // A file that is new is gone without a trace after that.
-    let is_new = workspace.base().entry(&from)?.is_none();
-    room_for(workspace, &[&from, &to], most.saturating_add(usize::from(is_new)))?;
-    workspace.rename(&from, &to)?;
-    Ok(format!("Moved {} to {}. Now see to links, navigation and redirects that name it.", input.from, input.to))
-}
-
-pub(super) fn delete(workspace: &mut Workspace, input: &DeleteFile, most: usize) -> ToolAnswer {
-    let path = workspace.may_write(&input.path)?;
-    room_for(workspace, &[&path], most)?;
-    workspace.delete(&path)?;
-    Ok(format!("Deleted {}. Now see to links and navigation that name it.", input.path))
 }
 
 /// Refuses what would change more than `most` files. What was changed before may be changed further.

@@ -1,38 +1,85 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use copydesk_forge::Workspace;
 
+use super::ToolAnswer;
 use super::schema::tool_input;
-use super::{ToolAnswer, files_below, folder_of, glob_of};
+use super::select::{below, is_open, select};
 
-/// How many paths are shown.
+/// How many lines are shown.
 const MOST: usize = 500;
 
 tool_input! {
-    /// Lists files of the repository by path. At most 500 are shown; narrow it down by folder and pattern.
+    /// Lists files of the repository by path. Where there are more than 500, or deeper ones than `depth`, folders are
+    /// shown with the number of files in them; list such a folder to see more. Files that may not be changed are marked.
     ListFiles as "list_files" {
         /// Only files below this folder, for example `docs/guides`. All files if left out.
         folder: Option<String>,
         /// Only paths that match this glob, for example `*.mdx` or `docs/**/intro.md`.
         pattern: Option<String>,
+        /// Leave out paths that match this glob, for example `docs/ja/**`.
+        exclude: Option<String>,
+        /// How many levels to show, from 1; deeper files are counted by folder.
+        depth: Option<u32>,
     }
 }
 
 pub(super) fn run(workspace: &Workspace, input: &ListFiles) -> ToolAnswer {
-    let folder = folder_of(input.folder.as_deref())?;
-    let mut paths = files_below(workspace, &folder)?;
-    if let Some(pattern) = input.pattern.as_deref().filter(|pattern| !pattern.trim().is_empty()) {
-        let glob = glob_of(pattern)?;
-        paths.retain(|path| glob.is_match(path) || below(path, &folder).is_some_and(|rest| glob.is_match(rest)));
-    }
+    let (folder, paths) =
+        select(workspace, input.folder.as_deref(), input.pattern.as_deref(), input.exclude.as_deref())?;
     if paths.is_empty() {
         return Ok("No files.".to_owned());
     }
-    let count = paths.len();
-    paths.truncate(MOST);
-    let note = if count > MOST { format!("\n({MOST} of {count} files; narrow it down)") } else { String::new() };
-    Ok(format!("{}{note}", paths.join("\n")))
+    let levels = |depth: usize| Levels::of(&paths, &folder, depth);
+    let shown = match input.depth {
+        Some(depth) => levels((depth as usize).max(1)),
+        None => {
+            let deepest = paths.iter().map(|path| path.matches('/').count() + 1).max().unwrap_or(1);
+            // The deepest that fits; the first level if none does.
+            (1..=deepest).rev().map(levels).find(|levels| levels.count() <= MOST).unwrap_or_else(|| levels(1))
+        }
+    };
+    Ok(shown.in_words(workspace, paths.len()))
 }
 
-/// The path as it is seen from the folder, since that is how a pattern may be meant.
-fn below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
-    if folder.is_empty() { None } else { path.strip_prefix(folder)?.strip_prefix('/') }
+/// Files down to a level, and folders with what is below it.
+struct Levels<'a> {
+    folders: BTreeMap<&'a str, usize>,
+    files: BTreeSet<&'a str>,
+}
+
+impl<'a> Levels<'a> {
+    fn of(paths: &'a [String], folder: &str, depth: usize) -> Self {
+        let mut levels = Self { folders: BTreeMap::new(), files: BTreeSet::new() };
+        for path in paths {
+            let rest = below(path, folder).unwrap_or(path);
+            match rest.match_indices('/').nth(depth - 1) {
+                Some((at, _)) => *levels.folders.entry(&path[..path.len() - rest.len() + at]).or_default() += 1,
+                None => _ = levels.files.insert(path),
+            }
+        }
+        levels
+    }
+
+    fn count(&self) -> usize {
+        self.folders.len() + self.files.len()
+    }
+
+    fn in_words(&self, workspace: &Workspace, all: usize) -> String {
+        let folders = self.folders.iter().map(|(folder, count)| match count {
+            1 => format!("{folder}/ (1 file)"),
+            count => format!("{folder}/ ({count} files)"),
+        });
+        let files = self.files.iter().map(|path| match is_open(workspace, path) {
+            true => (*path).to_owned(),
+            false => format!("{path} (may not be changed)"),
+        });
+        let mut lines: Vec<String> = folders.chain(files).take(MOST).collect();
+        if self.count() > MOST {
+            lines.push(format!("({MOST} of {} lines, {all} files in all; narrow it down)", self.count()));
+        } else if !self.folders.is_empty() {
+            lines.push(format!("({all} files in all)"));
+        }
+        lines.join("\n")
+    }
 }

@@ -4,19 +4,25 @@
 mod change;
 mod edit;
 mod list;
+mod moving;
 mod read;
+mod replace;
 mod schema;
 mod search;
+mod select;
 mod session;
 #[cfg(test)]
 mod tests;
+mod undo;
 
 use std::io;
 
+use copydesk_checks::Scope;
 use copydesk_forge::{Refusal, Workspace};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::review::Review;
 use crate::said::{Call, Ran};
 use crate::text::{head, short};
 pub(crate) use session::{FINISH, LONGEST_SUMMARY, list_findings, plan_items, read_finish};
@@ -31,9 +37,6 @@ pub(crate) struct Definition {
     pub(crate) description: &'static str,
     pub(crate) schema: Value,
 }
-
-/// Finds what a change breaks, as sentences.
-pub(crate) type Review<'a> = &'a dyn Fn(&Workspace) -> io::Result<Vec<String>>;
 
 /// Why a tool does not do something.
 #[derive(Debug)]
@@ -72,31 +75,41 @@ pub(crate) fn definitions() -> Vec<Definition> {
         list::ListFiles::definition(),
         search::Search::definition(),
         read::ReadFile::definition(),
+        read::ReadFiles::definition(),
         edit::EditFile::definition(),
+        replace::ReplaceInFiles::definition(),
         change::WriteFile::definition(),
-        change::MoveFile::definition(),
-        change::DeleteFile::definition(),
+        moving::MoveFile::definition(),
+        moving::DeleteFile::definition(),
+        undo::RestoreFile::definition(),
+        undo::ShowDiff::definition(),
         session::CheckDocs::definition(),
         session::Plan::definition(),
         session::Finish::definition(),
     ]
 }
 
-/// Runs a call that may leave at most `most` files changed. An error means that the repository cannot be read.
-pub(crate) fn run(workspace: &mut Workspace, call: &Call, most: usize, review: Review<'_>) -> io::Result<Ran> {
+/// Runs a call. An error means that the repository cannot be read.
+pub(crate) fn run(workspace: &mut Workspace, call: &Call, scope: &Scope, review: &dyn Review) -> io::Result<Ran> {
+    let most = scope.max_files;
     let done = match call.name.as_str() {
         list::ListFiles::TOOL => with(call, |input| list::run(workspace, &input)),
         search::Search::TOOL => with(call, |input| search::run(workspace, &input)),
         read::ReadFile::TOOL => with(call, |input| read::run(workspace, &input)),
-        edit::EditFile::TOOL => with(call, |input| edit::run(workspace, &input, most)),
+        read::ReadFiles::TOOL => with(call, |input| read::several(workspace, &input)),
+        edit::EditFile::TOOL => with(call, |input| edit::run(workspace, input, most)),
+        replace::ReplaceInFiles::TOOL => with(call, |input| replace::run(workspace, &input, most)),
         change::WriteFile::TOOL => with(call, |input| change::write(workspace, input, most)),
-        change::MoveFile::TOOL => with(call, |input| change::rename(workspace, &input, most)),
-        change::DeleteFile::TOOL => with(call, |input| change::delete(workspace, &input, most)),
-        session::CheckDocs::TOOL => with(call, |_: session::CheckDocs| session::check(workspace, review)),
+        moving::MoveFile::TOOL => with(call, |input| moving::rename(workspace, &input, scope, review)),
+        moving::DeleteFile::TOOL => with(call, |input| moving::delete(workspace, &input, most, review)),
+        undo::RestoreFile::TOOL => with(call, |input| undo::restore(workspace, &input)),
+        undo::ShowDiff::TOOL => with(call, |input| undo::diff(workspace, &input)),
+        session::CheckDocs::TOOL => with(call, |input| session::check(workspace, &input, review)),
         session::Plan::TOOL => with(call, |input| session::plan(&input)),
         _ => Err(unknown(&call.name)),
     };
-    let longest = if call.name == read::ReadFile::TOOL { read::LONGEST_ANSWER } else { LONGEST_ANSWER };
+    let is_reading = [read::ReadFile::TOOL, read::ReadFiles::TOOL].contains(&call.name.as_str());
+    let longest = if is_reading { read::LONGEST_ANSWER } else { LONGEST_ANSWER };
     match done {
         Err(text) => Ok(Ran { text: bounded(text, longest), ok: false, valid: false }),
         Ok(Ok(text)) => Ok(Ran { text: bounded(text, longest), ok: true, valid: true }),
@@ -144,12 +157,6 @@ fn folder_of(text: Option<&str>) -> Result<String, Unable> {
         return told(format!("{:?} leaves the repository", short(text, 200)));
     }
     Ok(parts.join("/"))
-}
-
-/// All files of a folder, or the one file if the path is that of a file.
-fn files_below(workspace: &Workspace, folder: &str) -> Result<Vec<String>, Unable> {
-    let is_file = !folder.is_empty() && workspace.entry(folder)?.is_some_and(|entry| entry.kind.is_file());
-    Ok(if is_file { vec![folder.to_owned()] } else { workspace.list(folder)? })
 }
 
 /// Matches paths by a glob. One without a slash is about names, wherever they are.

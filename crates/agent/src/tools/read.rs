@@ -1,9 +1,9 @@
 use std::fmt::Write;
 
-use copydesk_forge::Workspace;
+use copydesk_forge::{Refusal, Workspace};
 
 use super::schema::tool_input;
-use super::{ToolAnswer, told};
+use super::{ToolAnswer, Unable, told};
 use crate::text::short;
 
 /// How many lines are shown at once.
@@ -26,7 +26,43 @@ tool_input! {
     }
 }
 
+tool_input! {
+    /// Reads several text files at once, each from its beginning, as `read_file` shows them. Long ones are cut, so that
+    /// all fit: read on with `read_file`.
+    ReadFiles as "read_files" {
+        /// The paths of the files, at most 20.
+        paths: Vec<String>,
+    }
+}
+
+/// How many files are read at once.
+const MOST_FILES: usize = 20;
+
+pub(super) fn several(workspace: &Workspace, input: &ReadFiles) -> ToolAnswer {
+    match input.paths.len() {
+        0 => return told("`paths` is empty"),
+        1..=MOST_FILES => {}
+        count => return told(format!("{count} files are too many; at most {MOST_FILES} are read at once")),
+    }
+    let share = LONGEST_ANSWER / input.paths.len() - 200;
+    let mut text = String::new();
+    for path in &input.paths {
+        let read = ReadFile { path: path.clone(), from_line: None, to_line: None };
+        let part = match run_within(workspace, &read, share) {
+            Ok(part) => part,
+            Err(Unable::Told(why)) => format!("Error: {why}\n"),
+            Err(unreadable) => return Err(unreadable),
+        };
+        let _ = writeln!(text, "=== {} ===\n{part}", short(path, 300));
+    }
+    Ok(text)
+}
+
 pub(super) fn run(workspace: &Workspace, input: &ReadFile) -> ToolAnswer {
+    run_within(workspace, input, LONGEST_ANSWER)
+}
+
+fn run_within(workspace: &Workspace, input: &ReadFile, most: usize) -> ToolAnswer {
     let text = workspace.text(&input.path)?;
     if text.is_empty() {
         return Ok("(The file is empty.)".to_owned());
@@ -40,22 +76,24 @@ pub(super) fn run(workspace: &Workspace, input: &ReadFile) -> ToolAnswer {
     if to < from {
         return told(format!("line {to} is before line {from}"));
     }
-    let (shown, last) = number_lines(&text, from, to);
-    let note = if last < to || from > 1 || to < count {
-        format!("(lines {from} to {last} of {count})\n")
-    } else {
-        String::new()
-    };
+    let (shown, last) = number_lines(&text, from, to, most);
+    let mut note = String::new();
+    if let Err(Refusal::Refused(why)) = workspace.may_write(&input.path) {
+        let _ = writeln!(note, "(may not be changed: {why})");
+    }
+    if last < to || from > 1 || to < count {
+        let _ = writeln!(note, "(lines {from} to {last} of {count})");
+    }
     Ok(format!("{note}{shown}"))
 }
 
 /// The lines with their numbers, as many as fit, and the last one that did.
-fn number_lines(text: &str, from: usize, to: usize) -> (String, usize) {
+fn number_lines(text: &str, from: usize, to: usize, most: usize) -> (String, usize) {
     let mut shown = String::new();
     let mut last = from;
     let lines = text.lines().enumerate().skip(from - 1).take(MOST_LINES.min(to + 1 - from));
     for (at, line) in lines {
-        if shown.len() + line.len().min(LONGEST_LINE) + 100 > LONGEST_ANSWER {
+        if shown.len() + line.len().min(LONGEST_LINE) + 400 > most && at + 1 > from {
             break;
         }
         // Writing to a string cannot fail.

@@ -1,24 +1,29 @@
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use copydesk_forge::{LARGEST_TEXT, Workspace};
 use regex::{Regex, RegexBuilder};
 
 use super::schema::tool_input;
-use super::{LONGEST_ANSWER, ToolAnswer, Unable, files_below, folder_of, glob_of, told};
+use super::select::{closed_among, select};
+use super::{LONGEST_ANSWER, ToolAnswer, Unable, told};
 use crate::text::short;
 
-/// How many lines that match are shown.
+/// How many lines that match are shown, and how many files where only files are.
 const MOST_MATCHES: usize = 100;
+const MOST_SHOWN_FILES: usize = 500;
 /// How many lines around a match may be shown.
 const MOST_CONTEXT: usize = 10;
 const LONGEST_LINE: usize = 400;
+/// How many folders are named with what is left in them.
+const MOST_FOLDERS: usize = 15;
 /// How much is looked through. By size and not by time, so that the same search always ends at the same place.
 const MOST_FILES: usize = 50_000;
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
 
 tool_input! {
     /// Searches the text files of the repository for a regular expression, line by line, and shows path, line number and
-    /// line. At most 100 matching lines are shown.
+    /// line. At most 100 matching lines are shown; if there are more, it says how many are left and in which folders.
     Search as "search" {
         /// The regular expression, as in Rust or RE2: no look-around, no back-references.
         pattern: String,
@@ -26,46 +31,61 @@ tool_input! {
         folder: Option<String>,
         /// Only paths that match this glob, for example `*.mdx`.
         files: Option<String>,
+        /// Leave out paths that match this glob, for example `docs/ja/**`.
+        exclude: Option<String>,
         /// Whether upper and lower case are the same.
         ignore_case: Option<bool>,
         /// How many lines around each match to show, at most 10.
         context: Option<u32>,
+        /// What to show: `lines` (if left out), `matches` (only what matches of each line), `counts` (matching lines of
+        /// each file) or `files` (only paths).
+        show: Option<String>,
     }
+}
+
+/// What is shown of a match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Show {
+    Lines,
+    Matches,
+    Counts,
+    Files,
 }
 
 pub(super) fn run(workspace: &Workspace, input: &Search) -> ToolAnswer {
-    let regex = compile(input)?;
+    let regex = compile(&input.pattern, input.ignore_case.unwrap_or(false))?;
+    let show = match input.show.as_deref().map_or("lines", str::trim) {
+        "lines" => Show::Lines,
+        "matches" => Show::Matches,
+        "counts" => Show::Counts,
+        "files" => Show::Files,
+        other => return told(format!("`show` is lines, matches, counts or files, not {:?}", short(other, 60))),
+    };
+    let (_, paths) = select(workspace, input.folder.as_deref(), input.files.as_deref(), input.exclude.as_deref())?;
     let context = input.context.map_or(0, |lines| (lines as usize).min(MOST_CONTEXT));
-    let folder = folder_of(input.folder.as_deref())?;
-    let mut paths = files_below(workspace, &folder)?;
-    if let Some(pattern) = input.files.as_deref().filter(|pattern| !pattern.trim().is_empty()) {
-        let glob = glob_of(pattern)?;
-        paths.retain(|path| glob.is_match(path));
-    }
-    let mut found = Found::default();
-    let mut bytes = 0;
-    for (at, path) in paths.iter().enumerate() {
-        if found.is_full() || at == MOST_FILES || bytes > MOST_BYTES {
-            let why = if found.is_full() { "more may match" } else { "not everything was looked through" };
-            let _ = write!(found.text, "({why}; narrow it down)");
+    let mut found = Found { show, context, ..Found::default() };
+    let (mut looked, mut bytes) = (0, 0);
+    for path in &paths {
+        if looked == MOST_FILES || bytes > MOST_BYTES {
             break;
         }
+        looked += 1;
         let Some(text) = searchable(workspace, path)? else { continue };
         bytes += text.len() as u64;
         if regex.is_match(&text) {
-            found.add(path, &text, &regex, context);
+            found.add(path, &text, &regex);
         }
     }
-    Ok(if found.text.is_empty() { "No matches.".to_owned() } else { found.text })
+    Ok(found.in_words(workspace, paths.len() - looked))
 }
 
-fn compile(input: &Search) -> Result<Regex, Unable> {
-    if input.pattern.is_empty() || input.pattern.len() > 1_000 {
+/// A regular expression of a model. `^` and `$` are those of a line, since it is lines that are shown.
+pub(super) fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, Unable> {
+    if pattern.is_empty() || pattern.len() > 1_000 {
         return told("the pattern must have 1 to 1000 bytes");
     }
-    RegexBuilder::new(&input.pattern)
-        .case_insensitive(input.ignore_case.unwrap_or(false))
-        // `^` and `$` are those of a line, since it is lines that are shown.
+    RegexBuilder::new(pattern)
+        .case_insensitive(ignore_case)
         .multi_line(true)
         .size_limit(2 * 1024 * 1024)
         .dfa_size_limit(8 * 1024 * 1024)
@@ -76,7 +96,7 @@ fn compile(input: &Search) -> Result<Regex, Unable> {
 }
 
 /// The text of a file, unless it is too large or not text.
-fn searchable(workspace: &Workspace, path: &str) -> Result<Option<String>, Unable> {
+pub(super) fn searchable(workspace: &Workspace, path: &str) -> Result<Option<String>, Unable> {
     let Some(content) = workspace.read(path)? else { return Ok(None) };
     if content.len() as u64 > LARGEST_TEXT || content.contains(&0) {
         return Ok(None);
@@ -93,19 +113,72 @@ fn around(line: &str, regex: &Regex) -> String {
     format!("…{}", short(&line[line.ceil_char_boundary(start)..], LONGEST_LINE))
 }
 
-#[derive(Default)]
 struct Found {
+    show: Show,
+    context: usize,
     text: String,
-    matches: usize,
+    /// Lines of the answer that stand for matches.
+    shown: usize,
+    /// The files that something is shown of.
+    files: Vec<String>,
+    /// Matching lines that are not shown, by folder, and the files that they are in.
+    left: BTreeMap<String, usize>,
+    left_files: usize,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Self {
+            show: Show::Lines,
+            context: 0,
+            text: String::new(),
+            shown: 0,
+            files: Vec::new(),
+            left: BTreeMap::new(),
+            left_files: 0,
+        }
+    }
 }
 
 impl Found {
     fn is_full(&self) -> bool {
-        self.matches >= MOST_MATCHES || self.text.len() > LONGEST_ANSWER - 5_000
+        let most = if matches!(self.show, Show::Lines | Show::Matches) { MOST_MATCHES } else { MOST_SHOWN_FILES };
+        self.shown >= most || self.text.len() > LONGEST_ANSWER - 5_000
     }
 
-    /// Adds the lines of a file that match, with what is around them.
-    fn add(&mut self, path: &str, text: &str, regex: &Regex, context: usize) {
+    /// Adds what a file has, as far as there is room; counts the rest.
+    fn add(&mut self, path: &str, text: &str, regex: &Regex) {
+        let matching = text.lines().filter(|line| regex.is_match(line)).count();
+        if matching == 0 {
+            // What matches across lines has no line to show.
+            return;
+        }
+        let before = self.shown;
+        let shown = match self.show {
+            _ if self.is_full() => 0,
+            Show::Files | Show::Counts => {
+                let end = if self.show == Show::Counts { format!(": {matching}") } else { String::new() };
+                let _ = writeln!(self.text, "{path}{end}");
+                self.shown += 1;
+                matching
+            }
+            Show::Lines | Show::Matches => {
+                self.add_lines(path, text, regex);
+                self.shown - before
+            }
+        };
+        if shown > 0 {
+            self.files.push(path.to_owned());
+        }
+        if shown < matching {
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            *self.left.entry(folder.to_owned()).or_default() += matching - shown;
+            self.left_files += 1;
+        }
+    }
+
+    /// The lines of a file that match, with what is around them.
+    fn add_lines(&mut self, path: &str, text: &str, regex: &Regex) {
         let lines: Vec<&str> = text.lines().collect();
         let mut next = 0;
         for (at, line) in lines.iter().enumerate() {
@@ -115,12 +188,18 @@ impl Found {
             if !regex.is_match(line) {
                 continue;
             }
-            self.matches += 1;
-            let from = at.saturating_sub(context).max(next);
-            if context > 0 && next > 0 && from > next {
+            self.shown += 1;
+            if self.show == Show::Matches {
+                let parts: Vec<String> =
+                    regex.find_iter(line).take(20).map(|part| short(part.as_str(), LONGEST_LINE)).collect();
+                let _ = writeln!(self.text, "{path}:{}: {}", at + 1, parts.join(" | "));
+                continue;
+            }
+            let from = at.saturating_sub(self.context).max(next);
+            if self.context > 0 && next > 0 && from > next {
                 self.text.push_str("--\n");
             }
-            let to = (at + 1 + context).min(lines.len());
+            let to = (at + 1 + self.context).min(lines.len());
             for (number, line) in lines.iter().enumerate().take(to).skip(from) {
                 let mark = if number == at { ':' } else { '-' };
                 let line = if number == at { around(line, regex) } else { short(line, LONGEST_LINE) };
@@ -128,5 +207,36 @@ impl Found {
             }
             next = to.max(next);
         }
+    }
+
+    /// The answer, with what is not in it. `unseen` files were not looked through.
+    fn in_words(mut self, workspace: &Workspace, unseen: usize) -> String {
+        if self.text.is_empty() {
+            self.text.push_str("No matches.");
+        }
+        let mut notes = Vec::new();
+        if !self.left.is_empty() {
+            let lines: usize = self.left.values().sum();
+            let mut folders: Vec<(&String, &usize)> = self.left.iter().collect();
+            folders.sort_by(|one, other| other.1.cmp(one.1).then(one.0.cmp(other.0)));
+            let named: Vec<String> =
+                folders.iter().take(MOST_FOLDERS).map(|(folder, count)| format!("{folder}/ {count}")).collect();
+            let more = folders.len().saturating_sub(MOST_FOLDERS);
+            let more = if more > 0 { format!(" and {more} more folders") } else { String::new() };
+            let files = self.left_files;
+            notes.push(format!(
+                "({lines} more matching lines in {files} files are not shown: {}{more}; narrow it down)",
+                named.join(", ")
+            ));
+        }
+        if unseen > 0 {
+            notes.push(format!("({unseen} files were not looked through, since there are too many; narrow it down)"));
+        }
+        notes.extend(closed_among(workspace, self.files.iter().map(String::as_str)));
+        for note in notes {
+            let line_break = if self.text.ends_with('\n') { "" } else { "\n" };
+            let _ = write!(self.text, "{line_break}{note}\n");
+        }
+        self.text
     }
 }

@@ -1,8 +1,10 @@
+use copydesk_checks::{Check, paths};
 use copydesk_forge::Workspace;
 use serde_json::Value;
 
 use super::schema::tool_input;
-use super::{Review, ToolAnswer, input, told};
+use super::{ToolAnswer, folder_of, input, told};
+use crate::review::{Review, sentence};
 use crate::said;
 use crate::text::{head, one_line};
 
@@ -16,8 +18,16 @@ const LONGEST_FINDINGS: usize = 20_000;
 
 tool_input! {
     /// Checks the documentation as it is now: syntax, front matter, navigation, links, anchors, images, redirects. Shows
-    /// only problems that your changes have brought in.
-    CheckDocs as "check_docs" {}
+    /// only problems that your changes have brought in; with `existing` all that there are, if the request is about them.
+    CheckDocs as "check_docs" {
+        /// Whether to show problems that were there before, too.
+        existing: Option<bool>,
+        /// Only problems in this file, or in files below this folder.
+        folder: Option<String>,
+        /// Only problems of this kind: syntax, front_matter, navigation, links, anchors, images, snippets, redirects,
+        /// code_fences, secrets or invisible_characters.
+        kind: Option<String>,
+    }
 }
 
 tool_input! {
@@ -38,12 +48,28 @@ tool_input! {
     }
 }
 
-pub(super) fn check(workspace: &Workspace, review: Review<'_>) -> ToolAnswer {
-    let findings = review(workspace)?;
+pub(super) fn check(workspace: &Workspace, input: &CheckDocs, review: &dyn Review) -> ToolAnswer {
+    let kind = match input.kind.as_deref().map(str::trim).filter(|kind| !kind.is_empty()) {
+        Some(kind) => match Check::named(kind) {
+            Some(kind) => Some(kind),
+            None => return told(format!("there is no kind {:?} of problems", one_line(kind, 60))),
+        },
+        None => None,
+    };
+    let folder = folder_of(input.folder.as_deref())?;
+    let is_all = input.existing.unwrap_or(false);
+    let mut findings = if is_all { review.all_problems(workspace)? } else { review.new_problems(workspace)? };
+    findings.retain(|finding| {
+        let is_there = folder.is_empty() || finding.path == folder || paths::is_below(&finding.path, &folder);
+        is_there && kind.is_none_or(|kind| finding.check == kind)
+    });
+    let which = if is_all { "" } else { "new " };
     if findings.is_empty() {
-        return Ok("No new problems.".to_owned());
+        return Ok(format!("No {which}problems."));
     }
-    Ok(format!("{} new problems:\n{}", findings.len(), list_findings(&findings, LONGEST_FINDINGS)))
+    let sentences: Vec<String> = findings.iter().map(sentence).collect();
+    let noun = if findings.len() == 1 { "problem" } else { "problems" };
+    Ok(format!("{} {which}{noun}:\n{}", findings.len(), list_findings(&sentences, LONGEST_FINDINGS)))
 }
 
 /// Findings as a list, as many as fit.

@@ -1,7 +1,11 @@
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+use copydesk_checks::{Check, Finding, Severity};
 use copydesk_forge::{Kind, LARGEST_TEXT, MemoryTree};
 use proptest::prelude::*;
+
+use crate::review::DocsChecks;
 
 use super::*;
 
@@ -24,9 +28,48 @@ fn workspace() -> Workspace {
     Workspace::new(Arc::new(tree), Arc::new(guard))
 }
 
+/// Finds one thing wrong, always the same.
+struct OneFault;
+
+impl Review for OneFault {
+    fn new_problems(&self, _: &Workspace) -> io::Result<Vec<Finding>> {
+        Ok(vec![fault("docs/a.md", "something is wrong")])
+    }
+
+    fn all_problems(&self, _: &Workspace) -> io::Result<Vec<Finding>> {
+        Ok(vec![fault("docs/a.md", "something is wrong"), fault("docs/b/c.md", "something was wrong before")])
+    }
+}
+
+fn fault(path: &str, message: &str) -> Finding {
+    Finding {
+        check: Check::Links,
+        severity: Severity::Error,
+        path: path.to_owned(),
+        line: 1,
+        column: 2,
+        message: message.to_owned(),
+        subject: String::new(),
+        around: None,
+    }
+}
+
+fn scope(max_files: usize) -> Scope {
+    Scope { max_files, ..Scope::new(&["docs".to_owned()]) }
+}
+
 fn call(workspace: &mut Workspace, name: &str, arguments: Value) -> Ran {
     let call = Call { name: name.to_owned(), arguments, ..Call::default() };
-    run(workspace, &call, 100, &|_| Ok(vec!["docs/a.md:1: something is wrong".to_owned()])).unwrap()
+    run(workspace, &call, &scope(100), &OneFault).unwrap()
+}
+
+/// With the checks that jobs have.
+fn checked(workspace: &mut Workspace, name: &str, arguments: Value) -> String {
+    let (call, scope) = (Call { name: name.to_owned(), arguments, ..Call::default() }, scope(100));
+    let review = DocsChecks { scope: &scope, is_enough: &AtomicBool::new(false) };
+    let ran = run(workspace, &call, &scope, &review).unwrap();
+    assert!(ran.ok && ran.valid, "{}", ran.text);
+    ran.text
 }
 
 fn ok(workspace: &mut Workspace, name: &str, arguments: Value) -> String {
@@ -47,22 +90,36 @@ fn lists_by_folder_and_glob() {
     assert_eq!(ok(workspace, "list_files", json!({"pattern": "*.mdx"})), "docs/guide/start.mdx");
     assert_eq!(ok(workspace, "list_files", json!({"folder": "./docs/guide/"})), "docs/guide/start.mdx");
     assert_eq!(ok(workspace, "list_files", json!({"folder": "docs", "pattern": "guide/*"})), "docs/guide/start.mdx");
-    assert_eq!(ok(workspace, "list_files", json!({"folder": "nowhere"})), "No files.");
-    assert!(ok(workspace, "list_files", json!({})).contains("src/main.rs"));
+    assert!(refused(workspace, "list_files", json!({"folder": "nowhere"})).contains("no folder or file \"nowhere\""));
+    assert_eq!(ok(workspace, "list_files", json!({"pattern": "*.none"})), "No files.");
+    assert!(ok(workspace, "list_files", json!({})).contains("src/main.rs (may not be changed)"));
+    let first = ok(workspace, "list_files", json!({"depth": 1, "exclude": "src/**"}));
+    assert_eq!(first, "docs/ (5 files)\nREADME.md (may not be changed)\n(6 files in all)");
     assert!(refused(workspace, "list_files", json!({"pattern": "[z-a"})).contains("not a glob"));
     assert!(refused(workspace, "list_files", json!({"folder": "docs/../.."})).contains("leaves the repository"));
 }
 
 #[test]
-fn long_lists_are_cut() {
-    let files = (0..1_000).map(|at| (format!("docs/{at:04}.md"), "x"));
+fn long_lists_are_cut_and_say_what_is_left() {
+    let files = (0..1_000).map(|at| (format!("docs/{}/{at:04}.md", if at < 700 { "api" } else { "guides" }), "x\nx"));
     let mut workspace = Workspace::new(Arc::new(MemoryTree::of(files)), Arc::new(|_| Ok(())));
     let listed = ok(&mut workspace, "list_files", json!({}));
+    assert_eq!(listed, "docs/api/ (700 files)\ndocs/guides/ (300 files)\n(1000 files in all)");
+    let listed = ok(&mut workspace, "list_files", json!({"folder": "docs/api"}));
     assert_eq!(listed.lines().count(), 501);
-    assert!(listed.ends_with("(500 of 1000 files; narrow it down)"));
+    assert!(listed.ends_with("(500 of 700 lines, 700 files in all; narrow it down)"), "{listed}");
     let found = ok(&mut workspace, "search", json!({"pattern": "x"}));
     assert_eq!(found.lines().count(), 101);
-    assert!(found.ends_with("(more may match; narrow it down)"));
+    let left =
+        "(1900 more matching lines in 950 files are not shown: docs/api/ 1300, docs/guides/ 600; narrow it down)\n";
+    assert!(found.ends_with(left), "{found}");
+    // The last file fills it up, and nothing is left.
+    let found = ok(&mut workspace, "search", json!({"pattern": "x", "files": "00[0-4]?.md"}));
+    assert!(found.lines().count() == 100 && !found.contains("not shown"), "{found}");
+    let counts = ok(&mut workspace, "search", json!({"pattern": "x", "show": "counts", "exclude": "docs/api/**"}));
+    assert!(counts.starts_with("docs/guides/0700.md: 2\n") && counts.lines().count() == 300, "{counts}");
+    let files = ok(&mut workspace, "search", json!({"pattern": "x", "show": "files"}));
+    assert!(files.lines().count() == 501 && files.contains("(1000 more matching lines in 500 files"), "{files}");
 }
 
 #[test]
@@ -74,6 +131,10 @@ fn searches_with_context() {
         "docs/guide/start.mdx-7- Install the tool.\ndocs/guide/start.mdx:8: Then run it.\ndocs/guide/start.mdx-9- \n"
     );
     assert_eq!(ok(workspace, "search", json!({"pattern": "tool", "files": "*.md"})), "No matches.");
+    let closed = ok(workspace, "search", json!({"pattern": "# [A-Z]\\w+", "show": "matches"}));
+    assert_eq!(closed, "README.md:1: # Read\ndocs/guide/start.mdx:5: # Start\n(may not be changed: README.md)\n");
+    assert!(refused(workspace, "search", json!({"pattern": "x", "folder": "doc"})).contains("no folder or file"));
+    assert!(refused(workspace, "search", json!({"pattern": "x", "show": "all"})).contains("lines, matches, counts"));
     let long = format!("{}needle{}", "ä".repeat(5_000), "ö".repeat(5_000));
     ok(workspace, "write_file", json!({"path": "docs/long.md", "text": long}));
     let found = ok(workspace, "search", json!({"pattern": "needle"}));
@@ -92,7 +153,16 @@ fn reads_with_numbers() {
     let workspace = &mut workspace();
     let text = ok(workspace, "read_file", json!({"path": "docs/guide/start.mdx", "from_line": 7, "to_line": 8}));
     assert_eq!(text, "(lines 7 to 8 of 10)\n7: Install the tool.\n8: Then run it.\n");
-    assert_eq!(ok(workspace, "read_file", json!({"path": "README.md"})), "1: # Read me\n");
+    let closed = "(may not be changed: \"README.md\" is not documentation)\n1: # Read me\n";
+    assert_eq!(ok(workspace, "read_file", json!({"path": "README.md"})), closed);
+    let both = ok(workspace, "read_files", json!({"paths": ["docs/windows.md", "docs/none.md", "docs/empty.md"]}));
+    assert!(both.starts_with("=== docs/windows.md ===\n1: one\n2: two\n3: three\n"), "{both}");
+    assert!(
+        both.contains("Error: there is no file \"docs/none.md\"") && both.contains("(The file is empty.)"),
+        "{both}"
+    );
+    assert!(refused(workspace, "read_files", json!({"paths": []})).contains("empty"));
+    assert!(refused(workspace, "read_files", json!({"paths": vec!["a"; 21]})).contains("at most 20"));
     assert!(ok(workspace, "read_file", json!({"path": "docs/empty.md"})).contains("empty"));
     let beyond = json!({"path": "README.md", "from_line": 9});
     assert!(refused(workspace, "read_file", beyond).contains("only 1 lines"));
@@ -148,6 +218,138 @@ fn edits_what_is_there_exactly_once() {
 }
 
 #[test]
+fn edits_lines_whose_first_and_last_are_known() {
+    let workspace = &mut workspace();
+    let path = "docs/guide/start.mdx";
+    let lines = |from: u32, to: u32, first: &str, last: &str, new: &str| json!({"path": path, "from_line": from, "to_line": to, "first_line": first, "last_line": last, "new_text": new});
+    let wrong = refused(workspace, "edit_file", lines(7, 8, "Install the tool.", "Then stop it.", "x"));
+    assert!(wrong.contains("line 8") && wrong.contains("`last_line`") && wrong.contains("Then run it."), "{wrong}");
+    assert!(refused(workspace, "edit_file", lines(7, 99, "Install the tool.", "x", "x")).contains("the lines 1 to 10"));
+    assert!(refused(workspace, "edit_file", lines(0, 1, "---", "---", "x")).contains("0 to 1 are not"));
+    let bare = json!({"path": path, "from_line": 7, "to_line": 8, "new_text": "x"});
+    assert!(refused(workspace, "edit_file", bare).contains("`first_line` is missing"));
+    ok(workspace, "edit_file", lines(7, 8, "Install the tool.", "Then run it.", "Get it."));
+    assert!(workspace.text(path).unwrap().ends_with("# Start\n\nGet it.\n\nInstall the tool.\n"));
+    // One line is its own last, and nothing removes it.
+    let one = json!({"path": path, "from_line": 7, "first_line": "Get it.", "new_text": ""});
+    ok(workspace, "edit_file", one);
+    assert!(workspace.text(path).unwrap().ends_with("# Start\n\n\nInstall the tool.\n"));
+}
+
+#[test]
+fn several_edits_are_made_together_or_not_at_all() {
+    let workspace = &mut workspace();
+    let path = "docs/guide/start.mdx";
+    let first = json!({"old_text": "title: Start", "new_text": "title: Begin"});
+    let bad = json!({"path": path, "edits": [first, {"old_text": "nowhere to be seen", "new_text": "x"}]});
+    let why = refused(workspace, "edit_file", bad);
+    assert!(why.contains("nothing was changed; edit 2: `old_text` is not in"), "{why}");
+    assert!(workspace.is_unchanged());
+    let same = json!({"old_text": "Start", "new_text": "Go", "replace_all": true});
+    assert!(refused(workspace, "edit_file", json!({"path": path, "edits": [first, same]})).contains("the same text"));
+    let both = json!({"path": path, "old_text": "a", "edits": [first]});
+    assert!(refused(workspace, "edit_file", both).contains("not both"));
+    let lines = json!({"from_line": 8, "first_line": "Then run it.", "new_text": "Run it.\nTwice."});
+    let all = json!({"old_text": "Install the tool.", "new_text": "Get it.", "replace_all": true});
+    let shown = ok(workspace, "edit_file", json!({"path": path, "edits": [all, lines, first]}));
+    assert!(shown.contains("at 4 places") && shown.contains("2: title: Begin"), "{shown}");
+    assert!(shown.contains("9: Twice.") && shown.contains("11: Get it."), "{shown}");
+    let text = workspace.text(path).unwrap();
+    assert!(text.ends_with("# Start\n\nGet it.\nRun it.\nTwice.\n\nGet it.\n"), "{text}");
+}
+
+#[test]
+fn long_edits_are_shown_around_their_ends() {
+    let workspace = &mut workspace();
+    let long: Vec<String> = (0..50).map(|at| format!("line {at}")).collect();
+    let edit = json!({"path": "docs/guide/start.mdx", "old_text": "Then run it.", "new_text": long.join("\n")});
+    let shown = ok(workspace, "edit_file", edit);
+    assert!(shown.contains("8: line 0\n") && shown.contains("57: line 49\n") && shown.contains(" lines)"), "{shown}");
+    assert!(shown.lines().count() < 20, "{shown}");
+}
+
+#[test]
+fn one_text_is_replaced_in_many_files() {
+    let workspace = &mut workspace();
+    ok(workspace, "write_file", json!({"path": "docs/more.md", "text": "Install the tool.\r\nNow.\r\n"}));
+    let tool = |more: Value| {
+        let mut input = json!({"old_text": "the tool", "new_text": "it"});
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        input
+    };
+    let dry = ok(workspace, "replace_in_files", tool(json!({"dry_run": true})));
+    assert_eq!(
+        dry,
+        "Would replace 3 places in 2 files:\n- docs/guide/start.mdx: 2 (line 7: Install it.)\n- docs/more.md: 1 (line 1: \
+         Install it.)\n"
+    );
+    assert!(workspace.text("docs/more.md").unwrap().contains("the tool"));
+    ok(workspace, "replace_in_files", tool(json!({"exclude": "docs/guide/**"})));
+    assert_eq!(workspace.text("docs/more.md").unwrap(), "Install it.\r\nNow.\r\n");
+    let grouped = json!({"old_text": "^(Install) the (\\w+)", "new_text": "$1 our $2", "regex": true});
+    assert!(ok(workspace, "replace_in_files", grouped).contains("2 places in 1 file:"));
+    assert!(workspace.text("docs/guide/start.mdx").unwrap().contains("Install our tool.\nThen"));
+    let closed = ok(workspace, "replace_in_files", json!({"old_text": "Read", "new_text": "See"}));
+    assert!(closed.contains("Nothing to replace") && closed.contains("may not be changed: README.md"), "{closed}");
+    let call = |workspace: &mut Workspace, arguments: Value| {
+        let call = Call { name: "replace_in_files".to_owned(), arguments, ..Call::default() };
+        run(workspace, &call, &scope(2), &OneFault).unwrap()
+    };
+    let many = call(workspace, json!({"old_text": "one", "new_text": "1"}));
+    assert!(!many.ok && many.text.contains("at most 2 may be changed"), "{}", many.text);
+}
+
+#[test]
+fn what_was_done_can_be_seen_and_undone() {
+    let workspace = &mut workspace();
+    assert_eq!(ok(workspace, "show_diff", json!({})), "Nothing is changed.");
+    ok(workspace, "write_file", json!({"path": "docs/new.md", "text": "new\n"}));
+    ok(workspace, "edit_file", json!({"path": "docs/windows.md", "old_text": "two", "new_text": "2"}));
+    let diff = ok(workspace, "show_diff", json!({}));
+    assert!(diff.contains("--- /dev/null\n+++ b/docs/new.md\n@@ -0,0 +1 @@\n+new\n"), "{diff}");
+    assert!(diff.contains("--- a/docs/windows.md\n") && diff.contains("-two\r\n+2\r\n"), "{diff}");
+    assert!(!ok(workspace, "show_diff", json!({"path": "docs/new.md"})).contains("windows"));
+    assert_eq!(ok(workspace, "show_diff", json!({"path": "docs/none.md"})), "Changed: docs/new.md, docs/windows.md.");
+    assert_eq!(ok(workspace, "restore_file", json!({"path": "docs/windows.md"})), "docs/windows.md is as it was.");
+    assert_eq!(ok(workspace, "restore_file", json!({"path": "docs/new.md"})), "docs/new.md is gone: it was new.");
+    assert!(workspace.is_unchanged());
+    assert!(refused(workspace, "restore_file", json!({"path": "docs/new.md"})).contains("has not been changed"));
+}
+
+#[test]
+fn a_page_that_moves_takes_its_links_along_and_tells_who_leads_to_it() {
+    let tree = MemoryTree::of([
+        ("docs/index.md", "# Home\n\nSee [start](guide/start.md#run) and [the same](./guide/start.md).\n"),
+        (
+            "docs/guide/start.md",
+            "# Start\n\n## Run\n\nSee [next](next.md#go), [home](../index.md) and [web](https://a.b).\n\n![x](img/x.png)\n",
+        ),
+        ("docs/guide/next.md", "# Next\n\n## Go\n\nBack to [start](start.md).\n"),
+        ("docs/guide/img/x.png", "x"),
+    ]);
+    let guard = |path: &str| if path == "docs/closed.md" { Err("closed".to_owned()) } else { Ok(()) };
+    let workspace = &mut Workspace::new(Arc::new(tree), Arc::new(guard));
+    let moved = json!({"from": "docs/guide/start.md", "to": "docs/begin/here/start.md"});
+    let said = checked(&mut workspace.clone(), "move_file", moved.clone());
+    assert!(said.contains("Rewrote 3 relative links in it.") && said.contains("left to you"), "{said}");
+    assert!(said.contains("docs/index.md:3:") && said.contains("docs/guide/next.md:5:"), "{said}");
+    let gone = checked(&mut workspace.clone(), "delete_file", json!({"path": "docs/guide/start.md"}));
+    assert!(gone.contains("docs/index.md:3:") && gone.contains("docs/guide/next.md:5:"), "{gone}");
+    let mut with = moved;
+    with["rewrite_links"] = json!(true);
+    let said = checked(workspace, "move_file", with);
+    assert!(said.contains("Rewrote 2 links in docs/index.md.") && said.contains("No link and no navigation"), "{said}");
+    assert_eq!(
+        workspace.text("docs/begin/here/start.md").unwrap(),
+        "# Start\n\n## Run\n\nSee [next](../../guide/next.md#go), [home](../../index.md) and [web](https://a.b).\n\n\
+         ![x](../../guide/img/x.png)\n"
+    );
+    let home = workspace.text("docs/index.md").unwrap();
+    assert!(home.contains("](begin/here/start.md#run)") && home.contains("begin/here/start.md)."), "{home}");
+    assert!(workspace.text("docs/guide/next.md").unwrap().contains("](../begin/here/start.md)"));
+}
+
+#[test]
 fn line_ends_stay_what_they_are() {
     let workspace = &mut workspace();
     let path = "docs/windows.md";
@@ -180,7 +382,7 @@ fn one_file_too_many_is_refused() {
     let workspace = &mut workspace();
     let call = |workspace: &mut Workspace, name: &str, arguments: Value| {
         let call = Call { name: name.to_owned(), arguments, ..Call::default() };
-        run(workspace, &call, 2, &|_| Ok(Vec::new())).unwrap()
+        run(workspace, &call, &scope(2), &OneFault).unwrap()
     };
     let write = |path: &str| json!({"path": path, "text": "n"});
     assert!(call(workspace, "write_file", write("docs/new.md")).ok);
@@ -213,7 +415,13 @@ fn plans_and_checks() {
     assert!(refused(workspace, "plan", json!({"items": vec!["a"; 21]})).contains("at most 20"));
     assert_eq!(plan_items("plan", &json!({"items": [" a\nb "]})), Some(vec!["a b".to_owned()]));
     assert_eq!(plan_items("finish", &json!({"items": []})), None);
-    assert_eq!(ok(workspace, "check_docs", Value::Null), "1 new problems:\n- docs/a.md:1: something is wrong\n");
+    assert_eq!(ok(workspace, "check_docs", Value::Null), "1 new problem:\n- docs/a.md:1:2: something is wrong\n");
+    let all = ok(workspace, "check_docs", json!({"existing": true}));
+    assert!(all.starts_with("2 problems:\n") && all.contains("was wrong before"), "{all}");
+    let below = ok(workspace, "check_docs", json!({"existing": true, "folder": "docs/b/", "kind": "links"}));
+    assert!(below.starts_with("1 problem:\n") && below.contains("docs/b/c.md"), "{below}");
+    assert_eq!(ok(workspace, "check_docs", json!({"existing": true, "kind": "images"})), "No problems.");
+    assert!(refused(workspace, "check_docs", json!({"kind": "spelling"})).contains("no kind \"spelling\""));
 }
 
 #[test]
@@ -247,7 +455,8 @@ fn descriptions_say_what_the_model_needs() {
         }
     }
     let edit = definitions().into_iter().find(|definition| definition.name == "edit_file").unwrap();
-    assert_eq!(edit.schema["required"], json!(["path", "old_text", "new_text"]));
+    assert_eq!(edit.schema["required"], json!(["path"]));
+    assert!(edit.schema["properties"]["edits"]["items"]["properties"]["old_text"].is_object());
 }
 
 proptest! {
@@ -255,7 +464,10 @@ proptest! {
 
     #[test]
     fn no_arguments_make_a_tool_panic_or_answer_without_bound(
-        name in prop::sample::select(vec!["list_files", "search", "read_file", "edit_file", "write_file", "move_file"]),
+        name in prop::sample::select(vec![
+            "list_files", "search", "read_file", "read_files", "edit_file", "replace_in_files", "write_file", "move_file",
+            "restore_file", "show_diff",
+        ]),
         path in prop_oneof!["\\PC{0,20}", Just("docs/guide/start.mdx".to_owned()), "(docs|\\.\\.|\\.git|/|\\.|é)(/\\PC{0,6}){0,3}"],
         text in "\\PC{0,30}",
         number in any::<u32>(),
@@ -268,6 +480,11 @@ proptest! {
             json!({"from": path, "to": text}),
             json!({"pattern": text, "folder": path}),
             json!({"pattern": text, "files": path, "context": number}),
+            json!({"paths": [path, text]}),
+            json!({"path": path, "from_line": number, "to_line": 3, "first_line": text, "new_text": text}),
+            json!({"path": path, "edits": [{"old_text": text, "new_text": "n"}, {"from_line": 1, "new_text": path}]}),
+            json!({"old_text": text, "new_text": path, "regex": number % 2 == 0, "files": path}),
+            json!({"path": path}),
         ] {
             let ran = call(&mut workspace, name, arguments);
             prop_assert!(ran.text.len() <= 51_000);

@@ -9,7 +9,7 @@ mod jobs;
 mod keys;
 pub(crate) mod links;
 mod me;
-mod named;
+pub(crate) mod named;
 mod new;
 mod oidc;
 mod overview;

@@ -1,10 +1,11 @@
 //! Jobs by what people call them, and how they stand.
 
-use copydesk_domain::{Job, Outcome, PullRequestState, Status};
-use copydesk_store::{Store, StoreError};
+use std::collections::HashMap;
 
-/// Letters of a prompt that stand for a title that is not there yet.
-const LETTERS: usize = 90;
+use copydesk_domain::{Job, JobId, Outcome, PullRequest, PullRequestState, Status};
+use copydesk_store::{Brief, Store, StoreError};
+
+use crate::words;
 
 /// A job in a list.
 pub(super) struct Named {
@@ -17,54 +18,49 @@ pub(super) struct Named {
 }
 
 pub(super) async fn named(store: &Store, jobs: Vec<Job>) -> Result<Vec<Named>, StoreError> {
-    let mut all = Vec::with_capacity(jobs.len());
-    for job in jobs {
-        let name = match job.title.clone().filter(|title| !title.is_empty()) {
-            Some(title) => title,
-            None => {
-                let prompt = store.messages(&job.id).await?.into_iter().next().map(|message| message.prompt);
-                first_words(&prompt.unwrap_or_default())
-            }
-        };
-        let (look, standing) = standing(&job);
-        all.push(Named { job, name, look, standing });
-    }
-    Ok(all)
+    let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
+    let briefs = store.briefs(&ids).await?;
+    let briefs: HashMap<&JobId, &Brief> = briefs.iter().map(|brief| (&brief.job_id, brief)).collect();
+    let name = |job: Job| {
+        let brief = briefs.get(&job.id).copied();
+        let (look, standing) = badge(&job, brief.is_some_and(|brief| brief.is_held));
+        Named { name: title(&job, brief), look, standing, job }
+    };
+    Ok(jobs.into_iter().map(name).collect())
 }
 
-fn first_words(prompt: &str) -> String {
-    let line = prompt.trim().lines().next().unwrap_or_default();
-    match line.char_indices().nth(LETTERS) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
-        None => line.to_owned(),
+/// What a job is called: its title, or the first line of its prompt.
+pub(crate) fn title(job: &Job, brief: Option<&Brief>) -> String {
+    if let Some(title) = job.title.as_deref().filter(|title| !title.trim().is_empty()) {
+        return title.to_owned();
     }
+    let first = brief.and_then(|brief| brief.prompt.lines().find(|line| !line.trim().is_empty()));
+    first.map_or_else(|| "A job".to_owned(), |line| words::short(line.trim(), 120))
 }
 
-fn standing(job: &Job) -> (&'static str, &'static str) {
-    let pull = job.pull_request.as_ref().map(|pull| pull.state);
-    match (job.status, job.outcome, pull) {
-        (Status::Active, ..) => ("live", "active"),
-        (Status::Archived, ..) => ("", "archived"),
-        (_, _, Some(PullRequestState::Merged)) => ("good", "merged"),
-        (_, _, Some(PullRequestState::Closed)) => ("", "closed"),
-        (_, Some(Outcome::PrCreated), _) => ("good", "pull request"),
-        (_, Some(Outcome::ChangesReady), _) => ("good", "changes ready"),
-        (_, Some(Outcome::NoChanges), _) => ("", "no change"),
-        (_, Some(Outcome::Cancelled), _) => ("", "cancelled"),
-        (_, Some(Outcome::TimedOut), _) => ("bad", "took too long"),
-        (_, Some(Outcome::ChecksFailed), _) => ("bad", "checks failed"),
-        (Status::Failed, ..) => ("bad", "failed"),
-        (Status::Completed, ..) => ("good", "completed"),
+/// How a job stands: the look of its badge, and the words.
+pub(crate) fn badge(job: &Job, is_held: bool) -> (&'static str, &'static str) {
+    match (job.status, job.outcome) {
+        (Status::Active, _) if job.cancel_requested => ("live", "cancelling"),
+        (Status::Active, _) if is_held => ("live", "running"),
+        (Status::Active, _) => ("live", "waiting"),
+        (Status::Archived, _) => ("", "archived"),
+        (Status::Completed, Some(Outcome::NoChanges)) => ("", "no change"),
+        (Status::Completed, Some(Outcome::ChangesReady)) => ("warn", "changes ready"),
+        (Status::Completed, _) => job.pull_request.as_ref().map_or(("good", "pull request"), pull_badge),
+        (Status::Failed, Some(Outcome::Cancelled)) => ("", "cancelled"),
+        (Status::Failed, Some(Outcome::TimedOut)) => ("bad", "out of time"),
+        (Status::Failed, Some(Outcome::ChecksFailed)) => ("bad", "checks failed"),
+        (Status::Failed, _) => ("bad", "failed"),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_prompt_is_cut_between_letters() {
-        assert_eq!(first_words(" Fix it\nand more"), "Fix it");
-        assert_eq!(first_words(&"é".repeat(200)).chars().count(), LETTERS + 1);
+/// How a pull request stands.
+pub(crate) fn pull_badge(pull: &PullRequest) -> (&'static str, &'static str) {
+    match pull.state {
+        PullRequestState::Open if pull.draft => ("warn", "draft"),
+        PullRequestState::Open => ("good", "pull request"),
+        PullRequestState::Merged => ("good", "merged"),
+        PullRequestState::Closed => ("", "closed"),
     }
 }

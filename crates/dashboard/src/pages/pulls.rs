@@ -10,7 +10,8 @@ use copydesk_desk::docs_job::NotMerged;
 use copydesk_domain::{Job, JobId, PullRequestState, Role, Timestamp};
 use copydesk_store::{Brief, JobFilter, LocalPull, PullFilter};
 
-use super::jobs::{Changes, Looking, file_of, file_only, keep_look, kept_look, pull_address, pull_badge, title};
+use super::jobs::{Changes, Looking, file_of, file_only, keep_look, kept_look, pull_address};
+use super::named::{pull_badge, title};
 use super::{EDITOR, VIEWER};
 use crate::access::Table;
 use crate::dash::Dash;

@@ -9,6 +9,7 @@ use crate::stage::{PASSWORD, Stage};
 behaviours! {
     a_key_that_was_made_works_until_it_is_revoked,
     a_key_is_shown_once,
+    every_form_that_shows_a_secret_is_taken_once,
     what_is_wrong_is_said_beside_the_field,
     a_deed_that_hurts_asks_for_the_password_again,
     keys_of_other_projects_cannot_be_revoked,
@@ -46,6 +47,36 @@ async fn a_key_is_shown_once(stage: Stage) {
     assert_eq!(made.headers["cache-control"], "no-store, no-transform");
     assert!(made.text_of("curl").contains("/v1/analytics/"), "what a key that may only read can do");
     owner.get(&keys).await.is(200).hides(&key).shows("CI");
+}
+
+async fn every_form_that_shows_a_secret_is_taken_once(stage: Stage) {
+    let project = stage.project("Docs").await;
+    let admin = stage.admin().await;
+    let key = stage.app.store().keys(Some(&project.id)).await.unwrap().remove(0);
+    let of_project = format!("/p/{}", project.id);
+    let key = format!("{of_project}/keys/{}/rotate", key.id);
+    let hook = [("url", "https://example.com/hook"), ("event", "job.completed")];
+    for (page, action, fields) in [
+        (key.clone(), key, vec![("overlap", "1d")]),
+        ("/server/keys".to_owned(), "/server/keys".to_owned(), vec![("name", "Terraform"), ("scope", "admin")]),
+        ("/people".to_owned(), "/people/invite".to_owned(), vec![("note", "for Bob")]),
+        (
+            format!("{of_project}/settings/members"),
+            format!("{of_project}/settings/members/invite"),
+            vec![("note", "for Eve"), ("as", "viewer")],
+        ),
+        (format!("{of_project}/settings/webhooks"), format!("{of_project}/settings/webhooks"), hook.to_vec()),
+        (format!("{of_project}/settings/collection"), format!("{of_project}/settings/collection/drain"), Vec::new()),
+        (format!("{of_project}/settings/repository"), format!("{of_project}/settings/repository/hook"), Vec::new()),
+    ] {
+        let shown = admin.get(&page).await.is(200).html.clone();
+        let form = shown.split(&format!("action=\"{action}\"")).nth(1).unwrap_or_else(|| panic!("no form on {page}"));
+        let form = form.split("</form>").next().unwrap();
+        let mark = form.split("name=\"_mark\" value=\"").nth(1).unwrap_or_else(|| panic!("{action} has no mark"));
+        let fields = [&fields[..], &[("_mark", mark.split('"').next().unwrap())]].concat();
+        admin.post(&action, &fields).await.is(200);
+        admin.post(&action, &fields).await.is(409).shows("sent before");
+    }
 }
 
 async fn what_is_wrong_is_said_beside_the_field(stage: Stage) {

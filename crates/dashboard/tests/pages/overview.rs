@@ -44,7 +44,7 @@ async fn nothing_needs_anybody_when_all_is_well(stage: Stage) {
     project.create("Fix the <b>typos</b>.").await;
     let shown = editor.get(&format!("/p/{}", project.id)).await;
     shown.is(200).shows("Nothing needs you.").shows("/pages?show=nobody").hides("What is left to do");
-    shown.shows("Fix the &#60;b&#62;typos").shows(">active<").hides("<b>typos");
+    shown.shows("Fix the &#60;b&#62;typos").shows(">waiting<").hides("<b>typos");
 }
 
 async fn what_needs_somebody_is_told_with_a_button(stage: Stage) {

@@ -267,11 +267,11 @@ async fn secrets_of_senders_are_shown_once(stage: Stage) {
 async fn a_view_is_waited_for(stage: Stage) {
     let (project, owner) = owned(&stage).await;
     let first = page(&project, "collection/first");
-    owner.get(&first).await.is(200).shows("<poll-part").shows("waiting for the first view");
+    owner.get(&first).await.is(200).shows("<live-part").shows("waiting for the first view");
     let body = serde_json::json!([{ "path": "/guides", "userAgent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0" }]);
     let sent = project.client().post(&format!("/v1/analytics/{}/events", project.id)).json(&body).send().await;
     sent.expect(200);
-    owner.get(&first).await.is(200).shows("views come in").shows("1 view so far").hides("<poll-part");
+    owner.get(&first).await.is(200).shows("views come in").shows("1 view so far").hides("<live-part");
     owner.get(&format!("/new/{}/collection", project.id)).await.is(200).shows("views come in").shows("/js/view.js");
 }
 

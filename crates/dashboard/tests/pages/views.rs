@@ -10,6 +10,7 @@ use crate::stage::Stage;
 
 behaviours! {
     figures_are_those_of_the_interface,
+    two_hundred_questions_by_chance_have_one_answer_each,
     periods_are_days_of_the_projects_zone,
     a_figure_is_held_against_the_period_before,
     dates_that_are_none_are_said_beside_their_fields,
@@ -73,6 +74,65 @@ async fn figures_are_those_of_the_interface(stage: Stage) {
         for row in answer["views"].as_array().unwrap() {
             let line = ["path", "human", "ai", "total"].map(|name| row[name].to_string().replace('"', "")).join(",");
             assert!(csv.html.contains(&line), "{line} in {}", csv.html);
+        }
+    }
+}
+
+/// Numbers by chance, the same in every run.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+}
+
+/// On the page, in the table for spreadsheets and of the interface: for all pages, or for one.
+async fn two_hundred_questions_by_chance_have_one_answer_each(stage: Stage) {
+    const READERS: [Who; 4] = [Who::Person, Who::PersonInLog, Who::Assistant, Who::Crawler];
+    let mut chance = Chance(2026);
+    let admin = stage.admin().await;
+    for zone in ["UTC", "America/St_Johns", "Asia/Kathmandu", "Pacific/Apia"] {
+        let project = stage.app.project_with("Docs", |new| new.time_zone = zone.to_owned()).await;
+        let first: jiff::Timestamp = "2025-10-01T00:00:00Z".parse().unwrap();
+        for _ in 0..150 {
+            let at = first + jiff::SignedDuration::from_mins(chance.below(165 * 24 * 4) as i64 * 15);
+            let (path, who) = (format!("/page-{}", chance.below(7)), READERS[chance.below(4)]);
+            stage.saw(&project, &path, &at.to_string(), who, 1 + chance.below(900) as u32).await;
+        }
+        for _ in 0..50 {
+            let day = |number: usize| jiff::civil::date(2025, 9, 20) + jiff::Span::new().days(number as i64);
+            let (from, days) = (chance.below(170), chance.below(60));
+            let (from, last, end) = (day(from), day(from + days), day(from + days + 1));
+            let api = format!("/v1/analytics/{}/views?dateFrom={from}&dateTo={end}&limit=100", project.id);
+            let api = project.client().get(&api).send().await.expect(200);
+            let rows = api["views"].as_array().unwrap();
+            let numbers = |of: &serde_json::Value| ["human", "ai", "total"].map(|name| of[name].as_u64().unwrap());
+            let one = (chance.below(3) == 0).then(|| format!("/page-{}", chance.below(7)));
+            let wanted = match &one {
+                Some(path) => rows.iter().find(|row| row["path"] == **path).map_or([0; 3], numbers),
+                None => numbers(&api["totals"]),
+            };
+            let path = one.as_ref().map(|path| format!("&path={path}")).unwrap_or_default();
+            let question = format!("from={from}&to={last}{path}");
+            let page = admin.get(&format!("/p/{}/views?{question}", project.id)).await;
+            let seen: Vec<u64> = figures(page.is(200))[..3]
+                .iter()
+                .map(|it| it.split(' ').next().unwrap().replace(',', "").parse().unwrap())
+                .collect();
+            assert_eq!(seen, wanted, "the page for {question} in {zone}");
+            let csv = admin.get(&format!("/p/{}/views.csv?{question}", project.id)).await;
+            let mut sums = [0; 3];
+            for line in csv.is(200).html.lines().skip(1) {
+                let cells: Vec<&str> = line.split(',').collect();
+                let cells: [u64; 3] = [1, 2, 3].map(|at| cells[at].parse().unwrap());
+                sums.iter_mut().zip(cells).for_each(|(sum, cell)| *sum += cell);
+            }
+            assert_eq!(sums, wanted, "the table for {question} in {zone}");
+            if one.is_none() {
+                assert_eq!(csv.html.lines().count(), rows.len() + 1, "{question} in {zone}");
+            }
         }
     }
 }

@@ -72,6 +72,11 @@ enum Content {
     Bytes(Vec<u8>),
 }
 
+/// What is different between two states of a file; none where it was not, or is not any more.
+pub(crate) fn between_texts(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
+    unified::texts(path, old, new)
+}
+
 /// The difference between two trees of a mirror.
 pub(crate) fn between(objects: &Objects, from: &ObjectId, to: &ObjectId) -> io::Result<Diff> {
     let (pairs, truncated) = compare::trees(objects, from, to)?;

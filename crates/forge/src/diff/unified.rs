@@ -38,6 +38,14 @@ pub(super) fn file(pair: &Pair, load: Load) -> io::Result<(Vec<u8>, FileSummary)
     Ok((text, summary))
 }
 
+/// What is different between two states of a file, without its modes and ids.
+pub(super) fn texts(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
+    let name = |side: Option<&[u8]>, prefix| side.map_or_else(|| "/dev/null".to_owned(), |_| quoted(prefix, path));
+    let mut text = Vec::new();
+    lines(&mut text, &(name(old, "a/"), name(new, "b/")), old.unwrap_or_default(), new.unwrap_or_default());
+    String::from_utf8_lossy(&text).into_owned()
+}
+
 /// The lines between `diff --git` and the content: modes, renames, ids.
 fn header(
     text: &mut Vec<u8>,

@@ -1,12 +1,13 @@
-//! Figures: `bench api`, `start`, `jobs`, `waiting`, `check`, `views`, `ingest` and `import`. Build it with `--release`, or they mean nothing.
+//! Figures: `bench api`, `start`, `jobs`, `waiting`, `check`, `views`, `ingest`, `import` and `pages`. Build it with `--release`, or they mean nothing.
 
 use std::fs::{File, OpenOptions};
 use std::sync::Arc;
 
 use clap::Parser;
 use copydesk_trials::bench::{
-    ApiOptions, CheckOptions, ImportOptions, IngestOptions, JobsOptions, StartOptions, ViewsOptions, WaitingOptions,
-    bench_api, bench_check, bench_import, bench_ingest, bench_jobs, bench_start, bench_views, bench_waiting,
+    ApiOptions, CheckOptions, ImportOptions, IngestOptions, JobsOptions, PagesOptions, StartOptions, ViewsOptions,
+    WaitingOptions, bench_api, bench_check, bench_import, bench_ingest, bench_jobs, bench_pages, bench_start,
+    bench_views, bench_waiting,
 };
 use tracing_subscriber::EnvFilter;
 
@@ -25,6 +26,7 @@ enum Args {
     Views(ViewsOptions),
     Ingest(IngestOptions),
     Import(ImportOptions),
+    Pages(PagesOptions),
 }
 
 fn main() -> std::io::Result<()> {
@@ -40,6 +42,7 @@ fn main() -> std::io::Result<()> {
         Args::Views(options) => runtime()?.block_on(bench_views(&options)),
         Args::Ingest(options) => runtime()?.block_on(bench_ingest(&options)),
         Args::Import(options) => bench_import(&options),
+        Args::Pages(options) => runtime()?.block_on(bench_pages(&options)),
     }
     Ok(())
 }

@@ -1,12 +1,10 @@
-use std::collections::HashMap;
-
 use askama::Template;
 use axum::extract::{Query, State};
-use copydesk_domain::{Job, JobId, Role, Status};
-use copydesk_store::{Brief, JobFilter};
+use copydesk_domain::{JobId, Role, Status};
+use copydesk_store::JobFilter;
 
-use super::{badge, title};
 use crate::dash::Dash;
+use crate::pages::named::{Named, named};
 use crate::respond::{Reply, page};
 use crate::shell::Shell;
 use crate::who::InProject;
@@ -32,18 +30,12 @@ pub(super) struct Wanted {
 struct JobsPage {
     shell: Shell,
     root: String,
-    jobs: Vec<Line>,
+    jobs: Vec<Named>,
     may_edit: bool,
     models: Vec<String>,
     wanted: Wanted,
     /// The address of the jobs before these.
     older: Option<String>,
-}
-
-struct Line {
-    job: Job,
-    title: String,
-    state: (&'static str, &'static str),
 }
 
 impl JobsPage {
@@ -68,9 +60,6 @@ pub(super) async fn show(State(dash): State<Dash>, who: InProject, Query(wanted)
         ..JobFilter::default()
     };
     let (jobs, more) = dash.desk().jobs.list(&who.project.id, filter).await?;
-    let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
-    let briefs = dash.desk().store.briefs(&ids).await?;
-    let briefs: HashMap<&JobId, &Brief> = briefs.iter().map(|brief| (&brief.job_id, brief)).collect();
     let older = jobs.last().filter(|_| more).map(|last| {
         let Wanted { status, model, q, .. } = &wanted;
         let parts = [("status", status.as_str()), ("model", model), ("q", q), ("cursor", last.id.as_str())];
@@ -81,16 +70,10 @@ pub(super) async fn show(State(dash): State<Dash>, who: InProject, Query(wanted)
             .collect();
         format!("{}?{}", who.path("/jobs"), parts.join("&"))
     });
-    let line = |job: Job| {
-        let brief = briefs.get(&job.id).copied();
-        let state = badge(&job, brief.is_some_and(|brief| brief.is_held));
-        Line { title: title(&job, brief), state, job }
-    };
-    let jobs = jobs.iter().cloned().map(line).collect();
     page(&JobsPage {
         shell: Shell::inside(&dash, &who, "/jobs", "Jobs"),
         root: who.path(""),
-        jobs,
+        jobs: named(&dash.desk().store, jobs).await?,
         may_edit: who.role.covers(Role::Editor),
         models: dash.desk().jobs.rules().models.clone(),
         wanted,

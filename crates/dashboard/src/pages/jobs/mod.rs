@@ -1,6 +1,5 @@
 //! Jobs: the list of them, a new one, and one as it goes on.
 
-mod badge;
 mod changes;
 mod deeds;
 mod draft;
@@ -15,6 +14,7 @@ use copydesk_desk::jobs::JobError;
 use copydesk_domain::{Job, JobId, Role};
 use copydesk_store::Brief;
 
+use super::named::{badge, title};
 use super::{EDITOR, VIEWER};
 use crate::access::Table;
 use crate::dash::Dash;
@@ -22,7 +22,6 @@ use crate::respond::Oops;
 use crate::who::InProject;
 use crate::words;
 
-pub(crate) use badge::{badge, pull_badge};
 pub(crate) use changes::{Changes, Looking, file_of, file_only, keep_look, kept_look};
 
 pub(super) fn routes(table: Table) -> Table {
@@ -110,15 +109,6 @@ pub(crate) fn pull_address(root: &str, job: &Job) -> Option<String> {
 /// Whether the job is of a repository that no code host looks after.
 fn is_kept_here(job: &Job) -> bool {
     job.repository.starts_with("file://")
-}
-
-/// What a job is called: its title, or the first line of its prompt.
-pub(crate) fn title(job: &Job, brief: Option<&Brief>) -> String {
-    if let Some(title) = job.title.as_deref().filter(|title| !title.trim().is_empty()) {
-        return title.to_owned();
-    }
-    let first = brief.and_then(|brief| brief.prompt.lines().find(|line| !line.trim().is_empty()));
-    first.map_or_else(|| "A job".to_owned(), |line| words::short(line.trim(), 120))
 }
 
 /// What went wrong with a job, where no form can say it.

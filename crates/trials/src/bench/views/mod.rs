@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub use peers::ViewPeers;
 
 pub(super) use self::ours::settings;
-pub(super) use self::write::append;
+pub(super) use self::write::{append, place};
 
 use self::ours::measure;
 use self::peers::{Data, Peer};

@@ -51,6 +51,11 @@ pub(super) fn build(sample: &Sample, folder: &Path, project: &str, rollup: impl 
     Ok(started.elapsed())
 }
 
+/// Writes a sample as one finished file of the store.
+pub(in crate::bench) fn place(sample: &Sample, folder: &Path, project: &str) {
+    build(sample, folder, project, io::sink()).unwrap();
+}
+
 fn fill(sample: &Sample, file: &Path, rollup: &mut Rollup<impl Write>) -> io::Result<bulk::Info> {
     let pairs = (0..sample.pairs()).map(|pair| sample.pair(pair)).map(|(path, client)| (path as u32, client as u32));
     let mut builder = bulk::Builder::create(file, sample.paths.clone(), sample.clients.clone(), pairs.collect())?;

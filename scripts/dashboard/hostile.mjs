@@ -53,9 +53,9 @@ const checkHeaders = (answer, faults) => {
   if (headers['x-content-type-options'] !== 'nosniff') faults.push(`${answer.url()}: no nosniff`)
 }
 
-/** Every page to which a link leads, one of each kind. */
-const crawl = async (page, starts, faults) => {
-  const kind = (url) => url.pathname.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'id') + [...new Set(url.searchParams.keys())].sort()
+/** Every page to which a link leads, one of each kind; of other projects none. */
+const crawl = async (page, project, starts, faults) => {
+  const kind = (url) => url.pathname.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'id').replace(/\/changes\/\d+$/, '/changes/n') + [...new Set(url.searchParams.keys())].sort()
   const seen = new Set(), left = starts.map((it) => new URL(it)), shown = []
   while (left.length) {
     const url = left.shift()
@@ -67,7 +67,7 @@ const crawl = async (page, starts, faults) => {
     checkHeaders(answer, faults)
     if (await judge(page, faults)) shown.push(url.pathname)
     const links = await page.evaluate(() => [...document.querySelectorAll('a[href]')].map((it) => it.href))
-    left.push(...links.map((it) => new URL(it)).filter((it) => it.origin === url.origin))
+    left.push(...links.map((it) => new URL(it)).filter((it) => it.origin === url.origin && !(it.pathname.startsWith('/p/') && it.pathname.split('/')[2] !== project)))
   }
   assert(seen.size < 150, 'the crawl comes to an end')
   return { pages: seen.size, shown }
@@ -170,7 +170,7 @@ export const hostile = async (browser, desk, email, { project, repository }, mod
   const pull = jobs.map((job) => job.prLink).find(Boolean)
   assert(pull, `a pull request was opened: ${JSON.stringify(jobs.map((job) => [job.status, job.message]))}`)
   const starts = ['/', '/me', '/people', '/server', `/p/${project}`, ...jobs.map((job) => `/p/${project}/jobs/${job.id}`)].map((it) => desk.url + it)
-  const { pages, shown } = await crawl(page, [...starts, pull.replace(/^http:\/\/[^/]*/, desk.url)], faults)
+  const { pages, shown } = await crawl(page, project, [...starts, pull.replace(/^http:\/\/[^/]*/, desk.url)], faults)
   for (const place of [`/p/${project}`, `/p/${project}/jobs`, `/p/${project}/keys`, `/p/${project}/views`, `/p/${project}/pulls`, `/p/${project}/settings/audit`, `/p/${project}/settings/members`, '/people', '/']) {
     if (!shown.includes(place)) faults.push(`${place} does not show U+202E`)
   }

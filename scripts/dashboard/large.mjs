@@ -65,7 +65,7 @@ export const largeChange = async (browser, desk, email, project, job) => {
   const address = `${desk.url}/p/${project}/jobs/${job.id}/changes`
   for (const view of ['read', 'unified', 'side']) {
     const { bytes, requests } = await weigh(context, `${address}?view=${view}`)
-    for (const rate of view === 'side' ? [1] : [1, 4]) {
+    for (const rate of view === 'read' ? [1, 4] : [1]) {
       const it = await measure(context, `${address}?view=${view}`, rate)
       told(`10,000 lines as ${view} in slow 4G, processor ${rate}x: first paint ${it.paint} ms (answer after ${it.answer}), buttons ${it.buttons} ms, parsed ${it.parsed} ms, blocked ${it.blocked} ms; ${bytes} bytes, ${requests} requests`)
       assert(it.shift < 0.02, `it moves by ${it.shift}`)

@@ -101,6 +101,8 @@ const playJobs = (model, gate) => {
       { calls: [['plan', { items: ['Read the guide and the reference', 'List what is gone and what is new', 'Show each call before and after', 'Check links'] }], ['read_file', { path: 'docs/guides/migrate.mdx' }], ['search', { pattern: 'v1' }]] },
       { calls: [edit('docs/guides/migrate.mdx', 'Version 1 is answered until June.', 'Version 1 is answered until 30 June.\n\n| v1 | v2 |\n|---|---|\n| `POST /upload` | `PUT /files/{name}` |\n| `GET /list` | `GET /files` |')] },
       { calls: [['check_docs', {}]], gate },
+      finish('Say what is different in v2', 'The guide has a table of calls before and after.'),
+      finish('Say what is different in v2', 'The guide has a table of calls before and after.'),
     ]],
   ]
   for (const [prompt, answers] of jobs) model.play(prompt, answers)
@@ -156,7 +158,7 @@ export const takePictures = async (browser, desk, email, model, folder) => {
     for (const colorScheme of ['light', 'dark']) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       await page.goto(address)
-      const height = Math.min(1300, await page.evaluate(() => document.documentElement.scrollHeight))
+      const height = Math.min(name === 'job-done' ? 900 : 1240, await page.evaluate(() => document.documentElement.scrollHeight))
       await page.screenshot({ path: path.join(folder, `${name}-${colorScheme}.png`), fullPage: true, clip: { x: 0, y: 0, width: 1280, height }, animations: 'disabled' })
     }
   }

@@ -10,6 +10,7 @@ import { acmePages, makeAcme, takePictures } from './dashboard/pictures.mjs'
 import { Desk, makeRepository } from './dashboard/stage.mjs'
 import { states } from './dashboard/states.mjs'
 import { story } from './dashboard/story.mjs'
+import { twoServers } from './dashboard/two.mjs'
 import { workerKilled } from './dashboard/worker.mjs'
 
 const pictures = process.env.SCREENSHOTS
@@ -62,6 +63,7 @@ const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? 
 try {
   await plain(browser, desks[0])
   await scripted(browser, desks[1], model)
+  await twoServers(browser, 20_000 + (process.pid % 10_000))
   assert.deepEqual(model.faults, [], 'the model was asked nothing that it does not expect')
 } finally {
   await browser.close()

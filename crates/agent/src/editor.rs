@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use copydesk_checks::Scope;
 use copydesk_domain::{Message, ProjectId, Usage};
-use copydesk_forge::{Renames, Tree, Workspace};
+use copydesk_forge::{PastQuestion, Renames, Tree, Workspace};
 use futures_util::future::BoxFuture;
 
 /// What edits: given prompts and a workspace, it gives the workspace back, edited.
@@ -45,11 +45,14 @@ pub struct Assignment<'a> {
     pub history: &'a dyn History,
 }
 
-/// The history of the repository, as far as an editor needs it.
+/// The history of the repository before the files that the editor is given, as far as it needs it.
 pub trait History: Send + Sync {
     /// The renames on the way to the files that the editor is given. It takes a moment in a repository with a long past.
     /// The error says why the past cannot be read, as one sentence.
     fn renames(&self) -> BoxFuture<'_, Result<Renames, String>>;
+
+    /// What a question about the past is answered with. The error says why it is not, as one sentence.
+    fn past<'a>(&'a self, asked: &'a PastQuestion) -> BoxFuture<'a, Result<String, String>>;
 }
 
 /// What an editor has done.
@@ -60,6 +63,8 @@ pub struct Edited {
     pub title: String,
     /// What it says to the user: what it did, file by file, and what it left; or why nothing was to be done.
     pub summary: String,
+    /// What of the request it could not do and why, a sentence each. Empty if all is done or nothing was to be done.
+    pub not_done: Vec<String>,
     /// The number of the last prompt that was taken in.
     pub taken_through: u32,
 }

@@ -36,13 +36,17 @@ the redirects. If you add a page, add it to the navigation.
 - Files that you may not change are refused by the tools. Do not look for ways around that.
 - For more than a few steps, show a short `plan` first.
 - At the end call `finish`, with a title and a summary of what you did, file by file. If nothing has to be changed, \
-call `finish` and say why. Do not ask questions: nobody answers while you work. Choose the most sensible reading of \
+call `finish` and say why. What you were asked for and could not do belongs into its `not_done`, with what stood in \
+the way; never pass it over, and never make up for it with a guess. Do not ask questions: nobody answers while you work. Choose the most sensible reading of \
 the request, and say in the summary what you assumed.";
 
-/// The most bytes of one file that says how a project wants its documentation to be, and of all.
-const LONGEST_GUIDE: usize = 12_000;
-const LONGEST_GUIDES: usize = 36_000;
-const LEAST_GUIDE: usize = 500;
+/// The most bytes of one file that says how a project wants its documentation to be, and of all. The rest can be read.
+const LONGEST_GUIDE: usize = 4_000;
+const LONGEST_GUIDES: usize = 9_000;
+const LEAST_GUIDE: usize = 300;
+/// One that is so short is shown whole.
+const SHORT_GUIDE: usize = 1_000;
+const MOST_GUIDES: usize = 12;
 const LONGEST_LAYOUT: usize = 8_000;
 /// How many names of a folder are shown.
 const MOST_NAMES: usize = 80;
@@ -56,16 +60,26 @@ pub(crate) fn context(tree: &dyn Tree, docs_paths: &[String], most: usize) -> io
     let layout = layout(tree, docs_paths, most.min(LONGEST_LAYOUT))?;
     let mut text = String::new();
     let mut left = LONGEST_GUIDES.min(most.saturating_sub(layout.len()));
+    let mut unread = Vec::new();
     for path in guide_paths(tree, docs_paths)? {
-        if left < LEAST_GUIDE {
-            break;
+        let Some(content) = guide(tree, &path)?.map(|content| relevant(&path, &content)) else { continue };
+        if content.trim().is_empty() {
+            continue;
         }
-        let Some(content) = guide(tree, &path)? else { continue };
-        let content = short(&content, LONGEST_GUIDE.min(left));
-        left = left.saturating_sub(content.len());
+        if left < LEAST_GUIDE {
+            unread.push(format!("{path:?}"));
+            continue;
+        }
+        let shown = short(&content, LONGEST_GUIDE.min(left));
+        left = left.saturating_sub(shown.len());
+        let rest = if shown.len() < content.len() { "\n(cut off here: read the file for the rest)" } else { "" };
         // What the file says cannot end the fragment it is in.
-        let content = content.replace("</repository-guidance", "<\\/repository-guidance");
-        let _ = write!(text, "<repository-guidance path={path:?}>\n{}\n</repository-guidance>\n\n", content.trim_end());
+        let shown = shown.replace("</repository-guidance", "<\\/repository-guidance");
+        let _ =
+            write!(text, "<repository-guidance path={path:?}>\n{}{rest}\n</repository-guidance>\n\n", shown.trim_end());
+    }
+    if !unread.is_empty() {
+        let _ = write!(text, "More guidance, to be read where it matters: {}.\n\n", unread.join(", "));
     }
     let intro = if text.is_empty() {
         String::new()
@@ -75,6 +89,49 @@ pub(crate) fn context(tree: &dyn Tree, docs_paths: &[String], most: usize) -> io
             .to_owned()
     };
     Ok(format!("{intro}{text}<repository-layout>\n{layout}</repository-layout>"))
+}
+
+/// What of a guide is about writing documentation. How to contribute is mostly about code: only the sections about
+/// documentation, style and commits are taken.
+fn relevant(path: &str, text: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    if !name.starts_with("contributing") || text.len() <= SHORT_GUIDE {
+        return text.to_owned();
+    }
+    const WORDS: [&str; 11] = [
+        "doc",
+        "style",
+        "writ",
+        "commit",
+        "convention",
+        "voice",
+        "tone",
+        "grammar",
+        "spelling",
+        "translat",
+        "pull request",
+    ];
+    let mut out = String::new();
+    // The rank of the heading whose section is taken.
+    let mut taken: Option<usize> = None;
+    let mut in_fence = false;
+    for line in text.lines() {
+        in_fence ^= line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~");
+        let rank = line.bytes().take_while(|byte| *byte == b'#').count();
+        if !in_fence && (1..=6).contains(&rank) && line[rank..].starts_with(' ') {
+            let heading = line.to_ascii_lowercase();
+            if taken.is_none_or(|above| rank <= above) {
+                // The first heading is that of all of it.
+                let is_wanted = rank > 1 && WORDS.iter().any(|word| heading.contains(word));
+                taken = is_wanted.then_some(rank);
+            }
+        }
+        if taken.is_some() {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    out
 }
 
 /// What is said about files that are full of marks, if there are any.
@@ -99,21 +156,39 @@ pub(crate) fn conflicts(paths: &[String]) -> String {
     text
 }
 
-/// Where guidance is looked for: at the top, in `.github` and at the top of each folder with documentation.
+/// Where guidance is looked for: what agents are told, nearest to the documentation first, then style guides, then how to
+/// contribute.
 fn guide_paths(tree: &dyn Tree, docs_paths: &[String]) -> io::Result<Vec<String>> {
-    let mut folders = vec![String::new(), ".github".to_owned()];
-    folders.extend(docs_paths.iter().take(MOST_FOLDERS).map(|path| plain(path)).filter(|path| !path.is_empty()));
-    let mut paths = Vec::new();
+    let docs = docs_paths.iter().take(MOST_FOLDERS).map(|path| plain(path)).filter(|path| !path.is_empty());
+    let mut folders: Vec<String> = docs.collect();
+    folders.extend(["", ".github", ".mintlify", ".cursor/rules", ".vale/styles"].map(str::to_owned));
+    let mut paths: Vec<String> = Vec::new();
     for folder in folders {
+        let is_rules = folder == ".cursor/rules";
         for (name, kind) in names_in(tree, &folder)? {
-            if kind.is_file() && is_guide(&name) {
-                paths.push(if folder.is_empty() { name } else { format!("{folder}/{name}") });
+            let is_wanted = is_guide(&name) || is_rules && name.ends_with(".mdc") || is_told_to_agents(&name);
+            let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+            if kind.is_file() && is_wanted && !paths.contains(&path) {
+                paths.push(path);
             }
         }
     }
-    paths.dedup();
-    paths.truncate(12);
+    let rank = |path: &String| {
+        let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+        if is_told_to_agents(&name) || name.ends_with(".mdc") {
+            0
+        } else {
+            1 + u8::from(name.starts_with("contributing"))
+        }
+    };
+    paths.sort_by_key(rank);
+    paths.truncate(MOST_GUIDES);
     Ok(paths)
+}
+
+fn is_told_to_agents(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["agents.md", "claude.md", "copilot-instructions.md", "gemini.md", ".cursorrules"].contains(&name.as_str())
 }
 
 fn guide(tree: &dyn Tree, path: &str) -> io::Result<Option<String>> {
@@ -192,8 +267,39 @@ mod tests {
         let files: Vec<(&str, &str)> = files.iter().map(|path| (*path, long.as_str())).collect();
         let text = context_of(&files, &["docs"]);
         assert!(text.len() < LONGEST_GUIDES + 2_000, "{}", text.len());
+        assert!(
+            text.contains("read the file for the rest") && text.contains("to be read where it matters: \""),
+            "{text}"
+        );
         let tree = MemoryTree::of(files);
         assert!(context(&tree, &["docs".to_owned()], 2_000).unwrap().len() < 3_000);
+    }
+
+    #[test]
+    fn of_contributing_only_what_concerns_writing_is_shown() {
+        let long = format!("## Licence\n\n{}\n\n", "Words. ".repeat(200));
+        let contributing = long
+            + "# Contributing\n\nThank you.\n\n## Build\n\nRun make.\n\n## Documentation\n\nUse British English.\n\n\
+                     ### Screenshots\n\nNone.\n\n```sh\n# not a heading\n```\n\n## Tests\n\nRun them.\n\n## Commit messages\n\n\
+                     Begin with docs.\n";
+        let text = context_of(
+            &[
+                ("CONTRIBUTING.md", &contributing),
+                (".cursor/rules/docs.mdc", "Rules of the editor."),
+                (".github/copilot-instructions.md", "For Copilot."),
+                (".mintlify/AGENTS.md", "For Mintlify."),
+            ],
+            &["docs"],
+        );
+        for part in
+            ["British", "Screenshots", "not a heading", "Begin with docs", "Rules of", "For Copilot", "For Mintl"]
+        {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        for part in ["Run make", "Run them", "Thank you"] {
+            assert!(!text.contains(part), "{part} in {text}");
+        }
+        assert!(text.find("For Copilot") < text.find("British"), "what agents are told comes first: {text}");
     }
 
     #[test]

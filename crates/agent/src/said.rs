@@ -61,6 +61,8 @@ pub(crate) struct Finish {
     pub(crate) title: String,
     /// What it says to the user.
     pub(crate) summary: String,
+    /// What of the request it could not do, and why.
+    pub(crate) not_done: Vec<String>,
 }
 
 /// What came out of a call.

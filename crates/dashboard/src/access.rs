@@ -1,6 +1,7 @@
 //! Who may see and do what: every route is a row with what it needs, and cannot be added without.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
@@ -9,11 +10,12 @@ use axum::handler::Handler;
 use axum::http::header::{COOKIE, HeaderMap, HeaderValue, REFERER, SET_COOKIE, USER_AGENT};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
-use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
 use copydesk_desk::people::{NotIn, Peer, Proof, Through, Visitor};
 use copydesk_domain::{ProjectId, Role, SecretText};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use url::Url;
 
 use crate::dash::Dash;
@@ -49,18 +51,17 @@ pub struct Row {
 /// make another.
 const MARK: &str = "_mark";
 
+/// What a page does with a request.
+type Deed = Arc<dyn Fn(Request, Dash) -> BoxFuture<'static, Response> + Send + Sync>;
+
 /// The routes of the dashboard.
+#[derive(Default)]
 pub(crate) struct Table {
-    dash: Dash,
     router: Router<Dash>,
     rows: Vec<Row>,
 }
 
 impl Table {
-    pub(crate) fn new(dash: Dash) -> Self {
-        Self { dash, router: Router::new(), rows: Vec::new() }
-    }
-
     pub(crate) fn get<T: 'static>(self, needs: Needs, path: &'static str, handler: impl Handler<T, Dash>) -> Self {
         self.add(Method::GET, MethodFilter::GET, needs, false, path, handler)
     }
@@ -88,11 +89,17 @@ impl Table {
         path: &'static str,
         handler: impl Handler<T, Dash>,
     ) -> Self {
-        let row = Row { method, path, needs, hurts };
-        let guarded = middleware::from_fn_with_state((self.dash.clone(), row.clone()), guard);
-        self.router = self.router.route(path, on(filter, handler).layer(guarded));
-        self.rows.push(row);
+        let deed: Deed = Arc::new(move |request, dash| handler.clone().call(request, dash).boxed());
+        self.place(filter, Row { method, path, needs, hurts }, deed);
         self
+    }
+
+    /// Of one type for all pages: a router that knew each of them would be compiled anew for each.
+    fn place(&mut self, filter: MethodFilter, row: Row, deed: Deed) {
+        let (path, kept) = (row.path, row.clone());
+        let guarded = move |State(dash): State<Dash>, request: Request| guard(dash, row.clone(), deed.clone(), request);
+        self.router = std::mem::take(&mut self.router).route(path, on(filter, guarded));
+        self.rows.push(kept);
     }
 
     pub(crate) fn finish(self) -> (Router<Dash>, Vec<Row>) {
@@ -107,17 +114,17 @@ enum Shows {
     Nothing,
 }
 
-async fn guard(State((dash, row)): State<(Dash, Row)>, request: Request, next: Next) -> Response {
+async fn guard(dash: Dash, row: Row, deed: Deed, request: Request) -> Response {
     let (mut parts, body) = request.into_parts();
     let (asks, shows) = match asks(&dash, &row, &mut parts).await {
         Ok(both) => both,
         Err(oops) => return finished(errors::page(&dash, None, &oops)),
     };
     let answer = match admitted(&dash, &row, &asks, &parts) {
-        Ok(()) if row.hurts => confirmed(&dash, &asks, parts, body, next).await,
+        Ok(()) if row.hurts => confirmed(&dash, &asks, parts, body, &deed).await,
         Ok(()) => {
             parts.extensions.insert(asks.clone());
-            Ok(next.run(Request::from_parts(parts, body)).await)
+            Ok(deed(Request::from_parts(parts, body), dash.clone()).await)
         }
         Err(Turned::Away(oops)) => Err(oops),
         Err(Turned::ToSignIn(back)) => to(&back),
@@ -171,7 +178,7 @@ fn admitted(dash: &Dash, row: &Row, asks: &Asks, parts: &Parts) -> Result<(), Tu
 }
 
 /// Goes on with a deed that hurts if it is clear who does it; asks for the password otherwise, with the form kept.
-async fn confirmed(dash: &Dash, asks: &Asks, mut parts: Parts, body: Body, next: Next) -> Reply {
+async fn confirmed(dash: &Dash, asks: &Asks, mut parts: Parts, body: Body, deed: &Deed) -> Reply {
     let (people, visit) = (&dash.desk().people, asks.visit.as_ref().ok_or(Oops::NotFound)?);
     let too_long = |_| Oops::refused(StatusCode::PAYLOAD_TOO_LARGE, "The form is too long.");
     let bytes = axum::body::to_bytes(body, 2 * 1024 * 1024).await.map_err(too_long)?;
@@ -203,7 +210,7 @@ async fn confirmed(dash: &Dash, asks: &Asks, mut parts: Parts, body: Body, next:
         return Err(Oops::refused(StatusCode::CONFLICT, words));
     }
     parts.extensions.insert(asks.clone());
-    Ok(next.run(Request::from_parts(parts, Body::from(bytes))).await)
+    Ok(deed(Request::from_parts(parts, Body::from(bytes)), dash.clone()).await)
 }
 
 async fn asks(dash: &Dash, row: &Row, parts: &mut Parts) -> Result<(Asks, Shows), Oops> {

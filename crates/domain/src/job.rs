@@ -79,6 +79,8 @@ pub enum Outcome {
     NoChanges,
     /// Files were changed, and as the client wished no pull request was opened.
     ChangesReady,
+    /// The agent could not do what was asked, and says what stood in the way.
+    Blocked,
     /// A client cancelled it.
     Cancelled,
     /// It took longer than its project allows.
@@ -90,10 +92,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::PrCreated,
         Self::NoChanges,
         Self::ChangesReady,
+        Self::Blocked,
         Self::Cancelled,
         Self::TimedOut,
         Self::ChecksFailed,
@@ -106,6 +109,7 @@ impl Outcome {
             Self::PrCreated => "pr_created",
             Self::NoChanges => "no_changes",
             Self::ChangesReady => "changes_ready",
+            Self::Blocked => "blocked",
             Self::Cancelled => "cancelled",
             Self::TimedOut => "timed_out",
             Self::ChecksFailed => "checks_failed",
@@ -122,7 +126,7 @@ impl Outcome {
     pub fn command(self) -> Command {
         match self {
             Self::PrCreated | Self::NoChanges | Self::ChangesReady => Command::Complete,
-            Self::Cancelled | Self::TimedOut | Self::ChecksFailed | Self::Error => Command::Fail,
+            Self::Blocked | Self::Cancelled | Self::TimedOut | Self::ChecksFailed | Self::Error => Command::Fail,
         }
     }
 }

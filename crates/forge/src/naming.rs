@@ -74,5 +74,8 @@ fn is_trailer(line: &str) -> bool {
         return false;
     };
     let key = one_line(key).to_ascii_lowercase();
-    key.ends_with("-by") || key.starts_with("skip-") || key.starts_with("copydesk-") || key == "change-id"
+    key.ends_with("-by")
+        || key.starts_with("skip-")
+        || key.starts_with("copydesk-")
+        || ["change-id", "release-as"].contains(&key.as_str())
 }

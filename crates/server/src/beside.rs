@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRequest, Request, State};
+use axum::http::header::ACCEPT;
 use axum::http::request::Parts;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -34,10 +35,13 @@ impl Pages {
 
     /// The answer where there is no route.
     pub(crate) async fn fallback(self, request: Request) -> Response {
-        let is_page = ["/p/", "/sign-in/", "/join/", "/me/", "/people/", "/server/", "/new/", "/assets/"]
-            .iter()
-            .any(|start| request.uri().path().starts_with(start));
-        if !is_page {
+        let path = request.uri().path();
+        let is_below = |starts: &[&str]| starts.iter().any(|start| path.starts_with(start));
+        // Whoever looks at an address with a browser is a person, unless it is one for programs.
+        let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+        let is_looked_at = accept.contains("text/html") && !is_below(&["/v1/", "/v2/", "/api/", "/hooks/"]);
+        let pages = ["/p/", "/sign-in/", "/join/", "/me/", "/people/", "/server/", "/new/", "/assets/"];
+        if !is_looked_at && !is_below(&pages) {
             return Problem::route_not_found().into_response();
         }
         self.nothing_here.oneshot(request).await.into_response()

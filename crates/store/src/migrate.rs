@@ -15,6 +15,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (8, "write_paths", include_str!("../migrations/0008_write_paths.sql")),
     (9, "waiting", include_str!("../migrations/0009_waiting.sql")),
     (10, "people", include_str!("../migrations/0010_people.sql")),
+    (11, "not done", include_str!("../migrations/0011_not_done.sql")),
 ];
 
 /// The newest schema version this program knows.

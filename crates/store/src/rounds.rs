@@ -60,6 +60,8 @@ pub struct Edit {
     pub title: String,
     /// What is said to the user.
     pub summary: String,
+    /// What of the prompts could not be done and why, a sentence each.
+    pub not_done: Vec<String>,
     /// The number of the last prompt that was taken in.
     pub taken_through: u32,
     /// What the docs checks say of it.
@@ -190,7 +192,7 @@ async fn list(c: &mut dyn Conn, job_id: JobId) -> Result<Vec<Round>> {
     let sql = "SELECT number, turn, first_message, base_commit, parent_commit, branch, commit_id, pushed_at, dropped_at, \
          merged_commit, conflicts FROM rounds WHERE job_id = $1 ORDER BY number";
     let mut rounds: Vec<Round> = c.rows(sql, values![&job_id]).await?;
-    let sql = "SELECT round, title, summary, taken_through, verdict, checks, changes, diff, made_at FROM edits \
+    let sql = "SELECT round, title, summary, not_done, taken_through, verdict, checks, changes, diff, made_at FROM edits \
          WHERE job_id = $1 ORDER BY round";
     for (number, edit) in c.rows::<(u32, Edit)>(sql, values![job_id]).await? {
         if let Some(round) = rounds.iter_mut().find(|round| round.number == number) {
@@ -233,6 +235,7 @@ impl FromRow for Edit {
         Ok(Self {
             title: row.next()?,
             summary: row.next()?,
+            not_done: row.next_json()?,
             taken_through: row.next()?,
             verdict: row.next()?,
             checks: row.next_json()?,
@@ -319,8 +322,8 @@ async fn insert_round(c: &mut dyn Conn, job_id: &JobId, round: &Round) -> Result
 
 async fn insert_edit(c: &mut dyn Conn, job_id: &JobId, round: u32, edit: &Edit) -> Result<()> {
     c.run(
-        "INSERT INTO edits (job_id, round, title, summary, taken_through, verdict, checks, changes, diff, made_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        "INSERT INTO edits (job_id, round, title, summary, taken_through, verdict, checks, changes, diff, made_at, not_done) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         values![
             job_id,
             round,
@@ -332,6 +335,7 @@ async fn insert_edit(c: &mut dyn Conn, job_id: &JobId, round: u32, edit: &Edit) 
             edit.changes.clone(),
             edit.diff.clone(),
             edit.made_at,
+            to_json(&edit.not_done.iter().map(|item| plain_text(item)).collect::<Vec<_>>()),
         ],
     )
     .await

@@ -96,7 +96,7 @@ impl Editor for TestEditor {
             for message in assignment.messages.iter().filter(|it| it.number >= assignment.first_message) {
                 said = (self.edit)(&mut workspace, &message.prompt)?;
             }
-            Ok(Edited { workspace, title: said.0, summary: said.1, taken_through: newest.number })
+            Ok(Edited { workspace, title: said.0, summary: said.1, not_done: Vec::new(), taken_through: newest.number })
         }
         .boxed()
     }

@@ -85,7 +85,7 @@ async fn edit(assignment: Assignment<'_>) -> Result<Edited, EditFailure> {
         new = notebook.messages_after(through).await?;
     }
     let (title, summary) = conclusion(&work.finished, workspace.is_unchanged());
-    Ok(Edited { workspace, title, summary, taken_through: through })
+    Ok(Edited { workspace, title, summary, not_done: Vec::new(), taken_through: through })
 }
 
 /// The work on the prompts of a round. It keeps nothing that must outlive a crash: done again, it comes to the same.

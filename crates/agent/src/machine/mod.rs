@@ -217,7 +217,7 @@ impl Machine {
             return Effect::Finish(repair.finish.clone());
         }
         if self.nudged || (!self.edited && says_nothing_to_do(&text)) {
-            let finish = Finish { title: String::new(), summary: text };
+            let finish = Finish { summary: text, ..Finish::default() };
             return self.finish(None, Vec::new(), finish);
         }
         self.nudged = true;

@@ -85,13 +85,13 @@ fn finishing_together_with_a_call_that_fails_is_not_finishing() {
 fn only_so_many_calls_of_an_answer_are_run() {
     let mut machine = machine(LIMITS);
     machine.handle(Event::Start);
-    let calls = vec![("", "read_file", json!({})); 40];
+    let calls = vec![("", "read_file", json!({})); MOST_CALLS + 8];
     let Effect::Run(run) = machine.handle(said("", &calls)) else { panic!() };
     assert_eq!(run.len(), MOST_CALLS);
     machine.handle(ran(MOST_CALLS, false));
     assert_eq!(machine.talk().flaw(), None);
     let Some(Item::Results(results)) = machine.talk().items().last() else { panic!() };
-    assert!(results[39].text.starts_with("Not run"));
+    assert!(results[MOST_CALLS].text.starts_with("Not run"));
 }
 
 #[test]

@@ -1,15 +1,18 @@
 use std::time::Duration;
 
 use secrecy::SecretString;
+use serde_json::json;
 
 use super::client::ModelClient;
 use super::failure::CallFailure;
-use crate::EditFailure;
 use crate::machine::Talk;
 use crate::said::Said;
+use crate::{EditFailure, Notebook};
 
-/// How often a call is made before it is given up.
+/// How often a call is made before it is given up, and how often where there is no connection: some minutes, in which a
+/// server of one's own is up again.
 const MOST_TRIES: u32 = 6;
+const MOST_TRIES_UNREACHED: u32 = 8;
 /// The longest that a job waits for a provider while it holds its place. What takes longer is put back.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -29,27 +32,35 @@ pub(super) async fn ask(
     key: Option<&SecretString>,
     pause: Duration,
     random: fn() -> f64,
+    notebook: &dyn Notebook,
 ) -> Result<Said, NoAnswer> {
     let mut tries = 0;
     loop {
         tries += 1;
-        let (wait, sentence, garbled) = match client.ask(talk, key).await {
+        let asked = client.ask(talk, key).await;
+        let is_unreached = matches!(asked, Err(CallFailure::Unreached(_)));
+        let (wait, sentence, ends_job) = match asked {
             Ok(said) => return Ok(said),
             Err(CallFailure::TooLong) => return Err(NoAnswer::TooLong),
             Err(CallFailure::Lasting(sentence)) => return Err(NoAnswer::Failed(EditFailure::Fatal(sentence))),
             Err(CallFailure::Passing(wait, sentence)) => (wait, sentence, false),
+            Err(CallFailure::Unreached(sentence)) => (None, sentence, true),
             Err(CallFailure::Garbled(why)) => {
                 (None, format!("The model provider's answers could not be understood: {why}."), true)
             }
         };
         tracing::warn!(tries, why = sentence, "a call of the model did not work");
-        if tries >= MOST_TRIES && garbled {
+        let most = if is_unreached { MOST_TRIES_UNREACHED } else { MOST_TRIES };
+        if tries >= most && ends_job {
             return Err(NoAnswer::Failed(EditFailure::Fatal(sentence)));
         }
-        if tries >= MOST_TRIES || wait.is_some_and(|wait| wait > LONGEST_WAIT) {
+        if tries >= most || wait.is_some_and(|wait| wait > LONGEST_WAIT) {
             return Err(NoAnswer::Failed(EditFailure::Retry(sentence)));
         }
-        tokio::time::sleep(pause_before(tries, pause, random()).max(wait.unwrap_or_default())).await;
+        let wait = pause_before(tries, pause, random()).max(wait.unwrap_or_default());
+        let told = json!({ "reason": sentence, "tries": tries, "nextInSeconds": wait.as_secs_f64().ceil() as u64 });
+        notebook.tell("model_failed", told).await.map_err(|stopped| NoAnswer::Failed(stopped.into()))?;
+        tokio::time::sleep(wait).await;
     }
 }
 

@@ -74,6 +74,11 @@ impl ModelClient {
         Ok(Self { http, url, settings: settings.clone(), tools, is_own, new_limit })
     }
 
+    /// Whom it asks.
+    fn host(&self) -> &str {
+        self.url.host_str().unwrap_or_default()
+    }
+
     /// Whether this provider, at this address, takes nobody without a key.
     pub(super) fn needs_key(&self) -> bool {
         self.settings.provider != Provider::Ollama && self.is_own
@@ -115,8 +120,11 @@ impl ModelClient {
         let request = self.http.post(self.url.clone()).headers(self.headers(key)?).json(&body);
         let sent = tokio::time::timeout(self.settings.silence, request.send()).await;
         let response = sent
-            .map_err(|_| CallFailure::unreachable())?
-            .map_err(|error| if error.is_builder() { CallFailure::unusable() } else { CallFailure::unreachable() })?;
+            .map_err(|_| CallFailure::no_connection(self.host(), "it does not answer in time"))?
+            .map_err(|error| match error.is_builder() {
+                true => CallFailure::unusable(),
+                false => CallFailure::no_connection(self.host(), failure::cause_of(&error)),
+            })?;
         let status = response.status();
         if status.is_success() {
             return Ok(response);

@@ -36,6 +36,8 @@ pub(super) async fn edit(editor: &ModelEditor, assignment: Assignment<'_>) -> Re
 struct Desk<'a> {
     editor: &'a ModelEditor,
     notebook: &'a dyn Notebook,
+    /// The history of the repository.
+    history: &'a dyn crate::History,
     round: u32,
     key: Option<SecretString>,
     scope: Scope,
@@ -64,6 +66,7 @@ impl<'a> Desk<'a> {
         let mut desk = Desk {
             editor,
             notebook,
+            history: assignment.history,
             round,
             key,
             scope: Scope { max_files: assignment.max_files, ..(*assignment.scope).clone() },
@@ -101,11 +104,12 @@ impl<'a> Desk<'a> {
         self.show_prompts(machine, u32::MAX);
         let asked = machine.talk().bytes() + self.editor.fixed_bytes;
         let ModelEditor { client, settings, random, .. } = self.editor;
-        let said = match call::ask(client, machine.talk(), self.key.as_ref(), settings.pause, *random).await {
-            Ok(said) => said,
-            Err(NoAnswer::TooLong) => return Ok(Event::TooLong),
-            Err(NoAnswer::Failed(failure)) => return Err(failure),
-        };
+        let said =
+            match call::ask(client, machine.talk(), self.key.as_ref(), settings.pause, *random, self.notebook).await {
+                Ok(said) => said,
+                Err(NoAnswer::TooLong) => return Ok(Event::TooLong),
+                Err(NoAnswer::Failed(failure)) => return Err(failure),
+            };
         let recorded = self.record(said, asked).await?;
         Ok(self.take_in(recorded, true))
     }
@@ -160,6 +164,13 @@ impl<'a> Desk<'a> {
     }
 
     async fn run_one(&mut self, call: Call) -> Result<(Ran, Call), EditFailure> {
+        if call.name == tools::HISTORY {
+            let ran = match tools::question(&call) {
+                Ok(asked) => tools::answered(self.history.past(&asked).await),
+                Err(ran) => ran,
+            };
+            return Ok((ran, call));
+        }
         self.with_workspace(move |workspace, scope, is_enough| {
             let review = DocsChecks { scope, is_enough };
             Ok((tools::run(workspace, &call, scope, &review)?, call))
@@ -206,10 +217,10 @@ impl<'a> Desk<'a> {
     }
 
     fn clear(self, finish: Finish) -> Result<Edited, EditFailure> {
-        let Finish { title, summary } = finish;
+        let Finish { title, summary, not_done } = finish;
         let taken_through = self.taken_through;
         let workspace = self.workspace.ok_or_else(|| EditFailure::Fatal("A tool broke down.".to_owned()))?;
-        Ok(Edited { workspace, title, summary, taken_through })
+        Ok(Edited { workspace, title, summary, not_done, taken_through })
     }
 }
 

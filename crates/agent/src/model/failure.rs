@@ -17,6 +17,8 @@ const LONGEST_WORDS: usize = 300;
 pub(super) enum CallFailure {
     /// It may work the next time; how long the provider says to wait; what to say if it never does.
     Passing(Option<Duration>, String),
+    /// There is no connection to the provider; why, as one sentence.
+    Unreached(String),
     /// What came made no sense; why.
     Garbled(&'static str),
     /// The talk is too long for the model.
@@ -31,10 +33,34 @@ impl CallFailure {
         Self::Passing(None, "The model provider could not be reached, or the connection broke off.".to_owned())
     }
 
+    /// There is no connection to the host.
+    pub(super) fn no_connection(host: &str, cause: &str) -> Self {
+        Self::Unreached(format!("The model provider at {host} could not be reached: {cause}."))
+    }
+
     /// No request can be made of the address and the key.
     pub(super) fn unusable() -> Self {
         Self::Lasting("The address or the key of the model provider is not usable.".to_owned())
     }
+}
+
+/// Why there is no connection, in our own words: those of the HTTP client may hold anything.
+pub(super) fn cause_of(error: &reqwest::Error) -> &'static str {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = cause {
+        let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        let words = error.to_string().to_ascii_lowercase();
+        match kind {
+            Some(std::io::ErrorKind::ConnectionRefused) => return "it refuses the connection",
+            Some(std::io::ErrorKind::HostUnreachable | std::io::ErrorKind::NetworkUnreachable) => {
+                return "there is no way to it in the network";
+            }
+            _ if words.contains("dns error") || words.contains("lookup address") => return "its name is not known",
+            _ if words.contains("certificate") => return "its certificate is not accepted",
+            _ => cause = error.source(),
+        }
+    }
+    if error.is_timeout() { "it does not answer in time" } else { "the connection broke off" }
 }
 
 /// What an HTTP status means.

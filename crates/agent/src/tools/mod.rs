@@ -5,6 +5,7 @@ mod change;
 mod edit;
 mod list;
 mod moving;
+mod past;
 mod read;
 mod replace;
 mod schema;
@@ -25,6 +26,7 @@ use serde_json::{Value, json};
 use crate::review::Review;
 use crate::said::{Call, Ran};
 use crate::text::{head, short};
+pub(crate) use past::{HISTORY, answered, question};
 pub(crate) use session::{FINISH, LONGEST_SUMMARY, list_findings, plan_items, read_finish};
 
 /// The most bytes of a tool's answer.
@@ -83,6 +85,7 @@ pub(crate) fn definitions() -> Vec<Definition> {
         moving::DeleteFile::definition(),
         undo::RestoreFile::definition(),
         undo::ShowDiff::definition(),
+        past::History::definition(),
         session::CheckDocs::definition(),
         session::Plan::definition(),
         session::Finish::definition(),

@@ -14,6 +14,7 @@ pub(crate) const FINISH: &str = "finish";
 pub(crate) const LONGEST_SUMMARY: usize = 8_000;
 const MOST_ITEMS: usize = 20;
 const LONGEST_ITEM: usize = 200;
+const LONGEST_NOT_DONE: usize = 500;
 const LONGEST_FINDINGS: usize = 20_000;
 
 tool_input! {
@@ -39,12 +40,17 @@ tool_input! {
 }
 
 tool_input! {
-    /// Ends the work. Call it when everything is done, or when nothing has to be changed.
+    /// Ends the work, in one of three ways: everything is done; nothing has to be changed, and the summary says why; or
+    /// something could not be done, and `not_done` says what and why. What is done beside that is kept as a draft.
     Finish as "finish" {
-        /// What the change is called, in one line, as the title of a pull request. Leave it out if nothing was changed.
+        /// What the change is called, in one line of at most 72 characters, as the title of a pull request. Leave it out
+        /// if nothing was changed.
         title: Option<String>,
-        /// What you did, file by file, and what you left and why; or why nothing had to be changed.
+        /// What you did, file by file, and what you assumed or could not check; or why nothing had to be changed.
         summary: String,
+        /// What the request asked for and you could not do, with what stood in the way: a file that may not be changed,
+        /// a fact that is not in the repository. One sentence each. Leave it out if there is nothing of the kind.
+        not_done: Option<Vec<String>>,
     }
 }
 
@@ -107,5 +113,8 @@ pub(crate) fn read_finish(arguments: &Value) -> Result<said::Finish, String> {
         return Err("Error: the summary is empty. Say what you did, or why nothing had to be changed.".to_owned());
     }
     let title = finish.title.unwrap_or_default();
-    Ok(said::Finish { title: head(&title, 1_000).to_owned(), summary: finish.summary })
+    let not_done = finish.not_done.unwrap_or_default();
+    let not_done = not_done.iter().map(|item| one_line(item, LONGEST_NOT_DONE)).filter(|item| !item.is_empty());
+    let not_done = not_done.take(MOST_ITEMS).collect();
+    Ok(said::Finish { title: head(&title, 1_000).to_owned(), summary: finish.summary, not_done })
 }

@@ -7,7 +7,7 @@ use copydesk_agent::{
 };
 use copydesk_checks::Scope;
 use copydesk_domain::{Message, Timestamp};
-use copydesk_forge::{Guard, MemoryTree, Renames, Workspace};
+use copydesk_forge::{Guard, MemoryTree, PastQuestion, Renames, Workspace};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
@@ -68,7 +68,8 @@ impl Desk {
 
     pub async fn edit_from(&self, first_message: u32, prompts: &[&str]) -> Outcome {
         let (result, events) = self.run(first_message, prompts).await;
-        let Edited { workspace, title, summary, taken_through } = result.unwrap_or_else(|error| panic!("{error:?}"));
+        let Edited { workspace, title, summary, taken_through, .. } =
+            result.unwrap_or_else(|error| panic!("{error:?}"));
         Outcome { workspace, title, summary, taken_through, events }
     }
 
@@ -166,6 +167,10 @@ struct Past(Renames);
 impl History for Past {
     fn renames(&self) -> BoxFuture<'_, Result<Renames, String>> {
         Box::pin(async { Ok(self.0.clone()) })
+    }
+
+    fn past<'a>(&'a self, _: &'a PastQuestion) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async { Err("there is no past here".to_owned()) })
     }
 }
 

@@ -7,7 +7,7 @@ use copydesk_agent::{
 };
 use copydesk_checks::Scope;
 use copydesk_domain::{Message, Timestamp};
-use copydesk_forge::{Kind, MemoryTree, Renames, Workspace};
+use copydesk_forge::{Kind, MemoryTree, PastQuestion, Renames, Workspace};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 
@@ -112,6 +112,10 @@ struct NoHistory;
 impl History for NoHistory {
     fn renames(&self) -> BoxFuture<'_, Result<Renames, String>> {
         async { Ok(Renames::default()) }.boxed()
+    }
+
+    fn past<'a>(&'a self, _: &'a PastQuestion) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async { Err("there is no past here".to_owned()) })
     }
 }
 

@@ -63,13 +63,13 @@ async fn tries_end() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_tried_again_and_then_put_back() {
+async fn a_server_that_is_not_there_is_tried_again_and_then_given_up() {
     let mut settings = ModelSettings::new(Provider::OpenAi, "m");
     settings.base_url = Some("http://127.0.0.1:1/v1".to_owned());
     settings.pause = Duration::from_millis(1);
     let editor = ModelEditor::new(settings).unwrap();
-    let result = edit(&editor, &Pages::with_prompt("Go.")).await;
-    assert!(matches!(result, Err(EditFailure::Retry(sentence)) if sentence.contains("could not be reached")));
+    let sentence = fatal(edit(&editor, &Pages::with_prompt("Go.")).await);
+    assert_eq!(sentence, "The model provider at 127.0.0.1 could not be reached: it refuses the connection.");
 }
 
 #[tokio::test]

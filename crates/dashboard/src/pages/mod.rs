@@ -37,17 +37,17 @@ const OWNER: Needs = Needs::Member(Role::Owner);
 
 /// Everything the dashboard answers to, and the answer where it has nothing.
 pub fn router(dash: Dash) -> (Router, Router) {
-    let (router, _) = table(dash.clone()).finish();
+    let (router, _) = table().finish();
     (router.with_state(dash.clone()), Router::new().fallback(errors::not_found).with_state(dash))
 }
 
 /// The routes and what they need, as they are served.
-pub fn rows(dash: Dash) -> Vec<Row> {
-    table(dash).finish().1
+pub fn rows() -> Vec<Row> {
+    table().finish().1
 }
 
-fn table(dash: Dash) -> Table {
-    let table = Table::new(dash).get(Needs::Nothing, "/assets/{mark}/{file}", assets::asset);
+fn table() -> Table {
+    let table = Table::default().get(Needs::Nothing, "/assets/{mark}/{file}", assets::asset);
     let table = sign_in::routes(table);
     let table = oidc::routes(table);
     let table = home::routes(table);

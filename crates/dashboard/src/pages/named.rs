@@ -51,6 +51,7 @@ pub(crate) fn badge(job: &Job, is_held: bool) -> (&'static str, &'static str) {
         (Status::Failed, Some(Outcome::Cancelled)) => ("", "cancelled"),
         (Status::Failed, Some(Outcome::TimedOut)) => ("bad", "out of time"),
         (Status::Failed, Some(Outcome::ChecksFailed)) => ("bad", "checks failed"),
+        (Status::Failed, Some(Outcome::Blocked)) => ("warn", "blocked"),
         (Status::Failed, _) => ("bad", "failed"),
     }
 }

@@ -1,6 +1,6 @@
 //! Who may see and do what, from the routes as they are served: a new one is tried here by itself.
 
-use copydesk_dashboard::{Dash, Needs, Row, Settings};
+use copydesk_dashboard::{Needs, Row, rows};
 use copydesk_domain::Role;
 use reqwest::Method;
 
@@ -12,12 +12,6 @@ behaviours! {
     what_changes_something_must_come_from_our_own_pages,
     every_page_says_what_may_be_done_on_it,
     unknown_addresses_are_pages_under_ours_and_json_elsewhere,
-}
-
-fn rows(stage: &Stage) -> Vec<Row> {
-    let settings =
-        Settings { public_url: stage.app.client().base().to_owned(), version: "", workers: 0, data_dir: None };
-    copydesk_dashboard::rows(Dash::new(stage.app.app().desk().clone(), settings))
 }
 
 /// An address of a row: of the project, and of things that do not exist.
@@ -50,7 +44,7 @@ fn is_not_found(shown: &Shown) -> bool {
 async fn every_route_is_for_whom_it_says(stage: Stage) {
     let project = stage.project("Docs").await;
     let other = stage.project("Other").await;
-    let rows = rows(&stage);
+    let rows = rows();
     assert!(rows.len() > 15, "there are routes to try");
     for (at, row) in rows.iter().enumerate() {
         // Each by people of its own: some of what is tried ends a session.
@@ -105,7 +99,7 @@ async fn what_changes_something_must_come_from_our_own_pages(stage: Stage) {
         &[("origin", "https://evil.example")],
         &[("origin", "null")],
     ];
-    for row in rows(&stage).iter().filter(|row| row.method != Method::GET) {
+    for row in rows().iter().filter(|row| row.method != Method::GET) {
         for headers in elsewhere {
             let mut request = owner.form(&address(row, &project.id), &[("name", "x"), ("scope", "write")]);
             for (name, value) in headers {
@@ -122,7 +116,7 @@ async fn what_changes_something_must_come_from_our_own_pages(stage: Stage) {
 async fn every_page_says_what_may_be_done_on_it(stage: Stage) {
     let project = stage.project("Docs").await;
     let owner = stage.member(&project.id, Role::Owner).await;
-    for row in rows(&stage).iter().filter(|row| row.method == Method::GET) {
+    for row in rows().iter().filter(|row| row.method == Method::GET) {
         let shown = owner.get(&address(row, &project.id)).await;
         let policy = shown.headers["content-security-policy"].to_str().unwrap();
         assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
@@ -142,4 +136,10 @@ async fn unknown_addresses_are_pages_under_ours_and_json_elsewhere(stage: Stage)
     }
     let shown = admin.get("/nothing").await;
     shown.is(404).shows("\"not_found\"");
+    // Somebody who looks with a browser is told in words, but not by what is for programs.
+    let look = async |path: &str| {
+        admin.send(admin.request(Method::GET, path).header("accept", "text/html,application/xhtml+xml,*/*;q=0.8")).await
+    };
+    look("/nothing").await.is(404).shows("There is nothing here");
+    look("/v2/nothing").await.is(404).shows("\"not_found\"");
 }

@@ -287,7 +287,7 @@ async fn steps_arrive_as_they_happen_and_none_twice(stage: Stage) {
     gate.open();
     project.until(&id, "completed").await;
     // What the browser says it has seen counts more than what the address says.
-    let rest = streamed(&viewer, &format!("{live}?after=0"), Some("3"), "event: end").await;
+    let rest = streamed(&viewer, &format!("{live}?after=0"), Some("3"), "event: end\ndata: over").await;
     assert!(!rest.contains("id=\"e3\"") && rest.contains("id=\"e4\"") && rest.contains("Completed"), "{rest}");
     assert!(
         rest.contains("id=\"facts\"") && rest.contains("id=\"state\"") && rest.contains("id=\"outcome\""),

@@ -398,6 +398,13 @@ async fn the_audit_log_is_paged_and_exported(stage: Stage) {
     assert_eq!(deeds.len() + 1, lines.len());
     assert!(deeds.iter().all(|deed| deed["projectId"] == *project.id));
     assert_eq!(deeds[0]["actorName"], format!("owner-of-{}@example.com", project.id));
+    // Packed, it comes to its end as well.
+    for kind in ["audit.csv", "audit.jsonl"] {
+        let request = owner.request(reqwest::Method::GET, &page(&project, kind)).header("accept-encoding", "gzip");
+        let packed = request.send().await.unwrap();
+        assert_eq!(packed.headers().get("content-encoding").unwrap(), "gzip");
+        assert!(packed.bytes().await.unwrap().len() > 200);
+    }
 }
 
 async fn a_project_ends_only_by_its_id(stage: Stage) {

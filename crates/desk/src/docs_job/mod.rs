@@ -18,7 +18,7 @@ use std::sync::Arc;
 use copydesk_agent::Editor;
 use copydesk_domain::{Outcome, Project};
 use copydesk_forge::{CodeHost, Connection, Forge, ForgeError, Hosts, Mirror};
-use copydesk_store::{Finish, Round, Verdict};
+use copydesk_store::{Edit, Finish, Round, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
@@ -130,6 +130,9 @@ impl Bench<'_> {
             ..Finish::new(outcome, message, edit.taken_through)
         };
         match edit.verdict {
+            Verdict::Unchanged if !goes_on && !edit.not_done.is_empty() => {
+                return Ok(finish(Outcome::Blocked, with_not_done(edit)));
+            }
             Verdict::Unchanged if !goes_on => return Ok(finish(Outcome::NoChanges, edit.summary.clone())),
             Verdict::Unchanged => {}
             Verdict::Refused => {
@@ -139,7 +142,7 @@ impl Bench<'_> {
             Verdict::Good | Verdict::Draft => {}
         }
         if !self.task.job.open_pull_request {
-            return Ok(finish(Outcome::ChangesReady, edit.summary.clone()));
+            return Ok(finish(Outcome::ChangesReady, with_not_done(edit)));
         }
         let link = self.open(rounds).await?;
         let untold = self.project.host.untold(&self.project.repository);
@@ -151,7 +154,16 @@ impl Bench<'_> {
         Ok(Finish {
             branch: kept.or(Some(round)).and_then(|round| round.branch.clone()),
             pr_link: Some(link),
-            ..finish(Outcome::PrCreated, format!("{}{untold}", edit.summary))
+            ..finish(Outcome::PrCreated, format!("{}{untold}", with_not_done(edit)))
         })
     }
+}
+
+/// What is said to the user, with what could not be done.
+fn with_not_done(edit: &Edit) -> String {
+    if edit.not_done.is_empty() {
+        return edit.summary.clone();
+    }
+    let items: Vec<String> = edit.not_done.iter().map(|item| format!("- {item}")).collect();
+    format!("{}\n\nNot done:\n{}", edit.summary, items.join("\n"))
 }

@@ -348,6 +348,7 @@ impl Publication<'_> {
         let link = format!("{}/v2/agent/{}/job/{}", self.workshop.public_url, self.project.id, self.job.id);
         Ok(text::body(&text::PullRequestText {
             summary: &edit.summary,
+            not_done: &edit.not_done,
             files: &files,
             checks: text::CheckLines {
                 new: &lines.new,
@@ -359,7 +360,7 @@ impl Publication<'_> {
             job_id: &self.job.id,
             prompts,
             template: template.as_deref(),
-            is_draft_for_findings: edit.verdict == Verdict::Draft,
+            is_draft_for_findings: edit.verdict == Verdict::Draft && !lines.new.is_empty(),
         }))
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use copydesk_agent::{Assignment, EditFailure, Edited, Editor, History, WorkspaceFiles, seated};
 use copydesk_checks::{Scope, Until};
 use copydesk_domain::Job;
-use copydesk_forge::{CommitId, FileChange, Mirror, Renames, Workspace, branch_name, commit_message};
+use copydesk_forge::{CommitId, FileChange, Mirror, PastQuestion, Renames, Workspace, branch_name, commit_message};
 use copydesk_store::{Edit, Merged, Permit, Round, Step, Verdict};
 use futures_util::future::BoxFuture;
 
@@ -26,6 +26,10 @@ struct MirrorHistory<'a> {
 impl History for MirrorHistory<'_> {
     fn renames(&self) -> BoxFuture<'_, Result<Renames, String>> {
         Box::pin(async { self.mirror.renames(self.commit).await.map_err(|error| error.to_string()) })
+    }
+
+    fn past<'a>(&'a self, asked: &'a PastQuestion) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async { self.mirror.past(self.commit, asked).await.map_err(|error| error.to_string()) })
     }
 }
 
@@ -230,6 +234,7 @@ impl Bench<'_> {
         let mut edit = Edit {
             title: clean(edited.title.trim()),
             summary: clean(edited.summary.trim()),
+            not_done: edited.not_done.iter().map(|item| clean(item.trim())).collect(),
             taken_through: edited.taken_through,
             verdict: Verdict::Unchanged,
             checks: Vec::new(),
@@ -258,7 +263,9 @@ impl Bench<'_> {
             if edit.title.is_empty() {
                 edit.title = "Update the documentation".to_owned();
             }
-            edit.verdict = reviewed.verdict;
+            // A part of what was asked for is for somebody to look at first.
+            let is_part = reviewed.verdict == Verdict::Good && !edit.not_done.is_empty();
+            edit.verdict = if is_part { Verdict::Draft } else { reviewed.verdict };
             edit.checks = reviewed.checks;
             if edit.verdict != Verdict::Refused {
                 edit.changes = changes::to_bytes(&changed)?;

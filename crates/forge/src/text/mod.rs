@@ -27,6 +27,8 @@ const MOST_PROMPTS: usize = 12_000;
 pub struct PullRequestText<'a> {
     /// What changed and why, in the editor's words.
     pub summary: &'a str,
+    /// What could not be done and why, in the editor's words.
+    pub not_done: &'a [String],
     pub files: &'a [FileSummary],
     /// What the docs checks have found.
     pub checks: CheckLines<'a>,
@@ -57,7 +59,7 @@ pub struct CheckLines<'a> {
 /// A title for a pull request: one line, harmless.
 pub fn title(text: &str) -> String {
     let start: String = text.chars().take(4 * LONGEST_TITLE).collect();
-    let title = shorten(&one_line(&plain(&start)), LONGEST_TITLE);
+    let title = shorten(&one_line(&plain(&one_line(&start))), LONGEST_TITLE);
     // `/` begins an order, and a title becomes the first line of a commit.
     let title = title.trim_start_matches(|c: char| c == '/' || c == '-' || c.is_whitespace());
     if title.is_empty() { "Update the documentation".to_owned() } else { title.to_owned() }
@@ -76,6 +78,10 @@ pub fn body(input: &PullRequestText) -> String {
         }
         None => vec![format!("## What changed and why\n\n{description}")],
     };
+    if !input.not_done.is_empty() {
+        let intro = "This is a draft because a part of what was asked for is not done:";
+        sections.push(format!("## Not done\n\n{intro}\n\n{}", bullets(input.not_done)));
+    }
     sections.push(format!("## Files\n\n{}", files(input.files)));
     sections.push(format!("## Checks\n\n{}", checks(input)));
     sections.push(format!("## Prompt\n\n{}", prompts(input.prompts)));

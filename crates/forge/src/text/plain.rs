@@ -4,8 +4,8 @@
 const CLOSING: &[&str] = &["clos", "fix", "resolv", "implement", "reopen"];
 /// Signs that, right before a number, make a code host look for an issue, a merge request or the like.
 const SIGNS: &[char] = &['#', '!', '$', '&', '%', '~', '^'];
-/// Marks in a commit message that keep a change from being tested.
-const SKIPPERS: &[&str] = &["skip ci", "ci skip", "no ci", "skip actions", "actions skip", "skip-ci", "ci-skip"];
+/// The most characters between the brackets of a mark that keeps a change from being tested.
+const LONGEST_SKIPPER: usize = 40;
 
 /// Text without what nobody can see: control and format characters, fillers, tags, variation selectors. Lines end with
 /// `\n`, and tabs are spaces.
@@ -29,7 +29,7 @@ fn is_invisible(c: char) -> bool {
 /// the host would see one: `@ name`, `# 12`.
 pub(crate) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    let text = without_skippers(&drop_schemes(&clean(text)));
+    let text = without_orders(&without_skippers(&drop_schemes(&clean(text))));
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         plain.push(c);
@@ -45,7 +45,7 @@ pub(crate) fn plain(text: &str) -> String {
 /// Text for a code span or block, where mentions do nothing. What closes an issue is broken up even here, because a
 /// squash merge makes a plain commit message of all of it.
 pub(crate) fn for_code(text: &str) -> String {
-    let text = clean(text);
+    let text = without_orders(&without_skippers(&clean(text)));
     let low = text.to_lowercase();
     if !CLOSING.iter().any(|word| low.contains(word)) {
         return text;
@@ -103,15 +103,70 @@ fn break_keys(text: &str) -> String {
     broken
 }
 
+/// Marks that keep a change from being tested, in whatever spelling: `[skip ci]`, `[CI  SKIP]`, `[no_ci]`, `[netlify skip]`.
 fn without_skippers(text: &str) -> String {
-    let mut text = text.to_owned();
-    for words in SKIPPERS {
-        let mark = format!("[{words}]");
-        while let Some(at) = text.to_ascii_lowercase().find(&mark) {
-            text.replace_range(at..at + mark.len(), &format!("({words})"));
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(open) = rest.find('[') {
+        let (before, from) = rest.split_at(open);
+        out.push_str(before);
+        let inside = &from[1..];
+        let end = inside.char_indices().take(LONGEST_SKIPPER).find(|(_, c)| matches!(c, ']' | '[')).map(|(at, _)| at);
+        match end.filter(|at| inside[*at..].starts_with(']') && is_skipper(&inside[..*at])) {
+            Some(at) => {
+                out.push('(');
+                out.push_str(inside[..at].trim());
+                out.push(')');
+                rest = &inside[at + 1..];
+            }
+            None => {
+                out.push('[');
+                rest = inside;
+            }
         }
     }
-    text.replace("***NO_CI***", "NO_CI")
+    out.push_str(rest);
+    out.replace("***NO_CI***", "NO_CI")
+}
+
+fn is_skipper(text: &str) -> bool {
+    let low = text.to_lowercase();
+    let words: Vec<&str> = low.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let has = |word: &str| words.contains(&word);
+    words.len() <= 4 && (has("skip") || has("skipci") || has("noci") || has("no") && (has("ci") || has("build")))
+}
+
+/// Words that a release tool or a tracker acts upon in a commit message, which a squash merge makes of all of it:
+/// `BREAKING CHANGE:`, `Release-As:`, and Jira's `KEY-1 #close`.
+fn without_orders(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.split('\n') {
+        let mut line = line.replace("BREAKING CHANGE", "Breaking change").replace("BREAKING-CHANGE", "Breaking change");
+        while let Some(at) = line.to_ascii_lowercase().find("release-as:") {
+            line.replace_range(at..at + "release-as:".len(), "Release as:");
+        }
+        if has_tracker_key(&line) {
+            line = line
+                .split_inclusive(' ')
+                .map(|word| match word.strip_prefix('#') {
+                    Some(order) if order.starts_with(|c: char| c.is_alphabetic()) => format!("# {order}"),
+                    _ => word.to_owned(),
+                })
+                .collect();
+        }
+        lines.push(line);
+    }
+    lines.join("\n")
+}
+
+/// Whether a line names something like `KEY-12`.
+fn has_tracker_key(line: &str) -> bool {
+    let parts = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+    parts.filter_map(|part| part.split_once('-')).any(|(key, number)| {
+        key.len() > 1
+            && key.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+            && number.starts_with(|c: char| c.is_ascii_digit())
+    })
 }
 
 /// At most `most` characters, cut at a word if one ends near; a cut is shown.

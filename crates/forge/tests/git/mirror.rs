@@ -1,4 +1,4 @@
-use copydesk_forge::{ForgeErrorKind, Kind, Remote};
+use copydesk_forge::{ForgeErrorKind, Kind, PastQuestion, Remote};
 
 use crate::sandbox::{NOW, Sandbox, put, run};
 
@@ -293,4 +293,39 @@ async fn a_history_that_is_cut_off_is_said_to_be() {
     std::fs::write(sandbox.mirror_folder().join("shallow"), format!("{head}\n")).unwrap();
     let renames = mirror.renames(&head).await.unwrap();
     assert!(renames.pairs.is_empty() && renames.cut.is_some_and(|why| why.contains("not all here")));
+}
+
+#[tokio::test]
+async fn the_past_is_told_and_only_that_of_the_branch() {
+    let sandbox = Sandbox::with(&[("docs/a.md", "# Old name\n"), ("docs/[b].md", "b\n")]);
+    sandbox.publish("Begin");
+    sandbox.write(&[("docs/a.md", "# New name\n")]);
+    sandbox.publish("Rename the heading");
+    sandbox.write(&[("docs/[b].md", "bb\n")]);
+    let head = sandbox.publish("Say more");
+    sandbox.work(&["checkout", "-q", "-b", "other", "HEAD~2"]);
+    sandbox.work(&["commit", "-q", "--allow-empty", "-m", "Secret plans"]);
+    let foreign = sandbox.work(&["rev-parse", "HEAD"]);
+    sandbox.work(&["push", "-q", "../remote.git", "HEAD:other"]);
+    let mirror = sandbox.mirror().await;
+    mirror.fetch("main").await.unwrap();
+    mirror.fetch("other").await.unwrap();
+    let ask = async |path: &str, text: &str, commit: &str| {
+        let given = |it: &str| (!it.is_empty()).then(|| it.to_owned());
+        let asked = PastQuestion { path: given(path), text: given(text), commit: given(commit) };
+        mirror.past(&head, &asked).await.map_err(|error| error.to_string())
+    };
+    let all = ask("", "", "").await.unwrap();
+    assert!(all.lines().count() >= 3 && all.contains("Rename the heading") && !all.contains("Secret"), "{all}");
+    assert!(ask("docs/[b].md", "", "").await.unwrap().lines().next().unwrap().ends_with(": Say more"));
+    let renamed = ask("", "# Old name", "").await.unwrap();
+    assert!(renamed.lines().next().unwrap().ends_with(": Rename the heading"), "{renamed}");
+    let id = renamed.split(' ').next().unwrap();
+    let shown = ask("", "", id).await.unwrap();
+    assert!(shown.contains("-# Old name") && shown.contains("+# New name"), "{shown}");
+    assert!(!ask("docs/[b].md", "", id).await.unwrap().contains("New name"));
+    assert!(ask("", "", foreign.trim()).await.unwrap_err().contains("no commit"));
+    for (path, commit, word) in [("../x", "", "leaves"), ("", "HEAD", "not the id"), ("", "--all", "not the id")] {
+        assert!(ask(path, "", commit).await.unwrap_err().contains(word), "{path}{commit}");
+    }
 }

@@ -30,7 +30,7 @@ pub(crate) struct EventView {
     /// What happened: `created`, `message`, `claimed`, `cancelling`, `retrying`, `waiting` (for a code host that is away),
     /// `released`, `completed`, `failed`, `archived`, `link_revoked`; the steps of a documentation job `prepared`, `edited`, `committed`, `pushed`, `taken_back` (the branch, since no pull
     /// request could be opened from it), `opened`; and on the way
-    /// `model_call`, `tool_call`, `plan`, `repairing`, `chore`, and `resumed` where a worker goes on from recorded answers of the
+    /// `model_call`, `model_failed` (a call that did not work: `reason`, `tries`, `nextInSeconds`), `tool_call`, `plan`, `repairing`, `chore`, and `resumed` where a worker goes on from recorded answers of the
     /// model (`replayedAnswers`, and the `tokensSaved` that are not paid for twice); `pull_request` when its state is another.
     /// There may be more.
     r#type: String,

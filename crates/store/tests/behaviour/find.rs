@@ -55,6 +55,7 @@ async fn jobs_are_found_by_the_files_they_changed(desk: Desk) {
     let edit = Edit {
         title: "A".to_owned(),
         summary: "Done.".to_owned(),
+        not_done: Vec::new(),
         taken_through: 1,
         verdict: Verdict::Good,
         checks: Vec::new(),

@@ -104,6 +104,7 @@ async fn an_end_is_written_whole(desk: Desk) {
         (Outcome::PrCreated, Status::Completed),
         (Outcome::NoChanges, Status::Completed),
         (Outcome::ChecksFailed, Status::Failed),
+        (Outcome::Blocked, Status::Failed),
         (Outcome::TimedOut, Status::Failed),
         (Outcome::Error, Status::Failed),
         (Outcome::Cancelled, Status::Failed),

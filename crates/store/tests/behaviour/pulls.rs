@@ -60,6 +60,7 @@ async fn ready(desk: &Desk, project: &ProjectId) -> JobId {
     let edit = Edit {
         title: "Fix".to_owned(),
         summary: String::new(),
+        not_done: Vec::new(),
         taken_through: 1,
         verdict: Verdict::Good,
         checks: Vec::new(),

@@ -43,6 +43,7 @@ fn edit(desk: &Desk) -> Edit {
     Edit {
         title: "Fix three links".to_owned(),
         summary: "I fixed them.".to_owned(),
+        not_done: Vec::new(),
         taken_through: 1,
         verdict: Verdict::Good,
         checks: vec![CheckSummary { check: "links".to_owned(), ran: true, ..CheckSummary::default() }],

@@ -30,8 +30,11 @@ pub(super) struct Before {
 impl Before {
     /// The steps that events make, oldest first.
     pub(super) fn steps(&mut self, events: Vec<Event>) -> Vec<Step> {
+        // A plan is told by itself, and needs not be told as a call, too.
+        let is_told = |event: &Event| event.kind != "tool_call" || event.data["tool"] != "plan";
         events
             .into_iter()
+            .filter(is_told)
             .map(|event| {
                 let step = self.step(&event);
                 self.kind = Some(event.kind);
@@ -79,6 +82,14 @@ impl Before {
                 said(format!("Pull request is {}", text(data, "state")), format!("#{}", count(data, "number")))
             }
             "model_call" => model_call(data),
+            "model_failed" => broke(
+                "Model does not answer",
+                format!(
+                    "{} Next try in {}.",
+                    text(data, "reason"),
+                    many(count(data, "nextInSeconds"), "second", "seconds")
+                ),
+            ),
             "tool_call" => tool_call(data),
             "plan" => {
                 let lines = list(data, "items");
@@ -144,6 +155,7 @@ fn failed(data: &Value) -> &'static str {
         Some("cancelled") => "Cancelled",
         Some("timed_out") => "Out of time",
         Some("checks_failed") => "Not accepted by the checks",
+        Some("blocked") => "Could not be done",
         _ => "Failed",
     }
 }
@@ -171,7 +183,9 @@ fn model_call(data: &Value) -> Said {
 
 fn tool_call(data: &Value) -> Said {
     let is_well = data["ok"].as_bool().unwrap_or(true);
-    let what = ["path", "file", "query", "pattern", "title"].iter().find_map(|name| data["arguments"][name].as_str());
+    let what = ["path", "pattern", "old_text", "from", "text", "folder", "title"]
+        .iter()
+        .find_map(|name| data["arguments"][name].as_str());
     let result = short(&text(data, "result"), 120);
     let words = what.map_or_else(|| result.clone(), |what| short(what, 120));
     let look = if is_well { "done" } else { "warn" };

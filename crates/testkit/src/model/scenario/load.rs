@@ -204,10 +204,11 @@ fn after(folder: &Path, text: &AfterText, before: &Files) -> Result<Option<Files
 }
 
 fn check_expectations(text: &Text, prompts: usize, has_branch: bool) -> Result<(), String> {
-    const OUTCOMES: [(&str, &str); 7] = [
+    const OUTCOMES: [(&str, &str); 8] = [
         ("pr_created", "completed"),
         ("no_changes", "completed"),
         ("changes_ready", "completed"),
+        ("blocked", "failed"),
         ("checks_failed", "failed"),
         ("error", "failed"),
         ("timed_out", "failed"),

@@ -64,6 +64,7 @@ fn round(number: u32, commit: &str) -> Round {
     let edit = Edit {
         title: String::new(),
         summary: String::new(),
+        not_done: Vec::new(),
         taken_through: number,
         verdict: Verdict::Good,
         checks: Vec::new(),

@@ -1,0 +1,43 @@
+use copydesk_forge::PastQuestion;
+
+use super::schema::tool_input;
+use super::{LONGEST_ANSWER, bounded, input};
+use crate::said::{Call, Ran};
+
+/// The tool that looks into the history; whoever has that runs it.
+pub(crate) const HISTORY: &str = History::TOOL;
+
+tool_input! {
+    /// Shows the history of the repository. Without `commit`, the newest 60 commits that touched `path`: id, date, author
+    /// and subject. With `text`, only those that brought that text in or took it out, for example to find when a heading
+    /// was renamed. With `commit`, what that commit changed.
+    History as "history" {
+        /// Only this file, or files below this folder.
+        path: Option<String>,
+        /// A text that was brought in or taken out, character for character.
+        text: Option<String>,
+        /// The id of a commit, or its beginning.
+        commit: Option<String>,
+    }
+}
+
+/// What a call asks; or what the model is told if it does not fit.
+pub(crate) fn question(call: &Call) -> Result<PastQuestion, Ran> {
+    let asked: History = input(HISTORY, &call.arguments).map_err(|text| Ran { text, ok: false, valid: false })?;
+    let given = |text: Option<String>| text.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
+    let text = asked.text.filter(|text| !text.is_empty());
+    if text.as_ref().is_some_and(|text| text.len() > 500 || text.contains('\0')) {
+        let text = "Error: the text must have at most 500 bytes and no NUL".to_owned();
+        return Err(Ran { text, ok: false, valid: true });
+    }
+    Ok(PastQuestion { path: given(asked.path), text, commit: given(asked.commit) })
+}
+
+/// What the model is told.
+pub(crate) fn answered(answer: Result<String, String>) -> Ran {
+    match answer {
+        Ok(text) if text.trim().is_empty() => Ran { text: "No commits.".to_owned(), ok: true, valid: true },
+        Ok(text) => Ran { text: bounded(text, LONGEST_ANSWER), ok: true, valid: true },
+        Err(why) => Ran { text: bounded(format!("Error: {why}"), LONGEST_ANSWER), ok: false, valid: true },
+    }
+}

@@ -1,0 +1,56 @@
+//! What the history of a repository says: which commits touched something, and what one of them changed.
+
+use crate::path::plain_path;
+use crate::{CommitId, ForgeError, Mirror};
+
+/// How many commits are named.
+const MOST_COMMITS: &str = "--max-count=60";
+
+/// What is asked of the history before a commit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PastQuestion {
+    /// Only what concerns this file or folder.
+    pub path: Option<String>,
+    /// Only commits after which this text is there more or less often than before.
+    pub text: Option<String>,
+    /// What this commit changed, instead of a list of commits; its id, or the beginning of it.
+    pub commit: Option<String>,
+}
+
+impl Mirror {
+    /// Answers in git's words; an error that is lasting says what is wrong with the question.
+    pub async fn past(&self, before: &CommitId, asked: &PastQuestion) -> Result<String, ForgeError> {
+        let wrong = |what: String| ForgeError::lasting(what);
+        let path = match &asked.path {
+            Some(path) => Some(plain_path(path).map_err(|refusal| wrong(refusal.to_string()))?),
+            None => None,
+        };
+        let literal = path.as_deref().map(|path| format!(":(literal){path}"));
+        let before = before.to_string();
+        let mut arguments: Vec<&str>;
+        if let Some(commit) = &asked.commit {
+            if !(4..=40).contains(&commit.len()) || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                return Err(wrong(format!("{commit:?} is not the id of a commit")));
+            }
+            // Nothing of branches that the job has nothing to do with.
+            let is_before = self.git().run(&["merge-base", "--is-ancestor", commit, &before], None).await?;
+            if !is_before.success {
+                return Err(wrong(format!("there is no commit {commit} in the history of this branch")));
+            }
+            arguments = vec!["show", "--format=%h %as %an: %s%n%n%b", "--no-ext-diff", "--no-textconv", commit];
+        } else {
+            arguments = vec!["log", "--format=%h %as %an: %s", MOST_COMMITS, "--no-ext-diff", "--no-textconv"];
+            if let Some(text) = &asked.text {
+                arguments.extend(["-S", text]);
+            }
+            arguments.push(&before);
+        }
+        arguments.push("--");
+        arguments.extend(literal.as_deref());
+        let output = self.git().run(&arguments, None).await?;
+        if !output.success {
+            return Err(wrong("the history cannot be read".to_owned()));
+        }
+        Ok(output.stdout)
+    }
+}

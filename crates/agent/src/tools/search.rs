@@ -235,7 +235,7 @@ impl Found {
         notes.extend(closed_among(workspace, self.files.iter().map(String::as_str)));
         for note in notes {
             let line_break = if self.text.ends_with('\n') { "" } else { "\n" };
-            let _ = write!(self.text, "{line_break}{note}\n");
+            let _ = writeln!(self.text, "{line_break}{note}");
         }
         self.text
     }

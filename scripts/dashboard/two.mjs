@@ -49,6 +49,7 @@ export const twoServers = async (browser, port) => {
     const members = `${origin}/p/docs/settings/members`
     await owner.goto(members)
     await owner.fill('[name=note]', 'for Bob')
+    await owner.selectOption('[name=as]', 'viewer')
     await owner.click('form[action$="/invite"] button')
     const invitation = (await owner.content()).match(/http:\/\/[^<"\s]*\/join\/[0-9a-z]+/)[0]
     await join(guest, invitation, 'bob@example.com')

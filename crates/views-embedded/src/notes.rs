@@ -115,6 +115,8 @@ impl Notes {
         let mut inner = self.inner();
         inner.losses.retain(|known| known.file != file);
         inner.losses.extend(loss);
+        // Whoever got an answer before must not take the present notes for those of that moment.
+        inner.noted += 1;
         inner.saved = None;
         drop(inner);
         self.save();
@@ -128,6 +130,7 @@ impl Notes {
         if inner.losses.len() == before {
             return;
         }
+        inner.noted += 1;
         inner.saved = None;
         drop(inner);
         self.save();
@@ -199,4 +202,32 @@ fn forgotten(found: Timestamp) -> Loss {
 /// Whether two losses are of one damage, found at two times.
 fn same_damage(one: &Loss, other: &Loss) -> bool {
     one.file == other.file && one.project == other.project && one.of == other.of && one.what == other.what
+}
+
+#[cfg(test)]
+mod tests {
+    use copydesk_domain::SystemClock;
+
+    use super::*;
+    use crate::disk::RealDisk;
+
+    #[test]
+    fn every_change_of_the_notes_can_be_told_by_their_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let notes = Notes::open(Arc::new(RealDisk), folder.path(), Arc::new(SystemClock)).unwrap();
+        let loss = Loss { file: "3.seg".into(), project: Some("p".into()), ..forgotten(Timestamp::from_millis(0)) };
+        let number = || notes.losses(None).noted;
+        notes.add(loss.clone());
+        assert_eq!(number(), 1);
+        notes.add(loss.clone());
+        assert_eq!(number(), 1, "known already");
+        // Put right between an answer without it and the look for what is missing.
+        notes.replace("3.seg", None);
+        assert_eq!((number(), notes.losses(None).list), (2, Vec::new()));
+        notes.add(loss);
+        notes.forget(|loss| loss.file.starts_with('3'));
+        assert_eq!(number(), 4);
+        notes.forget(|_| true);
+        assert_eq!(number(), 4, "nothing was there");
+    }
 }

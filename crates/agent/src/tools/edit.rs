@@ -3,9 +3,10 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use copydesk_forge::Workspace;
+use serde_json::{Value, json};
 
 use super::change::{room_for, with_line_ends_of};
-use super::schema::tool_input;
+use super::schema::{Described, tool_input};
 use super::{ToolAnswer, Unable, told};
 use crate::text::short;
 
@@ -65,6 +66,12 @@ tool_input! {
         first_line: Option<String>,
         /// What the last of these lines says now.
         last_line: Option<String>,
+    }
+}
+
+impl Described for Vec<Edit> {
+    fn schema() -> Value {
+        json!({"type": "array", "items": Edit::definition().schema})
     }
 }
 

@@ -32,12 +32,6 @@ impl Described for Vec<String> {
     }
 }
 
-impl Described for Vec<super::edit::Edit> {
-    fn schema() -> Value {
-        json!({"type": "array", "items": super::edit::Edit::definition().schema})
-    }
-}
-
 impl<T: Described> Described for Option<T> {
     const OPTIONAL: bool = true;
     fn schema() -> Value {

@@ -24,7 +24,7 @@ pub struct Loss {
     pub views: Option<u64>,
 }
 
-/// What a store has lost, and how often it has noted a loss since it was opened: a note that was made and taken back between
+/// What a store has lost, and how often its notes of losses have changed since it was opened: one that was taken back between
 /// two looks shows in that.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Losses {

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-use copydesk_checks::{Finding, Scope, SiteSettings, Until, check_all, check_change};
+use copydesk_checks::{Finding, Rules, Scope, SiteSettings, Until, check_all_by, check_change};
 use copydesk_forge::Workspace;
 
 use crate::WorkspaceFiles;
@@ -33,7 +33,9 @@ impl Review for DocsChecks<'_> {
 
     fn all_problems(&self, workspace: &Workspace) -> io::Result<Vec<Finding>> {
         let now = WorkspaceFiles::Edited(workspace);
-        let report = check_all(&Until::new(&now, self.is_enough), &self.settings())?;
+        let now = Until::new(&now, self.is_enough);
+        // Rules that cannot be read leave nothing out, as for a change.
+        let report = check_all_by(&now, &self.settings(), &Rules::read(&now)?.unwrap_or_default())?;
         Ok(report.findings.into_iter().filter(Finding::is_error).collect())
     }
 }

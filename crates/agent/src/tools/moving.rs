@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write;
 use std::io;
 
-use copydesk_checks::page::{LinkKind, parse};
+use copydesk_checks::page::parse;
 use copydesk_checks::repair::{Meant, Proof, Repairs};
 use copydesk_checks::{Finding, Scope, SiteSettings, Sites, paths};
 use copydesk_forge::Workspace;
@@ -52,12 +52,12 @@ pub(super) fn rename(workspace: &mut Workspace, input: &MoveFile, scope: &Scope,
     let mut said = format!("Moved {from} to {to}.");
     let own = relink(workspace, &from, &to)?;
     if own > 0 {
-        let _ = write!(said, " Rewrote {own} relative links in it.");
+        let _ = write!(said, " Relative links in it that were rewritten: {own}.");
     }
     let mut left = since(workspace, review, &before)?;
     if input.rewrite_links.unwrap_or(false) && !left.is_empty() {
         for (path, links) in rewrite(workspace, &left, &from, &to, scope)? {
-            let _ = write!(said, "\nRewrote {links} links in {path}.");
+            let _ = write!(said, "\nLinks rewritten in {path}: {links}.");
         }
         left = since(workspace, review, &before)?;
     }
@@ -84,7 +84,7 @@ fn since(workspace: &Workspace, review: &dyn Review, before: &HashSet<String>) -
 
 fn still_to_do(left: &[Finding]) -> String {
     if left.is_empty() {
-        return " No link and no navigation is broken by that.".to_owned();
+        return " The checks find nothing that is broken by that.".to_owned();
     }
     let left: Vec<String> = left.iter().map(sentence).collect();
     format!("\nBroken by that, and left to you:\n{}", list_findings(&left, LONGEST_LIST))
@@ -98,7 +98,7 @@ fn relink(workspace: &mut Workspace, from: &str, to: &str) -> Result<usize, Unab
     let text = workspace.text(to)?;
     let mut edits = Edits::default();
     let mut seen = BTreeSet::new();
-    for link in parse(to, &text).links.iter().filter(|link| link.kind != LinkKind::Snippet || link.in_tag) {
+    for link in &parse(to, &text).links {
         // Links by reference share the place of their definition, and what is written otherwise than it reads is left.
         if !seen.insert(link.range.start) || text.get(link.range.clone()) != Some(link.target.as_str()) {
             continue;
@@ -164,7 +164,13 @@ fn rewrite(
         let Ok(text) = before.text(path) else { continue };
         let mut edits = Edits::default();
         for broken in repairs.broken(path, &repairs.parse(path, &text))? {
-            if let Meant::Proven { target, proof: Proof::Rename } = broken.meant {
+            let by_path = || by_path(path, &broken.link.target, from, to);
+            let target = match &broken.meant {
+                Meant::Proven { target, proof: Proof::Rename } => Some(target.clone()),
+                // Where a page is one only once the navigation lists it, nothing is proven yet.
+                _ => by_path().filter(|_| text.get(broken.link.range.clone()) == Some(broken.link.target.as_str())),
+            };
+            if let Some(target) = target {
                 edits.replace(broken.link.range, target);
             }
         }
@@ -177,6 +183,14 @@ fn rewrite(
     Ok(rewritten)
 }
 
+/// How a link of `page` that names the file `from` by its path names it at `to`.
+fn by_path(page: &str, target: &str, from: &str, to: &str) -> Option<String> {
+    let (path, rest) = target.split_at(target.find(['#', '?']).unwrap_or(target.len()));
+    let is_relative = !path.starts_with('/') && !path.contains(':');
+    let names_it = is_relative && paths::normalise(paths::folder(page), path).as_deref() == Some(from);
+    names_it.then(|| format!("{}{rest}", relative(paths::folder(page), to)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,5 +201,8 @@ mod tests {
         assert_eq!(relative("docs", "docs/c/d.md"), "c/d.md");
         assert_eq!(relative("", "c.md"), "c.md");
         assert_eq!(relative("a", "c.md"), "../c.md");
+        let to_it = |target: &str| by_path("src/a/b.md", target, "src/c.md", "src/x/y.md");
+        assert_eq!(to_it("../c.md#d").as_deref(), Some("../x/y.md#d"));
+        assert_eq!((to_it("c.md"), to_it("/c.md"), to_it("https://src/c.md")), (None, None, None));
     }
 }

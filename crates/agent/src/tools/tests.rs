@@ -317,6 +317,21 @@ fn what_was_done_can_be_seen_and_undone() {
 }
 
 #[test]
+fn a_page_of_a_book_is_one_only_once_its_summary_lists_it() {
+    let tree = MemoryTree::of([
+        ("docs/book.toml", "[book]\ntitle = \"B\"\n"),
+        ("docs/src/SUMMARY.md", "# Summary\n\n- [A](a.md)\n- [Math](format/math.md)\n"),
+        ("docs/src/a.md", "# A\n\nSee [math](format/math.md#it).\n"),
+        ("docs/src/format/math.md", "# Math\n\n## It\n"),
+    ]);
+    let workspace = &mut Workspace::new(Arc::new(tree), Arc::new(|_| Ok(())));
+    let input = json!({"from": "docs/src/format/math.md", "to": "docs/src/extra/maths.md", "rewrite_links": true});
+    let said = checked(workspace, "move_file", input);
+    assert!(said.contains("Links rewritten in docs/src/a.md: 1.") && said.contains("SUMMARY.md"), "{said}");
+    assert!(workspace.text("docs/src/a.md").unwrap().contains("(extra/maths.md#it)"));
+}
+
+#[test]
 fn a_page_that_moves_takes_its_links_along_and_tells_who_leads_to_it() {
     let tree = MemoryTree::of([
         ("docs/index.md", "# Home\n\nSee [start](guide/start.md#run) and [the same](./guide/start.md).\n"),
@@ -331,14 +346,17 @@ fn a_page_that_moves_takes_its_links_along_and_tells_who_leads_to_it() {
     let workspace = &mut Workspace::new(Arc::new(tree), Arc::new(guard));
     let moved = json!({"from": "docs/guide/start.md", "to": "docs/begin/here/start.md"});
     let said = checked(&mut workspace.clone(), "move_file", moved.clone());
-    assert!(said.contains("Rewrote 3 relative links in it.") && said.contains("left to you"), "{said}");
+    assert!(said.contains("that were rewritten: 3.") && said.contains("left to you"), "{said}");
     assert!(said.contains("docs/index.md:3:") && said.contains("docs/guide/next.md:5:"), "{said}");
     let gone = checked(&mut workspace.clone(), "delete_file", json!({"path": "docs/guide/start.md"}));
     assert!(gone.contains("docs/index.md:3:") && gone.contains("docs/guide/next.md:5:"), "{gone}");
     let mut with = moved;
     with["rewrite_links"] = json!(true);
     let said = checked(workspace, "move_file", with);
-    assert!(said.contains("Rewrote 2 links in docs/index.md.") && said.contains("No link and no navigation"), "{said}");
+    assert!(
+        said.contains("Links rewritten in docs/index.md: 2.") && said.contains("find nothing that is broken"),
+        "{said}"
+    );
     assert_eq!(
         workspace.text("docs/begin/here/start.md").unwrap(),
         "# Start\n\n## Run\n\nSee [next](../../guide/next.md#go), [home](../../index.md) and [web](https://a.b).\n\n\

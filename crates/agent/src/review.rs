@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-use copydesk_checks::{Finding, Rules, Scope, SiteSettings, Until, check_all_by, check_change};
+use copydesk_checks::{Finding, Report, Rules, Scope, SiteSettings, Until, check_all_by, check_change};
 use copydesk_forge::Workspace;
 
 use crate::WorkspaceFiles;
@@ -12,8 +12,8 @@ use crate::WorkspaceFiles;
 pub(crate) trait Review {
     /// What the changes have brought in.
     fn new_problems(&self, workspace: &Workspace) -> io::Result<Vec<Finding>>;
-    /// All there is, brought in or not.
-    fn all_problems(&self, workspace: &Workspace) -> io::Result<Vec<Finding>>;
+    /// All there is, brought in or not, with how much was looked at.
+    fn all_problems(&self, workspace: &Workspace) -> io::Result<Report>;
 }
 
 /// The docs checks, until it is enough.
@@ -31,12 +31,13 @@ impl Review for DocsChecks<'_> {
         Ok(comparison.new.into_iter().filter(Finding::is_error).collect())
     }
 
-    fn all_problems(&self, workspace: &Workspace) -> io::Result<Vec<Finding>> {
+    fn all_problems(&self, workspace: &Workspace) -> io::Result<Report> {
         let now = WorkspaceFiles::Edited(workspace);
         let now = Until::new(&now, self.is_enough);
         // Rules that cannot be read leave nothing out, as for a change.
-        let report = check_all_by(&now, &self.settings(), &Rules::read(&now)?.unwrap_or_default())?;
-        Ok(report.findings.into_iter().filter(Finding::is_error).collect())
+        let mut report = check_all_by(&now, &self.settings(), &Rules::read(&now)?.unwrap_or_default())?;
+        report.findings.retain(Finding::is_error);
+        Ok(report)
     }
 }
 

@@ -1,4 +1,6 @@
-use copydesk_checks::{Check, paths};
+use std::collections::BTreeMap;
+
+use copydesk_checks::{Check, Report, Tally, paths};
 use copydesk_forge::Workspace;
 use serde_json::Value;
 
@@ -64,18 +66,43 @@ pub(super) fn check(workspace: &Workspace, input: &CheckDocs, review: &dyn Revie
     };
     let folder = folder_of(input.folder.as_deref())?;
     let is_all = input.existing.unwrap_or(false);
-    let mut findings = if is_all { review.all_problems(workspace)? } else { review.new_problems(workspace)? };
+    let (mut findings, looked_at) = match is_all {
+        true => {
+            let report = review.all_problems(workspace)?;
+            let looked_at = looked_at(&report);
+            (report.findings, looked_at)
+        }
+        false => (review.new_problems(workspace)?, String::new()),
+    };
     findings.retain(|finding| {
         let is_there = folder.is_empty() || finding.path == folder || paths::is_below(&finding.path, &folder);
         is_there && kind.is_none_or(|kind| finding.check == kind)
     });
     let which = if is_all { "" } else { "new " };
     if findings.is_empty() {
-        return Ok(format!("No {which}problems."));
+        return Ok(format!("No {which}problems.{looked_at}"));
     }
     let sentences: Vec<String> = findings.iter().map(sentence).collect();
     let noun = if findings.len() == 1 { "problem" } else { "problems" };
-    Ok(format!("{} {which}{noun}:\n{}", findings.len(), list_findings(&sentences, LONGEST_FINDINGS)))
+    Ok(format!("{} {which}{noun}:\n{}{looked_at}", findings.len(), list_findings(&sentences, LONGEST_FINDINGS)))
+}
+
+/// How much was looked at, and how much of it could not be judged: of that nothing is said.
+fn looked_at(report: &Report) -> String {
+    let Tally { links, anchors, images, snippets, navigation, redirects } = &report.tally;
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    for count in [links, anchors, images, snippets, navigation, redirects] {
+        count.not_judged.iter().for_each(|(reason, number)| *reasons.entry(reason).or_default() += number);
+    }
+    let mut reasons: Vec<(&str, u64)> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
+    let not_judged: u64 = reasons.iter().map(|(_, number)| number).sum();
+    let named: Vec<String> = reasons.iter().take(3).map(|(reason, number)| format!("{reason} ({number})")).collect();
+    let not_judged = match not_judged {
+        0 => String::new(),
+        number => format!("; {number} places could not be judged: {}", named.join(", ")),
+    };
+    format!("\n({} pages were looked at{not_judged})", report.pages)
 }
 
 /// Findings as a list, as many as fit.

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use copydesk_checks::{Check, Finding, Severity};
+use copydesk_checks::{Check, Finding, Report, Severity, Tally};
 use copydesk_forge::{Kind, LARGEST_TEXT, MemoryTree};
 use proptest::prelude::*;
 
@@ -36,8 +36,12 @@ impl Review for OneFault {
         Ok(vec![fault("docs/a.md", "something is wrong")])
     }
 
-    fn all_problems(&self, _: &Workspace) -> io::Result<Vec<Finding>> {
-        Ok(vec![fault("docs/a.md", "something is wrong"), fault("docs/b/c.md", "something was wrong before")])
+    fn all_problems(&self, _: &Workspace) -> io::Result<Report> {
+        let findings =
+            vec![fault("docs/a.md", "something is wrong"), fault("docs/b/c.md", "something was wrong before")];
+        let mut tally = Tally::default();
+        tally.links.not_judged.insert("made by a plugin".to_owned(), 3);
+        Ok(Report { pages: 7, findings, tally, idle: Vec::new() })
     }
 }
 
@@ -438,7 +442,10 @@ fn plans_and_checks() {
     assert!(all.starts_with("2 problems:\n") && all.contains("was wrong before"), "{all}");
     let below = ok(workspace, "check_docs", json!({"existing": true, "folder": "docs/b/", "kind": "links"}));
     assert!(below.starts_with("1 problem:\n") && below.contains("docs/b/c.md"), "{below}");
-    assert_eq!(ok(workspace, "check_docs", json!({"existing": true, "kind": "images"})), "No problems.");
+    assert_eq!(
+        ok(workspace, "check_docs", json!({"existing": true, "kind": "images"})),
+        "No problems.\n(7 pages were looked at; 3 places could not be judged: made by a plugin (3))"
+    );
     assert!(refused(workspace, "check_docs", json!({"kind": "spelling"})).contains("no kind \"spelling\""));
 }
 

@@ -161,6 +161,19 @@ impl Gather for Gathered<'_> {
     }
 }
 
+/// The parts of each stretch between two edges, and every point at which one begins or ends.
+pub(super) fn cut(switches: Switches, edges: &[Bucket], sources: Sources) -> (Vec<Vec<Part>>, Vec<Bucket>) {
+    let question = |pair: &[Bucket]| match *pair {
+        [from, to] => switches.parts(Question { from, to, sources }),
+        _ => Vec::new(),
+    };
+    let parts: Vec<Vec<Part>> = edges.windows(2).map(question).collect();
+    let mut points: Vec<Bucket> = parts.iter().flatten().flat_map(|part| [part.from, part.to]).collect();
+    points.sort_unstable();
+    points.dedup();
+    (parts, points)
+}
+
 pub(super) fn series(
     project: &Project,
     path: Option<&str>,
@@ -168,15 +181,7 @@ pub(super) fn series(
     sources: Sources,
 ) -> Result<Vec<Counts>, SegmentError> {
     let (files, (parts, points, frozen, mut before)) = at_one_moment(project, |_, state| {
-        let switches = state.switches();
-        let question = |pair: &[Bucket]| match *pair {
-            [from, to] => switches.parts(Question { from, to, sources }),
-            _ => Vec::new(),
-        };
-        let parts: Vec<Vec<Part>> = edges.windows(2).map(question).collect();
-        let mut points: Vec<Bucket> = parts.iter().flatten().flat_map(|part| [part.from, part.to]).collect();
-        points.sort_unstable();
-        points.dedup();
+        let (parts, points) = cut(state.switches(), edges, sources);
         let mut before = vec![[0; COLUMNS]; points.len()];
         add_before(&state.table, path, &points, &mut before);
         (parts, points, state.frozen.clone(), before)

@@ -18,6 +18,7 @@ mod files;
 mod flush;
 mod ids;
 mod lines;
+mod machines;
 mod manifest;
 mod merge;
 mod notes;

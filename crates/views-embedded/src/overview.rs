@@ -1,104 +1,20 @@
-//! Answers that are asked for now and then: which machines read what, which readers there are, what a project has.
+//! Answers that are asked for now and then: which readers there are, what a project has.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::sync::Arc;
 
-use copydesk_views::store::{AgentViews, Question, Status, ViewsError};
-use copydesk_views::{Bucket, Channel, Client, CountedLines, CountsAs, Mark, Stretch, Verdict};
+use copydesk_views::store::{Status, ViewsError};
+use copydesk_views::{Bucket, Client, CountedLines, Mark, Stretch};
 
 use super::answers::at_one_moment;
 use super::lines;
 use super::manifest::{add_mark, lines_file};
-use super::parts::Part;
 use super::project::Project;
 use super::shared::{Shared, unavailable};
 use super::table::Table;
 use crate::segment::{Segment, SegmentError};
-
-pub(super) fn agents(
-    project: &Project,
-    question: Question,
-    path: Option<&str>,
-    pages_each: usize,
-) -> Result<Vec<AgentViews>, SegmentError> {
-    let (files, (parts, frozen, mut machines)) = at_one_moment(project, |_, state| {
-        let parts = state.switches().parts(question);
-        let mut machines = Machines::default();
-        machines.add_table(&state.table, &parts, path);
-        (parts, state.frozen.clone(), machines)
-    })?;
-    frozen.iter().for_each(|table| machines.add_table(table, &parts, path));
-    for file in &files.parts {
-        machines.add_segment(&file.segment, &parts, path)?;
-    }
-    Ok(machines.finish(pages_each))
-}
-
-/// What each kind of machine read, by page.
-#[derive(Default)]
-struct Machines(HashMap<Verdict, HashMap<Arc<str>, u64>>);
-
-impl Machines {
-    fn add_table(&mut self, table: &Table, parts: &[Part], path: Option<&str>) {
-        for part in parts {
-            for cell in table.cells_between(part.from, part.to) {
-                let (Some(page), Some(client)) =
-                    (table.paths.get(cell.path as usize), table.clients.get(cell.client as usize))
-                else {
-                    continue;
-                };
-                if counts(client, part) && path.is_none_or(|path| **page == *path) {
-                    self.add(client, page, cell.count);
-                }
-            }
-        }
-    }
-
-    fn add_segment(&mut self, segment: &Segment, parts: &[Part], path: Option<&str>) -> Result<(), SegmentError> {
-        let (paths, clients) = (segment.paths()?, segment.clients()?);
-        for part in parts {
-            for (page, client, views) in segment.machines_between(part.from, part.to)? {
-                let (Some(page), Some(client)) = (paths.get(page as usize), clients.get(client as usize)) else {
-                    continue;
-                };
-                if counts(client, part) && path.is_none_or(|path| **page == *path) {
-                    self.add(client, page, views);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, client: &Client, page: &Arc<str>, views: u64) {
-        if !self.0.contains_key(&client.verdict) {
-            self.0.insert(client.verdict.clone(), HashMap::new());
-        }
-        if let Some(pages) = self.0.get_mut(&client.verdict) {
-            *pages.entry(Arc::clone(page)).or_default() += views;
-        }
-    }
-
-    fn finish(self, pages_each: usize) -> Vec<AgentViews> {
-        let agent = |(verdict, pages): (Verdict, HashMap<Arc<str>, u64>)| {
-            let (views, count) = (pages.values().sum(), pages.len() as u64);
-            let mut most_read: Vec<(Arc<str>, u64)> = pages.into_iter().collect();
-            most_read.sort_unstable_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
-            most_read.truncate(pages_each);
-            AgentViews { verdict, views, pages: count, most_read }
-        };
-        let mut agents: Vec<AgentViews> = self.0.into_iter().map(agent).collect();
-        agents.sort_unstable_by(|one, other| other.views.cmp(&one.views).then_with(|| one.verdict.cmp(&other.verdict)));
-        agents
-    }
-}
-
-/// Whether a client is a machine that is counted in this part.
-fn counts(client: &Client, part: &Part) -> bool {
-    let channel = if client.facts.channel == Channel::Script { part.columns[2] } else { part.columns[3] };
-    channel && client.verdict.counts_as() != CountsAs::Human
-}
 
 pub(super) fn clients(project: &Project) -> Result<Vec<(Arc<Client>, u64)>, SegmentError> {
     let add_table = |table: &Table, floor: Bucket, totals: &mut HashMap<Arc<Client>, u64>| {

@@ -9,7 +9,7 @@ use super::embedded::{Embedded, closing};
 use super::project::Project;
 use super::questions::{Asked, MANY_PAGES};
 use super::shared::{Shared, unavailable};
-use super::{answers, changes, expiry, lines, merge, overview, repair, verify};
+use super::{answers, changes, expiry, lines, machines, merge, overview, repair, verify};
 use crate::segment::SegmentError;
 
 impl ViewStore for Embedded {
@@ -24,6 +24,7 @@ impl ViewStore for Embedded {
                     Ok(waiting(move || Self::copy(&shared, &folder)).await?.into())
                 }
                 StoreCall::Agents { ref project, .. }
+                | StoreCall::AgentSeries { ref project, .. }
                 | StoreCall::Series { ref project, path: Some(_), .. }
                 | StoreCall::Status { ref project } => {
                     let pages = self.opened(project).await?.map_or(0, |(_, pages)| pages);
@@ -144,9 +145,16 @@ fn answer(shared: &Shared, call: StoreCall) -> Result<StoreReply, ViewsError> {
             None => vec![Counts::default(); edges.len().saturating_sub(1)].into(),
         },
         StoreCall::Agents { project, question, path, pages_each } => {
-            let agents = |project: &Project| overview::agents(project, question, path.as_deref(), pages_each);
+            let agents = |project: &Project| machines::agents(project, question, path.as_deref(), pages_each);
             read_of(shared, &project, agents)?.into()
         }
+        StoreCall::AgentSeries { project, agent, edges, sources } => match shared.project(&project)? {
+            Some(project) => {
+                let ask = || machines::course(&project, &agent, &edges, sources);
+                repair::despite_damage(shared, &project, ask)?.into()
+            }
+            None => vec![0_u64; edges.len().saturating_sub(1)].into(),
+        },
         StoreCall::Marks { project, log } => of(shared, &project, |project| Ok(overview::marks(project, &log)))?.into(),
         StoreCall::Lines { project } => of(shared, &project, |project| {
             let lines = overview::counted_lines(project).map_err(|error| unavailable(&error))?;

@@ -140,4 +140,9 @@ impl Verdict {
     pub fn counts_as(&self) -> CountsAs {
         if self.evidence == Evidence::Spoofed { CountsAs::Other } else { self.class.counts_as() }
     }
+
+    /// Whether it is the machine of this name, or, if it has none, the one of this rule.
+    pub fn is_called(&self, agent: &str) -> bool {
+        self.agent.as_deref().unwrap_or(&self.rule) == agent
+    }
 }

@@ -20,7 +20,7 @@ use limiter::Limiter;
 
 pub use period::{Period, Preset};
 pub use range::{Range, page_path};
-pub use series::{AgentSeries, ReadError, Series, SeriesPoint, is_called};
+pub use series::{AgentSeries, ReadError, Series, SeriesPoint};
 
 /// Who asks. Whoever pages through an order, or has used up their requests, does so for themselves only.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use copydesk_domain::dates::{self, Interval};
 use copydesk_domain::{Invalid, Project, Timestamp};
+use copydesk_views::Bucket;
 use copydesk_views::store::{Counts, Loss, Status, ViewsError};
-use copydesk_views::{Bucket, Verdict};
 use jiff::tz::TimeZone;
 
 use super::{Range, Readers};
@@ -100,26 +100,15 @@ impl Readers {
         };
         let interval = Interval::ALL.into_iter().find(fits).unwrap_or(Interval::Month);
         let edges = edges(range, &there, interval, &zone, now).unwrap_or_default();
-        let (mut points, mut losses) = (Vec::new(), Vec::new());
-        // The store knows no course of one machine: each point is a question. The newest are what matters.
-        for pair in edges.windows(2).rev().take(FEW) {
-            let &[from, to] = pair else { continue };
-            let part = Range { from: Some(from), to: Some(to) };
-            let found = self.agents(project, part, None, 0, 0, usize::MAX).await?;
-            let views = found.agents.iter().filter(|it| is_called(&it.verdict, agent)).map(|it| it.views).sum();
-            points.push((dates::local(from, &zone), views));
-            losses.extend(found.losses.into_iter().filter(|loss| !losses.contains(loss)).collect::<Vec<_>>());
-        }
-        points.reverse();
+        // The newest are what matters.
+        let edges = &edges[edges.len().saturating_sub(FEW + 1)..];
+        let buckets: Vec<Bucket> = edges.iter().map(|edge| Bucket::of(*edge)).collect();
+        let asked = self.with_losses(project, range.question(project), |store| {
+            store.agent_series(&project.id, agent, buckets.clone(), project.views.sources)
+        });
+        let (views, losses) = asked.await?;
+        let points = edges.iter().zip(views).map(|(start, views)| (dates::local(*start, &zone), views)).collect();
         Ok(AgentSeries { interval, points, losses })
-    }
-}
-
-/// Whether it is the machine of this name, or, if it has none, the one of this rule.
-pub fn is_called(verdict: &Verdict, agent: &str) -> bool {
-    match &verdict.agent {
-        Some(name) => name == agent,
-        None => verdict.rule == agent,
     }
 }
 

@@ -22,6 +22,7 @@
 //! .site_before(to) -> Result<Sums, _>
 //! .path_before_each(path, &[to]) -> Result<Vec<Sums>, _>                    one walk; give it all edges of a series
 //! .machines_between(from, to) -> Result<Vec<(path, client, views)>, _>      clients that do not count as people
+//! .machines_before_each(sums, &[to]) -> Result<Vec<[u64; 2]>, _>            some of them, added up; edges ascend
 //! .client_totals() -> Result<Vec<u64>, _>                                   by client
 //! .cells() -> Result<impl Iterator<Item = Result<(Bucket, pair, count), _>>, _>
 //! .memory() -> usize                                                        of what was read; drop it and open it anew

@@ -11,14 +11,12 @@ use super::cells::{BucketReader, Cells};
 use super::codec::Input;
 use super::dictionary::{self, Pairs};
 use super::format::{Footer, Section, Source};
-use super::index::{BY_MACHINE, BY_PATH, Index, Parts};
+use super::index::{Index, Parts};
 use super::values::Values;
 use super::{Info, SegmentError, Sums};
 
 /// States that are kept: those asked about last. A question needs two, and questions repeat.
-const KEPT_BY_PATH: usize = 16;
-/// States of machines are larger and asked about less.
-const KEPT_BY_MACHINE: usize = 3;
+const KEPT: usize = 16;
 /// Bytes that they take at the most, but for the two of the last question.
 const KEPT_BYTES: usize = 64 * 1024 * 1024;
 
@@ -193,17 +191,11 @@ impl Segment {
 
     /// Keeps a state for the next question.
     pub(super) fn keep(&self, kind: usize, position: u32, values: &Arc<Values>) {
-        const KEPT: [usize; 2] = {
-            let mut kept = [0; 2];
-            kept[BY_PATH] = KEPT_BY_PATH;
-            kept[BY_MACHINE] = KEPT_BY_MACHINE;
-            kept
-        };
         let states = &mut self.loaded().states[kind];
         states.retain(|(other, _)| *other != position);
         states.push_back((position, Arc::clone(values)));
         let mut bytes: usize = states.iter().map(|(_, values)| values.memory()).sum();
-        while states.len() > KEPT[kind] || (states.len() > 2 && bytes > KEPT_BYTES) {
+        while states.len() > KEPT || (states.len() > 2 && bytes > KEPT_BYTES) {
             let Some((_, values)) = states.pop_front() else { break };
             bytes -= values.memory();
         }

@@ -89,7 +89,7 @@ impl Segment {
         edges.iter().map(|&edge| walk.before(index.position(edge))).collect()
     }
 
-    /// Path, client and views of machines from a bucket on and before another. In no order; each pair once.
+    /// Path, client and views of machines from a bucket on and before another, in the order of paths; each pair once.
     pub(crate) fn machines_between(&self, from: Bucket, to: Bucket) -> Result<Vec<(u32, u32, u64)>, SegmentError> {
         let index = self.index()?;
         let (from, to) = (index.position(from), index.position(to));
@@ -109,6 +109,50 @@ impl Segment {
             pairs.machines().get(place as usize).map(|&(path, client)| (path, client, count))
         });
         Ok(views.collect())
+    }
+
+    /// Views of some machines before each of these buckets, which ascend: added up in one of two sums, which `sums` says for
+    /// each client.
+    pub(crate) fn machines_before_each(
+        &self,
+        sums: &[Option<usize>],
+        edges: &[Bucket],
+    ) -> Result<Vec<[u64; 2]>, SegmentError> {
+        let (index, pairs) = (self.index()?, self.pairs()?);
+        let sum_of = |&(_, client): &(u32, u32)| sums.get(client as usize).copied().flatten();
+        let sums: Vec<Option<usize>> = pairs.machines().iter().map(sum_of).collect();
+        if sums.iter().all(Option::is_none) {
+            return Ok(vec![[0; 2]; edges.len()]);
+        }
+        let mut blocks = Blocks::new(self.source(), &index, MACHINES);
+        let (mut so_far, mut reached) = ([0_u64; 2], 0);
+        let mut before = Vec::with_capacity(edges.len());
+        for edge in edges {
+            let position = index.position(*edge);
+            if let Some(checkpoint) = index.checkpoint(BY_MACHINE, position)
+                && checkpoint.position > reached
+            {
+                let values = match self.kept(BY_MACHINE, checkpoint.position) {
+                    Some(kept) => kept,
+                    None => Arc::new(self.read_checkpoint(checkpoint, self.table_size(BY_MACHINE))?),
+                };
+                so_far = [0; 2];
+                for (place, sum) in sums.iter().enumerate() {
+                    if let Some(sum) = sum {
+                        so_far[*sum] = so_far[*sum].wrapping_add(values.get(place));
+                    }
+                }
+                reached = checkpoint.position;
+            }
+            blocks.each(reached..position, |place, count| {
+                if let Some(Some(sum)) = sums.get(place as usize) {
+                    so_far[*sum] = so_far[*sum].wrapping_add(count);
+                }
+            })?;
+            reached = position;
+            before.push(so_far);
+        }
+        Ok(before)
     }
 
     /// Views of machines' pairs in these buckets, from their cells alone.

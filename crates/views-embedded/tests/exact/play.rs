@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use copydesk_domain::{Clock, Timestamp};
-use copydesk_views::store::{PageViews, Question, Ranking, Source, Sources, ViewStore};
+use copydesk_views::store::{AgentViews, PageViews, Question, Ranking, Source, Sources, ViewStore};
 use copydesk_views::{Batch, Bucket, Client, Mark, Verdict, View, id_digest};
 use tempfile::TempDir;
 
@@ -194,6 +194,18 @@ impl<'a, K: Keeper> Stage<'a, K> {
 
         let agents = self.store.agents(project, question(ask), path.as_deref(), ask.page.1).await.expect("agents");
         assert_eq!(agents, model.agents(ask.range, ask.sources, path.as_deref(), ask.page.1), "{ask:?}");
+
+        // One that reads, if there is any, and one that nobody knows.
+        let name = |agent: &AgentViews| agent.verdict.agent.clone().unwrap_or_else(|| agent.verdict.rule.clone());
+        for agent in agents.first().map(name).into_iter().chain(["nobody".to_owned()]) {
+            let edges: Vec<Bucket> = ask.edges.iter().map(|&edge| Bucket::of_seconds(edge)).collect();
+            let course = self.store.agent_series(project, &agent, edges, ask.sources).await.expect("a course");
+            let views = |edges: &[i64]| {
+                let all = model.agents(Range(edges[0], edges[1]), ask.sources, None, 0);
+                all.iter().filter(|it| it.verdict.is_called(&agent)).map(|it| it.views).sum::<u64>()
+            };
+            assert_eq!(course, ask.edges.windows(2).map(views).collect::<Vec<_>>(), "{agent} {ask:?}");
+        }
     }
 
     /// Holds the order of pages against the model's, at the page that is asked for and from beginning to end.

@@ -21,6 +21,8 @@ pub enum StoreCall {
     /// The machines that read, most views first, each with the pages it read most; of one page if it is named.
     /// → `Vec<`[`AgentViews`]`>`
     Agents { project: String, question: Question, path: Option<String>, pages_each: usize },
+    /// Views of one machine between each two neighbouring edges; see [`Verdict::is_called`]. → `Vec<u64>`
+    AgentSeries { project: String, agent: String, edges: Vec<Bucket>, sources: Sources },
     /// The marks of logs that begin like this one, or that were followed at this place, in the order in which they were
     /// written. → `Vec<`[`Mark`]`>`
     Marks { project: String, log: String },
@@ -90,6 +92,7 @@ replies! {
     Ranking(Arc<Ranking>),
     Series(Vec<Counts>),
     Agents(Vec<AgentViews>),
+    AgentSeries(Vec<u64>),
     Marks(Vec<Mark>),
     Lines(CountedLines),
     Clients(Vec<(Arc<Client>, u64)>),

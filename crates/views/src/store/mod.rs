@@ -70,6 +70,17 @@ pub trait ViewStore: Send + Sync + 'static {
         replied(self.call(StoreCall::Agents { project, question, path, pages_each }))
     }
 
+    fn agent_series(
+        &self,
+        project: &str,
+        agent: &str,
+        edges: Vec<Bucket>,
+        sources: Sources,
+    ) -> StoreFuture<'_, Vec<u64>> {
+        let (project, agent) = (project.to_owned(), agent.to_owned());
+        replied(self.call(StoreCall::AgentSeries { project, agent, edges, sources }))
+    }
+
     fn marks(&self, project: &str, log: &str) -> StoreFuture<'_, Vec<Mark>> {
         replied(self.call(StoreCall::Marks { project: project.to_owned(), log: log.to_owned() }))
     }

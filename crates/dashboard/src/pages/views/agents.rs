@@ -2,7 +2,6 @@
 
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
-use copydesk_desk::readers::is_called;
 use copydesk_views::CountsAs;
 
 use super::asked::{Asked, name_of};
@@ -52,7 +51,7 @@ pub(super) async fn agent(
     let asked = Asked::read(query.as_deref(), &who.project, dash.desk().store.now(), at);
     let (readers, project) = (readers(&dash)?, &who.project);
     let found = readers.agents(project, asked.range(), None, PAGES, 0, usize::MAX).await?;
-    let own: Vec<_> = found.agents.iter().filter(|it| is_called(&it.verdict, &agent)).collect();
+    let own: Vec<_> = found.agents.iter().filter(|it| it.verdict.is_called(&agent)).collect();
     // One that did not read in this time is one all the same.
     if own.is_empty() && !is_known(&dash, &who, &agent).await? {
         return Err(Oops::NotFound);
@@ -93,7 +92,7 @@ pub(super) async fn agent(
 /// Whether a machine of that name ever read.
 async fn is_known(dash: &Dash, who: &InProject, agent: &str) -> Result<bool, Oops> {
     let all = readers(dash)?.agents(&who.project, Default::default(), None, 0, 0, usize::MAX).await?;
-    Ok(all.agents.iter().any(|it| is_called(&it.verdict, agent)))
+    Ok(all.agents.iter().any(|it| it.verdict.is_called(agent)))
 }
 
 #[derive(Template)]

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 use std::io;
 
-use copydesk_checks::is_guide;
+use copydesk_checks::{SiteFacts, SiteSettings, is_guide};
 use copydesk_forge::{Kind, Tree};
 
+use crate::WorkspaceFiles;
 use crate::text::{head, one_line, short};
 
 /// What a model is told first, always.
@@ -27,6 +28,8 @@ had, leave it and say so in the summary.
 example, a caption.
 - Where pages are there in several languages, do as the project does: its guidance or its pages show whether \
 translations are changed along or by others. Say in the summary which you did.
+- A page that says that it is generated is changed at its source, if that is documentation in this repository; else \
+leave it, and say so.
 - Keep the style of what is there: voice, heading levels, front matter fields, components, line lengths, spelling.
 - Read a file before you edit it. Prefer `edit_file` to `write_file` for files that exist; for the same change in many \
 files use `replace_in_files`. You may make up to 100 calls in one answer: put what does not depend on each other together.
@@ -51,13 +54,18 @@ const LONGEST_LAYOUT: usize = 8_000;
 /// How many names of a folder are shown.
 const MOST_NAMES: usize = 80;
 const MOST_FOLDERS: usize = 8;
+/// How many sites, folders and files of a site are named.
+const MOST_FACTS: usize = 6;
 /// How many files with conflicts are named.
 const MOST_CONFLICTS: usize = 50;
 
-/// What the repository says about itself: guidance for authors, and what is in the folders with documentation. About
-/// `most` bytes at most.
+/// What the repository says about itself: guidance for authors, what its sites are made with, and what is in the folders
+/// with documentation. About `most` bytes at most.
 pub(crate) fn context(tree: &dyn Tree, docs_paths: &[String], most: usize) -> io::Result<String> {
-    let layout = layout(tree, docs_paths, most.min(LONGEST_LAYOUT))?;
+    let mut layout = layout(tree, docs_paths, most.min(LONGEST_LAYOUT))?;
+    layout.push_str(&sites(tree, docs_paths)?);
+    // What a file is called cannot end the fragment it is in.
+    let layout = layout.replace("</repository-layout", "<\\/repository-layout");
     let mut text = String::new();
     let mut left = LONGEST_GUIDES.min(most.saturating_sub(layout.len()));
     let mut unread = Vec::new();
@@ -227,6 +235,41 @@ fn layout(tree: &dyn Tree, docs_paths: &[String], most: usize) -> io::Result<Str
     Ok(if text.len() > most { format!("{}…\n", head(&text, most)) } else { text })
 }
 
+/// What the sites of the documentation are made with, and where what belongs to them is.
+fn sites(tree: &dyn Tree, docs_paths: &[String]) -> io::Result<String> {
+    let found = SiteFacts::find(&WorkspaceFiles::Base(tree), &SiteSettings::new(docs_paths))?;
+    let list = |names: &[String]| {
+        let name = |name: &String| if name.is_empty() { "the repository".to_owned() } else { one_line(name, 200) };
+        let shown: Vec<String> = names.iter().take(MOST_FACTS).map(name).collect();
+        let more = names.len().saturating_sub(MOST_FACTS);
+        if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+    };
+    let mut text = String::new();
+    for site in found.iter().take(MOST_FACTS) {
+        let pages = if site.pages == 1 { "page" } else { "pages" };
+        let _ = write!(
+            text,
+            "The site of {} is made with {}: {} {pages} in {}",
+            one_line(&site.config, 200),
+            site.generator,
+            site.pages,
+            list(&site.folders)
+        );
+        match &site.navigation {
+            Some(file) => drop(write!(text, "; the navigation is in {}", one_line(file, 200))),
+            None => text.push_str("; no file was found that lists its pages"),
+        }
+        if !site.redirects.is_empty() {
+            let _ = write!(text, "; redirects are in {}", list(&site.redirects));
+        }
+        for (folder, languages) in site.languages.iter().take(MOST_FACTS) {
+            let _ = write!(text, "; languages in {}: {}", list(std::slice::from_ref(folder)), list(languages));
+        }
+        text.push_str(".\n");
+    }
+    Ok(text)
+}
+
 fn named(name: &str, kind: Kind) -> String {
     let name = one_line(name, 100);
     if kind == Kind::Folder { format!("{name}/") } else { name }
@@ -242,6 +285,17 @@ mod tests {
         let tree = MemoryTree::of(files.iter().map(|(path, text)| (*path, *text)));
         let docs_paths: Vec<String> = docs_paths.iter().map(|path| (*path).to_owned()).collect();
         context(&tree, &docs_paths, 100_000).unwrap()
+    }
+
+    #[test]
+    fn the_sites_of_the_documentation_are_told() {
+        let mkdocs = "site_name: x\nnav:\n  - Home: index.md\n";
+        let text =
+            context_of(&[("mkdocs.yml", mkdocs), ("docs/index.md", "# Home"), ("docs/index.fr.md", "x")], &["docs"]);
+        let told = "The site of mkdocs.yml is made with MkDocs: 2 pages in docs; the navigation is in mkdocs.yml.\n";
+        assert!(text.contains(told), "{text}");
+        let plain = context_of(&[("docs/a.md", "# A")], &["docs"]);
+        assert!(!plain.contains("is made with"), "{plain}");
     }
 
     #[test]

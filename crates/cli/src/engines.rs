@@ -52,7 +52,7 @@ pub(crate) fn engines(config: &Config, workshop: Arc<Workshop>) -> Result<Vec<Ar
 }
 
 /// The model that is configured, if one is.
-fn model(config: &Config) -> Result<Option<ModelEditor>, Failure> {
+pub(crate) fn model(config: &Config) -> Result<Option<ModelEditor>, Failure> {
     let model = &config.model;
     let (Some(provider), Some(name)) = (model.provider, &model.name) else { return Ok(None) };
     let settings = ModelSettings {

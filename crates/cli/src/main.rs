@@ -15,6 +15,7 @@ mod job;
 mod key;
 mod lists;
 mod logging;
+mod model;
 mod output;
 mod project;
 mod remote;
@@ -97,6 +98,7 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Command::Key(command) => runtime.block_on(key::run(command, &load(base)?)),
         Command::User(command) => runtime.block_on(user::run(command, &load(base)?)),
         Command::Webhook(command) => runtime.block_on(webhook::run(command, &load(base)?)),
+        Command::Model(command) => runtime.block_on(model::run(command, &load(base)?)),
         Command::Job(command) => runtime.block_on(job::run(command, &environment)),
         Command::Views(command) => runtime.block_on(views::run(command, &load(base)?)),
         Command::Reclassify(flags) => runtime.block_on(views::reclassify(flags, &load(base)?)),

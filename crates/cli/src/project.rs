@@ -193,7 +193,7 @@ pub(crate) fn test(test: &TestView, project: &Project, as_json: bool) -> Result<
     Ok(if test.works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn trial_line(trial: &TrialView) -> String {
+pub(crate) fn trial_line(trial: &TrialView) -> String {
     let mark = match trial.result {
         TrialResult::Yes => "yes",
         TrialResult::No => "NO",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_dashboard::{Dash, Settings};
+use copydesk_desk::ModelTrial;
 use copydesk_desk::docs_job::Workshop;
 use copydesk_desk::health::watch_pages;
 use copydesk_desk::jobs::{JobRules, Jobs};
@@ -134,6 +135,7 @@ impl Server {
                 jobs: Jobs::new(store.clone(), job_rules(config), Some(workshop.clone()), stop.clone()),
                 views: Some(page_views.clone()),
                 webhooks: Some(webhooks.clone()),
+                model: engines::model(config)?.map(|model| -> Arc<dyn ModelTrial> { Arc::new(model) }),
             },
             limits,
         );

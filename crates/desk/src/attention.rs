@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Job, KeyRecord, Outcome, Project, Role, Status, Timestamp, dates};
 use copydesk_store::{Health, JobFilter, StoreError, WebhookEndpoint};
 use copydesk_views::store::{Counts, Loss};
@@ -50,6 +51,7 @@ pub struct ReadPages {
     pub days: i64,
 }
 
+#[boxed]
 impl Desk {
     /// What somebody with that role should look at in a project, what matters most first. What they cannot change is not
     /// theirs to look at.

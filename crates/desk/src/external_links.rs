@@ -1,6 +1,7 @@
 //! Whether addresses of other hosts lead somewhere. Whoever writes a page chooses where this machine connects to, so the
 //! guard of webhooks stands before every connection, also those that a redirect asks for.
 
+use copydesk_boxed::boxed;
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,6 +61,7 @@ impl Default for ExternalSettings {
 }
 
 /// Judges each address, which must be one of http or https.
+#[boxed]
 pub async fn judge_external(
     addresses: &[String],
     settings: &ExternalSettings,

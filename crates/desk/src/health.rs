@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_agent::{WorkspaceFiles, seated};
+use copydesk_boxed::boxed;
 use copydesk_checks::{Finding, PageReport, Report, SiteSettings, Until, check_pages};
 use copydesk_domain::{NotJudged, Project};
 use copydesk_forge::{CommitId, ForgeError};
@@ -66,6 +67,7 @@ async fn look_at_all(store: &Store, workshop: &Arc<Workshop>) {
 
 /// Looks at the pages of a project, unless they were judged as they are now. Why it could not be done is kept beside what
 /// is known.
+#[boxed]
 pub async fn look_at(store: &Store, workshop: &Arc<Workshop>, project: &Project) -> Result<(), StoreError> {
     let known = store.health(&project.id).await?.and_then(|health| health.checked);
     // What counts as documentation may have been set anew.

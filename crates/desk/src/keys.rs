@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{ApiKey, Invalid, KeyRecord, ProjectId, Scope, parse_duration};
 use copydesk_store::{NewKey, Store, StoreError};
 
@@ -28,6 +29,7 @@ pub enum NotMade {
 }
 
 /// Makes a key. This is the only time that it can be seen.
+#[boxed]
 pub async fn create(store: &Store, draft: KeyDraft) -> Result<(KeyRecord, ApiKey), NotMade> {
     let KeyDraft { project_id, name, scope, expires } = draft;
     if scope == Scope::Admin && project_id.is_some() {
@@ -54,6 +56,7 @@ pub async fn create(store: &Store, draft: KeyDraft) -> Result<(KeyRecord, ApiKey
 
 /// Makes a key in place of another, for the same project and with the same name, scope and length of life. The old one is
 /// refused after `overlap`. None: it opens nothing any more.
+#[boxed]
 pub async fn rotate(
     store: &Store,
     old: &KeyRecord,

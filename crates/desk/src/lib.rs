@@ -23,6 +23,7 @@ mod upkeep;
 pub mod views;
 pub mod webhooks;
 
+pub use copydesk_agent::{ModelFact, ModelTrial};
 pub use desk::Desk;
 pub use external_links::{Answer, ExternalSettings, judge_external};
 pub use key_use::KeyUse;

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Actor, ProjectId, Timestamp, hex, random_secret};
 use copydesk_store::{SecretName, Store, StoreError, Vault, VaultError};
 
@@ -24,6 +25,7 @@ pub struct SenderSecrets {
     vault: Vault,
 }
 
+#[boxed]
 impl SenderSecrets {
     pub fn new(store: Store, vault: Vault) -> Self {
         Self { store, vault }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use copydesk_boxed::boxed;
 use copydesk_views::store::ViewsError;
 
 use crate::views::Views;
@@ -33,6 +34,7 @@ pub struct ViewsKept {
     pub bytes: u64,
 }
 
+#[boxed]
 pub async fn views_kept(views: &Views) -> Result<ViewsKept, ViewsError> {
     let mut kept = ViewsKept::default();
     for project in views.store().projects().await? {

@@ -1,3 +1,4 @@
+use copydesk_boxed::boxed;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ pub struct Stop {
     time: Duration,
 }
 
+#[boxed]
 impl Stop {
     /// A token that nobody has used; once it is, what runs has so much time.
     pub fn new(time: Duration) -> Self {

@@ -141,6 +141,10 @@ pub struct Usage {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required))]
     pub input_tokens: u64,
+    /// Those of them that came from the provider's cache, as far as it says so.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub cached_input_tokens: u64,
     /// Tokens the model wrote.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required))]
@@ -168,6 +172,7 @@ impl Usage {
         };
         Self {
             input_tokens: self.input_tokens.saturating_add(more.input_tokens),
+            cached_input_tokens: self.cached_input_tokens.saturating_add(more.cached_input_tokens),
             output_tokens: self.output_tokens.saturating_add(more.output_tokens),
             model_calls: self.model_calls.saturating_add(more.model_calls),
             cost_usd,

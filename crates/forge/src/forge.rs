@@ -1,3 +1,4 @@
+use copydesk_boxed::boxed;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -29,6 +30,7 @@ struct Mirrors {
     recent: Vec<Arc<SharedMirror>>,
 }
 
+#[boxed]
 impl Forge {
     /// Nothing is read or written yet.
     pub fn new(settings: ForgeSettings) -> Self {

@@ -16,6 +16,9 @@ pub trait CodeHost: Send + Sync {
 
     /// Where a pull request stands now.
     fn read(&self, number: u64) -> BoxFuture<'_, Result<PullRequest, ForgeError>>;
+
+    /// What a pull request says now, which people may have edited; none where the host keeps no words.
+    fn words(&self, number: u64) -> BoxFuture<'_, Result<Option<PullWords>, ForgeError>>;
 }
 
 /// A code host that can be asked about more than pull requests.
@@ -43,6 +46,15 @@ pub struct NewPullRequest {
     /// The text, in Markdown.
     pub body: String,
     pub draft: bool,
+}
+
+/// What a pull request says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullWords {
+    /// Without what marks a draft.
+    pub title: String,
+    /// In Markdown.
+    pub body: String,
 }
 
 /// What a project can do through the interface of its code host.

@@ -37,7 +37,7 @@ pub use commit::{CommitId, CommitInfo, MalformedCommitId};
 pub use diff::{Diff, DiffKind, FileSummary, LONGEST_DIFF, MOST_DIFF_FILES};
 pub use error::{ForgeError, ForgeErrorKind, Refusal};
 pub use forge::Forge;
-pub use host::{Abilities, Ability, CodeHost, HostInterface, NewPullRequest};
+pub use host::{Abilities, Ability, CodeHost, HostInterface, NewPullRequest, PullWords};
 pub use host_secret::{HostSecret, HostSecretError};
 pub use hosts::{Connection, Hosts, HostsSettings};
 pub use memory::MemoryTree;

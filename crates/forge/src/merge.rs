@@ -1,5 +1,6 @@
 //! Bringing one branch into another, in the mirror only.
 
+use copydesk_boxed::boxed;
 use copydesk_domain::Timestamp;
 
 use crate::mirror::parse_commit;
@@ -17,6 +18,7 @@ pub struct Merge {
     pub conflicts: Vec<String>,
 }
 
+#[boxed]
 impl Mirror {
     /// Whether `work` has all of `base` already. Both must be in the mirror.
     pub async fn contains(&self, work: &CommitId, base: &CommitId) -> Result<bool, ForgeError> {

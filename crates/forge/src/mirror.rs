@@ -1,6 +1,7 @@
 use std::fs::File;
 use std::sync::Arc;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Timestamp, git_ref, random_token};
 use gix_hash::ObjectId;
 use gix_object::{CommitRef, Kind as ObjectKind};
@@ -38,6 +39,7 @@ pub(crate) struct SharedMirror {
 /// have changed nothing. git refuses it otherwise.
 const WITH_FILES: &str = "--receive-pack=git -c receive.denyCurrentBranch=updateInstead receive-pack";
 
+#[boxed]
 impl Mirror {
     /// Fetches a branch and gives the commit it is at.
     pub async fn fetch(&self, branch: &str) -> Result<CommitId, ForgeError> {

@@ -2,6 +2,7 @@
 
 use crate::path::plain_path;
 use crate::{CommitId, ForgeError, Mirror};
+use copydesk_boxed::boxed;
 
 /// How many commits are named.
 const MOST_COMMITS: &str = "--max-count=60";
@@ -17,6 +18,7 @@ pub struct PastQuestion {
     pub commit: Option<String>,
 }
 
+#[boxed]
 impl Mirror {
     /// Answers in git's words; an error that is lasting says what is wrong with the question.
     pub async fn past(&self, before: &CommitId, asked: &PastQuestion) -> Result<String, ForgeError> {

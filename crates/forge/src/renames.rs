@@ -1,6 +1,7 @@
 //! Where files have gone, as far as the history tells.
 
 use crate::{CommitId, ForgeError, Mirror};
+use copydesk_boxed::boxed;
 
 /// How many commits are looked through, the newest first.
 const MOST_COMMITS: &str = "--max-count=20000";
@@ -21,6 +22,7 @@ pub struct Renames {
     pub cut: Option<String>,
 }
 
+#[boxed]
 impl Mirror {
     /// The renames on the way to a commit. What cannot be read of a history is not an error: what was read is true.
     pub async fn renames(&self, commit: &CommitId) -> Result<Renames, ForgeError> {

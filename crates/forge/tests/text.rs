@@ -1,7 +1,9 @@
 //! What a pull request and a commit say: readable, bounded, and harmless whatever went in.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop at once")]
 
-use copydesk_forge::text::{CheckLines, LONGEST_TEXT, LONGEST_TITLE, PullRequestText, body, find_template, title};
+use copydesk_forge::text::{
+    CheckLines, FollowUp, LONGEST_TEXT, LONGEST_TITLE, PullRequestText, body, find_template, title, with_addition,
+};
 use copydesk_forge::{DiffKind, FileSummary, MemoryTree, branch_name, commit_message};
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -28,6 +30,7 @@ fn a_whole_text() {
     let not_judged = ["links: 1 of 9: `hooks` may make pages (1)".to_owned()];
     let text = body(&PullRequestText {
         summary: "Renames **Acme**.\n\n- one `code`\n- two",
+        follow_ups: &[FollowUp { title: "Say why, @ann", summary: "Because.\n\n## Now" }],
         not_done: &["the page of @ann may not be changed".to_owned()],
         files: &files,
         checks: CheckLines { new: &new, repaired: &repaired, passed: &passed, not_judged: &not_judged },
@@ -44,6 +47,12 @@ Renames **Acme**.
 
 - one `code`
 - two
+
+**Follow-up:** Say why, `@ann`
+
+Because.
+
+Now
 
 ## Not done
 
@@ -378,9 +387,10 @@ proptest! {
 
     #[test]
     fn no_text_of_a_stranger_does_anything(summary in mischief(), prompt in mischief(), line in mischief(), path in mischief(), template in proptest::option::of(mischief())) {
-        let (lines, files) = ([line], [file(&path, DiffKind::Changed)]);
+        let (lines, files) = ([line.clone()], [file(&path, DiffKind::Changed)]);
         let text = body(&PullRequestText {
             summary: &summary,
+            follow_ups: &[FollowUp { title: &line, summary: &prompt }],
             not_done: &lines,
             files: &files,
             checks: CheckLines { new: &lines, repaired: &lines, passed: &lines, not_judged: &lines },
@@ -391,6 +401,7 @@ proptest! {
             is_draft_for_findings: false,
         });
         assert_harmless(&text);
+        assert_harmless(&with_addition("Theirs.", &FollowUp { title: &line, summary: &summary }, &lines));
         // All of our own sections are there: no fence and no comment has swallowed one.
         let headings = Parser::new(&text).filter(|event| matches!(event, Event::Start(Tag::Heading { .. }))).count();
         prop_assert!(headings >= 3, "{}", text);
@@ -434,6 +445,7 @@ fn the_largest_text_is_bounded() {
     {
         let text = body(&PullRequestText {
             summary: &long.replace(" @", "\n@"),
+            follow_ups: &vec![FollowUp { title: &long, summary: &long }; 30],
             not_done: &lines,
             files: &files,
             checks: CheckLines { new: &lines, repaired: &lines, passed: &lines, not_judged: &lines },

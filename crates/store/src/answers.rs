@@ -1,5 +1,6 @@
 //! The answers of models. They were paid for, so each is kept before it is acted upon.
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{JobId, Timestamp, Usage};
 
 use crate::conn::{Conn, FromRow, Result, Row, to_json, values};
@@ -19,6 +20,7 @@ pub struct Answer {
     pub usage: Usage,
 }
 
+#[boxed]
 impl Store {
     /// A job's answers, oldest first.
     pub async fn answers(&self, job_id: &JobId) -> Result<Vec<Answer>> {

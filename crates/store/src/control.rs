@@ -1,5 +1,6 @@
 //! What clients do to a job in the middle of its work: cancel it, archive it.
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Command, EventKind, Job, JobId, Outcome, ProjectId, Refusal, Status, Timestamp};
 use serde_json::json;
 
@@ -18,6 +19,7 @@ pub enum CancelError {
     Store(#[from] StoreError),
 }
 
+#[boxed]
 impl Store {
     /// Cancels an active job. One that nobody runs ends at once; one that is running ends when its worker, which is
     /// woken for it, has let go. None if there is no such job in the project.

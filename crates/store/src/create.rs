@@ -1,5 +1,6 @@
 //! What makes work: a new job, and a follow-up to one that is there.
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Command, EventKind, Job, JobId, ProjectId, Prompt, Status, Timestamp, Usage, Window};
 use serde_json::json;
 
@@ -25,6 +26,7 @@ pub struct NewJob {
 /// Turns a job into the answer that is given for it, and given again for the same idempotency key.
 type Render = fn(&Job) -> String;
 
+#[boxed]
 impl Store {
     /// Creates a job and puts it into the queue, in one transaction with its idempotency key.
     pub async fn create_job(

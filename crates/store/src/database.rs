@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Actor, Clock, Timestamp};
 use futures_util::future::BoxFuture;
 
@@ -37,6 +38,7 @@ enum Backend {
     Postgres(Postgres),
 }
 
+#[boxed]
 impl Store {
     /// Connects. The schema is not looked at; see [`Store::migrate`] and [`Store::check_schema`].
     pub async fn open(address: &DatabaseAddress, clock: Arc<dyn Clock>) -> Result<Self> {

@@ -1,6 +1,7 @@
 //! The audit log: who did what. Each line is written in the transaction of the deed, so that neither is there without the
 //! other.
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Deed, ProjectId, Timestamp, new_id};
 
 use crate::conn::{Conn, FromRow, Result, Row, plain_text, values};
@@ -18,6 +19,7 @@ pub struct DeedFilter {
     pub limit: u32,
 }
 
+#[boxed]
 impl Store {
     /// Deeds, newest first.
     pub async fn deeds(&self, filter: DeedFilter) -> Result<Vec<Deed>> {

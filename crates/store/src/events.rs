@@ -1,3 +1,4 @@
+use copydesk_boxed::boxed;
 use copydesk_domain::{JobId, Timestamp};
 use serde_json::Value as Json;
 
@@ -30,6 +31,7 @@ impl NewEvent {
     }
 }
 
+#[boxed]
 impl Store {
     /// A job's events after number `after`, oldest first, at most `limit`.
     pub async fn events(&self, job_id: &JobId, after: u32, limit: u32) -> Result<Vec<Event>> {

@@ -1,5 +1,6 @@
 //! Jobs by what they are about.
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Job, ProjectId, Timestamp};
 
 use crate::conn::{Conn, Dialect, Result, plain_text, values};
@@ -11,6 +12,7 @@ const WORDS_OF: u32 = 2000;
 /// The same for what they changed, which is longer.
 const DIFFS_OF: u32 = 200;
 
+#[boxed]
 impl Store {
     /// Jobs of late whose title or prompt holds a text, newest first. Small and capital letters are the same.
     pub async fn find_jobs(&self, project_id: &ProjectId, text: &str, limit: u32) -> Result<Vec<Job>> {

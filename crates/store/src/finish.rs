@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{CheckSummary, Job, Outcome, Timestamp, Usage};
 use serde_json::json;
 
@@ -66,6 +67,7 @@ pub enum Retry {
     GaveUp,
 }
 
+#[boxed]
 impl Store {
     /// Ends the job. If it was cancelled meanwhile it ends so, whatever the worker says.
     pub async fn finish(&self, lease: &Lease, finish: Finish) -> Result<Finished, LeaseError> {

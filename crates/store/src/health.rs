@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{FindingSummary, NotJudged, ProjectId, Timestamp};
 
 use crate::conn::{Conn, Dialect, FromRow, Result, Row, Value, plain_text, to_json, values};
@@ -39,6 +40,7 @@ pub struct PageHealth {
     pub not_judged: Vec<NotJudged>,
 }
 
+#[boxed]
 impl Store {
     /// Whether it is time to look at the pages of a project: nobody has for `pause`. Whoever is told so looks; nobody else
     /// is told so meanwhile.

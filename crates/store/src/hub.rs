@@ -1,3 +1,4 @@
+use copydesk_boxed::boxed;
 use copydesk_domain::JobId;
 use tokio::sync::broadcast;
 
@@ -36,6 +37,7 @@ impl Hub {
 #[derive(Debug)]
 pub struct Changes(broadcast::Receiver<Change>);
 
+#[boxed]
 impl Changes {
     /// Waits until `wanted` says yes to a change, or until changes were missed and anything may have happened.
     pub async fn wait_for(&mut self, mut wanted: impl FnMut(&Change) -> bool) {

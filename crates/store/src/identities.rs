@@ -1,5 +1,6 @@
 //! Who somebody is at a provider of sign-ins.
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Actor, User};
 
 use crate::conn::{Conn, Result, values};
@@ -37,6 +38,7 @@ pub enum Recognised {
     AddressTaken,
 }
 
+#[boxed]
 impl Store {
     /// The user whom a provider introduces: by its own word for them, else by an address that it has verified, else made
     /// anew if that may be.

@@ -1,5 +1,6 @@
 //! Links that let somebody in once.
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Actor, ProjectId, Role, Timestamp, User, new_id};
 
 use crate::conn::{Conn, FromRow, Result, Row, plain_text, values};
@@ -67,6 +68,7 @@ pub enum Taken {
     EmailTaken,
 }
 
+#[boxed]
 impl Store {
     /// Makes an invitation. None if there is no such project or user.
     pub async fn invite(&self, new: NewInvitation) -> Result<Option<Invitation>> {

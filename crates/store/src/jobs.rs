@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Job, JobId, Message, ProjectId, PullRequest, PullRequestState, Status, Timestamp};
 
 use crate::conn::{Conn, Dialect, FromRow, Result, Row, Value, plain_text, values};
@@ -51,6 +52,7 @@ pub struct Brief {
     pub is_held: bool,
 }
 
+#[boxed]
 impl Store {
     /// The job of that id if it belongs to that project.
     pub async fn job(&self, project_id: &ProjectId, id: &JobId) -> Result<Option<Job>> {

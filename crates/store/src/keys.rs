@@ -1,5 +1,6 @@
 use std::sync::LazyLock;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{ApiKey, KeyRecord, Project, ProjectId, Scope, Timestamp, new_id};
 
 use crate::conn::{Conn, FromRow, Result, Row, values};
@@ -31,6 +32,7 @@ pub struct Access {
     pub project: Option<Project>,
 }
 
+#[boxed]
 impl Store {
     /// Makes a key: its record, and the key itself, which is not kept. None if there is no such project.
     pub async fn create_key(&self, new: NewKey) -> Result<Option<(KeyRecord, ApiKey)>> {

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Job, JobId, Timestamp};
 
 use crate::conn::{Conn, Result, values};
@@ -45,6 +46,7 @@ pub struct Pulse {
     pub newest_message: u32,
 }
 
+#[boxed]
 impl Store {
     /// Keeps the lease alive for another `length`.
     pub async fn heartbeat(&self, lease: &Lease, length: Duration) -> Result<Pulse, LeaseError> {

@@ -39,6 +39,7 @@ mod upkeep;
 mod vault;
 mod waiting;
 mod webhooks;
+mod words;
 
 pub use admission::{Admission, Idempotency};
 pub use answers::Answer;

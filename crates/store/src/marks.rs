@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::Timestamp;
 
 use crate::conn::{Conn, Result, values};
@@ -10,6 +11,7 @@ use crate::database::Store;
 /// How long it is known that a form was taken; nobody leaves a page open for longer and then reloads it.
 const KNOWN: Duration = Duration::from_secs(7 * 24 * 3600);
 
+#[boxed]
 impl Store {
     /// Takes the form of that mark. False if it was taken before.
     pub async fn take_mark(&self, mark: &str) -> Result<bool> {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{EventKind, Job, JobId, ProjectId, Timestamp, new_id};
 
 use crate::conn::{Conn, FromRow, Result, Row, values};
@@ -41,6 +42,7 @@ pub struct FannedOut {
 /// Makes the body of a delivery.
 type Render = fn(&OutboxEntry, &Job) -> String;
 
+#[boxed]
 impl Store {
     /// Turns what is in the outbox into deliveries, one for each webhook that wants it, oldest first and at most
     /// `limit` entries. An entry is gone in the transaction that makes its deliveries, so each is made once, however

@@ -1,5 +1,6 @@
 //! Users and their places in projects.
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Actor, Member, Project, ProjectId, Role, Timestamp, User, new_id};
 
 use crate::conn::{Conn, FromRow, Result, Row, values};
@@ -31,6 +32,7 @@ pub enum Indispensable {
     Store(#[from] StoreError),
 }
 
+#[boxed]
 impl Store {
     /// Makes a user. None if there is one with that address.
     pub async fn create_user(&self, new: NewUser) -> Result<Option<User>> {

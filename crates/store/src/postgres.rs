@@ -7,8 +7,9 @@ use std::time::Duration;
 use copydesk_domain::{Actor, Clock, Timestamp};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgListener, PgPoolOptions, PgRow};
-use sqlx::{Arguments, AssertSqlSafe, Column, Connection, PgConnection, PgPool, Row as _, TypeInfo};
+use sqlx::{Arguments, AssertSqlSafe, Column, Connection, PgConnection, PgPool, Row as _, Transaction, TypeInfo};
 use tokio::task::AbortHandle;
 
 use crate::conn::{Conn, Dialect, Result, Row, Sql, Value};
@@ -55,16 +56,16 @@ impl Postgres {
         E: From<StoreError> + Send + 'static,
         F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
     {
-        let mut transaction = self.pool.begin().await.map_err(StoreError::from)?;
+        let mut transaction = self.begin().await?;
         match script(&mut PgConn::new(&mut transaction, &*self.clock)).await {
             Ok(result) => {
-                transaction.commit().await.map_err(StoreError::from)?;
+                commit(transaction).await?;
                 Ok(result)
             }
             Err(error) => {
                 // Now, and not when the connection is next used: until then it would hold its locks. If that fails, the
                 // first error says more.
-                let _ = transaction.rollback().await;
+                rollback(transaction).await;
                 Err(error)
             }
         }
@@ -74,9 +75,26 @@ impl Postgres {
     where
         F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T>>,
     {
-        let mut connection = self.pool.acquire().await?;
+        let mut connection = self.acquire().await?;
         script(&mut PgConn::new(&mut connection, &*self.clock)).await
     }
+
+    // In boxes, as all that is of sqlx: whoever awaits it otherwise has all of it compiled once more.
+    fn begin(&self) -> BoxFuture<'_, Result<Transaction<'static, sqlx::Postgres>>> {
+        Box::pin(async { Ok(self.pool.begin().await?) })
+    }
+
+    fn acquire(&self) -> BoxFuture<'_, Result<PoolConnection<sqlx::Postgres>>> {
+        Box::pin(async { Ok(self.pool.acquire().await?) })
+    }
+}
+
+fn commit(transaction: Transaction<'static, sqlx::Postgres>) -> BoxFuture<'static, Result<()>> {
+    Box::pin(async { Ok(transaction.commit().await?) })
+}
+
+fn rollback(transaction: Transaction<'static, sqlx::Postgres>) -> BoxFuture<'static, ()> {
+    Box::pin(async { drop(transaction.rollback().await) })
 }
 
 /// Passes on what other processes (and this one) announce. It holds one connection of its own.

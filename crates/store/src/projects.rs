@@ -1,3 +1,4 @@
+use copydesk_boxed::boxed;
 use copydesk_domain::{
     HostSettings, OnFindings, Project, ProjectId, Repository, Timestamp, ViewSettings, WritePaths, random_suffix,
 };
@@ -72,6 +73,7 @@ impl ProjectChange {
     }
 }
 
+#[boxed]
 impl Store {
     /// Makes a project. None if the id that was asked for is taken.
     pub async fn create_project(&self, new: NewProject) -> Result<Option<Project>> {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Job, JobId, ProjectId, PullRequest, PullRequestState, Timestamp};
 use serde_json::json;
 
@@ -9,6 +10,7 @@ use crate::conn::{Conn, Result, values};
 use crate::database::Store;
 use crate::{events, jobs};
 
+#[boxed]
 impl Store {
     /// Whether it is time to ask the code host about a job's pull request: nobody has for `pause`. Whoever is told so
     /// asks; nobody else is told so meanwhile.

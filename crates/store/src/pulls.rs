@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Job, JobId, ProjectId, PullRequest, PullRequestState, Status, Timestamp, random_token};
 use serde_json::json;
 
@@ -110,6 +111,7 @@ pub enum Merging {
     Archived,
 }
 
+#[boxed]
 impl Store {
     /// The pull request from a branch.
     pub async fn local_pull(&self, project_id: &ProjectId, head: &str) -> Result<Option<LocalPull>> {
@@ -391,7 +393,7 @@ async fn put(c: &mut dyn Conn, permit: Permit, new: NewPull, now: Timestamp) -> 
 }
 
 /// The job, held, if the permit still stands.
-async fn hold(c: &mut dyn Conn, permit: &Permit) -> Result<Job, LeaseError> {
+pub(crate) async fn hold(c: &mut dyn Conn, permit: &Permit) -> Result<Job, LeaseError> {
     let (job_id, token) = match permit {
         Permit::Lease(lease) => return lease::hold_active(c, lease).await,
         Permit::Publisher { job_id, token } => (job_id, token),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Job, JobId, Message, ProjectId, Timestamp};
 use serde_json::json;
 
@@ -61,6 +62,7 @@ pub struct QueueState {
     pub busy_workers: u32,
 }
 
+#[boxed]
 impl Store {
     /// Takes the job that has waited longest among those that `models` can run and whose project has room.
     pub async fn claim(&self, worker: &str, models: &[String], terms: &QueueTerms) -> Result<Option<Claimed>> {

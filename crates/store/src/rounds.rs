@@ -1,6 +1,7 @@
 //! How far a job has come, so that whoever takes it over goes on from there. Every step is written by the holder of the
 //! lease, together with the events that tell of it.
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{CheckSummary, JobId, PullRequest, Timestamp};
 use serde_json::json;
 
@@ -143,6 +144,7 @@ pub enum Step {
     },
 }
 
+#[boxed]
 impl Store {
     /// The rounds of a job, oldest first.
     pub async fn rounds(&self, job_id: &JobId) -> Result<Vec<Round>> {

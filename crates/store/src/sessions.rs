@@ -1,5 +1,6 @@
 //! Who is signed in. What a browser shows is kept as a digest only, as keys are.
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Project, ProjectId, Role, Timestamp, User, new_id};
 
 use crate::conn::{Conn, FromRow, Result, Row, values};
@@ -46,6 +47,7 @@ pub struct Visit {
     pub project: Option<(Project, Role)>,
 }
 
+#[boxed]
 impl Store {
     /// Begins a session. Whoever signs in is the one who does it.
     pub async fn begin_session(&self, new: NewSession) -> Result<Session> {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{JobId, Outcome, Timestamp};
 
 use crate::conn::{Conn, Result, values};
@@ -26,6 +27,7 @@ pub struct Reaped {
     pub ended: u32,
 }
 
+#[boxed]
 impl Store {
     /// Takes jobs from workers that gave no sign of life and ends jobs whose time is up. Any number of processes
     /// may do this at once.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Outcome, Timestamp, format_duration};
 use serde_json::json;
 
@@ -16,6 +17,7 @@ use crate::lease::{self, Lease, LeaseError};
 /// The longest pause between two looks for a code host.
 const LONGEST_LOOK: Duration = Duration::from_secs(300);
 
+#[boxed]
 impl Store {
     /// Puts the job back because its code host is away: it is looked for again after a pause that grows with the time it
     /// has been away, for as long as `patience` lasts. Waiting is not working: it takes no try, and the job's time stands

@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use copydesk_agent::Editor;
+use copydesk_agent::{Editor, ModelTrial};
 use copydesk_dashboard::{Dash, Settings};
 use copydesk_desk::credentials::Credentials;
 use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
@@ -59,6 +59,7 @@ pub struct Setup {
     terms: QueueTerms,
     engines: Vec<Arc<dyn Engine>>,
     editors: Vec<Arc<dyn Editor>>,
+    model: Option<Arc<dyn ModelTrial>>,
     limits: ChangeLimits,
     hosts: HostsSettings,
     workers: usize,
@@ -122,6 +123,12 @@ impl Setup {
         }
         self.engines = engines;
         self.workers = workers;
+        self
+    }
+
+    /// Has a model that can be tried out.
+    pub fn model(mut self, model: Arc<dyn ModelTrial>) -> Self {
+        self.model = Some(model);
         self
     }
 
@@ -198,6 +205,7 @@ impl Setup {
             jobs: Jobs::new(store.clone(), self.rules, Some(workshop.clone()), stop.clone()),
             views: Some(page_views.clone()),
             webhooks: Some(webhooks.clone()),
+            model: self.model,
         };
         let app = App::new(desk, self.http);
         let mut engines = self.engines;
@@ -242,6 +250,7 @@ impl TestApp {
             terms: terms(),
             engines: Vec::new(),
             editors: Vec::new(),
+            model: None,
             limits: ChangeLimits { files: 100, lines: 10_000 },
             hosts: HostsSettings { first_pause: Duration::from_millis(1), ..HostsSettings::default() },
             workers: 0,

@@ -75,7 +75,7 @@ impl ModelClient {
     }
 
     /// Whom it asks.
-    fn host(&self) -> &str {
+    pub(super) fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
     }
 
@@ -86,13 +86,22 @@ impl ModelClient {
 
     /// Asks once. Dropping the future closes the connection.
     pub(super) async fn ask(&self, talk: &Talk, key: Option<&SecretString>) -> Result<Said, CallFailure> {
+        self.ask_counting(talk, key).await.map(|(said, _)| said)
+    }
+
+    /// The same; says also in how many pieces the answer came.
+    pub(super) async fn ask_counting(
+        &self,
+        talk: &Talk,
+        key: Option<&SecretString>,
+    ) -> Result<(Said, usize), CallFailure> {
         let asking = self.ask_and_learn(talk, key);
         let said = tokio::time::timeout(LONGEST_CALL, asking).await.unwrap_or_else(|_| Err(CallFailure::unreachable()));
-        said.map(|said| Said { model: self.settings.name.clone(), ..said })
+        said.map(|(said, pieces)| (Said { model: self.settings.name.clone(), ..said }, pieces))
     }
 
     /// Asks, and once more if the server only wants the limit of tokens under its other name.
-    async fn ask_and_learn(&self, talk: &Talk, key: Option<&SecretString>) -> Result<Said, CallFailure> {
+    async fn ask_and_learn(&self, talk: &Talk, key: Option<&SecretString>) -> Result<(Said, usize), CallFailure> {
         let new_limit = self.new_limit.load(Ordering::Relaxed);
         let sent = match self.send(talk, key, new_limit).await {
             Err(refused) if refused.other_limit => {

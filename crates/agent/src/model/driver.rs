@@ -132,6 +132,7 @@ impl<'a> Desk<'a> {
         let told = json!({
             "number": self.answers + 1,
             "inputTokens": usage.input_tokens,
+            "cachedInputTokens": usage.cached_input_tokens,
             "outputTokens": usage.output_tokens,
             "costUsd": usage.cost_usd,
             "toolCalls": said.calls.len(),
@@ -231,7 +232,10 @@ fn resumed(recorded: &VecDeque<Recorded>) -> Value {
 }
 
 /// The key of a project, read once a round. It may come from a file, so not where it would keep others waiting.
-async fn read_key(editor: &ModelEditor, project_id: &ProjectId) -> Result<Option<SecretString>, EditFailure> {
+pub(super) async fn read_key(
+    editor: &ModelEditor,
+    project_id: &ProjectId,
+) -> Result<Option<SecretString>, EditFailure> {
     let (keys, project_id) = (editor.settings.keys.clone(), project_id.clone());
     let read = tokio::task::spawn_blocking(move || keys.key(&project_id));
     read.await.map_err(|_| EditFailure::Retry("The API key of the model provider could not be read.".to_owned()))
@@ -246,6 +250,7 @@ impl ModelEditor {
         };
         let tokens = said.tokens.unwrap_or_else(estimated);
         let cost_usd = self.settings.cost_of(&tokens);
-        Usage { input_tokens: tokens.input, output_tokens: tokens.output, model_calls: 1, cost_usd }
+        let (input_tokens, cached_input_tokens, output_tokens) = (tokens.input, tokens.cached, tokens.output);
+        Usage { input_tokens, cached_input_tokens, output_tokens, model_calls: 1, cost_usd }
     }
 }

@@ -10,6 +10,7 @@ mod history;
 mod openai;
 mod settings;
 mod sse;
+mod trial;
 
 use futures_util::future::{BoxFuture, FutureExt};
 
@@ -17,6 +18,7 @@ use crate::machine::Limits;
 use crate::{Assignment, EditFailure, Edited, Editor, prompt, tools};
 use client::ModelClient;
 pub use settings::{KeySource, ModelSettings, Provider};
+pub use trial::{ModelFact, ModelTrial};
 
 /// Answers that a model has to repair what the checks find.
 const REPAIR_TURNS: u32 = 8;

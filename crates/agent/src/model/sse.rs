@@ -37,9 +37,13 @@ impl EventStream {
         Self { response, silence, left: most_bytes, lines: Lines::default() }
     }
 
-    /// Reads all of it. What breaks off after the end of the answer does it no harm.
-    pub(super) async fn read<Answer: WireAnswer>(mut self, key: Option<&SecretString>) -> Result<Said, CallFailure> {
+    /// Reads all of it, and says in how many pieces it came. What breaks off after the end of the answer does it no harm.
+    pub(super) async fn read<Answer: WireAnswer>(
+        mut self,
+        key: Option<&SecretString>,
+    ) -> Result<(Said, usize), CallFailure> {
         let mut answer = Answer::default();
+        let mut pieces = 0;
         let (done, failure) = loop {
             let data = match self.next().await {
                 Ok(Some(data)) => data,
@@ -54,11 +58,12 @@ impl EventStream {
             if event.get("error").is_some_and(|error| !error.is_null()) {
                 return Err(failure::of_stream_error(&event, key));
             }
+            pieces += 1;
             if answer.take(&event)? {
                 break (false, CallFailure::unreachable());
             }
         };
-        answer.finish(done).ok_or(failure)
+        answer.finish(done).map(|said| (said, pieces)).ok_or(failure)
     }
 
     /// The data of the next event; none at a proper end.

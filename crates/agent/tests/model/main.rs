@@ -7,3 +7,4 @@ mod loops;
 mod replay;
 mod requests;
 mod stub;
+mod trial;

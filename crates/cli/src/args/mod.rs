@@ -90,6 +90,9 @@ pub(crate) enum Command {
     /// Manage webhooks, which tell other services of what happens to jobs
     #[command(subcommand)]
     Webhook(WebhookCommand),
+    /// Look at the language model that is configured
+    #[command(subcommand)]
+    Model(ModelCommand),
     /// Create and follow jobs on a server (set COPYDESK_API_KEY)
     #[command(subcommand)]
     Job(JobCommand),
@@ -117,6 +120,19 @@ pub(crate) enum Command {
     Check(CheckFlags),
     /// Run a job from end to end on this machine, without account and network
     Demo(DemoFlags),
+}
+
+#[derive(clap::Subcommand)]
+pub(crate) enum ModelCommand {
+    /// Make one call and say what works: exit code 0 if a job can be done with it, 1 if not
+    Test {
+        /// With the key of this project, if it has one of its own
+        #[arg(long, value_name = "PROJECT")]
+        project: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(clap::Args)]

@@ -1,10 +1,14 @@
 //! The settings of a project: what is saved, what is refused beside its field, and what is shown once.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use copydesk_desk::projects::Ability;
+use copydesk_desk::{ModelFact, ModelTrial};
 use copydesk_domain::{HostKind, OnFindings, Project, ProjectId, Role, Source};
 use copydesk_store::DeedFilter;
 use copydesk_testkit::{GitRepo, ProjectClient, Receiver};
+use futures_util::future::BoxFuture;
 
 use crate::browser::Browser;
 use crate::stage::Stage;
@@ -16,6 +20,7 @@ behaviours! {
     owners_lead_the_server_nowhere_inside,
     a_credential_is_set_and_never_shown,
     a_connection_is_tested_line_by_line,
+    a_model_is_tried_out,
     secrets_of_senders_are_shown_once,
     a_view_is_waited_for,
     webhooks_live_from_their_making_to_their_removal,
@@ -241,6 +246,34 @@ async fn a_connection_is_tested_line_by_line(stage: Stage) {
     admin.post("/p/local/settings/repository", &broken).await.leads_to();
     let shown = admin.post("/p/local/settings/repository/test", &[]).await;
     shown.is(200).shows("A job would fail").shows("badge bad").hides("A job can run.");
+}
+
+struct Talker;
+
+impl ModelTrial for Talker {
+    fn name(&self) -> &str {
+        "talker-1"
+    }
+
+    fn try_out<'a>(&'a self, _: &'a ProjectId) -> BoxFuture<'a, Vec<ModelFact>> {
+        let fact = |name, what: &str, ability| ModelFact { name, what: what.to_owned(), ability };
+        let facts = vec![
+            fact("answers", "it answers", Ability::Yes),
+            fact("tools", "it calls tools", Ability::No(HOSTILE.to_owned())),
+        ];
+        Box::pin(async move { facts })
+    }
+}
+
+async fn a_model_is_tried_out(stage: Stage) {
+    let (project, owner) = owned(&stage).await;
+    owner.get(&page(&project, "model")).await.is(200).shows("No language model is configured");
+    owner.post(&page(&project, "model/try"), &[]).await.is(404);
+    let with_model = stage.another(|setup| setup.model(Arc::new(Talker))).await;
+    let owner = with_model.member(&project.id, Role::Owner).await;
+    owner.get(&page(&project, "model")).await.is(200).shows("talker-1").shows("Try it now");
+    let tried = owner.post(&page(&project, "model/try"), &[]).await;
+    tried.is(200).shows("It answers").shows("It calls tools").shows("alert(1)").hides("<script>alert");
 }
 
 async fn secrets_of_senders_are_shown_once(stage: Stage) {

@@ -7,6 +7,7 @@ pub mod private_key;
 use std::collections::HashMap;
 use std::ffi::OsString;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Actor, ProjectId};
 use copydesk_forge::{ForgeError, HostSecret, HostSecretError};
 use copydesk_store::{SecretName, SecretRecord, Store, StoreError, Vault, VaultError};
@@ -92,6 +93,7 @@ impl From<CredentialError> for ForgeError {
     }
 }
 
+#[boxed]
 impl Credentials {
     /// Credentials in `store`, sealed by `vault`, and in the variables of `environment` that are meant for them.
     pub fn new(store: Store, vault: Vault, environment: &[(OsString, OsString)]) -> Self {

@@ -1,5 +1,5 @@
 use copydesk_domain::{ProjectId, PullRequest};
-use copydesk_forge::{CodeHost, ForgeError, NewPullRequest};
+use copydesk_forge::{CodeHost, ForgeError, NewPullRequest, PullWords};
 use copydesk_store::{LeaseError, LocalPull, NewPull, Permit, Store, StoreError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -63,6 +63,15 @@ impl CodeHost for LocalHost<'_> {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             let pull = self.store.local_pull_of(self.project_id, number).await.map_err(unreachable_store)?;
             pull.map(|pull| self.view(&pull)).ok_or_else(|| ForgeError::lasting("there is no such pull request"))
+        }
+        .boxed()
+    }
+
+    fn words(&self, number: u64) -> BoxFuture<'_, Result<Option<PullWords>, ForgeError>> {
+        async move {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            let pull = self.store.local_pull_of(self.project_id, number).await.map_err(unreachable_store)?;
+            Ok(pull.map(|pull| PullWords { title: pull.title, body: pull.body }))
         }
         .boxed()
     }

@@ -1,6 +1,7 @@
 //! Merging pull requests that Copydesk keeps itself. The base branch of the repository says what is merged; the store only
 //! repeats it. So whoever is killed between a push and its record leaves something that the next look finds.
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Job, Project, PullRequestState};
 use copydesk_forge::{CommitId, ForgeError, ForgeErrorKind, Mirror};
 use copydesk_store::{LocalPull, Merging, Store, StoreError};
@@ -69,6 +70,7 @@ pub(crate) fn settled(said: Option<Merging>) -> Result<Job, NotMerged> {
 }
 
 /// Merges a pull request into its base branch, with a merge commit. Again, and by several at once, comes to one merge.
+#[boxed]
 pub async fn merge(workshop: &Workshop, store: &Store, project: &Project, number: u32) -> Result<Job, NotMerged> {
     let mirror = workshop.mirror(&workshop.connect(project).await?).await?;
     for tried in 0..TRIES {

@@ -16,6 +16,7 @@ mod update;
 use std::sync::Arc;
 
 use copydesk_agent::Editor;
+use copydesk_boxed::boxed;
 use copydesk_domain::{Outcome, Project};
 use copydesk_forge::{CodeHost, Connection, Forge, ForgeError, Hosts, Mirror};
 use copydesk_store::{Edit, Finish, Round, Verdict};
@@ -48,6 +49,7 @@ pub struct Workshop {
     pub limits: ChangeLimits,
 }
 
+#[boxed]
 impl Workshop {
     /// The way to a project's code host, with its credential.
     pub async fn connect(&self, project: &Project) -> Result<Connection, ForgeError> {

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Job, JobId, Project, PullRequest, PullRequestState, Status};
-use copydesk_forge::{CodeHost, CommitId, Connection, ForgeErrorKind, Mirror, NewPullRequest, text};
+use copydesk_forge::{CodeHost, CommitId, Connection, ForgeErrorKind, Mirror, NewPullRequest, PullWords, text};
 use copydesk_store::{Edit, LeaseError, Permit, Publishing, Round, Step, Store, StoreError, Verdict};
 
 use super::failure::{aside, commit_id};
@@ -89,6 +90,7 @@ impl Bench<'_> {
 }
 
 /// Opens the pull request of a job that has ended without one. Again gives the same.
+#[boxed]
 pub async fn publish(
     workshop: &Workshop,
     store: &Store,
@@ -303,12 +305,15 @@ impl Publication<'_> {
     /// Opens the pull request, or brings the one that is there up to date.
     async fn open(&self, rounds: &[Round], commit: CommitId, prompts: &[&str]) -> Result<PullRequest, Failure> {
         let (round, branch) = self.last(rounds)?;
-        let edit = round.edit.as_ref().ok_or_else(nothing)?;
+        // All that is in the pull request: the first of its rounds names it, the others add to it.
+        let on_branch = |one: &&Round| one.is_kept() && one.branch.as_deref() == Some(branch);
+        let edits: Vec<&Edit> = rounds.iter().filter(on_branch).filter_map(|one| one.edit.as_ref()).collect();
+        let (Some(first), Some(edit)) = (edits.first(), round.edit.as_ref()) else { return Err(nothing()) };
         let mut new = NewPullRequest {
             head: branch.to_owned(),
             base: self.job.base_ref.clone(),
-            title: text::title(&edit.title),
-            body: self.body(round, edit, commit, prompts).await?,
+            title: text::title(&first.title),
+            body: self.body(round, &edits, commit, prompts).await?,
             draft: self.job.draft || edit.verdict == Verdict::Draft,
         };
         self.check_permit().await?;
@@ -324,8 +329,8 @@ impl Publication<'_> {
             None => host.find(branch).await?,
         };
         let Some(there) = there else {
-            // That may have taken a while.
-            self.check_permit().await?;
+            // Before it is said, so that it is known whatever comes between. Also asks whether the permit still stands.
+            self.record_words(&new).await?;
             return Ok(host.open(&new).await?);
         };
         // Opened by a process that was killed before it could say so, and looked at by somebody since.
@@ -334,10 +339,44 @@ impl Publication<'_> {
         }
         // Who has marked it as ready meanwhile was right, unless there are new findings.
         new.draft = edit.verdict == Verdict::Draft || (self.job.draft && there.draft);
+        if let Some(theirs) = host.words(there.number).await? {
+            self.keep_words(theirs, &edits, &mut new).await?;
+        }
         Ok(host.update(there.number, &new).await?)
     }
 
-    async fn body(&self, round: &Round, edit: &Edit, commit: CommitId, prompts: &[&str]) -> Result<String, Failure> {
+    /// What a person has written in the pull request stays; what is new is added at the end of their text.
+    async fn keep_words(&self, theirs: PullWords, edits: &[&Edit], new: &mut NewPullRequest) -> Result<(), Failure> {
+        let known = self.store.words(&self.job.id).await?;
+        let is_ours = |words: &str| known.contains(&text::digest(words));
+        let (is_own_title, is_own_body) = (is_ours(&theirs.title), is_ours(&theirs.body));
+        self.record_words(new).await?;
+        if !is_own_title {
+            new.title = theirs.title;
+        }
+        if !is_own_body {
+            new.body = match edits {
+                [_, .., last] => text::with_addition(&theirs.body, &follow_up(last), &last.not_done),
+                _ => theirs.body,
+            };
+        }
+        Ok(())
+    }
+
+    async fn record_words(&self, new: &NewPullRequest) -> Result<(), Failure> {
+        let digests = vec![text::digest(&new.title), text::digest(&new.body)];
+        Ok(self.store.record_words(self.permit, digests).await?)
+    }
+
+    async fn body(
+        &self,
+        round: &Round,
+        edits: &[&Edit],
+        commit: CommitId,
+        prompts: &[&str],
+    ) -> Result<String, Failure> {
+        let [first, later @ ..] = edits else { return Err(nothing()) };
+        let edit = later.last().unwrap_or(first);
         let (mirror, base) = (self.mirror.clone(), commit_id(&round.base_commit)?);
         let (template, files) = aside(move || {
             let template = text::find_template(&*mirror.tree(&base)?)?;
@@ -346,8 +385,10 @@ impl Publication<'_> {
         .await?;
         let lines = review::lines(edit);
         let link = format!("{}/v2/agent/{}/job/{}", self.workshop.public_url, self.project.id, self.job.id);
+        let follow_ups: Vec<text::FollowUp<'_>> = later.iter().map(|edit| follow_up(edit)).collect();
         Ok(text::body(&text::PullRequestText {
-            summary: &edit.summary,
+            summary: &first.summary,
+            follow_ups: &follow_ups,
             not_done: &edit.not_done,
             files: &files,
             checks: text::CheckLines {
@@ -391,6 +432,10 @@ impl Publication<'_> {
 /// Where the branch was before the round. A merge with the base branch goes out along with it.
 fn came_from(round: &Round) -> &str {
     round.merged.as_ref().map_or(&round.parent_commit, |merged| &merged.from)
+}
+
+fn follow_up(edit: &Edit) -> text::FollowUp<'_> {
+    text::FollowUp { title: &edit.title, summary: &edit.summary }
 }
 
 fn nothing() -> Failure {

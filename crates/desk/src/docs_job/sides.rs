@@ -1,5 +1,6 @@
 //! The files that a change has touched, as they were and as they are, from this machine's mirror.
 
+use copydesk_boxed::boxed;
 use copydesk_domain::Project;
 use copydesk_forge::{LARGEST_TEXT, Remote, Tree};
 use copydesk_store::JobChange;
@@ -16,6 +17,7 @@ pub struct Sides {
 
 /// The files of these paths, before and after. None if this machine does not have the commits: it is not asked for them
 /// elsewhere, since somebody waits for a page.
+#[boxed]
 pub async fn sides(
     workshop: &Workshop,
     project: &Project,

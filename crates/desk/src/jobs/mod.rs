@@ -6,6 +6,7 @@ mod watch;
 
 use std::sync::Arc;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Actor, Invalid, Job, JobId, Project, ProjectId, Prompt, Standing, Window};
 use copydesk_store::{Admission, Event, Idempotency, JobChange, JobFilter, Revoking, Store, StoreError};
 
@@ -41,6 +42,7 @@ pub struct Admitted {
     pub standing: Option<Standing>,
 }
 
+#[boxed]
 impl Jobs {
     pub fn new(store: Store, rules: JobRules, workshop: Option<Arc<Workshop>>, stop: Stop) -> Self {
         Self { store, rules: Arc::new(rules), workshop, stop }

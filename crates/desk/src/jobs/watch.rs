@@ -1,6 +1,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{JobId, ProjectId, Status};
 use copydesk_store::{Change, Changes, Event, Store, StoreError};
 
@@ -27,6 +28,7 @@ pub struct Watch<A> {
     ready: VecDeque<Event>,
 }
 
+#[boxed]
 impl<A: StillAllowed> Watch<A> {
     pub(super) fn new(
         store: Store,

@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Actor, Invalid, ProjectId, SecretText, Timestamp, User, email, hex, person_name, random_secret};
 use copydesk_store::{
     Entrance, Guest, Invitation, NewInvitation, NewSession, NewUser, Session, Store, StoreError, Taken, Visit,
@@ -106,6 +107,7 @@ impl From<Invalid> for NotIn {
     }
 }
 
+#[boxed]
 impl People {
     pub fn new(store: Store) -> Self {
         Self { store, hasher: Hasher::new(), attempts: Attempts::default(), ways: Arc::default() }

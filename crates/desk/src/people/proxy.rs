@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{ProjectId, SecretText, email};
 use copydesk_store::Visit;
 use ipnet::IpNet;
@@ -42,6 +43,7 @@ pub struct Through {
     pub unclear: bool,
 }
 
+#[boxed]
 impl People {
     /// What the proxy's header makes of a visit: `values` are those of the header. `begins` says whether a session may begin
     /// with this request.

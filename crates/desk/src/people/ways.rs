@@ -1,5 +1,6 @@
 //! Others who vouch for people: a provider of sign-ins, and a proxy in front.
 
+use copydesk_boxed::boxed;
 use copydesk_domain::User;
 use copydesk_store::{Entrance, Guest, Introduction, NewUser, Recognised, StoreError, Visit};
 
@@ -61,6 +62,7 @@ const NOT_AGAIN: &str = "The provider did not ask you who you are again, so it i
 const NOT_TOLD: &str = "The provider does not say when you signed in there, so it is not clear that it was you just now. \
     Nothing was changed. Sign out here, sign in again, and repeat what you were about to do within 15 minutes.";
 
+#[boxed]
 impl People {
     /// Refuses what needs a password where none are taken.
     pub(super) fn with_passwords(&self) -> Result<(), NotIn> {

@@ -8,6 +8,7 @@ mod view;
 
 use std::sync::Arc;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Invalid, Project, ProjectId};
 use copydesk_forge::HostSecret;
 use copydesk_store::{NewProject, Store, StoreError};
@@ -33,6 +34,7 @@ pub enum NotSaved {
 /// Makes a project of what was checked, with defaults for what was not given, and says what may be a mistake. Without an
 /// id it gets one made from its name; without a base branch, the main branch of its repository, for which `secret` is
 /// shown to its host.
+#[boxed]
 pub async fn create(
     store: &Store,
     id: Option<ProjectId>,
@@ -77,6 +79,7 @@ pub enum NotDeleted {
 }
 
 /// Deletes a project with its keys, jobs and page views. False: there is no such project.
+#[boxed]
 pub async fn delete(store: &Store, views: &dyn ViewStore, id: &ProjectId) -> Result<bool, NotDeleted> {
     let deleted = store.delete_project(id).await?;
     if deleted {
@@ -86,6 +89,7 @@ pub async fn delete(store: &Store, views: &dyn ViewStore, id: &ProjectId) -> Res
 }
 
 /// The same on its own, so that whoever goes away does not leave it half done.
+#[boxed]
 pub async fn delete_surely(store: Store, views: Arc<dyn ViewStore>, id: ProjectId) -> Result<bool, NotDeleted> {
     let deleting = tokio::spawn(async move { delete(&store, views.as_ref(), &id).await });
     let broken = |error| NotDeleted::Views(ViewsError::Damaged(format!("the deletion broke down: {error}")));

@@ -3,6 +3,7 @@
 //! Whoever owns the machine may name anything that it reaches. Everybody else may name what is on the internet: no path of
 //! this machine, no address of its network, nothing that a cloud tells only its machines.
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Invalid, Repository};
 use url::Url;
 
@@ -23,6 +24,7 @@ pub enum Reach {
 #[derive(Clone)]
 pub struct Outside(Guard);
 
+#[boxed]
 impl Reach {
     pub fn internet() -> Self {
         Self::Internet(Outside(Guard::new(AllowPrivate::No)))

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use copydesk_agent::ModelFact;
+use copydesk_boxed::boxed;
 use copydesk_domain::Project;
 use copydesk_forge::{Abilities, Ability, Connection, ForgeError, Mirror, Remote};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -23,6 +25,12 @@ impl Trial {
     }
 }
 
+impl From<ModelFact> for Trial {
+    fn from(fact: ModelFact) -> Self {
+        Self { name: fact.name, what: fact.what, ability: fact.ability }
+    }
+}
+
 /// One thing that was tried, or the end.
 pub enum Tried {
     One(Trial),
@@ -39,6 +47,7 @@ pub fn works(trials: &[Trial]) -> bool {
 }
 
 /// Tries all that a job needs of a project's code host, and leaves nothing behind.
+#[boxed]
 pub async fn trials(workshop: &Workshop, project: &Project) -> Vec<Trial> {
     let mut trials = Vec::new();
     try_out(workshop, project, |trial| trials.push(trial)).await;

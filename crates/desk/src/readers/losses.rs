@@ -1,5 +1,6 @@
 //! An answer and what makes it one that is not to be relied on.
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Project, ProjectId};
 use copydesk_views::store::{Loss, Question, StoreFuture, ViewStore, ViewsError};
 
@@ -8,6 +9,7 @@ use super::Readers;
 /// How often a question is asked again because damage was found meanwhile.
 const TRIES: usize = 5;
 
+#[boxed]
 impl Readers {
     /// Asks, and says what is missing from the answer.
     pub(super) async fn with_losses<'a, T>(

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Clock, Project, Standing, Window};
 use copydesk_views::store::{AgentViews, Counts, Loss, PageViews, Status, ViewStore, ViewsError};
 use copydesk_views::{Class, CountsAs};
@@ -78,6 +79,7 @@ pub struct Agents {
     pub losses: Vec<Loss>,
 }
 
+#[boxed]
 impl Readers {
     pub(crate) fn new(store: Arc<dyn ViewStore>, clock: Arc<dyn Clock>, per_minute: u32) -> Self {
         let limiter = Limiter::new(Window { limit: per_minute, period: Duration::from_secs(60) });

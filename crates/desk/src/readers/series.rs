@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::dates::{self, Interval};
 use copydesk_domain::{Invalid, Project, Timestamp};
 use copydesk_views::Bucket;
@@ -51,6 +52,7 @@ impl From<ViewsError> for ReadError {
     }
 }
 
+#[boxed]
 impl Readers {
     /// Views of the site, or of one page, by an interval; without one by a day, or by the shortest that gives not too many
     /// points.
@@ -86,6 +88,7 @@ impl Readers {
     }
 }
 
+#[boxed]
 impl Readers {
     /// How much one machine read, by the shortest interval that gives few points. It is told by its name, or by the rule
     /// that found it if it has none.

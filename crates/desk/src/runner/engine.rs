@@ -1,3 +1,4 @@
+use copydesk_boxed::boxed;
 use copydesk_domain::{Job, Message, Project};
 use copydesk_store::{Finish, Lease, LeaseError, LeaseLost, NewEvent, Step, Store, StoreError};
 use futures_util::future::BoxFuture;
@@ -20,6 +21,7 @@ pub struct Task<'a> {
     pub(super) store: &'a Store,
 }
 
+#[boxed]
 impl Task<'_> {
     /// Records a step, and fails if the job is no longer to be worked on. Call it before every act outside.
     pub async fn step(&self, step: &'static str, data: serde_json::Value) -> Result<(), Failure> {

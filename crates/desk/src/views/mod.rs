@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{Clock, ProjectId};
 use copydesk_views::classify::Classifier;
 use copydesk_views::intake::{Judge, Left, Outcome, Refusal};
@@ -107,6 +108,7 @@ pub struct Taken {
     pub refused: Vec<(usize, Refusal)>,
 }
 
+#[boxed]
 impl Views {
     /// Page views kept in `store`, judged by `lists`.
     pub fn new(

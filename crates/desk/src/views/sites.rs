@@ -1,5 +1,6 @@
 //! Which project a browser's view is for.
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{ProjectId, domain};
 use copydesk_store::{Store, StoreError};
 
@@ -10,6 +11,7 @@ pub struct Site {
     domains: Vec<String>,
 }
 
+#[boxed]
 impl Site {
     pub fn new(project: ProjectId, domains: Vec<String>) -> Self {
         Self { project, domains }

@@ -14,6 +14,7 @@ mod worker;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{EventKind, Invalid, ProjectId};
 use copydesk_store::{
     Added, DueDelivery, NewEndpoint, SecretName, Store, StoreError, Vault, VaultError, WebhookDelivery, WebhookEndpoint,
@@ -110,6 +111,7 @@ impl From<VaultError> for NotMade {
     }
 }
 
+#[boxed]
 impl Webhooks {
     /// With these settings, and secrets sealed by that vault.
     pub fn new(settings: WebhookSettings, vault: Vault) -> Self {

@@ -11,7 +11,7 @@ use super::interface::{Dialect, Posted};
 use super::refusal::{Act, needed, no_main_branch, of_branches, refused};
 use super::report::{self, Rights, Unseen};
 use super::subject::CredentialKind;
-use crate::{Ability, ForgeError, NewPullRequest};
+use crate::{Ability, ForgeError, NewPullRequest, PullWords};
 
 /// One repository on Bitbucket Cloud.
 pub(super) struct Bitbucket {
@@ -41,6 +41,9 @@ struct List {
 pub(super) struct Pull {
     id: u64,
     state: String,
+    #[serde(default)]
+    title: String,
+    description: Option<String>,
     #[serde(default)]
     draft: bool,
     links: Links,
@@ -80,6 +83,10 @@ impl HostPull for Pull {
             _ => PullRequestState::Closed,
         };
         PullRequest { number: self.id, url: self.links.html.href.clone(), state, draft: self.draft, merged_at: None }
+    }
+
+    fn words(&self) -> PullWords {
+        PullWords { title: self.title.clone(), body: self.description.clone().unwrap_or_default() }
     }
 
     fn is_from(&self, branch: &str) -> bool {

@@ -12,7 +12,7 @@ use super::exchange::{Failed, HostRequest, HostResponse};
 use super::refusal::Act;
 use super::subject::Subject;
 use super::transport::Transport;
-use crate::ForgeError;
+use crate::{ForgeError, PullWords};
 
 /// How often a host is asked again before it is believed that it does not know a credential.
 const SECOND_LOOKS: u32 = 2;
@@ -28,6 +28,8 @@ pub(super) struct HostClient {
 /// A pull request as one kind of host shows it.
 pub(super) trait HostPull: DeserializeOwned {
     fn view(&self) -> PullRequest;
+
+    fn words(&self) -> PullWords;
 
     /// Whether it comes from that branch of the repository itself and not from a fork's branch of that name.
     fn is_from(&self, branch: &str) -> bool;

@@ -8,7 +8,8 @@ pub(super) fn marked(title: &str, mark: &str, marks: &[&str], draft: bool) -> St
     if draft { format!("{mark}{bare}") } else { bare.to_owned() }
 }
 
-fn without<'a>(title: &'a str, marks: &[&str]) -> &'a str {
+/// The title without the marks at its beginning.
+pub(super) fn without<'a>(title: &'a str, marks: &[&str]) -> &'a str {
     let mut rest = title.trim();
     while let Some(shorter) = marks.iter().find_map(|mark| {
         let start = rest.get(..mark.len())?;

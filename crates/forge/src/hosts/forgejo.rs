@@ -6,14 +6,14 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::client::{HostClient, HostPull};
-use super::draft_title::{is_marked, marked};
+use super::draft_title::{is_marked, marked, without};
 use super::exchange::{Failed, HostResponse};
 use super::interface::{Dialect, Posted, is_open};
 use super::refusal::{Act, no_main_branch, of_branches, refused};
 use super::report::{self, Permissions, Rights, Unseen};
 use super::repository::escaped;
 use super::subject::{CredentialKind, Subject};
-use crate::{Ability, ForgeError, ForgeErrorKind, HostInterface, NewPullRequest};
+use crate::{Ability, ForgeError, ForgeErrorKind, HostInterface, NewPullRequest, PullWords};
 
 /// What the host takes for the mark of a draft, unless somebody has set it up otherwise.
 const MARKS: &[&str] = &["wip:", "[wip]", "draft:"];
@@ -45,6 +45,7 @@ pub(super) struct Pull {
     state: String,
     #[serde(default)]
     title: String,
+    body: Option<String>,
     draft: Option<bool>,
     #[serde(default)]
     merged: bool,
@@ -74,6 +75,10 @@ impl HostPull for Pull {
         };
         let draft = self.draft.unwrap_or_else(|| is_marked(&self.title, MARKS));
         PullRequest { number: self.number, url: self.html_url.clone(), state, draft, merged_at: self.merged_at }
+    }
+
+    fn words(&self) -> PullWords {
+        PullWords { title: without(&self.title, MARKS).to_owned(), body: self.body.clone().unwrap_or_default() }
     }
 
     fn is_from(&self, branch: &str) -> bool {

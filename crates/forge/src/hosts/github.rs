@@ -13,7 +13,7 @@ use super::interface::{Dialect, Posted};
 use super::refusal::{Act, needed, of_branches, refused};
 use super::report::{self, Permissions, Rights, Unseen};
 use super::subject::CredentialKind;
-use crate::{Ability, ForgeError, NewPullRequest};
+use crate::{Ability, ForgeError, NewPullRequest, PullWords};
 
 /// One repository on GitHub.
 pub(super) struct Github {
@@ -45,6 +45,9 @@ pub(super) struct Pull {
     html_url: String,
     state: String,
     #[serde(default)]
+    title: String,
+    body: Option<String>,
+    #[serde(default)]
     draft: bool,
     merged_at: Option<Timestamp>,
     #[serde(default)]
@@ -75,6 +78,10 @@ impl HostPull for Pull {
         };
         let (number, url) = (self.number, self.html_url.clone());
         PullRequest { number, url, state, draft: self.draft, merged_at: self.merged_at }
+    }
+
+    fn words(&self) -> PullWords {
+        PullWords { title: self.title.clone(), body: self.body.clone().unwrap_or_default() }
     }
 
     fn is_from(&self, branch: &str) -> bool {

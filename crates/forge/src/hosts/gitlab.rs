@@ -6,13 +6,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::client::{HostClient, HostPull};
-use super::draft_title::marked;
+use super::draft_title::{marked, without};
 use super::exchange::{Failed, HostResponse};
 use super::interface::{Dialect, Posted};
 use super::refusal::{Act, needed, no_main_branch, of_branches, refused};
 use super::report::{self, Rights, Unseen};
 use super::subject::CredentialKind;
-use crate::{Ability, ForgeError, NewPullRequest};
+use crate::{Ability, ForgeError, NewPullRequest, PullWords};
 
 /// The role from which on branches can be pushed and merge requests opened.
 const DEVELOPER: u32 = 30;
@@ -56,6 +56,9 @@ pub(super) struct MergeRequest {
     iid: u64,
     web_url: String,
     state: String,
+    #[serde(default)]
+    title: String,
+    description: Option<String>,
     draft: Option<bool>,
     /// What it was called in old versions.
     work_in_progress: Option<bool>,
@@ -77,6 +80,10 @@ impl HostPull for MergeRequest {
         };
         let draft = self.draft.or(self.work_in_progress).unwrap_or_default();
         PullRequest { number: self.iid, url: self.web_url.clone(), state, draft, merged_at: self.merged_at }
+    }
+
+    fn words(&self) -> PullWords {
+        PullWords { title: without(&self.title, MARKS).to_owned(), body: self.description.clone().unwrap_or_default() }
     }
 
     fn is_from(&self, branch: &str) -> bool {

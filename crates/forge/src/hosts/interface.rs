@@ -10,7 +10,7 @@ use super::client::{HostClient, HostPull};
 use super::exchange::Failed;
 use super::refusal::Act;
 use super::report::{self, Rights, Unseen};
-use crate::{Abilities, Ability, CodeHost, ForgeError, HostInterface, NewPullRequest};
+use crate::{Abilities, Ability, CodeHost, ForgeError, HostInterface, NewPullRequest, PullWords};
 
 /// What came of the wish to open a pull request.
 pub(super) enum Posted {
@@ -65,6 +65,10 @@ impl<D: Dialect> CodeHost for D {
 
     fn read(&self, number: u64) -> BoxFuture<'_, Result<PullRequest, ForgeError>> {
         async move { Ok(self.client().get::<D::Pull>(&self.pull_path(number), Act::Read).await?.view()) }.boxed()
+    }
+
+    fn words(&self, number: u64) -> BoxFuture<'_, Result<Option<PullWords>, ForgeError>> {
+        async move { Ok(Some(self.client().get::<D::Pull>(&self.pull_path(number), Act::Read).await?.words())) }.boxed()
     }
 }
 

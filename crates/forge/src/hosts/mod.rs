@@ -26,6 +26,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{HostKind, HostSettings, Repository};
 use tokio::sync::OnceCell;
 
@@ -67,6 +68,7 @@ pub struct Connection {
     time_limit: Duration,
 }
 
+#[boxed]
 impl Connection {
     /// Which kind of host it leads to.
     pub fn kind(&self) -> HostKind {

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use url::Url;
 
 use super::repository::escaped;
-use crate::{CodeHost, ForgeError, NewPullRequest};
+use crate::{CodeHost, ForgeError, NewPullRequest, PullWords};
 
 /// One repository on a git server.
 pub(super) struct Plain {
@@ -80,6 +80,10 @@ impl CodeHost for Plain {
 
     fn read(&self, _number: u64) -> BoxFuture<'_, Result<PullRequest, ForgeError>> {
         async { Err(ForgeError::lasting("a plain git server has no pull requests")) }.boxed()
+    }
+
+    fn words(&self, _number: u64) -> BoxFuture<'_, Result<Option<PullWords>, ForgeError>> {
+        async { Ok(None) }.boxed()
     }
 }
 

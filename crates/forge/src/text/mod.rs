@@ -1,10 +1,12 @@
 //! The words around a change: the title and the text of its pull request. Prompts, models and repositories supply parts
 //! of them; none of these can mention people, close issues, hide text or give a code host orders.
 
+mod digest;
 mod markdown;
 mod plain;
 mod template;
 
+pub use digest::digest;
 use markdown::{Keep, code, code_block, phrase, prose};
 pub(crate) use plain::{one_line, plain, shorten};
 pub use template::{find_template, template_paths};
@@ -18,6 +20,8 @@ pub const LONGEST_TITLE: usize = 120;
 
 const MOST_TEMPLATE: usize = 14_000;
 const MOST_SUMMARY: usize = 14_000;
+/// How many follow-ups are told of.
+const MOST_FOLLOW_UPS: usize = 10;
 const MOST_FILES: usize = 8_000;
 const MOST_CHECKS: usize = 5_000;
 const MOST_PROMPTS: usize = 12_000;
@@ -27,6 +31,8 @@ const MOST_PROMPTS: usize = 12_000;
 pub struct PullRequestText<'a> {
     /// What changed and why, in the editor's words.
     pub summary: &'a str,
+    /// What was done since, when it was asked for more.
+    pub follow_ups: &'a [FollowUp<'a>],
     /// What could not be done and why, in the editor's words.
     pub not_done: &'a [String],
     pub files: &'a [FileSummary],
@@ -41,6 +47,13 @@ pub struct PullRequestText<'a> {
     pub template: Option<&'a str>,
     /// Whether it is a draft because of what the checks have found.
     pub is_draft_for_findings: bool,
+}
+
+/// What was done when more was asked for, in the editor's words.
+#[derive(Debug, Clone)]
+pub struct FollowUp<'a> {
+    pub title: &'a str,
+    pub summary: &'a str,
 }
 
 /// Check results, each as one line.
@@ -67,16 +80,13 @@ pub fn title(text: &str) -> String {
 
 /// The text of a pull request, in Markdown.
 pub fn body(input: &PullRequestText) -> String {
-    let description = prose(input.summary, Keep::Paragraphs, MOST_SUMMARY);
-    let description = if description.is_empty() { "No description was given.".to_owned() } else { description };
-    let mut sections = match input.template.map(|template| framed(template, &description)) {
-        Some(Some(text)) => vec![text],
-        Some(None) => {
-            let template =
-                prose(&template::without_comments(input.template.unwrap_or_default()), Keep::Headings, MOST_TEMPLATE);
-            vec![template, format!("## What changed and why\n\n{description}")]
-        }
-        None => vec![format!("## What changed and why\n\n{description}")],
+    let description = description(input);
+    let template = input.template.map(template::filled).unwrap_or_default();
+    let [before, after] =
+        [&template.before, &template.after].map(|part| prose(part, Keep::Headings, MOST_TEMPLATE / 2));
+    let mut sections = match template.has_place {
+        true => vec![before, description, after],
+        false => vec![before, format!("## What changed and why\n\n{description}")],
     };
     if !input.not_done.is_empty() {
         let intro = "This is a draft because a part of what was asked for is not done:";
@@ -90,15 +100,37 @@ pub fn body(input: &PullRequestText) -> String {
     sections.join("\n\n") + "\n"
 }
 
-/// The template with the description under the heading that asks for it; none if no heading does.
-fn framed(template: &str, description: &str) -> Option<String> {
-    let template = template::without_comments(template);
-    let at = template::place_for_description(&template)?;
-    let before: Vec<&str> = template.lines().take(at + 1).collect();
-    let after: Vec<&str> = template.lines().skip(at + 1).collect();
-    let before = prose(&before.join("\n"), Keep::Headings, MOST_TEMPLATE / 2);
-    let after = prose(&after.join("\n"), Keep::Headings, MOST_TEMPLATE / 2);
-    Some(format!("{before}\n\n{description}\n\n{after}").trim_end().to_owned())
+/// What changed and why, of all rounds.
+fn description(input: &PullRequestText) -> String {
+    let shown = input.follow_ups.len().saturating_sub(MOST_FOLLOW_UPS);
+    let share = MOST_SUMMARY / (1 + input.follow_ups.len() - shown);
+    let first = prose(input.summary, Keep::Paragraphs, share);
+    let mut parts = vec![if first.is_empty() { "No description was given.".to_owned() } else { first }];
+    if shown > 0 {
+        parts.push(format!("What {shown} follow-ups brought before these is left out here."));
+    }
+    parts.extend(input.follow_ups.iter().skip(shown).map(|follow_up| told(follow_up, share)));
+    parts.join("\n\n")
+}
+
+fn told(follow_up: &FollowUp, most: usize) -> String {
+    let summary = prose(follow_up.summary, Keep::Paragraphs, most);
+    format!("**Follow-up:** {}\n\n{summary}", phrase(follow_up.title, LONGEST_TITLE)).trim_end().to_owned()
+}
+
+/// The text of a pull request that a person has written, with what is new at its end. It is there once, however often it is
+/// added.
+pub fn with_addition(theirs: &str, follow_up: &FollowUp, not_done: &[String]) -> String {
+    let mut addition = told(follow_up, MOST_SUMMARY);
+    if !not_done.is_empty() {
+        addition.push_str(&format!("\n\nNot done:\n\n{}", bullets(not_done)));
+    }
+    let theirs = theirs.replace("\r\n", "\n");
+    let theirs = theirs.trim_end();
+    if theirs.contains(&addition) || theirs.chars().count() + addition.chars().count() > LONGEST_TEXT {
+        return theirs.to_owned();
+    }
+    format!("{theirs}\n\n---\n\n{addition}\n")
 }
 
 fn files(files: &[FileSummary]) -> String {

@@ -73,14 +73,228 @@ pub(crate) fn without_comments(template: &str) -> String {
     text
 }
 
-/// Where in a template the description belongs: after the line of this number.
-pub(crate) fn place_for_description(template: &str) -> Option<usize> {
-    const WORDS: &[&str] =
-        &["description", "summary", "what", "change", "overview", "purpose", "motivation", "about", "proposed"];
-    template.lines().position(|line| {
-        heading(line.trim()).is_some_and(|(_, text)| {
-            let text = text.to_lowercase();
-            WORDS.iter().any(|word| text.contains(word))
-        })
-    })
+/// A template as it is filled in: what comes before the description and what comes after it. What nobody filled in is gone:
+/// headings with nothing below them, lines that wait for a number or a name.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Filled {
+    pub(crate) before: String,
+    /// Empty if no heading asks for a description.
+    pub(crate) after: String,
+    pub(crate) has_place: bool,
+}
+
+/// Fills in a template.
+pub(crate) fn filled(template: &str) -> Filled {
+    let text = without_comments(template);
+    let mut sections = sections(&text);
+    // The first of those that ask for it best.
+    let ranks = sections.iter().enumerate().filter_map(|(at, section)| Some((rank(section.heading?)?, at)));
+    let place = ranks.min().map(|(_, at)| at);
+    for (at, section) in sections.iter_mut().enumerate() {
+        section.fill(place == Some(at));
+    }
+    let written = |sections: &[Section<'_>]| {
+        let kept: Vec<String> = sections.iter().filter(|section| !section.is_empty()).map(Section::written).collect();
+        kept.join("\n\n")
+    };
+    match place {
+        Some(at) => Filled { before: written(&sections[..=at]), after: written(&sections[at + 1..]), has_place: true },
+        None => Filled { before: written(&sections), ..Filled::default() },
+    }
+}
+
+/// A heading and what is below it.
+#[derive(Debug)]
+struct Section<'a> {
+    heading: Option<&'a str>,
+    lines: Vec<String>,
+    /// Whether it is there even with nothing below its heading.
+    stays: bool,
+}
+
+fn sections(text: &str) -> Vec<Section<'_>> {
+    let mut sections = vec![Section { heading: None, lines: Vec::new(), stays: false }];
+    let mut in_fence = false;
+    for line in text.lines() {
+        in_fence ^= is_fence(line);
+        if !in_fence && asks(line).is_some() {
+            sections.push(Section { heading: Some(line), lines: Vec::new(), stays: false });
+        } else if let Some(section) = sections.last_mut() {
+            section.lines.push(line.trim_end().to_owned());
+        }
+    }
+    sections
+}
+
+fn is_fence(line: &str) -> bool {
+    line.trim_start().starts_with("```")
+}
+
+/// What a line asks for, if it is a heading: one of Markdown, or a line that begins with bold words.
+fn asks(line: &str) -> Option<&str> {
+    if let Some((_, text)) = heading(line.trim()) {
+        return Some(text);
+    }
+    let bare = line.trim().trim_start_matches(['*', '-', '+', ' ']);
+    let marks = line.trim().len() - bare.len();
+    let (words, rest) = bare.split_once("**")?;
+    let is_bold = line.trim()[..marks].ends_with("**") && !words.trim().is_empty();
+    // Words may follow that explain the heading, in brackets; what follows otherwise belongs to a sentence.
+    let rest = rest.trim_start_matches([':', ' ', '*', '_']);
+    (is_bold && (rest.is_empty() || rest.starts_with('('))).then_some(words)
+}
+
+/// How well a heading asks for a description: the less, the better. None if it does not.
+fn rank(line: &str) -> Option<usize> {
+    const WORDS: [&[&str]; 4] = [
+        &["description", "summary", "overview"],
+        &["proposed", "changes", "changed", "new behavior", "what does", "what this", "what is this"],
+        &["motivation", "purpose", "about", "why"],
+        &["what", "change"],
+    ];
+    let text = asks(line)?.to_lowercase();
+    // They are about the kind of the change, not about the change.
+    if ["type", "kind", "breaking", "checklist", "log"].iter().any(|word| text.contains(word)) {
+        return None;
+    }
+    WORDS.iter().position(|words| words.iter().any(|word| text.contains(word)))
+}
+
+impl Section<'_> {
+    /// Takes out what nobody filled in, and fills in what is known.
+    fn fill(&mut self, has_description: bool) {
+        let asked = self.heading.and_then(asks).unwrap_or_default().to_lowercase();
+        let mut kept: Vec<String> = Vec::new();
+        let lines = std::mem::take(&mut self.lines);
+        for (at, line) in lines.iter().enumerate() {
+            let leads_to_a_list = || {
+                let next = lines[at + 1..].iter().find(|line| !line.trim().is_empty());
+                next.is_some_and(|line| line.trim_start().starts_with(['-', '*', '+']))
+            };
+            if is_unfilled(line) || line.trim_end().ends_with(':') && !leads_to_a_list() {
+                continue;
+            }
+            let is_empty_fence = |one: &str| is_fence(one) && one.trim() == "```";
+            if is_empty_fence(line) && kept.last().is_some_and(|before| is_fence(before)) {
+                kept.pop();
+                continue;
+            }
+            kept.push(line.clone());
+        }
+        self.lines = kept;
+        self.stays = has_description;
+        let is_about_tests = ["test plan", "testing", "tested", "how to test", "verif"];
+        if !has_description && self.is_empty() && is_about_tests.iter().any(|word| asked.contains(word)) {
+            self.lines = vec!["Only documentation was changed. What the checks found is below.".to_owned()];
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        !self.stays && self.lines.iter().all(|line| line.trim().is_empty())
+    }
+
+    fn written(&self) -> String {
+        let text = self.lines.join("\n");
+        let text = text.trim_matches('\n');
+        match self.heading {
+            Some(heading) if text.is_empty() => heading.to_owned(),
+            Some(heading) => format!("{heading}\n\n{text}"),
+            None => text.to_owned(),
+        }
+    }
+}
+
+/// Whether a line waits for something that nobody wrote.
+fn is_unfilled(line: &str) -> bool {
+    let text = line.trim().trim_start_matches(['-', '*', '+']).trim();
+    if text.is_empty() {
+        return !line.trim().is_empty() && !line.trim().starts_with("---") && !line.trim().starts_with("***");
+    }
+    let is_between = |open: char, close: char| text.len() > 2 && text.starts_with(open) && text.ends_with(close);
+    // `[Describe it]` and `_Describe it_`; a box to tick has words behind it, a link its address.
+    if is_between('[', ']') || is_between('_', '_') || is_between('<', '>') && !text.contains("</") {
+        return true;
+    }
+    if line.trim().len() > 2
+        && line.trim().starts_with('*')
+        && line.trim().ends_with('*')
+        && !line.trim().starts_with("**")
+    {
+        return true;
+    }
+    let low = text.to_lowercase();
+    if ["n/a", "none", "tbd", "todo", "...", "…"].contains(&low.as_str()) {
+        return true;
+    }
+    // `Fixes #`, `Closes: #(issue)`, `Related issue:`.
+    const REFERENCES: [&str; 10] =
+        ["close", "closes", "closed", "fix", "fixes", "resolves", "resolve", "refs", "issue", "related"];
+    let words: Vec<&str> = low.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let is_word =
+        |word: &&str| REFERENCES.contains(word) || ["number", "to", "issues", "pr", "link", "xxx"].contains(word);
+    let begins = words.first().is_some_and(|word| REFERENCES.contains(word));
+    begins && (words.iter().all(|word| is_word(&word)) || low.trim_end().ends_with('#'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_filled_in_is_gone() {
+        let template = "<!-- Thanks! -->\n## Motivation\n\n<!-- Why? -->\n\n## Related issues\n\n- Fixes #<!-- n -->\n- Suggested label: \n\n\
+                        ## Test plan\n\n## Notes\n\n[Anything else]\n\n## Checklist\n\nPlease check that:\n- [ ] It reads well.\n";
+        let filled = filled(template);
+        assert_eq!(filled.before, "## Motivation");
+        let tests = "## Test plan\n\nOnly documentation was changed. What the checks found is below.";
+        assert_eq!(filled.after, format!("{tests}\n\n## Checklist\n\nPlease check that:\n- [ ] It reads well."));
+    }
+
+    #[test]
+    fn bold_words_are_headings_too() {
+        let template = "**What is this feature?**\n\n[Add a description.]\n\n**Why do we need it?**:\n\n**Which issue(s) does this fix?**\n\nFixes #\n\n\
+                        **Release note** (optional):\n```release-note\n```\n\nThank you for **your** time.\n";
+        let filled = filled(template);
+        assert_eq!(filled.before, "**What is this feature?**");
+        assert_eq!(filled.after, "**Release note** (optional):\n\nThank you for **your** time.");
+    }
+
+    #[test]
+    fn the_best_heading_has_the_description() {
+        for (template, wanted) in [
+            ("## What kind of change?\n\n## What is the new behavior?\n", "## What is the new behavior?"),
+            ("## Why\n\n## Description\n", "## Description"),
+            ("## Why:\nCloses: \n\n## What's being changed\n", "## What's being changed"),
+        ] {
+            assert!(filled(template).before.ends_with(wanted), "{:?}", filled(template));
+        }
+        assert!(!filled("Please be kind.\n\n- [ ] I was kind.\n").has_place);
+    }
+
+    #[test]
+    fn lines_that_say_something_stay() {
+        for line in [
+            "- [ ] Fixes are tested",
+            "Closes the gap between both.",
+            "---",
+            "See [the guide](https://x.example)",
+            "**Bold** words",
+            "",
+        ] {
+            assert!(!is_unfilled(line), "{line}");
+        }
+        for line in [
+            "Fixes #",
+            "- Closes #(issue)",
+            "Closes: ",
+            "Fix #xxx",
+            "-",
+            "*Describe it.*",
+            "N/A",
+            "<describe it>",
+            "Related issue number:",
+        ] {
+            assert!(is_unfilled(line), "{line}");
+        }
+    }
 }

@@ -48,7 +48,8 @@ async fn a_pull_request_shows_when_the_job_is_done(stage: &Stage) {
     finish.title = Some("Fix three links".to_owned());
     finish.branch = Some("copydesk/fix".to_owned());
     finish.pr_link = Some(LINK.to_owned());
-    finish.usage = Usage { input_tokens: 12, output_tokens: 3, model_calls: 1, cost_usd: Some(0.25) };
+    finish.usage =
+        Usage { input_tokens: 12, cached_input_tokens: 4, output_tokens: 3, model_calls: 1, cost_usd: Some(0.25) };
     finish.checks = vec![CheckSummary { check: "links".to_owned(), ran: true, repaired: 3, ..CheckSummary::default() }];
     run.finish(finish.clone());
     let job = project.until(&id, "completed").await;

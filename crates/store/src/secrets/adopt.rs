@@ -3,6 +3,7 @@
 
 use aws_lc_rs::aead::{AES_256_GCM_SIV, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::hmac;
+use copydesk_boxed::boxed;
 use copydesk_domain::hex;
 
 use super::{SecretName, SecretRecord, update};
@@ -13,6 +14,7 @@ use crate::vault::{Keys, Place, Vault, VaultError};
 /// Stands for a key where a secret waits to be adopted.
 pub(crate) const UNADOPTED: &str = "installation";
 
+#[boxed]
 impl Store {
     /// How many secrets wait to be adopted.
     pub async fn unadopted_secrets(&self) -> Result<usize> {

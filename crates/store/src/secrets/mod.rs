@@ -3,6 +3,7 @@
 mod adopt;
 mod name;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{ProjectId, Timestamp};
 
 use crate::conn::{Conn, FromRow, Result, Row, values};
@@ -47,6 +48,7 @@ pub struct Rotated {
     pub left: Vec<(SecretRecord, VaultError)>,
 }
 
+#[boxed]
 impl Store {
     /// Seals a secret and keeps it in place of an earlier one. None if there is no such project.
     pub async fn set_secret(

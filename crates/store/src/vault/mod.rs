@@ -4,6 +4,7 @@
 mod key_file;
 mod keys;
 
+use copydesk_boxed::boxed;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -75,6 +76,7 @@ pub struct Vault {
 #[derive(Debug)]
 pub struct Held(#[allow(dead_code, reason = "the lock goes with the file")] File);
 
+#[boxed]
 impl Vault {
     /// The vault whose keys are in the file at `path`. The file is made when something is first sealed.
     pub fn new(path: PathBuf) -> Self {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::Timestamp;
 
 use super::deliveries::{self, WebhookDelivery};
@@ -48,6 +49,7 @@ pub enum Blame {
     Gone(String),
 }
 
+#[boxed]
 impl Store {
     /// Writes down how a try went. A failure that is told too late, when somebody else has the delivery in hand
     /// already, changes nothing; a success always counts. Gives the delivery as it then is; none if it is gone.

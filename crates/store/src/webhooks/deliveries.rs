@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{ProjectId, Timestamp, new_id};
 
 use crate::conn::{Conn, FromRow, Result, Row, Value, values};
@@ -70,6 +71,7 @@ pub struct Backlog {
     pub oldest: Option<Timestamp>,
 }
 
+#[boxed]
 impl Store {
     /// The deliveries of a webhook, newest first.
     pub async fn deliveries(&self, endpoint_id: &str, filter: DeliveryFilter) -> Result<Vec<WebhookDelivery>> {

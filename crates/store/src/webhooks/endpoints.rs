@@ -1,3 +1,4 @@
+use copydesk_boxed::boxed;
 use copydesk_domain::{EventKind, ProjectId, Timestamp, new_id};
 
 use crate::conn::{Conn, FromRow, Result, Row, to_json, values};
@@ -60,6 +61,7 @@ pub enum Added {
     TooMany(i64),
 }
 
+#[boxed]
 impl Store {
     pub async fn add_webhook(&self, vault: &Vault, new: NewEndpoint) -> Result<Added, VaultError> {
         let now = self.now();

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_domain::{EventKind, ProjectId, Timestamp, new_id};
 
 use super::deliveries::{self, WebhookDelivery, insert};
@@ -28,6 +29,7 @@ pub struct DueDelivery {
     pub url: String,
 }
 
+#[boxed]
 impl Store {
     /// The webhooks for which something is due, those that have waited longest first.
     pub async fn due_webhooks(&self) -> Result<Vec<DueEndpoint>> {

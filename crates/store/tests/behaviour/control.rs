@@ -47,7 +47,13 @@ async fn a_follow_up_keeps_the_branch_and_the_pull_request(desk: Desk) {
         branch: Some("copydesk/1".to_owned()),
         pr_link: Some("https://example.com/pr/1".to_owned()),
         title: Some("Fix typos".to_owned()),
-        usage: Usage { input_tokens: 3, output_tokens: 2, model_calls: 1, cost_usd: Some(0.25) },
+        usage: Usage {
+            input_tokens: 3,
+            cached_input_tokens: 1,
+            output_tokens: 2,
+            model_calls: 1,
+            cost_usd: Some(0.25),
+        },
         checks: vec![CheckSummary { check: "links".to_owned(), ran: true, ..CheckSummary::default() }],
         ..Finish::new(Outcome::PrCreated, "Opened.", 1)
     };

@@ -118,7 +118,13 @@ async fn an_end_is_written_whole(desk: Desk) {
             title: Some("Title".to_owned()),
             branch: Some("copydesk/1".to_owned()),
             pr_link: Some("https://example.com/pr/1".to_owned()),
-            usage: Usage { input_tokens: u64::MAX, output_tokens: 2, model_calls: 1, cost_usd: Some(0.1) },
+            usage: Usage {
+                input_tokens: u64::MAX,
+                cached_input_tokens: 1,
+                output_tokens: 2,
+                model_calls: 1,
+                cost_usd: Some(0.1),
+            },
             checks: ["links", "anchors"].map(check).to_vec(),
             taken_through: 1,
         };

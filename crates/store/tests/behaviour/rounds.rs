@@ -173,7 +173,7 @@ async fn a_cancellation_drops_what_has_not_gone_out(desk: Desk) {
 }
 
 fn answer(said: &[u8], cost_usd: Option<f64>) -> Answer {
-    let usage = Usage { input_tokens: 10, output_tokens: 5, model_calls: 1, cost_usd };
+    let usage = Usage { input_tokens: 10, cached_input_tokens: 7, output_tokens: 5, model_calls: 1, cost_usd };
     Answer { round: 1, seen_through: 1, said: said.to_vec(), usage }
 }
 
@@ -186,7 +186,10 @@ async fn an_answer_is_kept_and_paid_once(desk: Desk) {
     }
     assert_eq!(desk.store.answers(&claimed.job.id).await.unwrap(), answers);
     let usage = desk.job(&project, &claimed.job.id).await.usage;
-    assert_eq!(usage, Usage { input_tokens: 20, output_tokens: 10, model_calls: 2, cost_usd: Some(0.75) });
+    assert_eq!(
+        usage,
+        Usage { input_tokens: 20, cached_input_tokens: 14, output_tokens: 10, model_calls: 2, cost_usd: Some(0.75) }
+    );
     assert_eq!(desk.kinds(&claimed.job.id).await, ["created", "claimed", "model_call", "model_call"]);
     desk.finish(&claimed).await;
     assert_eq!(desk.job(&project, &claimed.job.id).await.usage, usage, "the end takes nothing away");

@@ -291,6 +291,16 @@ impl FakeHost {
         self.tell(path, number).await
     }
 
+    /// Gives a pull request another title and text, as a maintainer would. What is none stays.
+    pub fn reword(&self, path: &str, number: u64, title: Option<&str>, body: Option<&str>) {
+        self.change(path, |repo| {
+            let pull = repo.pulls.iter_mut().find(|pull| pull.number == number).unwrap();
+            pull.title = title.unwrap_or(&pull.title).to_owned();
+            // As browsers send what was written in a form.
+            pull.body = body.map_or_else(|| pull.body.clone(), |body| body.replace('\n', "\r\n"));
+        });
+    }
+
     /// Tells an address of every pull request of a repository that is merged or closed from now on.
     pub fn hook(&self, path: &str, address: &str, secret: &str) {
         let hook = Hook { address: address.to_owned(), secret: secret.to_owned() };

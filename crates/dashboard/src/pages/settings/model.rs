@@ -7,17 +7,22 @@ use axum::extract::{RawQuery, State};
 use copydesk_desk::projects::ProjectDraft;
 use copydesk_domain::{Project, format_duration};
 
+use super::repository::line;
 use super::{Frame, OWNER, save, shell};
 use crate::access::Table;
 use crate::dash::Dash;
 use crate::form::{Form, Values, asked};
-use crate::respond::{Reply, page, to, unfit};
+use crate::respond::{Oops, Reply, page, to, unfit};
 use crate::shell::Shell;
 use crate::who::InProject;
 use crate::words;
 
 pub(super) fn routes(table: Table) -> Table {
-    table.get(OWNER, "/p/{project}/settings/model", show).post(OWNER, "/p/{project}/settings/model", change)
+    table.get(OWNER, "/p/{project}/settings/model", show).post(OWNER, "/p/{project}/settings/model", change).post(
+        OWNER,
+        "/p/{project}/settings/model/try",
+        try_out,
+    )
 }
 
 #[derive(Template)]
@@ -31,6 +36,10 @@ struct ModelPage {
     default_model: String,
     /// What holds where the project says nothing: jobs an hour, at once, time.
     defaults: [String; 3],
+    /// The language model that can be tried out from here, if there is one.
+    trial: Option<String>,
+    /// What trying it out has shown, as lines of HTML.
+    tried: Vec<String>,
 }
 
 fn number(limit: Option<u32>) -> String {
@@ -65,11 +74,21 @@ fn model(dash: &Dash, who: &InProject, frame: Frame, typed: Option<&Form>) -> Mo
         models: rules.models.iter().map(|model| (model.clone(), what(model))).collect(),
         default_model: rules.default_model.clone(),
         defaults: [limit(rules.jobs_per_hour), limit(rules.running_per_project), format_duration(rules.job_time)],
+        trial: dash.desk().model.as_ref().map(|model| model.name().to_owned()),
+        tried: Vec::new(),
     }
 }
 
 async fn show(State(dash): State<Dash>, who: InProject, query: RawQuery) -> Reply {
     page(&model(&dash, &who, Frame::new(&who, "model").said(&asked(query)), None))
+}
+
+/// Asks the model once, and shows what that tells.
+async fn try_out(State(dash): State<Dash>, who: InProject) -> Reply {
+    let trials = dash.desk().try_model(&who.project.id).await.ok_or(Oops::NotFound)?;
+    let mut shown = model(&dash, &who, Frame::new(&who, "model"), None);
+    shown.tried = trials.iter().map(line).collect::<Result<_, _>>()?;
+    page(&shown)
 }
 
 async fn change(State(dash): State<Dash>, who: InProject, form: Form) -> Reply {

@@ -207,7 +207,8 @@ pub(crate) fn streamed_test(dash: &Dash, project: &Project, template: &impl Temp
     Ok((headers, Body::from_stream(all)).into_response())
 }
 
-fn line(trial: &Trial) -> Result<String, askama::Error> {
+/// What was tried, as a line of a list.
+pub(super) fn line(trial: &Trial) -> Result<String, askama::Error> {
     let (look, mark, why) = match &trial.ability {
         Ability::Yes => ("good", "yes", ""),
         Ability::No(why) => ("bad", "no", why.as_str()),

@@ -15,6 +15,7 @@ use std::time::Duration;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use copydesk_boxed::boxed;
 use copydesk_domain::{Timestamp, email, hex, person_name, random_secret};
 use copydesk_store::{Identity, NewUser, Vault, VaultError};
 use serde::{Deserialize, Serialize};
@@ -114,6 +115,7 @@ struct Begun {
     at: i64,
 }
 
+#[boxed]
 impl Oidc {
     /// Says what is wrong with the settings if they cannot be used.
     pub fn new(settings: OidcSettings, vault: Vault) -> Result<Self, String> {

@@ -19,6 +19,8 @@ use crate::stage::Stage;
 
 behaviours! {
     a_job_lives_on_every_host,
+    the_text_tells_of_all_rounds,
+    what_people_have_written_stays,
     the_job_shows_how_its_pull_request_stands,
     a_host_tells_by_itself,
     another_repository_says_nothing_about_old_jobs,
@@ -141,6 +143,55 @@ async fn a_job_lives_on_every_host(stage: &Stage) {
         assert_eq!(place.pulls().len(), 1, "{kind:?}");
         assert_eq!(place.git.commits(branch(&job), "main").len(), 2, "{kind:?}");
         assert_eq!(place.git.branches().len(), 2, "{kind:?}");
+        place.host.assert_clean();
+    }
+}
+
+fn telling() -> TestEditor {
+    TestEditor::new("telling", |workspace, prompt| {
+        workspace.write("docs/a.md", format!("# A\n\n{prompt}\n")).unwrap();
+        Ok((format!("Say {prompt}"), format!("I said {prompt} because it was asked for.")))
+    })
+}
+
+async fn the_text_tells_of_all_rounds(stage: &Stage) {
+    let app = app(stage, telling()).await;
+    for kind in KINDS {
+        let place = Place::on(app.clone(), kind, Rights::ALL).await;
+        let job = place.ended("one", "completed").await;
+        place.followed(&job, "two", "completed").await;
+        place.followed(&job, "three", "completed").await;
+        let [pull] = place.pulls().try_into().unwrap();
+        assert_eq!(pull.title, "Say one", "{kind:?}: the first round is what it is called after");
+        let told = ["I said one", "**Follow-up:** Say two", "I said two", "**Follow-up:** Say three", "I said three"];
+        let places: Vec<_> = told.iter().map(|words| pull.body.find(words)).collect();
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{kind:?}: {places:?} {}", pull.body);
+        place.host.assert_clean();
+    }
+}
+
+async fn what_people_have_written_stays(stage: &Stage) {
+    let app = app(stage, telling()).await;
+    for kind in KINDS {
+        let place = Place::on(app.clone(), kind, Rights::ALL).await;
+        let job = place.ended("one", "completed").await;
+        let number = place.pulls()[0].number;
+        // Only the title: the text goes on being Copydesk's.
+        place.host.reword(REPOSITORY, number, Some("docs: say it"), None);
+        place.followed(&job, "two", "completed").await;
+        let [pull] = place.pulls().try_into().unwrap();
+        assert_eq!(pull.title, "docs: say it", "{kind:?}");
+        assert!(pull.body.contains("I said one") && pull.body.contains("## Files"), "{kind:?}: {}", pull.body);
+        // And the text: what is new comes at its end, once each.
+        place.host.reword(REPOSITORY, number, None, Some("## Why\n\nBecause we said so in the meeting."));
+        place.followed(&job, "three", "completed").await;
+        place.followed(&job, "four", "completed").await;
+        let [pull] = place.pulls().try_into().unwrap();
+        assert_eq!(pull.title, "docs: say it", "{kind:?}");
+        let body = pull.body.replace("\r\n", "\n");
+        let wanted = "## Why\n\nBecause we said so in the meeting.\n\n---\n\n**Follow-up:** Say three\n\nI said three \
+                      because it was asked for.\n\n---\n\n**Follow-up:** Say four\n\nI said four because it was asked for.";
+        assert_eq!(body.trim(), wanted, "{kind:?}");
         place.host.assert_clean();
     }
 }

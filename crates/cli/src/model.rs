@@ -1,0 +1,31 @@
+//! `copydesk model`
+
+use std::process::ExitCode;
+
+use copydesk_agent::ModelTrial;
+use copydesk_desk::projects::{Trial, TrialView, works};
+use copydesk_domain::ProjectId;
+use serde_json::json;
+
+use crate::args::ModelCommand;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::{engines, output, project};
+
+pub(crate) async fn run(command: ModelCommand, config: &Config) -> Result<ExitCode, Failure> {
+    let ModelCommand::Test { project: id, json } = command;
+    let Some(model) = engines::model(config)? else {
+        return Err(Failure::usage("no model is configured".to_owned())
+            .hint("set `model.provider` and `model.name`; `copydesk config --sample` shows how"));
+    };
+    let asked = model.try_out(&ProjectId::from(id.unwrap_or_default().as_str())).await;
+    let trials: Vec<Trial> = asked.into_iter().map(Trial::from).collect();
+    let (works, trials) = (works(&trials), trials.iter().map(TrialView::from).collect::<Vec<_>>());
+    if json {
+        output::json(&json!({ "model": model.name(), "works": works, "trials": trials }))?;
+    } else {
+        trials.iter().for_each(|trial| output::line(&project::trial_line(trial)));
+        output::line(if works { "Jobs can be done with it." } else { "Jobs cannot be done with it; see above." });
+    }
+    Ok(if works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

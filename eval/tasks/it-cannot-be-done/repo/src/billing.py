@@ -1,0 +1,1 @@
+"""Prices are kept with the payment provider."""

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use copydesk_domain::CheckSummary;
 
 use crate::tally::Tally;
-use crate::{Check, Finding};
+use crate::{Check, Finding, paths};
 
 /// How a change compares with its base.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,17 +51,45 @@ pub(crate) fn difference(base: &[Finding], now: &[Finding], moves: &Moves) -> (V
             gone.extend(findings);
         }
     }
-    let mut new = Vec::new();
-    for finding in unmatched {
+    let (arrived, mut new): (Vec<&Finding>, Vec<&Finding>) =
+        unmatched.into_iter().partition(|finding| moves.added.contains(&finding.path));
+    let mut others = Vec::new();
+    for finding in arrived {
         let key = (kind(finding.check), finding.subject.as_str());
-        let has_moved = moves.added.contains(&finding.path) && moved.get_mut(&key).and_then(Vec::pop).is_some();
-        if !has_moved {
-            new.push(finding.clone());
+        if moved.get_mut(&key).and_then(Vec::pop).is_none() {
+            others.push(finding);
         }
     }
-    gone.extend(moved.into_values().flatten());
+    // A link that leads to the same place from elsewhere is written in another way.
+    let mut by_target: HashMap<(Kind, String), Vec<&Finding>> = HashMap::new();
+    for finding in moved.into_values().flatten() {
+        match target(finding) {
+            Some(target) => by_target.entry((kind(finding.check), target)).or_default().push(finding),
+            None => gone.push(finding),
+        }
+    }
+    for finding in others {
+        let key = target(finding).map(|target| (kind(finding.check), target));
+        if key.and_then(|key| by_target.get_mut(&key)).and_then(Vec::pop).is_none() {
+            new.push(finding);
+        }
+    }
+    gone.extend(by_target.into_values().flatten());
+    // In the order in which they were found, which is that of the list they are in.
+    new.sort_by_key(|finding| std::ptr::from_ref(*finding));
+    let mut new: Vec<Finding> = new.into_iter().cloned().collect();
     exchanged(&mut new, &mut gone);
     (new, gone.into_iter().cloned().collect())
+}
+
+/// The file that a finding is about, if it is about a link that is written from where its page lies.
+fn target(finding: &Finding) -> Option<String> {
+    let is_link = matches!(finding.check, Check::Links | Check::Anchors | Check::Images | Check::Snippets);
+    let (path, place) = finding.subject.split_once('#').unwrap_or((&finding.subject, ""));
+    if !is_link || path.is_empty() || path.starts_with('/') || path.contains(':') {
+        return None;
+    }
+    Some(format!("{}#{place}", paths::normalise(paths::folder(&finding.path), path)?))
 }
 
 /// Takes away what was broken and still is, in another way: the same place of the same line has another link.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use crate::files::text_of;
 use crate::page::is_page;
 use crate::{Files, SiteSettings, Sites, paths};
 
@@ -36,15 +37,32 @@ impl SiteFacts {
             Self {
                 generator: site.generator.name(),
                 config: site.config.clone(),
-                folders: site.generator.folders().into_iter().map(str::to_owned).collect(),
+                folders: folders(site.generator.folders(), &pages),
                 pages: pages.len(),
-                navigation: site.navigation.as_ref().map(|(path, _)| path.clone()),
+                navigation: site
+                    .navigation
+                    .as_ref()
+                    .map(|(path, _)| path.clone())
+                    .or_else(|| sidebar(files, &site.config)),
                 redirects: redirects.into_iter().map(str::to_owned).collect(),
                 languages: languages(&pages, all.iter().map(String::as_str)),
             }
         });
         Ok(facts.collect())
     }
+}
+
+/// The configuration itself, if it has a sidebar: as Starlight has it.
+fn sidebar(files: &dyn Files, config: &str) -> Option<String> {
+    let is_astro = paths::stem(config) == "astro.config";
+    let text = is_astro.then(|| text_of(files, config)).flatten()?;
+    text.contains("sidebar").then(|| config.to_owned())
+}
+
+/// Those of the folders in which there are pages.
+fn folders(all: Vec<&str>, pages: &[&str]) -> Vec<String> {
+    let has_pages = |folder: &&str| pages.iter().any(|page| paths::is_below(page, folder));
+    all.into_iter().filter(has_pages).map(str::to_owned).collect()
 }
 
 /// Folders with translations lie beside each other, below `i18n`, or the language is the second ending of a name.

@@ -223,6 +223,7 @@ async fn asks(dash: &Dash, row: &Row, parts: &mut Parts) -> Result<(Asks, Shows)
     let visitor = Visitor {
         address: parts.extensions.get::<IpAddr>().copied(),
         user_agent: text(USER_AGENT.as_str()).to_owned(),
+        browser: cookie(&parts.headers, &browser_cookie(dash)).map(str::to_owned),
     };
     let theme = cookie(&parts.headers, "theme").and_then(|theme| ["light", "dark"].into_iter().find(|it| *it == theme));
     let request_id = text("x-request-id").to_owned();
@@ -270,6 +271,16 @@ pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> 
 /// Makes the browser show `token` from now on, or nothing any more.
 pub(crate) fn set_session(dash: &Dash, response: Response, token: Option<&str>) -> Response {
     set_cookie(dash, response, session_cookie(dash), token, 90 * 24 * 3600)
+}
+
+/// Under what a browser keeps that somebody has signed in in it.
+fn browser_cookie(dash: &Dash) -> String {
+    format!("{}-browser", session_cookie(dash))
+}
+
+/// Makes the browser known for a year, whoever signs in in it then.
+pub(crate) fn set_browser(dash: &Dash, response: Response, token: &str) -> Response {
+    set_cookie(dash, response, &browser_cookie(dash), Some(token), 365 * 24 * 3600)
 }
 
 /// Makes the browser keep `value` for so many seconds, or nothing any more.

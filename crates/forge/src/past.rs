@@ -1,5 +1,6 @@
 //! What the history of a repository says: which commits touched something, and what one of them changed.
 
+use crate::kept_back::{exclusions, is_kept_back};
 use crate::path::plain_path;
 use crate::{CommitId, ForgeError, Mirror};
 use copydesk_boxed::boxed;
@@ -27,6 +28,11 @@ impl Mirror {
             Some(path) => Some(plain_path(path).map_err(|refusal| wrong(refusal.to_string()))?),
             None => None,
         };
+        if let Some(path) = path.as_deref().filter(|path| is_kept_back(path)) {
+            return Err(wrong(format!(
+                "{path:?} is not shown: it may hold secrets, or has nothing to do with documentation"
+            )));
+        }
         let literal = path.as_deref().map(|path| format!(":(literal){path}"));
         let before = before.to_string();
         let mut arguments: Vec<&str>;
@@ -39,7 +45,7 @@ impl Mirror {
             if !is_before.success {
                 return Err(wrong(format!("there is no commit {commit} in the history of this branch")));
             }
-            arguments = vec!["show", "--format=%h %as %an: %s%n%n%b", "--no-ext-diff", "--no-textconv", commit];
+            arguments = vec!["show", "--format=%h %as %an: %s%n%n%-b", "--no-ext-diff", "--no-textconv", commit];
         } else {
             arguments = vec!["log", "--format=%h %as %an: %s", MOST_COMMITS, "--no-ext-diff", "--no-textconv"];
             if let Some(text) = &asked.text {
@@ -48,7 +54,9 @@ impl Mirror {
             arguments.push(&before);
         }
         arguments.push("--");
+        let left_out = exclusions();
         arguments.extend(literal.as_deref());
+        arguments.extend(left_out.iter().map(String::as_str));
         let output = self.git().run(&arguments, None).await?;
         if !output.success {
             return Err(wrong("the history cannot be read".to_owned()));

@@ -401,7 +401,8 @@ proptest! {
             is_draft_for_findings: false,
         });
         assert_harmless(&text);
-        assert_harmless(&with_addition("Theirs.", &FollowUp { title: &line, summary: &summary }, &lines));
+        let theirs = "Theirs, see [job](https://c.example/1).";
+        assert_harmless(&with_addition(theirs, &FollowUp { title: &line, summary: &summary }, &lines));
         // All of our own sections are there: no fence and no comment has swallowed one.
         let headings = Parser::new(&text).filter(|event| matches!(event, Event::Start(Tag::Heading { .. }))).count();
         prop_assert!(headings >= 3, "{}", text);

@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::identities::{self, Identity};
 use crate::people::{self, NewUser};
 use crate::sessions::{NewSession, Session};
-use crate::{deeds, sessions};
+use crate::{browsers, deeds, sessions};
 
 const COLUMNS: &str = "i.id, i.project_id, i.role, i.user_id, i.note, i.made_by, i.created_at, i.expires_at";
 
@@ -176,6 +176,7 @@ async fn take(c: &mut dyn Conn, digest: String, guest: Guest, mut session: NewSe
             if let Some(password) = password {
                 c.run("UPDATE users SET password = $1 WHERE id = $2", values![password, user_id]).await?;
                 c.run("DELETE FROM sessions WHERE user_id = $1", values![user_id]).await?;
+                browsers::forget(c, user_id).await?;
             }
             people::get(c, user_id).await?
         }

@@ -5,6 +5,7 @@
 
 mod admission;
 mod answers;
+mod browsers;
 mod conn;
 mod control;
 mod create;

@@ -6,7 +6,7 @@ use copydesk_domain::{Actor, Member, Project, ProjectId, Role, Timestamp, User, 
 use crate::conn::{Conn, FromRow, Result, Row, values};
 use crate::database::Store;
 use crate::error::StoreError;
-use crate::{deeds, projects};
+use crate::{browsers, deeds, projects};
 
 pub(crate) const COLUMNS: &str = "u.id, u.email, u.name, u.is_admin, u.created_at";
 
@@ -81,6 +81,7 @@ impl Store {
                 c.run("UPDATE users SET password = $1 WHERE id = $2", values![&hash, &id]).await?;
                 // Whoever knew the old one is out, and so is whoever has an old link.
                 c.run("DELETE FROM sessions WHERE user_id = $1 AND id <> $2", values![&id, &kept]).await?;
+                browsers::forget(c, &id).await?;
                 c.run("DELETE FROM invitations WHERE user_id = $1", values![&id]).await?;
                 changed(c, "user.password", &id).await
             })

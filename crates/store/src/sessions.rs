@@ -5,7 +5,7 @@ use copydesk_domain::{Project, ProjectId, Role, Timestamp, User, new_id};
 
 use crate::conn::{Conn, FromRow, Result, Row, values};
 use crate::database::Store;
-use crate::{deeds, people, projects};
+use crate::{browsers, deeds, people, projects};
 
 const COLUMNS: &str = "s.id, s.user_id, s.way, s.client, s.created_at, s.seen_at, s.confirmed_at, s.expires_at";
 
@@ -112,6 +112,7 @@ impl Store {
         self.write(move |c| {
             Box::pin(async move {
                 let ended = c.run("DELETE FROM sessions WHERE user_id = $1", values![&user_id]).await?;
+                browsers::forget(c, &user_id).await?;
                 if let Some(user) = people::get(c, &user_id).await? {
                     deeds::record(c, "session.end_all", None, &user.email, &ended.to_string()).await?;
                 }

@@ -28,9 +28,14 @@ impl Reply<'_> {
 
     /// The value of a header, if it is text.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers(name).next()
+    }
+
+    /// All headers of that name.
+    pub(crate) fn headers(&self, name: &str) -> impl Iterator<Item = &str> {
         let lines = self.head.split(|byte| *byte == b'\n').skip(1);
-        let mut fields = lines.filter_map(|line| std::str::from_utf8(line).ok()?.split_once(':'));
-        fields.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
+        let fields = lines.filter_map(|line| std::str::from_utf8(line).ok()?.split_once(':'));
+        fields.filter(move |(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
     }
 }
 

@@ -32,7 +32,8 @@ tool_input! {
         path: String,
         /// The text to replace.
         old_text: Option<String>,
-        /// What to put in its place. Empty to remove it.
+        /// What to put in its place. Empty to remove it. With lines, a line break at its end is not needed and adds no
+        /// empty line.
         new_text: Option<String>,
         /// Whether to replace all places where `old_text` is, instead of exactly one.
         replace_all: Option<bool>,
@@ -54,7 +55,8 @@ tool_input! {
     Edit as "edit" {
         /// The text to replace.
         old_text: Option<String>,
-        /// What to put in its place. Empty to remove it.
+        /// What to put in its place. Empty to remove it. With lines, a line break at its end is not needed and adds no
+        /// empty line.
         new_text: Option<String>,
         /// Whether to replace all places where `old_text` is, instead of exactly one.
         replace_all: Option<bool>,
@@ -232,15 +234,18 @@ fn show_places(text: &str, places: &[(usize, usize)]) -> String {
     let mut shown = String::new();
     let mut until = 0;
     for (line, lines) in places.iter().take(MOST_PLACES) {
-        if *line <= until {
+        if line + lines <= until + 1 {
             // It was shown with the one before.
             continue;
         }
-        if until > 0 {
+        if until > 0 && *line > until + AROUND + 1 {
             shown.push_str("--\n");
         }
-        shown.push_str(&show(text, *line, *lines));
+        shown.push_str(&show(text, *line, *lines, until));
         until = line + lines - 1 + AROUND;
+    }
+    if until >= text.lines().count() {
+        shown.push_str("(the end of the file)\n");
     }
     if places.len() > MOST_PLACES {
         let _ = writeln!(shown, "(and {} more places)", places.len() - MOST_PLACES);
@@ -248,9 +253,10 @@ fn show_places(text: &str, places: &[(usize, usize)]) -> String {
     shown
 }
 
-/// Some lines from `line` on, and what is around them, with numbers; of many, the beginning and the end.
-fn show(text: &str, line: usize, lines: usize) -> String {
-    let from = line.saturating_sub(AROUND + 1);
+/// Some lines from `line` on, and what is around them, with numbers; of many, the beginning and the end. Those up to
+/// `until` were shown before.
+fn show(text: &str, line: usize, lines: usize, until: usize) -> String {
+    let from = line.saturating_sub(AROUND + 1).max(until);
     let to = line - 1 + lines + AROUND;
     let (head, tail) = MOST_SHOWN;
     let left_out =
@@ -277,7 +283,7 @@ fn not_found(path: &str, text: &str, old: &str) -> String {
     match nearest(text, wanted) {
         Some(line) => format!(
             "`old_text` is not in {path}. It must fit character for character, without line numbers. What comes near:\n{}",
-            show(text, line.saturating_sub(offset).max(1), old.lines().count().max(1))
+            show(text, line.saturating_sub(offset).max(1), old.lines().count().max(1), 0)
         ),
         None => format!("`old_text` is not in {path}, and nothing in it comes near. Read the file first."),
     }

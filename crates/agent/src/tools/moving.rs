@@ -56,8 +56,9 @@ pub(super) fn rename(workspace: &mut Workspace, input: &MoveFile, scope: &Scope,
     }
     let mut left = since(workspace, review, &before)?;
     if input.rewrite_links.unwrap_or(false) && !left.is_empty() {
-        for (path, links) in rewrite(workspace, &left, &from, &to, scope)? {
-            let _ = write!(said, "\nLinks rewritten in {path}: {links}.");
+        for (path, (links, is_navigation)) in rewrite(workspace, &left, &from, &to, scope)? {
+            let place = if is_navigation { " It is the navigation: the entry stands where it stood." } else { "" };
+            let _ = write!(said, "\nLinks rewritten in {path}: {links}.{place}");
         }
         left = since(workspace, review, &before)?;
     }
@@ -146,14 +147,15 @@ fn relative(folder: &str, file: &str) -> String {
     up.chain(parts[common..].iter().copied()).collect::<Vec<_>>().join("/")
 }
 
-/// Rewrites the links of the pages that these findings are about, where a link certainly meant the page that has moved.
+/// Rewrites the links of the pages that these findings are about, where a link certainly meant the page that has moved. Says
+/// of each how many, and whether it is the navigation of a site.
 fn rewrite(
     workspace: &mut Workspace,
     findings: &[Finding],
     from: &str,
     to: &str,
     scope: &Scope,
-) -> Result<BTreeMap<String, usize>, Unable> {
+) -> Result<BTreeMap<String, (usize, bool)>, Unable> {
     let before = workspace.clone();
     let files = WorkspaceFiles::Edited(&before);
     let sites = Sites::find(&files, &SiteSettings::new(&scope.docs_paths))?;
@@ -177,7 +179,8 @@ fn rewrite(
         let count = edits.len();
         if count > 0 && workspace.may_write(path).is_ok() && room_for(workspace, &[path], scope.max_files).is_ok() {
             workspace.write(path, edits.apply(&text))?;
-            rewritten.insert(path.to_owned(), count);
+            let is_navigation = sites.navigations().any(|(file, _)| file == path);
+            rewritten.insert(path.to_owned(), (count, is_navigation));
         }
     }
     Ok(rewritten)

@@ -1,8 +1,9 @@
 use std::fmt::Write;
 
-use copydesk_forge::{Refusal, Workspace};
+use copydesk_forge::{Refusal, Workspace, is_kept_back};
 
 use super::schema::tool_input;
+use super::select::not_shown;
 use super::{ToolAnswer, Unable, told};
 use crate::text::short;
 
@@ -63,6 +64,9 @@ pub(super) fn run(workspace: &Workspace, input: &ReadFile) -> ToolAnswer {
 }
 
 fn run_within(workspace: &Workspace, input: &ReadFile, most: usize) -> ToolAnswer {
+    if is_kept_back(&input.path) {
+        return told(not_shown(&input.path));
+    }
     let text = workspace.text(&input.path)?;
     if text.is_empty() {
         return Ok("(The file is empty.)".to_owned());

@@ -11,12 +11,14 @@ use super::select::{is_open, named, select};
 use super::{ToolAnswer, Unable, told};
 use crate::text::short;
 
-/// How many files may be replaced in at once, and how much is looked through.
+/// How much is looked through.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
 const LONGEST_LINE: usize = 160;
+/// How many lines of a file are shown as they read now.
+const MOST_LINES: usize = 3;
 
 tool_input! {
-    /// Replaces the same text in many files. Says how often in each file, with the first line that became another. Files
+    /// Replaces the same text in many files. Says how often in each file, with the first lines that became others. Files
     /// that may not be changed are left and named. Try it with `dry_run` first if it may touch more than you mean.
     ReplaceInFiles as "replace_in_files" {
         /// The text to replace, character for character; with `regex` a regular expression as in Rust or RE2, in which
@@ -48,8 +50,8 @@ struct Replaced {
     path: String,
     text: String,
     places: usize,
-    /// The number of the first line that became another, and how it reads now.
-    first: (usize, String),
+    /// The numbers of the first lines that became others, and how they read now.
+    lines: Vec<(usize, String)>,
 }
 
 pub(super) fn run(workspace: &mut Workspace, input: &ReplaceInFiles, most: usize) -> ToolAnswer {
@@ -70,8 +72,8 @@ pub(super) fn run(workspace: &mut Workspace, input: &ReplaceInFiles, most: usize
         }
         let Some((new, places)) = replaced(&old, &text, &input.new_text) else { continue };
         if is_open(workspace, &path) {
-            let first = first_difference(&text, &new);
-            all.push(Replaced { path, text: new, places, first });
+            let lines = changed_lines(&text, &new);
+            all.push(Replaced { path, text: new, places, lines });
         } else {
             closed.push(path);
         }
@@ -123,9 +125,12 @@ fn replaced(old: &Old, text: &str, new: &str) -> Option<(String, usize)> {
     (places > 0 && replaced != text).then_some((replaced, places))
 }
 
-fn first_difference(old: &str, new: &str) -> (usize, String) {
-    let at = old.lines().zip(new.lines()).take_while(|(old, new)| old == new).count();
-    (at + 1, short(new.lines().nth(at).unwrap_or_default(), LONGEST_LINE))
+/// The first lines that are different now, with their numbers. Where lines were added or removed, only the first is.
+fn changed_lines(old: &str, new: &str) -> Vec<(usize, String)> {
+    let most = if old.lines().count() == new.lines().count() { MOST_LINES } else { 1 };
+    let pairs = old.lines().map(Some).chain(std::iter::repeat(None)).zip(new.lines()).enumerate();
+    let changed = pairs.filter(|(_, (old, new))| *old != Some(*new)).take(most);
+    changed.map(|(at, (_, new))| (at + 1, short(new, LONGEST_LINE))).collect()
 }
 
 fn in_words(all: &[Replaced], is_dry: bool) -> String {
@@ -137,8 +142,10 @@ fn in_words(all: &[Replaced], is_dry: bool) -> String {
     let (places, files) = (counted(places, "place"), counted(all.len(), "file"));
     let mut said = format!("{done} {places} in {files}:\n");
     for file in all {
-        let (line, text) = &file.first;
-        let _ = writeln!(said, "- {}: {} (line {line}: {text})", file.path, file.places);
+        let _ = writeln!(said, "- {}: {}", file.path, file.places);
+        for (line, text) in &file.lines {
+            let _ = writeln!(said, "  {line}: {text}");
+        }
     }
     said
 }

@@ -1,6 +1,6 @@
 //! Which files a tool is about, and which of them may be changed.
 
-use copydesk_forge::Workspace;
+use copydesk_forge::{Workspace, is_kept_back};
 
 use super::{Unable, folder_of, glob_of, told};
 use crate::text::short;
@@ -16,12 +16,16 @@ pub(super) fn select(
     exclude: Option<&str>,
 ) -> Result<(String, Vec<String>), Unable> {
     let folder = folder_of(folder)?;
+    if is_kept_back(&folder) {
+        return told(not_shown(&folder));
+    }
     let mut paths = match workspace.entry(&folder)? {
         _ if folder.is_empty() => workspace.list("")?,
         Some(entry) if entry.kind.is_file() => vec![folder.clone()],
         Some(_) => workspace.list(&folder)?,
         None => return told(format!("there is no folder or file {:?}", short(&folder, 200))),
     };
+    paths.retain(|path| !is_kept_back(path));
     let given = |pattern: Option<&str>| pattern.map(str::trim).filter(|it| !it.is_empty()).map(glob_of).transpose();
     // A pattern may be meant as it is seen from the folder.
     let matches = |glob: &globset::GlobMatcher, path: &str| {
@@ -34,6 +38,11 @@ pub(super) fn select(
         paths.retain(|path| !matches(&glob, path));
     }
     Ok((folder, paths))
+}
+
+/// What is said of a file that is kept back.
+pub(super) fn not_shown(path: &str) -> String {
+    format!("{:?} is not shown: it may hold secrets, or has nothing to do with documentation", short(path, 200))
 }
 
 /// The path as it is seen from the folder; none if it is the folder itself.

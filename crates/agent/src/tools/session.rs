@@ -46,12 +46,14 @@ tool_input! {
     /// something could not be done, and `not_done` says what and why. What is done beside that is kept as a draft.
     Finish as "finish" {
         /// What the change is called, in one line of at most 72 characters, as the title of a pull request. Leave it out
-        /// if nothing was changed.
+        /// if nothing was changed, whatever the reason.
         title: Option<String>,
-        /// What you did, file by file, and what you assumed or could not check; or why nothing had to be changed.
+        /// What you did, file by file, what you left on purpose, and what you assumed or could not check; or why nothing was
+        /// changed.
         summary: String,
         /// What the request asked for and you could not do, with what stood in the way: a file that may not be changed,
-        /// a fact that is not in the repository. One sentence each. Leave it out if there is nothing of the kind.
+        /// a fact that is not in the repository. One sentence each. What you only could not check belongs into the
+        /// summary. Leave it out if there is nothing of the kind.
         not_done: Option<Vec<String>>,
     }
 }

@@ -127,6 +127,28 @@ fn long_lists_are_cut_and_say_what_is_left() {
 }
 
 #[test]
+fn secrets_and_what_is_hidden_are_not_shown() {
+    let files = [
+        (".env", "TOKEN=needle"),
+        ("docs/.idea/a.md", "needle"),
+        ("docs/.vitepress/config.mts", "needle"),
+        ("docs/a.md", "needle"),
+    ];
+    let workspace = &mut Workspace::new(Arc::new(MemoryTree::of(files)), Arc::new(|_: &str| Ok(())));
+    for path in [".env", "./.env", "docs/.idea/a.md"] {
+        assert!(refused(workspace, "read_file", json!({"path": path})).contains("is not shown"), "{path}");
+    }
+    assert!(ok(workspace, "read_files", json!({"paths": [".env", "docs/a.md"]})).contains("is not shown"));
+    assert!(
+        refused(workspace, "search", json!({"pattern": "needle", "folder": "docs/.idea"})).contains("is not shown")
+    );
+    let found = ok(workspace, "search", json!({"pattern": "needle", "show": "files"}));
+    assert!(found.contains("docs/a.md") && found.contains(".vitepress") && !found.contains(".env"), "{found}");
+    let listed = ok(workspace, "list_files", json!({"depth": 5}));
+    assert!(listed.contains("a.md") && !listed.contains(".env") && !listed.contains(".idea"), "{listed}");
+}
+
+#[test]
 fn searches_with_context() {
     let workspace = &mut workspace();
     let found = ok(workspace, "search", json!({"pattern": "^then", "ignore_case": true, "context": 1}));
@@ -284,8 +306,8 @@ fn one_text_is_replaced_in_many_files() {
     let dry = ok(workspace, "replace_in_files", tool(json!({"dry_run": true})));
     assert_eq!(
         dry,
-        "Would replace 3 places in 2 files:\n- docs/guide/start.mdx: 2 (line 7: Install it.)\n- docs/more.md: 1 (line 1: \
-         Install it.)\n"
+        "Would replace 3 places in 2 files:\n- docs/guide/start.mdx: 2\n  7: Install it.\n  10: Install it.\n- docs/more.md: 1\n  \
+         1: Install it.\n"
     );
     assert!(workspace.text("docs/more.md").unwrap().contains("the tool"));
     ok(workspace, "replace_in_files", tool(json!({"exclude": "docs/guide/**"})));

@@ -152,6 +152,17 @@ fn another_generator_moves_no_page() {
 }
 
 #[test]
+fn a_link_that_was_broken_is_not_new_where_its_page_is_now() {
+    // As a page that is moved has its links rewritten: they lead to the same places, be they there or not.
+    let base = site().with("docs/d.mdx", "[x](./nowhere) ![y](img/gone.svg)\n");
+    let now = base
+        .clone()
+        .without("docs/d.mdx")
+        .with("docs/f/e.mdx", "[x](../nowhere) ![y](../img/gone.svg) [z](./nowhere)\n");
+    assert_eq!(new(&base, &now), [(Check::Links, "docs/f/e.mdx".to_owned(), "./nowhere".to_owned())]);
+}
+
+#[test]
 fn a_moved_page_takes_its_findings_along() {
     let base = site().with("docs/d.mdx", "[x](/nowhere) [y](/b)\n");
     let now = base.clone().without("docs/d.mdx").with("docs/e.mdx", "[x](/nowhere) [y](/b) [z](/new-one)\n");

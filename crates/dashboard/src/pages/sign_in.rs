@@ -8,7 +8,7 @@ use copydesk_desk::people::{Arrived, NewUsers, Newcomer, NotIn};
 use copydesk_domain::{Invalid, Role};
 use copydesk_store::{Entrance, Invitation};
 
-use crate::access::{Needs, Table, set_session};
+use crate::access::{Needs, Table, set_browser, set_session};
 use crate::dash::Dash;
 use crate::errors;
 use crate::form::{Form, Wrong, password_hint};
@@ -104,7 +104,11 @@ async fn sign_in(State(dash): State<Dash>, asks: Asks, form: Form) -> Reply {
 
 /// Lets the browser show who it is, and leads on.
 pub(super) fn welcome(dash: &Dash, arrived: &Arrived, back: &str) -> Reply {
-    Ok(set_session(dash, to(back)?, Some(arrived.token.expose())))
+    let response = set_session(dash, to(back)?, Some(arrived.token.expose()));
+    Ok(match &arrived.browser {
+        Some(token) => set_browser(dash, response, token.expose()),
+        None => response,
+    })
 }
 
 async fn sign_out(State(dash): State<Dash>, who: SignedIn) -> Reply {

@@ -14,6 +14,7 @@ behaviours! {
     an_invitation_leads_into_its_project,
     a_password_lets_in_and_signing_out_ends_it,
     wrong_passwords_wait_but_lock_nobody_out,
+    a_browser_that_is_known_does_not_wait_for_those_who_guess,
     nobody_is_led_elsewhere,
     a_link_gives_another_password,
     a_link_lets_in_with_the_present_password_kept,
@@ -109,6 +110,37 @@ async fn wrong_passwords_wait_but_lock_nobody_out(stage: Stage) {
     // Somebody who is not there is told the same.
     let nobody = stage.browser().post("/sign-in", &[("email", "eve@example.com"), ("password", PASSWORD)]).await;
     nobody.is(422).shows("do not belong together");
+}
+
+async fn a_browser_that_is_known_does_not_wait_for_those_who_guess(stage: Stage) {
+    let ada = stage.user("ada@example.com", false).await;
+    let (thief, owner) = (stage.browser(), stage.browser());
+    assert_eq!(sign_in(&owner, PASSWORD).await, 303);
+    owner.post("/sign-out", &[]).await.leads_to();
+    for _ in 0..5 {
+        assert_eq!(sign_in(&thief, "not this one").await, 422);
+    }
+    assert_eq!(sign_in(&thief, PASSWORD).await, 429);
+    assert_eq!(sign_in(&stage.browser(), PASSWORD).await, 429, "nor does anybody else of this network");
+    assert_eq!(sign_in(&owner, PASSWORD).await, 303, "whose browser is known");
+    // It is known for one account only, and has as many tries as anybody.
+    stage.user("bob@example.com", false).await;
+    let bob = [("email", "bob@example.com"), ("password", "not this one")];
+    owner.post("/sign-out", &[]).await.leads_to();
+    for _ in 0..5 {
+        assert_eq!(owner.post("/sign-in", &bob).await.status.as_u16(), 422);
+        assert_eq!(sign_in(&owner, "not this one").await, 422);
+    }
+    assert_eq!(owner.post("/sign-in", &bob).await.status.as_u16(), 429);
+    assert_eq!(sign_in(&owner, PASSWORD).await, 429);
+    // Whoever ends all sessions does not trust their browsers any more.
+    stage.clock.advance(Duration::from_secs(20));
+    assert_eq!(sign_in(&owner, PASSWORD).await, 303);
+    stage.app.store().end_sessions(&ada.id).await.unwrap();
+    for _ in 0..6 {
+        sign_in(&thief, "not this one").await;
+    }
+    assert_eq!(sign_in(&owner, PASSWORD).await, 429);
 }
 
 async fn nobody_is_led_elsewhere(stage: Stage) {

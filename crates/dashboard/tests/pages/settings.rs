@@ -268,9 +268,9 @@ impl ModelTrial for Talker {
 async fn a_model_is_tried_out(stage: Stage) {
     let (project, owner) = owned(&stage).await;
     owner.get(&page(&project, "model")).await.is(200).shows("No language model is configured");
-    owner.post(&page(&project, "model/try"), &[]).await.is(404);
+    owner.post(&page(&project, "model/try"), &[]).await.is(409);
     let with_model = stage.another(|setup| setup.model(Arc::new(Talker))).await;
-    let owner = with_model.member(&project.id, Role::Owner).await;
+    let owner = with_model.browser().with_cookies_of(&owner);
     owner.get(&page(&project, "model")).await.is(200).shows("talker-1").shows("Try it now");
     let tried = owner.post(&page(&project, "model/try"), &[]).await;
     tried.is(200).shows("It answers").shows("It calls tools").shows("alert(1)").hides("<script>alert");

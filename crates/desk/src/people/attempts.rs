@@ -75,6 +75,16 @@ impl Attempt {
             tries.wrong = tries.wrong.saturating_sub(1);
         }
     }
+
+    /// Nobody looked at the password: it counts for nothing.
+    pub(super) fn was_none(self) {
+        let mut tried = self.all.lock();
+        for place in &self.places {
+            if let Some(tries) = tried.get_mut(place) {
+                tries.wrong = tries.wrong.saturating_sub(1);
+            }
+        }
+    }
 }
 
 fn wait(tries: Option<&Tries>, free: u32, now: Timestamp) -> u64 {
@@ -150,6 +160,16 @@ mod tests {
             }
             attempts.begin("ada", here(), at(round * 4000)).unwrap_or_else(|_| panic!("{round}")).was_right();
         }
+    }
+
+    #[test]
+    fn what_nobody_looked_at_does_not_count() {
+        let attempts = Attempts::default();
+        for _ in 0..100 {
+            attempts.begin("ada", here(), at(0)).unwrap_or_else(|_| panic!("nothing is held against them")).was_none();
+        }
+        (0..5).for_each(|_| drop(attempts.begin("ada", here(), at(0))));
+        assert!(attempts.begin("ada", here(), at(0)).is_err());
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub use proxy::{Peer, Through, TrustedProxy};
 pub use ways::{NewUsers, Proof, Returned, SignIn};
 
 use attempts::Attempts;
-use password::Hasher;
+use password::{Hasher, Whose};
 
 const MINUTE: u64 = 60;
 const DAY: u64 = 24 * 60 * MINUTE;
@@ -52,6 +52,8 @@ pub struct Visitor {
     pub address: Option<IpAddr>,
     /// What the browser calls itself.
     pub user_agent: String,
+    /// What it was given when somebody signed in in it before.
+    pub browser: Option<String>,
 }
 
 /// Somebody who has just come in, and what their browser shows from now on.
@@ -59,6 +61,9 @@ pub struct Visitor {
 pub struct Arrived {
     pub user: User,
     pub token: SecretText,
+    /// What the browser is known by from now on, whoever is signed in; none if it is known already, or was not asked for a
+    /// password.
+    pub browser: Option<SecretText>,
 }
 
 /// A link that lets somebody in, and what is known of it.
@@ -197,7 +202,7 @@ impl People {
     ) -> Result<Arrived, NotIn> {
         let (token, session) = self.new_session(String::new(), way, confirmed_at, visitor);
         match self.store.take_invitation(link, guest, session).await? {
-            Taken::In(user, _) => Ok(Arrived { user: *user, token }),
+            Taken::In(user, _) => Ok(Arrived { user: *user, token, browser: None }),
             Taken::Gone => Err(NotIn::Gone),
             Taken::EmailTaken => {
                 let message = "belongs to somebody who is here already; sign in first, then open the link again";
@@ -233,14 +238,37 @@ impl People {
     pub async fn sign_in(&self, address: &str, password: &SecretText, visitor: &Visitor) -> Result<Arrived, NotIn> {
         self.with_passwords()?;
         let address = email(address).unwrap_or_default();
-        let attempt = self.attempts.begin(&address, visitor.address, self.store.now()).map_err(NotIn::TooMany)?;
+        let browser = visitor.browser.as_deref().and_then(digest);
+        let known = match browser {
+            Some(digest) if self.store.knows_browser(&address, &digest).await? => Some(digest),
+            _ => None,
+        };
+        // Others may guess from the same network, which is nothing to a browser that is known; it has tries of its own.
+        let (tried, from) = match &known {
+            Some(digest) => (format!("browser {digest}"), None),
+            None => (address.clone(), visitor.address),
+        };
+        let whose = if known.is_some() { Whose::Known } else { Whose::Stranger };
+        if whose == Whose::Stranger && self.hasher.is_full() {
+            return Err(NotIn::Busy);
+        }
+        let attempt = self.attempts.begin(&tried, from, self.store.now()).map_err(NotIn::TooMany)?;
         let found = self.store.user_at(&address).await?;
         let hash = found.as_ref().and_then(|(_, hash)| hash.as_deref());
         // Somebody who is not there costs as much time as somebody who is.
-        let is_right = self.hasher.verify(password, hash).await.ok_or(NotIn::Busy)?;
+        let Some(is_right) = self.hasher.verify(password, hash, whose).await else {
+            attempt.was_none();
+            return Err(NotIn::Busy);
+        };
         let Some((user, _)) = found.filter(|_| is_right) else { return Err(NotIn::Wrong) };
         attempt.was_right();
-        self.admit(user, "password", visitor).await
+        let mut arrived = self.admit(user, "password", visitor).await?;
+        if known.is_none() {
+            let (token, digest) = fresh_token();
+            self.store.remember_browser(&arrived.user.id, &digest).await?;
+            arrived.browser = Some(token);
+        }
+        Ok(arrived)
     }
 
     /// Lets somebody in who has been recognised by other means.
@@ -258,7 +286,7 @@ impl People {
     ) -> Result<Arrived, NotIn> {
         let (token, session) = self.new_session(user.id.clone(), way, confirmed_at, visitor);
         self.store.begin_session(session).await?;
-        Ok(Arrived { user, token })
+        Ok(Arrived { user, token, browser: None })
     }
 
     fn new_session(
@@ -307,7 +335,7 @@ impl People {
         self.with_passwords()?;
         let attempt = self.attempts.begin(&user.email, visitor.address, self.store.now()).map_err(NotIn::TooMany)?;
         let hash = self.store.user_at(&user.email).await?.and_then(|(_, hash)| hash);
-        if !self.hasher.verify(password, hash.as_deref()).await.ok_or(NotIn::Busy)? {
+        if !self.hasher.verify(password, hash.as_deref(), Whose::Known).await.ok_or(NotIn::Busy)? {
             return Err(NotIn::Wrong);
         }
         attempt.was_right();

@@ -233,7 +233,7 @@ fn is_unfilled(line: &str) -> bool {
     let is_word =
         |word: &&str| REFERENCES.contains(word) || ["number", "to", "issues", "pr", "link", "xxx"].contains(word);
     let begins = words.first().is_some_and(|word| REFERENCES.contains(word));
-    begins && (words.iter().all(|word| is_word(&word)) || low.trim_end().ends_with('#'))
+    begins && (words.iter().all(is_word) || low.trim_end().ends_with('#'))
 }
 
 #[cfg(test)]

@@ -301,7 +301,7 @@ async fn the_past_is_told_and_only_that_of_the_branch() {
     sandbox.publish("Begin");
     sandbox.write(&[("docs/a.md", "# New name\n")]);
     sandbox.publish("Rename the heading");
-    sandbox.write(&[("docs/[b].md", "bb\n")]);
+    sandbox.write(&[("docs/[b].md", "bb\n"), ("deploy/.env", "TOKEN=planted\n"), ("deploy/tls.key", "planted\n")]);
     let head = sandbox.publish("Say more");
     sandbox.work(&["checkout", "-q", "-b", "other", "HEAD~2"]);
     sandbox.work(&["commit", "-q", "--allow-empty", "-m", "Secret plans"]);
@@ -324,6 +324,9 @@ async fn the_past_is_told_and_only_that_of_the_branch() {
     let shown = ask("", "", id).await.unwrap();
     assert!(shown.contains("-# Old name") && shown.contains("+# New name"), "{shown}");
     assert!(!ask("docs/[b].md", "", id).await.unwrap().contains("New name"));
+    let last = ask("", "", &head.to_string()).await.unwrap();
+    assert!(last.contains("+bb") && !last.contains("planted"), "{last}");
+    assert!(ask("deploy/.env", "", "").await.unwrap_err().contains("not shown"));
     assert!(ask("", "", foreign.trim()).await.unwrap_err().contains("no commit"));
     for (path, commit, word) in [("../x", "", "leaves"), ("", "HEAD", "not the id"), ("", "--all", "not the id")] {
         assert!(ask(path, "", commit).await.unwrap_err().contains(word), "{path}{commit}");

@@ -35,7 +35,7 @@ async fn sends_every_field_with_the_right_nulls(stage: &Stage) {
         "message": null,
         "updatedAt": "2026-03-15T12:00:00.000Z",
         "title": null,
-        "usage": { "inputTokens": 0, "outputTokens": 0, "modelCalls": 0, "costUsd": null },
+        "usage": { "inputTokens": 0, "cachedInputTokens": 0, "outputTokens": 0, "modelCalls": 0, "costUsd": null },
         "checks": [],
         "baseRef": "main",
         "branch": null,

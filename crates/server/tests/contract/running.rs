@@ -56,7 +56,9 @@ async fn a_pull_request_shows_when_the_job_is_done(stage: &Stage) {
     assert_eq!((&job["prLink"], &job["outcome"]), (&json!(LINK), &json!("pr_created")));
     assert_eq!((&job["source"]["ref"], &job["branch"]), (&json!("copydesk/fix"), &json!("copydesk/fix")));
     assert_eq!((&job["title"], &job["message"]), (&json!("Fix three links"), &json!("I fixed three links.")));
-    assert_eq!(job["usage"], json!({ "inputTokens": 12, "outputTokens": 3, "modelCalls": 1, "costUsd": 0.25 }));
+    let usage =
+        json!({ "inputTokens": 12, "cachedInputTokens": 4, "outputTokens": 3, "modelCalls": 1, "costUsd": 0.25 });
+    assert_eq!(job["usage"], usage);
     assert_eq!(job["checks"], json!(finish.checks));
     assert_eq!(project.archive(&id).await.expect(200)["prLink"], LINK, "an archived job keeps its link");
 }

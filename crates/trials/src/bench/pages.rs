@@ -57,7 +57,8 @@ pub async fn bench_pages(options: &PagesOptions) {
     let (server, _) = installation.serve().await;
     let job = make_jobs(&server, &project, &key, options.jobs).await;
     println!("pages: {} jobs, {} views", thousands(options.jobs as u64), thousands(options.views));
-    let cookie = sign_in(&server, PASSWORD, "192.0.2.1").await.unwrap_or_else(|said| panic!("{said}"));
+    // Its browser is known from now on.
+    let cookie = sign_in(&server, PASSWORD, "192.0.2.1", "").await.unwrap_or_else(|said| panic!("{said}"));
     let pages = pages(&project, &job);
     for (name, times) in measure(&server, &pages, &cookie, ROUNDS).await {
         println!("  {name:<28} p50 {}, p99 {}", millis(times.within(0.5)), millis(times.within(0.99)));
@@ -149,19 +150,20 @@ async fn measure(server: &Server, pages: &[(String, String)], cookie: &str, roun
     all
 }
 
-/// Tries a password from an address; gives the cookie of who is in, or what was said.
-async fn sign_in(server: &Server, password: &str, from: &str) -> Result<String, String> {
+/// Tries a password from an address, in a browser with these cookies; gives those of who is in, or what was said.
+async fn sign_in(server: &Server, password: &str, from: &str, cookies: &str) -> Result<String, String> {
     let mut connection = Connection::open(server.address).await.map_err(|error| error.to_string())?;
-    let ask = attempt(EMAIL, password, from);
+    let ask = attempt(EMAIL, password, from, cookies);
     let reply = connection.exchange(&ask).await.map_err(|error| error.to_string())?;
-    let cookie = reply.header("set-cookie").and_then(|it| it.split(';').next()).map(str::to_owned);
-    cookie.filter(|_| reply.status == 303).ok_or_else(|| format!("{}", reply.status))
+    let set = reply.headers("set-cookie").filter_map(|it| it.split(';').next()).collect::<Vec<_>>().join("; ");
+    Some(set).filter(|_| reply.status == 303).ok_or_else(|| format!("{}", reply.status))
 }
 
-fn attempt(email: &str, password: &str, from: &str) -> Vec<u8> {
+fn attempt(email: &str, password: &str, from: &str, cookies: &str) -> Vec<u8> {
     let body = format!("email={email}&password={}", password.replace(' ', "+"));
     let head = format!(
-        "POST /sign-in HTTP/1.1\r\nhost: localhost\r\nsec-fetch-site: same-origin\r\nx-forwarded-for: {from}\r\n"
+        "POST /sign-in HTTP/1.1\r\nhost: localhost\r\nsec-fetch-site: same-origin\r\nx-forwarded-for: {from}\r\n\
+         cookie: {cookies}\r\n"
     );
     let kind = "content-type: application/x-www-form-urlencoded\r\n";
     format!("{head}{kind}content-length: {}\r\n\r\n{body}", body.len()).into_bytes()
@@ -182,7 +184,7 @@ async fn under_fire(server: &Server, pages: &[(String, String)], cookie: &str) {
             let due = begun + Duration::from_secs_f64(number as f64 / GUESSES as f64);
             tokio::time::sleep_until(due.into()).await;
             let from = format!("10.{}.{}.7", (number >> 8) & 255, number & 255);
-            let guess = attempt(EMAIL, &format!("wrong password {number}"), &from);
+            let guess = attempt(EMAIL, &format!("wrong password {number}"), &from, "");
             counting.fetch_add(1, Ordering::Relaxed);
             let counted = counted.clone();
             guesses.spawn(async move {
@@ -204,7 +206,9 @@ async fn under_fire(server: &Server, pages: &[(String, String)], cookie: &str) {
     let asked = Instant::now();
     let mut tries = 1;
     let owner = loop {
-        match sign_in(server, PASSWORD, "198.51.100.1").await {
+        // Signed out, in the browser in which they were before.
+        let browser = cookie.split("; ").find(|it| it.starts_with("copydesk-browser=")).unwrap_or_default();
+        match sign_in(server, PASSWORD, "198.51.100.1", browser).await {
             Ok(_) => break format!("the owner is in after {} and {tries} tries", millis(asked.elapsed())),
             Err(said) if tries == 20 => break format!("the owner does not get in: {said}"),
             Err(_) => tries += 1,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
+use axum::http::StatusCode;
 use copydesk_desk::projects::ProjectDraft;
 use copydesk_domain::{Project, format_duration};
 
@@ -85,7 +86,8 @@ async fn show(State(dash): State<Dash>, who: InProject, query: RawQuery) -> Repl
 
 /// Asks the model once, and shows what that tells.
 async fn try_out(State(dash): State<Dash>, who: InProject) -> Reply {
-    let trials = dash.desk().try_model(&who.project.id).await.ok_or(Oops::NotFound)?;
+    let none = || Oops::refused(StatusCode::CONFLICT, "No language model is configured on this server.");
+    let trials = dash.desk().try_model(&who.project.id).await.ok_or_else(none)?;
     let mut shown = model(&dash, &who, Frame::new(&who, "model"), None);
     shown.tried = trials.iter().map(line).collect::<Result<_, _>>()?;
     page(&shown)

@@ -1,6 +1,7 @@
 //! What a change brought and what it mended.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 use copydesk_domain::CheckSummary;
 
@@ -42,64 +43,33 @@ pub(crate) fn difference(base: &[Finding], now: &[Finding], moves: &Moves) -> (V
             unmatched.push(finding);
         }
     }
-    let mut moved: HashMap<(Kind, &str), Vec<&Finding>> = HashMap::new();
-    let mut gone = Vec::new();
-    for ((kind, path, subject), findings) in left {
-        if moves.deleted.contains(path) {
-            moved.entry((kind, subject)).or_default().extend(findings);
-        } else {
-            gone.extend(findings);
-        }
+    let (mut moved, mut gone) = (Vec::new(), Vec::new());
+    for ((_, path, _), findings) in left {
+        if moves.deleted.contains(path) { moved.extend(findings) } else { gone.extend(findings) }
     }
-    let (arrived, mut new): (Vec<&Finding>, Vec<&Finding>) =
+    let (mut arrived, mut new): (Vec<&Finding>, Vec<&Finding>) =
         unmatched.into_iter().partition(|finding| moves.added.contains(&finding.path));
-    let mut others = Vec::new();
-    for finding in arrived {
-        let key = (kind(finding.check), finding.subject.as_str());
-        if moved.get_mut(&key).and_then(Vec::pop).is_none() {
-            others.push(finding);
-        }
-    }
-    // A link that leads to the same place from elsewhere is written in another way.
-    let mut by_target: HashMap<(Kind, String), Vec<&Finding>> = HashMap::new();
-    for finding in moved.into_values().flatten() {
-        match target(finding) {
-            Some(target) => by_target.entry((kind(finding.check), target)).or_default().push(finding),
-            None => gone.push(finding),
-        }
-    }
-    for finding in others {
-        let key = target(finding).map(|target| (kind(finding.check), target));
-        if key.and_then(|key| by_target.get_mut(&key)).and_then(Vec::pop).is_none() {
-            new.push(finding);
-        }
-    }
-    gone.extend(by_target.into_values().flatten());
+    // A link that leads to the same place from elsewhere is written in another way; else it is what is written that counts.
+    cancel(&mut arrived, &mut moved, target);
+    cancel(&mut arrived, &mut moved, |finding| Some(finding.subject.clone()));
+    new.extend(arrived);
+    gone.extend(moved);
+    // What was broken and still is, in another way: the same place of the same line has another link.
+    cancel(&mut new, &mut gone, |finding| finding.around.map(|around| (finding.path.clone(), around)));
     // In the order in which they were found, which is that of the list they are in.
     new.sort_by_key(|finding| std::ptr::from_ref(*finding));
-    let mut new: Vec<Finding> = new.into_iter().cloned().collect();
-    exchanged(&mut new, &mut gone);
-    (new, gone.into_iter().cloned().collect())
+    let owned = |findings: Vec<&Finding>| findings.into_iter().cloned().collect();
+    (owned(new), owned(gone))
 }
 
-/// The file that a finding is about, if it is about a link that is written from where its page lies.
-fn target(finding: &Finding) -> Option<String> {
-    let is_link = matches!(finding.check, Check::Links | Check::Anchors | Check::Images | Check::Snippets);
-    let (path, place) = finding.subject.split_once('#').unwrap_or((&finding.subject, ""));
-    if !is_link || path.is_empty() || path.starts_with('/') || path.contains(':') {
-        return None;
-    }
-    Some(format!("{}#{place}", paths::normalise(paths::folder(&finding.path), path)?))
-}
-
-/// Takes away what was broken and still is, in another way: the same place of the same line has another link.
-fn exchanged(new: &mut Vec<Finding>, gone: &mut Vec<&Finding>) {
-    let key = |finding: &Finding| finding.around.map(|around| (kind(finding.check), finding.path.clone(), around));
-    let mut left: HashMap<_, usize> = HashMap::new();
+/// Takes away from both what has the same key, as often as both have it.
+fn cancel<K: Eq + Hash>(new: &mut Vec<&Finding>, gone: &mut Vec<&Finding>, key: impl Fn(&Finding) -> Option<K>) {
+    let key = |finding: &Finding| key(finding).map(|key| (kind(finding.check), key));
+    let mut left: HashMap<(Kind, K), usize> = HashMap::new();
     for key in gone.iter().filter_map(|finding| key(finding)) {
         *left.entry(key).or_default() += 1;
     }
-    let mut taken: HashMap<_, usize> = HashMap::new();
+    let mut taken: HashMap<(Kind, K), usize> = HashMap::new();
     new.retain(|finding| {
         let Some(key) = key(finding) else { return true };
         let Some(count) = left.get_mut(&key).filter(|count| **count > 0) else { return true };
@@ -111,6 +81,16 @@ fn exchanged(new: &mut Vec<Finding>, gone: &mut Vec<&Finding>) {
         let count = key(finding).and_then(|key| taken.get_mut(&key)).filter(|count| **count > 0);
         count.map(|count| *count -= 1).is_none()
     });
+}
+
+/// The file that a finding is about, if it is about a link that is written from where its page lies.
+fn target(finding: &Finding) -> Option<String> {
+    let is_link = matches!(finding.check, Check::Links | Check::Anchors | Check::Images | Check::Snippets);
+    let (path, place) = finding.subject.split_once('#').unwrap_or((&finding.subject, ""));
+    if !is_link || path.is_empty() || path.starts_with('/') || path.contains(':') {
+        return None;
+    }
+    Some(format!("{}#{place}", paths::normalise(paths::folder(&finding.path), path)?))
 }
 
 /// A link that led nowhere and now leads to a page without its anchor was broken and still is.

@@ -200,7 +200,7 @@ fn reads_with_numbers() {
         ("docs/large.md", "not read"),
         ("docs", "a folder"),
         ("../x", "leaves"),
-        (".git/config", "git's own"),
+        (".git/config", "not shown"),
         ("docs/none.md", "there is no file"),
     ] {
         assert!(refused(workspace, "read_file", json!({"path": path})).contains(word), "{path}");

@@ -72,10 +72,23 @@ pub struct CheckLines<'a> {
 /// A title for a pull request: one line, harmless.
 pub fn title(text: &str) -> String {
     let start: String = text.chars().take(4 * LONGEST_TITLE).collect();
-    let title = shorten(&one_line(&plain(&one_line(&start))), LONGEST_TITLE);
+    let title = shorten(&with_packages(&one_line(&plain(&one_line(&start)))), LONGEST_TITLE);
     // `/` begins an order, and a title becomes the first line of a commit.
     let title = title.trim_start_matches(|c: char| c == '/' || c == '-' || c.is_whitespace());
     if title.is_empty() { "Update the documentation".to_owned() } else { title.to_owned() }
+}
+
+/// Names of packages in code (`` `@scope/package` ``) as they are, which were broken up as mentions are: in code they are none.
+fn with_packages(title: &str) -> String {
+    let is_name =
+        |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~".contains(&b));
+    let is_package = |name: &str| name.split_once('/').is_some_and(|(scope, rest)| is_name(scope) && is_name(rest));
+    let parts: Vec<&str> = title.split('`').collect();
+    let part = |(at, part): (usize, &&str)| match part.strip_prefix("@ ") {
+        Some(name) if at % 2 == 1 && at + 1 < parts.len() && is_package(name) => format!("@{name}"),
+        _ => (*part).to_owned(),
+    };
+    parts.iter().enumerate().map(part).collect::<Vec<_>>().join("`")
 }
 
 /// The text of a pull request, in Markdown.

@@ -26,7 +26,8 @@ do.
 used where the request needs it; say in the summary what you could not check here. If something needed is not to be \
 had, leave it and say so in the summary.
 - What would contradict your edit on the same page, or say once more what it replaces, belongs to the edit: a sentence, a \
-table, an example, a caption.
+table, an example, a caption. On other pages so do links to what you rename or move, and their words where they name it; \
+name whatever else does not fit any more in the summary.
 - Where pages are there in several languages, do as the project does: its guidance or its pages show whether \
 translations are changed along or by others. Say in the summary which you did.
 - Entries of changelogs and release notes tell what was: leave them, unless the request names them.
@@ -42,7 +43,8 @@ the redirects. If you add a page, add it to the navigation.
 - For more than a few steps, show a short `plan` first.
 - At the end call `finish`, with a title and a summary of what you did, file by file. If nothing has to be changed, \
 call `finish` and say why. What you were asked for and could not do belongs into its `not_done`, with what stood in \
-the way; never pass it over, and never make up for it with a guess. Do not ask questions: nobody answers while you work. Choose the most sensible reading of \
+the way; never pass it over, and never make up for it with a guess. `finish` may stand behind your last edits in the same \
+answer: if a call before it failed or the checks find something new, it does not count, and you are told. Do not ask questions: nobody answers while you work. Choose the most sensible reading of \
 the request, and say in the summary what you assumed.";
 
 /// The most bytes of one file that says how a project wants its documentation to be, and of all. The rest can be read.
@@ -66,6 +68,9 @@ const MOST_CONFLICTS: usize = 50;
 pub(crate) fn context(tree: &dyn Tree, docs_paths: &[String], most: usize) -> io::Result<String> {
     let mut layout = layout(tree, docs_paths, most.min(LONGEST_LAYOUT))?;
     layout.push_str(&sites(tree, docs_paths)?);
+    if layout.len() > most.min(LONGEST_LAYOUT) {
+        layout = format!("{}…\n", head(&layout, most.min(LONGEST_LAYOUT)));
+    }
     // What a file is called cannot end the fragment it is in.
     let layout = layout.replace("</repository-layout", "<\\/repository-layout");
     let mut text = String::new();

@@ -32,6 +32,7 @@ impl SiteFacts {
         let all: Vec<String> = files.list("")?.into_iter().filter(|path| is_page(path)).collect();
         let facts = sites.asked_for().map(|site| {
             let pages: Vec<&str> = all.iter().map(String::as_str).filter(|path| site.generator.is_page(path)).collect();
+            let is_within = |path: &&str| paths::is_below(path, site.generator.root());
             let rules = site.generator.redirects().iter().filter_map(|rule| rule.place.as_ref());
             let redirects: BTreeSet<&str> = rules.map(|place| place.file.as_deref().unwrap_or(&site.config)).collect();
             Self {
@@ -45,7 +46,7 @@ impl SiteFacts {
                     .map(|(path, _)| path.clone())
                     .or_else(|| sidebar(files, &site.config)),
                 redirects: redirects.into_iter().map(str::to_owned).collect(),
-                languages: languages(&pages, all.iter().map(String::as_str)),
+                languages: languages(&pages, all.iter().map(String::as_str).filter(|path| is_within(path))),
             }
         });
         Ok(facts.collect())

@@ -18,7 +18,9 @@ pub(crate) async fn run(command: ModelCommand, config: &Config) -> Result<ExitCo
         return Err(Failure::usage("no model is configured".to_owned())
             .hint("set `model.provider` and `model.name`; `copydesk config --sample` shows how"));
     };
-    let asked = model.try_out(&ProjectId::from(id.unwrap_or_default().as_str())).await;
+    // An id names the file of a project's key, so it must be one.
+    let id = id.map(|id| ProjectId::parse(&id)).transpose().map_err(|invalid| Failure::usage(invalid.to_string()))?;
+    let asked = model.try_out(&id.unwrap_or_else(|| ProjectId::from(""))).await;
     let trials: Vec<Trial> = asked.into_iter().map(Trial::from).collect();
     let (works, trials) = (works(&trials), trials.iter().map(TrialView::from).collect::<Vec<_>>());
     if json {

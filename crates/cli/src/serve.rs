@@ -136,6 +136,7 @@ impl Server {
                 views: Some(page_views.clone()),
                 webhooks: Some(webhooks.clone()),
                 model: engines::model(config)?.map(|model| -> Arc<dyn ModelTrial> { Arc::new(model) }),
+                tried: Arc::default(),
             },
             limits,
         );

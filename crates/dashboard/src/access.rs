@@ -195,7 +195,7 @@ async fn confirmed(dash: &Dash, asks: &Asks, mut parts: Parts, body: Body, deed:
         if password.expose().is_empty() {
             return errors::ask_for_password(dash, asks, &address, &form, Wrong::default());
         }
-        match people.confirm(visit, &password, &asks.visitor).await {
+        match people.confirm(visit, &password).await {
             Ok(()) => {}
             Err(NotIn::Store(error)) => return Err(error.into()),
             Err(not_in) => {

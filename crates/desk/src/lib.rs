@@ -24,7 +24,7 @@ pub mod views;
 pub mod webhooks;
 
 pub use copydesk_agent::{ModelFact, ModelTrial};
-pub use desk::Desk;
+pub use desk::{Desk, NotTried};
 pub use external_links::{Answer, ExternalSettings, judge_external};
 pub use key_use::KeyUse;
 pub use metrics::Metrics;

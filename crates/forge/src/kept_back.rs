@@ -2,13 +2,16 @@
 //! documentation.
 
 /// Hidden folders and files that are part of documentation, or say how it is written and built.
-const SHOWN: [&str; 26] = [
+const SHOWN: [&str; 30] = [
     ".all-contributorsrc",
     ".changeset",
     ".cursor",
     ".cursorrules",
     ".editorconfig",
     ".eleventy.js",
+    ".env.example",
+    ".env.sample",
+    ".env.template",
     ".forgejo",
     ".gitattributes",
     ".gitea",
@@ -17,6 +20,7 @@ const SHOWN: [&str; 26] = [
     ".gitlab",
     ".mintignore",
     ".mintlify",
+    ".nav.yaml",
     ".nav.yml",
     ".nojekyll",
     ".order",
@@ -46,7 +50,8 @@ const SHOWN_BEGINNINGS: [&str; 12] = [
     ".typos",
 ];
 /// Names, or the ends of names, that hold secrets, as git matches them.
-const SECRETS: [&str; 19] = [
+const SECRETS: [&str; 21] = [
+    "*.env",
     "*.jks",
     "*.kdbx",
     "*.key",
@@ -58,6 +63,7 @@ const SECRETS: [&str; 19] = [
     "*.tfvars",
     "credentials",
     "credentials.json",
+    "credentials.toml",
     "id_ecdsa",
     "id_ed25519",
     "id_rsa",
@@ -67,22 +73,6 @@ const SECRETS: [&str; 19] = [
     "secrets.yaml",
     "secrets.yml",
 ];
-/// The same for what is hidden; all of it is kept back anyway, but a commit is shown with what else it changed.
-const HIDDEN_SECRETS: [&str; 12] = [
-    ".aws/**",
-    ".docker/**",
-    ".env*",
-    ".envrc",
-    ".git-credentials",
-    ".htpasswd",
-    ".kube/**",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".ssh/**",
-    ".yarnrc*",
-];
-
 /// Whether a file, or a folder and all below it, is not shown.
 pub fn is_kept_back(path: &str) -> bool {
     let is_hidden = |part: &str| {
@@ -100,9 +90,10 @@ pub fn is_kept_back(path: &str) -> bool {
     path.split('/').any(is_hidden) || SECRETS.iter().any(is_secret)
 }
 
-/// What git is told to leave out.
+/// What git is told to leave out where it looks through everything: more than is kept back, since it cannot be told what of
+/// the hidden is shown.
 pub(crate) fn exclusions() -> Vec<String> {
-    let all = SECRETS.iter().chain(&HIDDEN_SECRETS);
+    let all = SECRETS.iter().copied().chain([".*", ".*/**"]);
     all.map(|pattern| format!(":(exclude,glob,icase)**/{pattern}")).collect()
 }
 

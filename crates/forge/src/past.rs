@@ -7,6 +7,8 @@ use copydesk_boxed::boxed;
 
 /// How many commits are named.
 const MOST_COMMITS: &str = "--max-count=60";
+/// Of how many files of a commit the changes are shown: more than anybody reads.
+const MOST_FILES: usize = 500;
 
 /// What is asked of the history before a commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,6 +38,7 @@ impl Mirror {
         let literal = path.as_deref().map(|path| format!(":(literal){path}"));
         let before = before.to_string();
         let mut arguments: Vec<&str>;
+        let left_out = if asked.text.is_some() && path.is_none() { exclusions() } else { Vec::new() };
         if let Some(commit) = &asked.commit {
             if !(4..=40).contains(&commit.len()) || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
                 return Err(wrong(format!("{commit:?} is not the id of a commit")));
@@ -45,7 +48,16 @@ impl Mirror {
             if !is_before.success {
                 return Err(wrong(format!("there is no commit {commit} in the history of this branch")));
             }
-            arguments = vec!["show", "--format=%h %as %an: %s%n%n%-b", "--no-ext-diff", "--no-textconv", commit];
+            let shown = self.changed_by(commit, literal.as_deref()).await?;
+            arguments = vec!["show", "--format=%h %as %an: %s%n%n%-b", "--no-ext-diff", "--no-textconv", commit, "--"];
+            // Without a path it would show everything, so it is told of one that is not there.
+            arguments.extend(shown.iter().map(String::as_str).chain(shown.is_empty().then_some(":(literal).git")));
+            let output = self.git().run(&arguments, None).await?;
+            return if output.success {
+                Ok(output.stdout)
+            } else {
+                Err(wrong("the history cannot be read".to_owned()))
+            };
         } else {
             arguments = vec!["log", "--format=%h %as %an: %s", MOST_COMMITS, "--no-ext-diff", "--no-textconv"];
             if let Some(text) = &asked.text {
@@ -54,7 +66,6 @@ impl Mirror {
             arguments.push(&before);
         }
         arguments.push("--");
-        let left_out = exclusions();
         arguments.extend(literal.as_deref());
         arguments.extend(left_out.iter().map(String::as_str));
         let output = self.git().run(&arguments, None).await?;
@@ -62,5 +73,16 @@ impl Mirror {
             return Err(wrong("the history cannot be read".to_owned()));
         }
         Ok(output.stdout)
+    }
+}
+
+impl Mirror {
+    /// The files that a commit changed and that may be shown, as git is told of them.
+    async fn changed_by(&self, commit: &str, within: Option<&str>) -> Result<Vec<String>, ForgeError> {
+        let mut arguments = vec!["show", "--format=", "--name-only", "--no-renames", "-z", commit, "--"];
+        arguments.extend(within);
+        let names = self.git().run(&arguments, None).await?;
+        let shown = names.stdout.split('\0').map(str::trim).filter(|path| !path.is_empty() && !is_kept_back(path));
+        Ok(shown.take(MOST_FILES).map(|path| format!(":(literal){path}")).collect())
     }
 }

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop at once")]
 
 use copydesk_forge::text::{
-    CheckLines, FollowUp, LONGEST_TEXT, LONGEST_TITLE, PullRequestText, body, find_template, title, with_addition,
+    CheckLines, FollowUp, LONGEST_TEXT, LONGEST_TITLE, PullRequestText, body, find_template, pull_title, title,
+    with_additions,
 };
 use copydesk_forge::{DiffKind, FileSummary, MemoryTree, branch_name, commit_message};
 use proptest::prelude::*;
@@ -30,7 +31,7 @@ fn a_whole_text() {
     let not_judged = ["links: 1 of 9: `hooks` may make pages (1)".to_owned()];
     let text = body(&PullRequestText {
         summary: "Renames **Acme**.\n\n- one `code`\n- two",
-        follow_ups: &[FollowUp { title: "Say why, @ann", summary: "Because.\n\n## Now" }],
+        follow_ups: &[FollowUp { number: 1, title: "Say why, @ann", summary: "Because.\n\n## Now" }],
         not_done: &["the page of @ann may not be changed".to_owned()],
         files: &files,
         checks: CheckLines { new: &new, repaired: &repaired, passed: &passed, not_judged: &not_judged },
@@ -48,7 +49,7 @@ Renames **Acme**.
 - one `code`
 - two
 
-**Follow-up:** Say why, `@ann`
+**Follow-up 1:** Say why, `@ann`
 
 Because.
 
@@ -186,13 +187,42 @@ fn titles_are_one_harmless_line() {
         ("", "Update the documentation"),
         ("\u{200b}", "Update the documentation"),
         ("Use UTF-8", "Use UTF-8"),
-        ("Install `@scope/package` with @bob", "Install `@scope/package` with @ bob"),
-        ("Install @scope/package", "Install @ scope/package"),
-        ("Thank `@bob` and `@a/b @bob`, `@c/d", "Thank `@ bob` and `@ a/b @ bob`, `@ c/d"),
+        ("Install `@scope/package`", "Install `@ scope/package`"),
     ] {
         assert_eq!(title(input), output, "{input}");
     }
     assert_eq!(title(&"word ".repeat(100)), "word ".repeat(22) + "word…");
+}
+
+#[test]
+fn packages_keep_their_names_in_the_code_of_a_title() {
+    for (input, output) in [
+        ("Install `@scope/package` with @bob", "Install `@scope/package` with @ bob"),
+        ("Install @scope/package", "Install @ scope/package"),
+        ("Thank `@bob` and `@a/b @bob`, `@c/d", "Thank `@ bob` and `@ a/b @ bob`, `@ c/d"),
+    ] {
+        assert_eq!(pull_title(input), output, "{input}");
+    }
+}
+
+#[test]
+fn what_is_added_to_the_text_of_a_person_is_there_once_and_short() {
+    let follow_up = |number| FollowUp { number, title: "Fix typos", summary: "Done." };
+    let more = |all: &[FollowUp<'_>]| {
+        with_additions("Theirs.", &PullRequestText { follow_ups: all, ..PullRequestText::default() })
+    };
+    let two = more(&[follow_up(1), follow_up(2)]);
+    assert_eq!(
+        two,
+        "Theirs.\n\n---\n\n**Follow-up 1:** Fix typos\n\nDone.\n\n---\n\n**Follow-up 2:** Fix typos\n\nDone.\n"
+    );
+    let input = PullRequestText { follow_ups: &[follow_up(1), follow_up(2)], ..PullRequestText::default() };
+    assert_eq!(with_additions(&two, &input), two);
+    let long = "x".repeat(LONGEST_TEXT - 60);
+    let summary = "word ".repeat(50);
+    let all = [FollowUp { number: 1, title: "Fix typos", summary: &summary }];
+    let input = PullRequestText { follow_ups: &all, ..PullRequestText::default() };
+    assert!(with_additions(&long, &input).ends_with("**Follow-up 1:** Fix typos\n"), "the words of it do not fit");
 }
 
 #[test]
@@ -393,7 +423,7 @@ proptest! {
         let (lines, files) = ([line.clone()], [file(&path, DiffKind::Changed)]);
         let text = body(&PullRequestText {
             summary: &summary,
-            follow_ups: &[FollowUp { title: &line, summary: &prompt }],
+            follow_ups: &[FollowUp { number: 1, title: &line, summary: &prompt }],
             not_done: &lines,
             files: &files,
             checks: CheckLines { new: &lines, repaired: &lines, passed: &lines, not_judged: &lines },
@@ -405,7 +435,16 @@ proptest! {
         });
         assert_harmless(&text);
         let theirs = "Theirs, see [job](https://c.example/1).";
-        assert_harmless(&with_addition(theirs, &FollowUp { title: &line, summary: &summary }, &lines));
+        let more = PullRequestText {
+            follow_ups: &[FollowUp { number: 1, title: &line, summary: &summary }],
+            not_done: &lines,
+            checks: CheckLines { new: &lines, ..CheckLines::default() },
+            ..PullRequestText::default()
+        };
+        let added = with_additions(theirs, &more);
+        assert_harmless(&added);
+        let again = with_additions(&added, &more);
+        prop_assert_eq!(again.trim_end(), added.trim_end(), "once");
         // All of our own sections are there: no fence and no comment has swallowed one.
         let headings = Parser::new(&text).filter(|event| matches!(event, Event::Start(Tag::Heading { .. }))).count();
         prop_assert!(headings >= 3, "{}", text);
@@ -421,8 +460,6 @@ proptest! {
             prop_assert_eq!(closes_issue(text), None, "{}", text);
             prop_assert!(!text.contains("://") && !text.contains("[skip ci]"), "{}", text);
             prop_assert!(!text.contains("[CI_SKIP]") && !text.contains("BREAKING CHANGE"), "{}", text);
-            // In code it is none.
-            let text: String = text.split('`').step_by(2).collect::<Vec<_>>().join("`");
             let chars: Vec<char> = text.chars().collect();
             prop_assert!(!chars.windows(2).any(|it| it[0] == '@' && it[1].is_alphanumeric()), "{}", text);
         }
@@ -451,7 +488,7 @@ fn the_largest_text_is_bounded() {
     {
         let text = body(&PullRequestText {
             summary: &long.replace(" @", "\n@"),
-            follow_ups: &vec![FollowUp { title: &long, summary: &long }; 30],
+            follow_ups: &vec![FollowUp { number: 1, title: &long, summary: &long }; 30],
             not_done: &lines,
             files: &files,
             checks: CheckLines { new: &lines, repaired: &lines, passed: &lines, not_judged: &lines },

@@ -2,7 +2,7 @@
 CREATE TABLE browsers (
     digest     TEXT PRIMARY KEY,
     user_id    {id} NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-    created_at {int} NOT NULL
+    seen_at    {int} NOT NULL
 ) {strict};
 
-CREATE INDEX browsers_of_user ON browsers (user_id, created_at);
+CREATE INDEX browsers_of_user ON browsers (user_id, seen_at);

@@ -206,6 +206,7 @@ impl Setup {
             views: Some(page_views.clone()),
             webhooks: Some(webhooks.clone()),
             model: self.model,
+            tried: Arc::default(),
         };
         let app = App::new(desk, self.http);
         let mut engines = self.engines;

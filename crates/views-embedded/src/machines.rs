@@ -82,7 +82,6 @@ impl Machines {
                 }
             }
         }
-        list.sort_unstable();
         self.lists.push(list);
     }
 
@@ -120,7 +119,9 @@ impl Machines {
         Ok(())
     }
 
-    fn finish(self, paths: &Paths, pages_each: usize) -> Vec<AgentViews> {
+    fn finish(mut self, paths: &Paths, pages_each: usize) -> Vec<AgentViews> {
+        // Those of tables are in no order, and the lock that they were read under is long let go.
+        self.lists.iter_mut().filter(|list| !list.is_sorted()).for_each(|list| list.sort_unstable());
         let name = |place: u32| {
             let late = (place as usize).checked_sub(paths.list.len());
             late.map_or_else(|| paths.list.get(place as usize), |late| self.late.get(late))
@@ -211,10 +212,19 @@ pub(super) fn course(
     let add_table = |table: &Table, points: &[Bucket], before: &mut [[u64; 2]]| {
         let ways: Vec<Option<usize>> = table.clients.iter().map(its_way).collect();
         let Some(last) = points.last() else { return };
+        let mut gained = vec![[0; 2]; points.len()];
         for cell in table.cells_between(Bucket::MIN, *last) {
-            if let Some(Some(way)) = ways.get(cell.client as usize) {
-                let first = points.partition_point(|point| *point <= cell.bucket);
-                before[first..].iter_mut().for_each(|before| before[*way] += cell.count);
+            if let Some(Some(way)) = ways.get(cell.client as usize)
+                && let Some(gained) = gained.get_mut(points.partition_point(|point| *point <= cell.bucket))
+            {
+                gained[*way] += cell.count;
+            }
+        }
+        let mut so_far = [0; 2];
+        for (gained, before) in gained.iter().zip(before) {
+            for way in 0..2 {
+                so_far[way] += gained[way];
+                before[way] += so_far[way];
             }
         }
     };

@@ -273,6 +273,10 @@ async fn a_model_is_tried_out(stage: Stage) {
     let owner = with_model.browser().with_cookies_of(&owner);
     owner.get(&page(&project, "model")).await.is(200).shows("talker-1").shows("Try it now");
     let tried = owner.post(&page(&project, "model/try"), &[]).await;
+    for _ in 0..9 {
+        owner.post(&page(&project, "model/try"), &[]).await.is(200);
+    }
+    owner.post(&page(&project, "model/try"), &[]).await.is(429).shows("wait a while");
     tried.is(200).shows("It answers").shows("It calls tools").shows("alert(1)").hides("<script>alert");
 }
 

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use copydesk_boxed::boxed;
 use copydesk_domain::{Job, JobId, Project, PullRequest, PullRequestState, Status};
-use copydesk_forge::{CodeHost, CommitId, Connection, ForgeErrorKind, Mirror, NewPullRequest, PullWords, text};
+use copydesk_forge::{
+    CodeHost, CommitId, Connection, FileSummary, ForgeErrorKind, Mirror, NewPullRequest, PullWords, text,
+};
 use copydesk_store::{Edit, LeaseError, Permit, Publishing, Round, Step, Store, StoreError, Verdict};
 
 use super::failure::{aside, commit_id};
@@ -309,11 +311,33 @@ impl Publication<'_> {
         let on_branch = |one: &&Round| one.is_kept() && one.branch.as_deref() == Some(branch);
         let edits: Vec<&Edit> = rounds.iter().filter(on_branch).filter_map(|one| one.edit.as_ref()).collect();
         let (Some(first), Some(edit)) = (edits.first(), round.edit.as_ref()) else { return Err(nothing()) };
+        let (template, files) = self.surroundings(round, commit).await?;
+        let lines = review::lines(edit);
+        let link = format!("{}/v2/agent/{}/job/{}", self.workshop.public_url, self.project.id, self.job.id);
+        let follow_ups: Vec<text::FollowUp<'_>> =
+            edits.iter().enumerate().skip(1).map(|(number, edit)| follow_up(number, edit)).collect();
+        let input = text::PullRequestText {
+            summary: &first.summary,
+            follow_ups: &follow_ups,
+            not_done: &edit.not_done,
+            files: &files,
+            checks: text::CheckLines {
+                new: &lines.new,
+                repaired: &lines.repaired,
+                passed: &lines.passed,
+                not_judged: &lines.not_judged,
+            },
+            job_link: Some(&link),
+            job_id: &self.job.id,
+            prompts,
+            template: template.as_deref(),
+            is_draft_for_findings: edit.verdict == Verdict::Draft && !lines.new.is_empty(),
+        };
         let mut new = NewPullRequest {
             head: branch.to_owned(),
             base: self.job.base_ref.clone(),
-            title: text::title(&first.title),
-            body: self.body(round, &edits, commit, prompts).await?,
+            title: text::pull_title(&first.title),
+            body: text::body(&input),
             draft: self.job.draft || edit.verdict == Verdict::Draft,
         };
         self.check_permit().await?;
@@ -331,36 +355,58 @@ impl Publication<'_> {
         let Some(there) = there else {
             // Before it is said, so that it is known whatever comes between. Also asks whether the permit still stands.
             self.record_words(&new).await?;
-            return Ok(host.open(&new).await?);
+            let opened = host.open(&new).await?;
+            self.record_told(edits.len()).await?;
+            return Ok(opened);
         };
         // Opened by a process that was killed before it could say so, and looked at by somebody since.
         if there.state != PullRequestState::Open {
             return Ok(there);
         }
-        // Who has marked it as ready meanwhile was right, unless there are new findings.
-        new.draft = edit.verdict == Verdict::Draft || (self.job.draft && there.draft);
+        // Who has marked it as ready meanwhile was right, unless there are new findings; who has made a draft of it, too.
+        let was_ours =
+            edits.iter().rev().nth(1).is_some_and(|before| before.verdict == Verdict::Draft) && !self.job.draft;
+        new.draft = edit.verdict == Verdict::Draft || there.draft && !was_ours;
         if let Some(theirs) = host.words(there.number).await? {
-            self.keep_words(theirs, &edits, &mut new).await?;
+            self.keep_words(theirs, &edits, &mut new, &input).await?;
         }
-        Ok(host.update(there.number, &new).await?)
+        let updated = host.update(there.number, &new).await?;
+        self.record_told(edits.len()).await?;
+        Ok(updated)
     }
 
     /// What a person has written in the pull request stays; what is new is added at the end of their text.
-    async fn keep_words(&self, theirs: PullWords, edits: &[&Edit], new: &mut NewPullRequest) -> Result<(), Failure> {
+    async fn keep_words(
+        &self,
+        theirs: PullWords,
+        edits: &[&Edit],
+        new: &mut NewPullRequest,
+        input: &text::PullRequestText<'_>,
+    ) -> Result<(), Failure> {
         let known = self.store.words(&self.job.id).await?;
-        let is_ours = |words: &str| known.contains(&text::digest(words));
-        let (is_own_title, is_own_body) = (is_ours(&theirs.title), is_ours(&theirs.body));
+        let is_known = |words: &str| known.contains(&text::digest(words));
+        // Nothing was noted before there were notes: what looks like ours is.
+        let titles = || edits.iter().any(|edit| text::title(&edit.title) == theirs.title.trim());
+        let is_own_title = is_known(&theirs.title) || known.is_empty() && titles();
+        let is_own_body = is_known(&theirs.body) || known.is_empty() && text::is_ours(&theirs.body);
         self.record_words(new).await?;
         if !is_own_title {
             new.title = theirs.title;
         }
         if !is_own_body {
-            new.body = match edits {
-                [_, .., last] => text::with_addition(&theirs.body, &follow_up(last), &last.not_done),
-                _ => theirs.body,
-            };
+            // What was told before and is gone was taken out by them.
+            let is_new = |it: &&text::FollowUp<'_>| !known.contains(&told(it.number));
+            let follow_ups: Vec<_> = input.follow_ups.iter().filter(is_new).cloned().collect();
+            let input = text::PullRequestText { follow_ups: &follow_ups, ..input.clone() };
+            new.body = text::with_additions(&theirs.body, &input);
         }
         Ok(())
+    }
+
+    /// Notes that so many rounds were told of.
+    async fn record_told(&self, rounds: usize) -> Result<(), Failure> {
+        let told: Vec<String> = (1..rounds).map(told).collect();
+        if told.is_empty() { Ok(()) } else { Ok(self.store.record_words(self.permit, told).await?) }
     }
 
     async fn record_words(&self, new: &NewPullRequest) -> Result<(), Failure> {
@@ -368,41 +414,18 @@ impl Publication<'_> {
         Ok(self.store.record_words(self.permit, digests).await?)
     }
 
-    async fn body(
+    /// The repository's template for pull requests, and the files that differ from the base.
+    async fn surroundings(
         &self,
         round: &Round,
-        edits: &[&Edit],
         commit: CommitId,
-        prompts: &[&str],
-    ) -> Result<String, Failure> {
-        let [first, later @ ..] = edits else { return Err(nothing()) };
-        let edit = later.last().unwrap_or(first);
+    ) -> Result<(Option<String>, Vec<FileSummary>), Failure> {
         let (mirror, base) = (self.mirror.clone(), commit_id(&round.base_commit)?);
-        let (template, files) = aside(move || {
+        aside(move || {
             let template = text::find_template(&*mirror.tree(&base)?)?;
             Ok((template, mirror.diff(&base, &commit)?.files))
         })
-        .await?;
-        let lines = review::lines(edit);
-        let link = format!("{}/v2/agent/{}/job/{}", self.workshop.public_url, self.project.id, self.job.id);
-        let follow_ups: Vec<text::FollowUp<'_>> = later.iter().map(|edit| follow_up(edit)).collect();
-        Ok(text::body(&text::PullRequestText {
-            summary: &first.summary,
-            follow_ups: &follow_ups,
-            not_done: &edit.not_done,
-            files: &files,
-            checks: text::CheckLines {
-                new: &lines.new,
-                repaired: &lines.repaired,
-                passed: &lines.passed,
-                not_judged: &lines.not_judged,
-            },
-            job_link: Some(&link),
-            job_id: &self.job.id,
-            prompts,
-            template: template.as_deref(),
-            is_draft_for_findings: edit.verdict == Verdict::Draft && !lines.new.is_empty(),
-        }))
+        .await
     }
 
     /// The last round with a commit, and its branch.
@@ -434,8 +457,13 @@ fn came_from(round: &Round) -> &str {
     round.merged.as_ref().map_or(&round.parent_commit, |merged| &merged.from)
 }
 
-fn follow_up(edit: &Edit) -> text::FollowUp<'_> {
-    text::FollowUp { title: &edit.title, summary: &edit.summary }
+fn follow_up(number: usize, edit: &Edit) -> text::FollowUp<'_> {
+    text::FollowUp { number, title: &edit.title, summary: &edit.summary }
+}
+
+/// What is noted, beside digests, when a follow-up was told of.
+fn told(number: usize) -> String {
+    format!("follow-up {number}")
 }
 
 fn nothing() -> Failure {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use copydesk_agent::{Assignment, EditFailure, Edited, Editor, History, WorkspaceFiles, seated};
 use copydesk_checks::{Scope, Until};
 use copydesk_domain::Job;
-use copydesk_forge::{CommitId, FileChange, Mirror, PastQuestion, Renames, Workspace, branch_name, commit_message};
+use copydesk_forge::{
+    CommitId, FileChange, Mirror, PastQuestion, Renames, Workspace, branch_name, commit_message, is_kept_back,
+};
 use copydesk_store::{Edit, Merged, Permit, Round, Step, Verdict};
 use futures_util::future::BoxFuture;
 
@@ -315,7 +317,12 @@ pub(super) fn is_own(rounds: &[Round], tip: &CommitId) -> bool {
 /// The scope guard as the workspace wants it.
 fn guard(scope: &Arc<Scope>) -> copydesk_forge::Guard {
     let scope = scope.clone();
-    Arc::new(move |path: &str| scope.may_write(path))
+    // What is not shown is not written either: it could be read by writing it.
+    let is_shown = |path: &str| match is_kept_back(path) {
+        true => Err(format!("{path:?} may hold secrets, or has nothing to do with documentation")),
+        false => Ok(()),
+    };
+    Arc::new(move |path: &str| scope.may_write(path).and_then(|()| is_shown(path)))
 }
 
 fn write_commit(

@@ -34,31 +34,51 @@ struct Tries {
     last: Timestamp,
 }
 
+/// Where a try comes from.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Origin {
+    /// A network, as far as it is known. All who guess from there wait for each other.
+    Network(Option<IpAddr>),
+    /// Something that somebody has for themselves, such as a session: only it waits.
+    Own,
+}
+
 /// One try, which counts as wrong until it was right.
 pub(super) struct Attempt {
     all: Attempts,
-    places: [Place; 2],
+    at: Timestamp,
+    /// Each with what was known of it before.
+    places: Vec<(Place, Option<Tries>)>,
 }
 
 impl Attempts {
     /// Begins a try, or says for how many seconds it has to wait.
-    pub(super) fn begin(&self, account: &str, address: Option<IpAddr>, now: Timestamp) -> Result<Attempt, u64> {
-        let network = network_of(address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)));
-        let places = [Place { account: Some(account.to_owned()), network }, Place { account: None, network }];
+    pub(super) fn begin(&self, account: &str, origin: Origin, now: Timestamp) -> Result<Attempt, u64> {
+        let unknown = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let account = Some(account.to_owned());
+        let places = match origin {
+            Origin::Own => vec![(Place { account, network: unknown }, FREE_OF_ACCOUNT)],
+            Origin::Network(address) => {
+                let network = network_of(address.unwrap_or(unknown));
+                let all = (Place { account: None, network }, FREE_OF_NETWORK);
+                vec![(Place { account, network }, FREE_OF_ACCOUNT), all]
+            }
+        };
         let mut tried = self.lock();
-        let waits =
-            [wait(tried.get(&places[0]), FREE_OF_ACCOUNT, now), wait(tried.get(&places[1]), FREE_OF_NETWORK, now)];
-        let wait = waits.into_iter().max().unwrap_or_default();
+        let waits = places.iter().map(|(place, free)| wait(tried.get(place), *free, now));
+        let wait = waits.max().unwrap_or_default();
         if wait > 0 {
             return Err(wait);
         }
         make_room(&mut tried, now);
-        for place in &places {
-            let wrong =
-                tried.get(place).filter(|tries| now < tries.last.plus(FORGOTTEN)).map_or(0, |tries| tries.wrong);
-            tried.insert(place.clone(), Tries { wrong: wrong.saturating_add(1), last: now });
-        }
-        Ok(Attempt { all: self.clone(), places })
+        let begun = places.into_iter().map(|(place, _)| {
+            let before = tried.get(&place).copied().filter(|tries| now < tries.last.plus(FORGOTTEN));
+            let wrong = before.map_or(0, |tries| tries.wrong).saturating_add(1);
+            tried.insert(place.clone(), Tries { wrong, last: now });
+            (place, before)
+        });
+        let places = begun.collect();
+        Ok(Attempt { all: self.clone(), at: now, places })
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Place, Tries>> {
@@ -69,19 +89,24 @@ impl Attempts {
 impl Attempt {
     pub(super) fn was_right(self) {
         let mut tried = self.all.lock();
-        let [account, network] = &self.places;
-        tried.remove(account);
-        if let Some(tries) = tried.get_mut(network) {
-            tries.wrong = tries.wrong.saturating_sub(1);
+        for (place, _) in &self.places {
+            match (&place.account, tried.get_mut(place)) {
+                (Some(_), _) => drop(tried.remove(place)),
+                (None, Some(tries)) => tries.wrong = tries.wrong.saturating_sub(1),
+                (None, None) => {}
+            }
         }
     }
 
     /// Nobody looked at the password: it counts for nothing.
     pub(super) fn was_none(self) {
         let mut tried = self.all.lock();
-        for place in &self.places {
-            if let Some(tries) = tried.get_mut(place) {
-                tries.wrong = tries.wrong.saturating_sub(1);
+        for (place, before) in &self.places {
+            let Some(tries) = tried.get_mut(place) else { continue };
+            tries.wrong = tries.wrong.saturating_sub(1);
+            // Unless there was another meanwhile, it was the one before that was the last.
+            if let Some(before) = before.filter(|_| tries.last == self.at) {
+                tries.last = before.last;
             }
         }
     }
@@ -124,8 +149,12 @@ mod tests {
         Timestamp::from_millis(seconds * 1000)
     }
 
-    fn here() -> Option<IpAddr> {
-        Some("192.0.2.1".parse().unwrap())
+    fn at_address(address: &str) -> Origin {
+        Origin::Network(Some(address.parse().unwrap()))
+    }
+
+    fn here() -> Origin {
+        at_address("192.0.2.1")
     }
 
     #[test]
@@ -135,12 +164,8 @@ mod tests {
             assert!(attempts.begin("ada", here(), at(0)).is_ok());
         }
         assert_eq!(attempts.begin("ada", here(), at(0)).err(), Some(10));
-        assert_eq!(
-            attempts.begin("ada", Some("192.0.2.99".parse().unwrap()), at(4)).err(),
-            Some(6),
-            "the same network"
-        );
-        assert!(attempts.begin("ada", Some("198.51.100.1".parse().unwrap()), at(4)).is_ok(), "another one");
+        assert_eq!(attempts.begin("ada", at_address("192.0.2.99"), at(4)).err(), Some(6), "the same network");
+        assert!(attempts.begin("ada", at_address("198.51.100.1"), at(4)).is_ok(), "another one");
         assert!(attempts.begin("bob", here(), at(4)).is_ok(), "another account");
         assert!(attempts.begin("ada", here(), at(10)).is_ok());
         assert_eq!(attempts.begin("ada", here(), at(11)).err(), Some(59));
@@ -173,6 +198,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_somebodys_own_waits_for_nobody_else() {
+        let attempts = Attempts::default();
+        for n in 0..100 {
+            assert!(attempts.begin(&format!("browser {n}"), Origin::Own, at(0)).is_ok(), "{n}");
+        }
+        for _ in 0..4 {
+            assert!(attempts.begin("browser 7", Origin::Own, at(1)).is_ok());
+        }
+        assert_eq!(attempts.begin("browser 7", Origin::Own, at(1)).err(), Some(10));
+        // One that nobody looked at does not begin the wait anew.
+        attempts.begin("browser 7", Origin::Own, at(11)).unwrap_or_else(|_| panic!("waited for")).was_none();
+        assert!(attempts.begin("browser 7", Origin::Own, at(11)).is_ok());
+    }
+
+    #[test]
     fn many_accounts_from_one_network_wait_too() {
         let attempts = Attempts::default();
         let taken = (0..100).filter(|n| attempts.begin(&n.to_string(), here(), at(0)).is_ok()).count();
@@ -184,7 +224,7 @@ mod tests {
         let attempts = Attempts::default();
         for n in 0..80_000_u32 {
             let address = IpAddr::V4(Ipv4Addr::from_bits(n << 8));
-            let _ = attempts.begin("ada", Some(address), at(i64::from(n)));
+            let _ = attempts.begin("ada", Origin::Network(Some(address)), at(i64::from(n)));
         }
         assert!(attempts.lock().len() <= MOST + 2);
     }

@@ -20,7 +20,7 @@ use copydesk_store::{
 pub use proxy::{Peer, Through, TrustedProxy};
 pub use ways::{NewUsers, Proof, Returned, SignIn};
 
-use attempts::Attempts;
+use attempts::{Attempts, Origin};
 use password::{Hasher, Whose};
 
 const MINUTE: u64 = 60;
@@ -186,7 +186,7 @@ impl People {
             text => {
                 self.with_passwords()?;
                 copydesk_domain::password(text, &user.email)?;
-                Some(self.hasher.hash(new_password).await.ok_or(NotIn::Busy)?)
+                Some(self.hasher.hash(new_password, Whose::Stranger).await.ok_or(NotIn::Busy)?)
             }
         };
         self.take(&digest, Guest::Named(hash), "link", None, visitor).await
@@ -224,7 +224,7 @@ impl People {
         let good = copydesk_domain::password(newcomer.password.expose(), shown);
         match (address, name, good) {
             (Ok(email), Ok(name), Ok(())) => {
-                let password = Some(self.hasher.hash(&newcomer.password).await.ok_or(NotIn::Busy)?);
+                let password = Some(self.hasher.hash(&newcomer.password, Whose::Stranger).await.ok_or(NotIn::Busy)?);
                 Ok(NewUser { email, name, password, is_admin: false })
             }
             (address, name, good) => {
@@ -245,8 +245,8 @@ impl People {
         };
         // Others may guess from the same network, which is nothing to a browser that is known; it has tries of its own.
         let (tried, from) = match &known {
-            Some(digest) => (format!("browser {digest}"), None),
-            None => (address.clone(), visitor.address),
+            Some(digest) => (format!("browser {digest}"), Origin::Own),
+            None => (address.clone(), Origin::Network(visitor.address)),
         };
         let whose = if known.is_some() { Whose::Known } else { Whose::Stranger };
         if whose == Whose::Stranger && self.hasher.is_full() {
@@ -263,11 +263,9 @@ impl People {
         let Some((user, _)) = found.filter(|_| is_right) else { return Err(NotIn::Wrong) };
         attempt.was_right();
         let mut arrived = self.admit(user, "password", visitor).await?;
-        if known.is_none() {
-            let (token, digest) = fresh_token();
-            self.store.remember_browser(&arrived.user.id, &digest).await?;
-            arrived.browser = Some(token);
-        }
+        let (token, digest) = fresh_token();
+        self.store.remember_browser(&arrived.user.id, known.as_ref().unwrap_or(&digest)).await?;
+        arrived.browser = known.is_none().then_some(token);
         Ok(arrived)
     }
 
@@ -326,19 +324,25 @@ impl People {
     }
 
     /// Somebody who is signed in shows again that it is they.
-    pub async fn confirm(&self, visit: &Visit, password: &SecretText, visitor: &Visitor) -> Result<(), NotIn> {
-        self.check_password(&visit.user, password, visitor).await?;
+    pub async fn confirm(&self, visit: &Visit, password: &SecretText) -> Result<(), NotIn> {
+        self.check_password(visit, password).await?;
         Ok(self.store.confirm_session(&visit.session.id).await?)
     }
 
-    async fn check_password(&self, user: &User, password: &SecretText, visitor: &Visitor) -> Result<(), NotIn> {
+    /// Whether it is the password of whoever is signed in. Wrong ones make this session wait, and no other.
+    async fn check_password(&self, visit: &Visit, password: &SecretText) -> Result<(), NotIn> {
         self.with_passwords()?;
-        let attempt = self.attempts.begin(&user.email, visitor.address, self.store.now()).map_err(NotIn::TooMany)?;
-        let hash = self.store.user_at(&user.email).await?.and_then(|(_, hash)| hash);
-        if !self.hasher.verify(password, hash.as_deref(), Whose::Known).await.ok_or(NotIn::Busy)? {
-            return Err(NotIn::Wrong);
+        let tried = format!("session {}", visit.session.id);
+        let attempt = self.attempts.begin(&tried, Origin::Own, self.store.now()).map_err(NotIn::TooMany)?;
+        let hash = self.store.user_at(&visit.user.email).await?.and_then(|(_, hash)| hash);
+        match self.hasher.verify(password, hash.as_deref(), Whose::Known).await {
+            Some(true) => attempt.was_right(),
+            Some(false) => return Err(NotIn::Wrong),
+            None => {
+                attempt.was_none();
+                return Err(NotIn::Busy);
+            }
         }
-        attempt.was_right();
         Ok(())
     }
 
@@ -351,10 +355,19 @@ impl People {
         visitor: &Visitor,
     ) -> Result<(), NotIn> {
         copydesk_domain::password(new.expose(), &visit.user.email)?;
-        self.check_password(&visit.user, present, visitor).await?;
-        let hash = self.hasher.hash(new).await.ok_or(NotIn::Busy)?;
+        self.check_password(visit, present).await?;
+        let hash = self.hasher.hash(new, Whose::Known).await.ok_or(NotIn::Busy)?;
         let by = self.store.by(Actor::user(&visit.user));
+        let browser = visitor.browser.as_deref().and_then(digest);
+        let known = match &browser {
+            Some(digest) => self.store.knows_browser(&visit.user.email, digest).await?,
+            None => false,
+        };
         by.set_password(&visit.user.id, &hash, Some(&visit.session.id)).await?;
+        // All others are forgotten, but this is the one that they sit at.
+        if let Some(digest) = browser.filter(|_| known) {
+            self.store.remember_browser(&visit.user.id, &digest).await?;
+        }
         Ok(())
     }
 
@@ -363,7 +376,7 @@ impl People {
         let address = email(address)?;
         copydesk_domain::password(new.expose(), &address)?;
         let Some((user, _)) = self.store.user_at(&address).await? else { return Ok(false) };
-        let hash = self.hasher.hash(new).await.ok_or(NotIn::Busy)?;
+        let hash = self.hasher.hash(new, Whose::Known).await.ok_or(NotIn::Busy)?;
         Ok(by.set_password(&user.id, &hash, None).await?.is_some())
     }
 

@@ -4,6 +4,7 @@ use copydesk_boxed::boxed;
 use copydesk_domain::User;
 use copydesk_store::{Entrance, Guest, Introduction, NewUser, Recognised, StoreError, Visit};
 
+use super::attempts::Origin;
 use super::oidc::{Failed, Introduced, Leaving, Oidc, Returning, Wish};
 use super::proxy::TrustedProxy;
 use super::{Arrived, NotIn, People, Visitor, digest};
@@ -112,7 +113,7 @@ impl People {
         let now = self.store.now();
         oidc.expects(returning, note, now)?;
         // Codes that somebody makes up cost the provider something.
-        let attempt = self.attempts.begin("oidc", visitor.address, now).map_err(NotIn::TooMany)?;
+        let attempt = self.attempts.begin("oidc", Origin::Network(visitor.address), now).map_err(NotIn::TooMany)?;
         let finished = oidc.finish(returning, note, now).await;
         if !matches!(finished, Err(Failed::Stale)) {
             attempt.was_right();

@@ -52,6 +52,8 @@ pub struct PullRequestText<'a> {
 /// What was done when more was asked for, in the editor's words.
 #[derive(Debug, Clone)]
 pub struct FollowUp<'a> {
+    /// 1 for the first.
+    pub number: usize,
     pub title: &'a str,
     pub summary: &'a str,
 }
@@ -72,10 +74,15 @@ pub struct CheckLines<'a> {
 /// A title for a pull request: one line, harmless.
 pub fn title(text: &str) -> String {
     let start: String = text.chars().take(4 * LONGEST_TITLE).collect();
-    let title = shorten(&with_packages(&one_line(&plain(&one_line(&start)))), LONGEST_TITLE);
+    let title = shorten(&one_line(&plain(&one_line(&start))), LONGEST_TITLE);
     // `/` begins an order, and a title becomes the first line of a commit.
     let title = title.trim_start_matches(|c: char| c == '/' || c == '-' || c.is_whitespace());
     if title.is_empty() { "Update the documentation".to_owned() } else { title.to_owned() }
+}
+
+/// The title of a pull request as code hosts show it, with code in it. Commits have no code: for them it is [`title`].
+pub fn pull_title(text: &str) -> String {
+    with_packages(&title(text))
 }
 
 /// Names of packages in code (`` `@scope/package` ``) as they are, which were broken up as mentions are: in code they are none.
@@ -95,8 +102,8 @@ fn with_packages(title: &str) -> String {
 pub fn body(input: &PullRequestText) -> String {
     let description = description(input);
     let template = input.template.map(template::filled).unwrap_or_default();
-    let [before, after] =
-        [&template.before, &template.after].map(|part| prose(part, Keep::Headings, MOST_TEMPLATE / 2));
+    let most = if template.has_place { MOST_TEMPLATE / 2 } else { MOST_TEMPLATE };
+    let [before, after] = [&template.before, &template.after].map(|part| prose(part, Keep::Headings, most));
     let mut sections = match template.has_place {
         true => vec![before, description, after],
         false => vec![before, format!("## What changed and why\n\n{description}")],
@@ -128,22 +135,51 @@ fn description(input: &PullRequestText) -> String {
 
 fn told(follow_up: &FollowUp, most: usize) -> String {
     let summary = prose(follow_up.summary, Keep::Paragraphs, most);
-    format!("**Follow-up:** {}\n\n{summary}", phrase(follow_up.title, LONGEST_TITLE)).trim_end().to_owned()
+    format!("{}\n\n{summary}", heading_of(follow_up)).trim_end().to_owned()
 }
 
-/// The text of a pull request that a person has written, with what is new at its end. It is there once, however often it is
-/// added.
-pub fn with_addition(theirs: &str, follow_up: &FollowUp, not_done: &[String]) -> String {
-    let mut addition = told(follow_up, MOST_SUMMARY);
-    if !not_done.is_empty() {
-        addition.push_str(&format!("\n\nNot done:\n\n{}", bullets(not_done)));
-    }
+fn heading_of(follow_up: &FollowUp) -> String {
+    format!("{} {}", mark_of(follow_up), phrase(follow_up.title, LONGEST_TITLE))
+}
+
+/// By what it is known that a follow-up was told of.
+fn mark_of(follow_up: &FollowUp) -> String {
+    format!("**Follow-up {}:**", follow_up.number)
+}
+
+/// The text of a pull request that a person has written, with those follow-ups at its end that it does not tell of, and what
+/// stands in the way of a merge now.
+pub fn with_additions(theirs: &str, input: &PullRequestText) -> String {
     let theirs = theirs.replace("\r\n", "\n");
-    let theirs = theirs.trim_end();
-    if theirs.contains(&addition) || theirs.chars().count() + addition.chars().count() > LONGEST_TEXT {
-        return theirs.to_owned();
+    let mut text = theirs.trim_end().to_owned();
+    let is_new = |follow_up: &&FollowUp| !theirs.contains(&mark_of(follow_up));
+    let new: Vec<&FollowUp> = input.follow_ups.iter().filter(is_new).collect();
+    for (at, follow_up) in new.iter().enumerate() {
+        let mut addition = told(follow_up, MOST_SUMMARY / new.len());
+        // What is left to do is so after the last of them.
+        if at + 1 == new.len() {
+            addition.push_str(&obstacles(input));
+        }
+        let fits = |more: &str| text.chars().count() + more.chars().count() + 10 <= LONGEST_TEXT;
+        let addition = if fits(&addition) { addition } else { heading_of(follow_up) };
+        if fits(&addition) {
+            text.push_str(&format!("\n\n---\n\n{addition}"));
+        }
     }
-    format!("{theirs}\n\n---\n\n{addition}\n")
+    text.push('\n');
+    text
+}
+
+/// Why a change is a draft, if it is.
+fn obstacles(input: &PullRequestText) -> String {
+    let mut text = String::new();
+    if !input.not_done.is_empty() {
+        text.push_str(&format!("\n\nNot done:\n\n{}", bullets(input.not_done)));
+    }
+    if !input.checks.new.is_empty() {
+        text.push_str(&format!("\n\nNew findings of the checks:\n\n{}", bullets(input.checks.new)));
+    }
+    text
 }
 
 fn files(files: &[FileSummary]) -> String {
@@ -215,6 +251,11 @@ fn prompts(prompts: &[&str]) -> String {
     }
     blocks.extend(prompts.iter().skip(shown).map(|prompt| code_block(prompt, "> ", share)));
     if prompts.is_empty() { "None.".to_owned() } else { blocks.join("\n\n") }
+}
+
+/// Whether a text ends as those do that are made here.
+pub fn is_ours(body: &str) -> bool {
+    body.trim_end().lines().last().is_some_and(|line| line.starts_with("Made by Copydesk"))
 }
 
 fn origin(input: &PullRequestText) -> String {

@@ -6,6 +6,9 @@ use super::markdown::heading;
 
 /// The largest template that is taken.
 const LARGEST: u64 = 64 * 1024;
+/// The most bytes of bold words that are a heading, and of a line that is the name of something.
+const LONGEST_HEADING: usize = 80;
+const LONGEST_LABEL: usize = 40;
 
 /// Where a repository may keep its template for pull requests, the first that is there counts. Upper and lower case do
 /// not matter.
@@ -130,7 +133,7 @@ fn is_fence(line: &str) -> bool {
     line.trim_start().starts_with("```")
 }
 
-/// What a line asks for, if it is a heading: one of Markdown, or a line that begins with bold words.
+/// What a line asks for, if it is a heading: one of Markdown, or a few bold words that are no sentence.
 fn asks(line: &str) -> Option<&str> {
     if let Some((_, text)) = heading(line.trim()) {
         return Some(text);
@@ -141,7 +144,14 @@ fn asks(line: &str) -> Option<&str> {
     let is_bold = line.trim()[..marks].ends_with("**") && !words.trim().is_empty();
     // Words may follow that explain the heading, in brackets; what follows otherwise belongs to a sentence.
     let rest = rest.trim_start_matches([':', ' ', '*', '_']);
-    (is_bold && (rest.is_empty() || rest.starts_with('('))).then_some(words)
+    let is_heading = words.len() <= LONGEST_HEADING && !words.trim_end().ends_with('.') && !begins_as_a_promise(words);
+    (is_bold && is_heading && (rest.is_empty() || rest.starts_with('('))).then_some(words)
+}
+
+/// Whether words are those of somebody who agrees to something: they stay, whatever they look like.
+fn begins_as_a_promise(words: &str) -> bool {
+    let low = words.trim_start().to_lowercase();
+    ["i ", "i'", "by ", "we ", "my "].iter().any(|start| low.starts_with(start))
 }
 
 /// How well a heading asks for a description: the less, the better. None if it does not.
@@ -165,18 +175,16 @@ impl Section<'_> {
     fn fill(&mut self, has_description: bool) {
         let asked = self.heading.and_then(asks).unwrap_or_default().to_lowercase();
         let mut kept: Vec<String> = Vec::new();
-        let lines = std::mem::take(&mut self.lines);
+        let (lines, mut in_fence) = (std::mem::take(&mut self.lines), false);
         for (at, line) in lines.iter().enumerate() {
-            let leads_to_a_list = || {
-                let next = lines[at + 1..].iter().find(|line| !line.trim().is_empty());
-                next.is_some_and(|line| line.trim_start().starts_with(['-', '*', '+']))
-            };
-            if is_unfilled(line) || line.trim_end().ends_with(':') && !leads_to_a_list() {
-                continue;
-            }
-            let is_empty_fence = |one: &str| is_fence(one) && one.trim() == "```";
-            if is_empty_fence(line) && kept.last().is_some_and(|before| is_fence(before)) {
-                kept.pop();
+            if is_fence(line) {
+                in_fence = !in_fence;
+                // One with nothing in it.
+                if !in_fence && kept.last().is_some_and(|before| is_fence(before)) {
+                    kept.pop();
+                    continue;
+                }
+            } else if !in_fence && (is_unfilled(line) || is_label(line) && !leads_on(&lines[at + 1..])) {
                 continue;
             }
             kept.push(line.clone());
@@ -204,22 +212,40 @@ impl Section<'_> {
     }
 }
 
+/// Whether a line is the name of something that was to stand behind it.
+fn is_label(line: &str) -> bool {
+    line.trim_end().ends_with(':') && line.trim().len() <= LONGEST_LABEL && !begins_as_a_promise(line)
+}
+
+/// Whether what follows belongs to a line that ends with a colon: a list, a quotation, a table, code.
+fn leads_on(rest: &[String]) -> bool {
+    let next = rest.iter().map(|line| line.trim_start()).find(|line| !line.is_empty());
+    next.is_some_and(|line| {
+        line.starts_with(['-', '*', '+', '(', '>', '|', '`']) || line.starts_with(|c: char| c.is_ascii_digit())
+    })
+}
+
 /// Whether a line waits for something that nobody wrote.
 fn is_unfilled(line: &str) -> bool {
-    let text = line.trim().trim_start_matches(['-', '*', '+']).trim();
+    let (whole, text) = (line.trim(), line.trim().trim_start_matches(['-', '*', '+']).trim());
     if text.is_empty() {
-        return !line.trim().is_empty() && !line.trim().starts_with("---") && !line.trim().starts_with("***");
+        return !whole.is_empty() && !whole.starts_with("---") && !whole.starts_with("***");
     }
-    let is_between = |open: char, close: char| text.len() > 2 && text.starts_with(open) && text.ends_with(close);
-    // `[Describe it]` and `_Describe it_`; a box to tick has words behind it, a link its address.
-    if is_between('[', ']') || is_between('_', '_') || is_between('<', '>') && !text.contains("</") {
+    // A box is for whoever reviews.
+    if text.starts_with("[ ]") || text.starts_with("[x]") || text.starts_with("[X]") {
+        return false;
+    }
+    let between = |open: char, close: char| text.strip_prefix(open)?.strip_suffix(close);
+    // `[Describe it]`; a link has its address behind it, or another pair of brackets.
+    if between('[', ']').is_some_and(|inner| !inner.is_empty() && !inner.contains(['[', ']'])) {
         return true;
     }
-    if line.trim().len() > 2
-        && line.trim().starts_with('*')
-        && line.trim().ends_with('*')
-        && !line.trim().starts_with("**")
-    {
+    if between('<', '>').is_some_and(|inner| inner.contains(' ') && !inner.contains(['<', '/'])) {
+        return true;
+    }
+    // `_Describe it_`: what is asked for, and not what somebody confirms.
+    let emphasised = between('_', '_').or_else(|| whole.strip_prefix('*')?.strip_suffix('*'));
+    if emphasised.is_some_and(is_instruction) {
         return true;
     }
     let low = text.to_lowercase();
@@ -229,11 +255,21 @@ fn is_unfilled(line: &str) -> bool {
     // `Fixes #`, `Closes: #(issue)`, `Related issue:`.
     const REFERENCES: [&str; 10] =
         ["close", "closes", "closed", "fix", "fixes", "resolves", "resolve", "refs", "issue", "related"];
-    let words: Vec<&str> = low.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let is_word =
-        |word: &&str| REFERENCES.contains(word) || ["number", "to", "issues", "pr", "link", "xxx"].contains(word);
-    let begins = words.first().is_some_and(|word| REFERENCES.contains(word));
-    begins && (words.iter().all(is_word) || low.trim_end().ends_with('#'))
+    const BESIDE: [&str; 6] = ["number", "to", "issues", "pr", "link", "xxx"];
+    let mut words = low.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).peekable();
+    let begins = words.peek().is_some_and(|word| REFERENCES.contains(word));
+    let waits = low.contains('#') || low.ends_with(':');
+    begins && waits && (words.all(|word| REFERENCES.contains(&word) || BESIDE.contains(&word)) || low.ends_with('#'))
+}
+
+fn is_instruction(text: &str) -> bool {
+    const VERBS: [&str; 22] = [
+        "add", "briefly", "delete", "describe", "e.g.", "example", "explain", "fill", "for", "give", "how", "if",
+        "include", "link", "list", "optional", "please", "provide", "replace", "tell", "what", "write",
+    ];
+    let low = text.trim_start_matches(['*', '_', '(', ' ']).to_lowercase();
+    let first = low.split([' ', ',', ':', ')']).next().unwrap_or_default();
+    VERBS.contains(&first)
 }
 
 #[cfg(test)]
@@ -269,6 +305,16 @@ mod tests {
             assert!(filled(template).before.ends_with(wanted), "{:?}", filled(template));
         }
         assert!(!filled("Please be kind.\n\n- [ ] I was kind.\n").has_place);
+    }
+
+    #[test]
+    fn what_people_agree_to_and_tick_stays() {
+        let template = "## Description\n\n## Type of change\n\n- [ ] Fix\n- [ ] I have signed the [CLA]\n- [ ] I agree to the [Code][coc]\n\n\
+                        **By submitting this I agree to the license.**\n\n- **I have read the CLA**\n\n_By submitting this I confirm that it is mine._\n\n\
+                        By making a contribution, I certify that:\n\n(a) it is mine\n\n```yaml\nkey:\n```\n\n<https://cla.example>\n";
+        let filled = filled(template);
+        let rest = template.strip_prefix("## Description\n\n").unwrap_or_default().trim_end();
+        assert_eq!(filled.after, rest);
     }
 
     #[test]

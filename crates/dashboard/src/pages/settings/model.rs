@@ -5,6 +5,7 @@ use std::time::Duration;
 use askama::Template;
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
+use copydesk_desk::NotTried;
 use copydesk_desk::projects::ProjectDraft;
 use copydesk_domain::{Project, format_duration};
 
@@ -86,8 +87,13 @@ async fn show(State(dash): State<Dash>, who: InProject, query: RawQuery) -> Repl
 
 /// Asks the model once, and shows what that tells.
 async fn try_out(State(dash): State<Dash>, who: InProject) -> Reply {
-    let none = || Oops::refused(StatusCode::CONFLICT, "No language model is configured on this server.");
-    let trials = dash.desk().try_model(&who.project.id).await.ok_or_else(none)?;
+    let trials = dash.desk().try_model(&who.project.id).await.map_err(|not_tried| match not_tried {
+        NotTried::NoModel => Oops::refused(StatusCode::CONFLICT, "No language model is configured on this server."),
+        NotTried::TooOften => Oops::refused(
+            StatusCode::TOO_MANY_REQUESTS,
+            "It was tried out ten times within an hour. Each time costs; wait a while.",
+        ),
+    })?;
     let mut shown = model(&dash, &who, Frame::new(&who, "model"), None);
     shown.tried = trials.iter().map(line).collect::<Result<_, _>>()?;
     page(&shown)

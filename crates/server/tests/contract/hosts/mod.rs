@@ -163,7 +163,8 @@ async fn the_text_tells_of_all_rounds(stage: &Stage) {
         place.followed(&job, "three", "completed").await;
         let [pull] = place.pulls().try_into().unwrap();
         assert_eq!(pull.title, "Say one", "{kind:?}: the first round is what it is called after");
-        let told = ["I said one", "**Follow-up:** Say two", "I said two", "**Follow-up:** Say three", "I said three"];
+        let told =
+            ["I said one", "**Follow-up 1:** Say two", "I said two", "**Follow-up 2:** Say three", "I said three"];
         let places: Vec<_> = told.iter().map(|words| pull.body.find(words)).collect();
         assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{kind:?}: {places:?} {}", pull.body);
         place.host.assert_clean();
@@ -189,8 +190,8 @@ async fn what_people_have_written_stays(stage: &Stage) {
         let [pull] = place.pulls().try_into().unwrap();
         assert_eq!(pull.title, "docs: say it", "{kind:?}");
         let body = pull.body.replace("\r\n", "\n");
-        let wanted = "## Why\n\nBecause we said so in the meeting.\n\n---\n\n**Follow-up:** Say three\n\nI said three \
-                      because it was asked for.\n\n---\n\n**Follow-up:** Say four\n\nI said four because it was asked for.";
+        let wanted = "## Why\n\nBecause we said so in the meeting.\n\n---\n\n**Follow-up 2:** Say three\n\nI said three \
+                      because it was asked for.\n\n---\n\n**Follow-up 3:** Say four\n\nI said four because it was asked for.";
         assert_eq!(body.trim(), wanted, "{kind:?}");
         place.host.assert_clean();
     }

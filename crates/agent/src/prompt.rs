@@ -275,6 +275,9 @@ fn sites(tree: &dyn Tree, docs_paths: &[String]) -> io::Result<String> {
         }
         text.push_str(".\n");
     }
+    if found.len() > MOST_FACTS {
+        let _ = writeln!(text, "There are {} smaller sites more.", found.len() - MOST_FACTS);
+    }
     Ok(text)
 }
 

@@ -26,7 +26,8 @@ pub struct SiteFacts {
 }
 
 impl SiteFacts {
-    /// The sites of a repository that have to do with what is asked about.
+    /// The sites of a repository that have to do with what is asked about and have pages, the largest first: repositories
+    /// also hold sites that are examples or made for tests.
     pub fn find(files: &dyn Files, settings: &SiteSettings) -> io::Result<Vec<Self>> {
         let sites = Sites::find(files, settings)?;
         let all: Vec<String> = files.list("")?.into_iter().filter(|path| is_page(path)).collect();
@@ -49,7 +50,9 @@ impl SiteFacts {
                 languages: languages(&pages, all.iter().map(String::as_str).filter(|path| is_within(path))),
             }
         });
-        Ok(facts.collect())
+        let mut facts: Vec<Self> = facts.filter(|site| site.pages > 0).collect();
+        facts.sort_by_key(|site| std::cmp::Reverse(site.pages));
+        Ok(facts)
     }
 }
 
@@ -161,6 +164,20 @@ mod tests {
             (&["docs".to_owned()][..], &["mkdocs.yml".to_owned()][..])
         );
         assert_eq!(site.languages, [("docs".to_owned(), vec!["de".to_owned(), "pt-BR".to_owned()])]);
+    }
+
+    #[test]
+    fn the_site_itself_comes_before_its_examples_and_what_has_no_pages_is_none() {
+        let found = facts(&[
+            ("examples/a/mkdocs.yml", "site_name: a\n"),
+            ("examples/a/docs/index.md", "# A\n"),
+            ("examples/empty/mkdocs.yml", "site_name: empty\n"),
+            ("website/mkdocs.yml", "site_name: w\n"),
+            ("website/docs/index.md", "# W\n"),
+            ("website/docs/more.md", "# M\n"),
+        ]);
+        let configs: Vec<&str> = found.iter().map(|site| site.config.as_str()).collect();
+        assert_eq!(configs, ["website/mkdocs.yml", "examples/a/mkdocs.yml"]);
     }
 
     #[test]

@@ -81,8 +81,8 @@ pub(crate) fn without_comments(template: &str) -> String {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Filled {
     pub(crate) before: String,
-    /// Empty if no heading asks for a description.
     pub(crate) after: String,
+    /// Whether a heading asks for a description. If none does, all of it comes before.
     pub(crate) has_place: bool,
 }
 
@@ -193,7 +193,7 @@ impl Section<'_> {
         self.stays = has_description;
         let is_about_tests = ["test plan", "testing", "tested", "how to test", "verif"];
         if !has_description && self.is_empty() && is_about_tests.iter().any(|word| asked.contains(word)) {
-            self.lines = vec!["Only documentation was changed. What the checks found is below.".to_owned()];
+            self.lines = vec!["See the checks below.".to_owned()];
         }
     }
 
@@ -282,7 +282,7 @@ mod tests {
                         ## Test plan\n\n## Notes\n\n[Anything else]\n\n## Checklist\n\nPlease check that:\n- [ ] It reads well.\n";
         let filled = filled(template);
         assert_eq!(filled.before, "## Motivation");
-        let tests = "## Test plan\n\nOnly documentation was changed. What the checks found is below.";
+        let tests = "## Test plan\n\nSee the checks below.";
         assert_eq!(filled.after, format!("{tests}\n\n## Checklist\n\nPlease check that:\n- [ ] It reads well."));
     }
 

@@ -186,8 +186,14 @@ impl Section<'_> {
                 }
             } else if !in_fence && (is_unfilled(line) || is_label(line) && !leads_on(&lines[at + 1..])) {
                 continue;
+            } else if !in_fence && has_description && line.contains('?') && !is_box(line) {
+                // What is asked there is answered by the description.
+                continue;
             }
-            kept.push(line.clone());
+            let is_blank_again = line.is_empty() && kept.last().is_some_and(String::is_empty);
+            if in_fence || !is_blank_again {
+                kept.push(line.clone());
+            }
         }
         self.lines = kept;
         self.stays = has_description;
@@ -231,9 +237,11 @@ fn is_unfilled(line: &str) -> bool {
     if text.is_empty() {
         return !whole.is_empty() && !whole.starts_with("---") && !whole.starts_with("***");
     }
-    // A box is for whoever reviews.
-    if text.starts_with("[ ]") || text.starts_with("[x]") || text.starts_with("[X]") {
+    if is_box(line) {
         return false;
+    }
+    if whole.contains("____") {
+        return true;
     }
     let between = |open: char, close: char| text.strip_prefix(open)?.strip_suffix(close);
     // `[Describe it]`; a link has its address behind it, or another pair of brackets.
@@ -260,6 +268,12 @@ fn is_unfilled(line: &str) -> bool {
     let begins = words.peek().is_some_and(|word| REFERENCES.contains(word));
     let waits = low.contains('#') || low.ends_with(':');
     begins && waits && (words.all(|word| REFERENCES.contains(&word) || BESIDE.contains(&word)) || low.ends_with('#'))
+}
+
+/// Whether a line is a box to tick, which is for whoever reviews.
+fn is_box(line: &str) -> bool {
+    let text = line.trim().trim_start_matches(['-', '*', '+']).trim_start();
+    ["[ ]", "[x]", "[X]"].iter().any(|start| text.starts_with(start))
 }
 
 fn is_instruction(text: &str) -> bool {
@@ -315,6 +329,15 @@ mod tests {
         let filled = filled(template);
         let rest = template.strip_prefix("## Description\n\n").unwrap_or_default().trim_end();
         assert_eq!(filled.after, rest);
+    }
+
+    #[test]
+    fn what_is_asked_where_the_description_stands_is_answered_by_it() {
+        let template = "## Description\n\n- What does it change?\n- [ ] Is it ready?\n\n## Links\n\nPreview: https://x-_____.example\n\n\
+                        ## More\n\n\n\n> Note\n\nWhy?\n";
+        let filled = filled(template);
+        assert_eq!(filled.before, "## Description\n\n- [ ] Is it ready?");
+        assert_eq!(filled.after, "## More\n\n> Note\n\nWhy?");
     }
 
     #[test]

@@ -9,14 +9,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use copydesk_domain::{Actor, Clock, Timestamp};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OpenFlags, ToSql};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql};
 use tokio::sync::oneshot;
 
 use crate::conn::{Conn, Dialect, Result, Row, Sql, Value};
@@ -72,7 +72,7 @@ impl Sqlite {
     pub(crate) fn open(path: &Path, hub: Hub, clock: Arc<dyn Clock>) -> Result<Self> {
         create_private(path)?;
         let connection = open_connection(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
+        keep_a_log(&connection)?;
         // FULL: a commit is on the disk before it is acknowledged.
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "foreign_keys", true)?;
@@ -174,6 +174,20 @@ fn open_connection(path: &Path, flags: OpenFlags) -> Result<Connection> {
     // A plan must not depend on the values bound to it, or SQLite plans some statements anew at every use.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
+}
+
+/// Makes the file one with a write-ahead log. Where processes do this to a new file at once, SQLite tells some of them
+/// "locked" without waiting (two that read and want to write would wait for each other), so the waiting is done here.
+fn keep_a_log(connection: &Connection) -> Result<()> {
+    let began = Instant::now();
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && began.elapsed() < BUSY => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            done => return Ok(done?),
+        }
+    }
 }
 
 /// A script on SQLite never waits: each of its statements is done when its future is first looked at.
@@ -351,6 +365,25 @@ mod tests {
             })
         });
         assert_eq!(pragmas.await.unwrap(), (2, "wal".to_owned()), "2 is FULL");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn those_who_open_a_new_file_at_once_all_get_it() {
+        let folder = std::env::temp_dir().join(format!("copydesk-at-once-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for round in 0..40 {
+            let path = folder.join(format!("{round}.db"));
+            let at_once = std::sync::Barrier::new(8);
+            std::thread::scope(|threads| {
+                for _ in 0..8 {
+                    threads.spawn(|| {
+                        at_once.wait();
+                        Sqlite::open(&path, Hub::new(), Arc::new(copydesk_domain::SystemClock)).unwrap();
+                    });
+                }
+            });
+        }
         std::fs::remove_dir_all(folder).unwrap();
     }
 

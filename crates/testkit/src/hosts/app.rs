@@ -19,7 +19,7 @@ pub(super) struct App {
     pub(super) installation: u64,
     /// The repositories it may see.
     pub(super) repos: Vec<u64>,
-    /// What it may do: `contents` and `pull_requests`, each `read` or `write`.
+    /// What it may do: `contents`, `pull_requests` and `issues`, each `read` or `write`.
     pub(super) permissions: Map<String, Value>,
     pub(super) suspended: bool,
 }

@@ -6,10 +6,12 @@ use hyper::Method;
 use serde_json::{Map, Value, json};
 
 use super::bitbucket_query::Filter;
+use super::bitbucket_talk_views as talk;
 use super::bitbucket_views as views;
 use super::dialect::{ApiRefusal, Dialect, GitRefusal};
 use super::exchange::{Is, Reply, Request, text};
 use super::hooks::Delivery;
+use super::news::{News, Telling};
 use super::state::{Holder, Hook, Opening, Pull, Refused, Repo, Rights, State, Token, Visit};
 
 const REST: &str = "/2.0";
@@ -87,13 +89,11 @@ impl Dialect for Bitbucket {
             PullRequestState::Merged => "pullrequest:fulfilled",
             PullRequestState::Closed => "pullrequest:rejected",
         };
-        let delivery = Delivery::new("Bitbucket-Webhooks/2.0", &body)
-            .with("x-event-key", event)
-            .with("x-attempt-number", 1)
-            .with("x-hook-uuid", format!("{{b9a4c3d2-0000-4000-8000-{:012}}}", repo.id))
-            .with("x-request-uuid", format!("7a1f5e90-0000-4000-8000-{:012}", pull.number));
-        let signature = delivery.signature(hook);
-        delivery.with("x-hub-signature", format!("sha256={signature}"))
+        talk::send(event, &body, pull.number, repo, hook)
+    }
+
+    fn told(&self, news: &News<'_>, to: &Telling<'_>) -> Delivery {
+        talk::told(news, to)
     }
 }
 

@@ -3,10 +3,12 @@
 use copydesk_domain::{PullRequestState, Timestamp};
 use serde_json::{Value, json};
 
+use super::people::{account_of, uuid_of};
 use super::state::{Pull, Repo};
+use super::talk::Place;
 
 /// An instant as Bitbucket writes it.
-fn instant(at: Timestamp) -> String {
+pub(super) fn instant(at: Timestamp) -> String {
     at.to_string().replace('Z', "000+00:00")
 }
 
@@ -21,8 +23,8 @@ pub(super) fn state(pull: &Pull) -> &'static str {
 
 pub(super) fn user(login: &str, origin: &str) -> Value {
     json!({
-        "type": "user", "display_name": login, "nickname": login, "account_id": "557058:4101",
-        "uuid": "{d301aafa-d676-4ee0-88be-962be7417567}",
+        "type": "user", "display_name": login, "nickname": login, "account_id": account_of(login),
+        "uuid": uuid_of(login),
         "links": { "html": { "href": format!("{origin}/{login}/") } },
     })
 }
@@ -56,6 +58,14 @@ pub(super) fn pull(repo: &Repo, pull: &Pull, origin: &str) -> Value {
         })
     };
     let closed = pull.state != PullRequestState::Open;
+    let comments = repo.talk.said(Place::Pull(number)).iter().filter(|remark| !remark.deleted).count();
+    let reviewers: Vec<Value> = pull.reviewers.iter().map(|login| user(login, origin)).collect();
+    let participant = |login: &String| {
+        json!({
+            "type": "participant", "user": user(login, origin), "role": "REVIEWER", "approved": false, "state": null,
+        })
+    };
+    let participants: Vec<Value> = pull.reviewers.iter().map(participant).collect();
     json!({
         "type": "pullrequest", "id": number, "title": pull.title, "description": pull.body,
         "summary": { "type": "rendered", "raw": pull.body, "markup": "markdown", "html": "" },
@@ -63,8 +73,8 @@ pub(super) fn pull(repo: &Repo, pull: &Pull, origin: &str) -> Value {
         "source": side(&pull.head), "destination": side(&pull.base),
         "merge_commit": pull.merge_commit.as_ref().map(|id| json!({ "type": "commit", "hash": id[..12] })),
         "closed_by": if closed { user("bb-reviewer", origin) } else { Value::Null }, "reason": "",
-        "close_source_branch": false, "comment_count": 0, "task_count": 0,
-        "reviewers": [], "participants": [],
+        "close_source_branch": false, "comment_count": comments, "task_count": 0,
+        "reviewers": reviewers, "participants": participants,
         "created_on": instant(pull.created_at), "updated_on": instant(pull.updated_at),
         "links": {
             "self": { "href": api }, "html": { "href": format!("{origin}/{path}/pull-requests/{number}") },

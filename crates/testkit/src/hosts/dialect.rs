@@ -1,5 +1,6 @@
 use super::exchange::{Reply, Request};
 use super::hooks::Delivery;
+use super::news::{News, Telling};
 use super::state::{Hook, Pull, Repo, State, Token};
 
 /// How one host speaks. A further one is a type that implements this.
@@ -41,6 +42,9 @@ pub(super) trait Dialect: Send + Sync {
 
     /// What it sends when a pull request was merged or closed.
     fn delivery(&self, repo: &Repo, pull: &Pull, hook: &Hook, origin: &str) -> Delivery;
+
+    /// What it sends of what people have said or done.
+    fn told(&self, news: &News<'_>, to: &Telling<'_>) -> Delivery;
 }
 
 /// Why a request to the interface is not served.

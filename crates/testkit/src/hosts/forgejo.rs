@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 
 use super::dialect::{ApiRefusal, Dialect, GitRefusal};
 use super::exchange::{Is, Reply, Request, page, text};
+use super::forgejo_talk_views as talk;
 use super::forgejo_views as views;
 use super::hooks::Delivery;
+use super::news::{News, Telling};
 use super::state::{Hook, Opening, Pull, Refused, Repo, Rights, State, Token, Visit};
 
 const REST: &str = "/api/v1";
@@ -82,22 +84,11 @@ impl Dialect for Forgejo {
             "requested_reviewer": null, "repository": views::repo(repo, origin, Rights::READ),
             "sender": views::user("forge-reviewer", origin), "commit_id": "", "review": null,
         });
-        let id = format!("8ab6f9d0-3d1e-4b8c-9c3b-{:012}", pull.number);
-        let mut delivery = Delivery::new("Go-http-client/1.1", &body);
-        let (new, old) = (delivery.signature(hook), delivery.old_signature(hook));
-        for family in ["x-forgejo", "x-gitea", "x-gogs"] {
-            delivery = delivery
-                .with(&format!("{family}-delivery"), &id)
-                .with(&format!("{family}-event"), "pull_request")
-                .with(&format!("{family}-event-type"), "pull_request")
-                .with(&format!("{family}-signature"), &new);
-        }
-        delivery
-            .with("x-github-delivery", &id)
-            .with("x-github-event", "pull_request")
-            .with("x-github-event-type", "pull_request")
-            .with("x-hub-signature", format!("sha1={old}"))
-            .with("x-hub-signature-256", format!("sha256={new}"))
+        talk::send(("pull_request", "pull_request"), &body, pull.number, hook)
+    }
+
+    fn told(&self, news: &News<'_>, to: &Telling<'_>) -> Delivery {
+        talk::told(news, to)
     }
 }
 

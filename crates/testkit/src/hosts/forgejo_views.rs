@@ -4,7 +4,9 @@ use copydesk_domain::{PullRequestState, Timestamp};
 use jiff::tz::{Offset, TimeZone};
 use serde_json::{Value, json};
 
+use super::people::id_of;
 use super::state::{Pull, Repo, Rights};
+use super::talk::{Label, Place};
 
 /// What they take for a draft, whatever the case.
 pub(super) fn is_draft(title: &str) -> bool {
@@ -13,7 +15,7 @@ pub(super) fn is_draft(title: &str) -> bool {
 }
 
 /// An instant as they write it: in the time zone of the server, which is seldom UTC.
-fn instant(at: Timestamp) -> String {
+pub(super) fn instant(at: Timestamp) -> String {
     let zone = TimeZone::fixed(Offset::constant(1));
     let at = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap().to_zoned(zone);
     at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
@@ -21,7 +23,7 @@ fn instant(at: Timestamp) -> String {
 
 pub(super) fn user(login: &str, origin: &str) -> Value {
     json!({
-        "id": 4101, "login": login, "login_name": "", "full_name": "", "username": login, "active": false,
+        "id": id_of(login), "login": login, "login_name": "", "full_name": "", "username": login, "active": false,
         "email": format!("{login}@noreply.forgejo.example"), "html_url": format!("{origin}/{login}"),
     })
 }
@@ -34,8 +36,19 @@ pub(super) fn repo(repo: &Repo, origin: &str, rights: Rights) -> Value {
         "url": format!("{origin}/api/v1/repos/{path}"), "html_url": format!("{origin}/{path}"),
         "clone_url": format!("{origin}/{path}.git"), "default_branch": repo.default_branch,
         "has_pull_requests": repo.takes_pulls,
-        "permissions": { "admin": false, "push": rights.push, "pull": rights.read },
+        "permissions": { "admin": rights.admin, "push": rights.push, "pull": rights.read },
     })
+}
+
+pub(super) fn label(repo: &Repo, label: &Label, origin: &str) -> Value {
+    json!({
+        "id": label.id, "name": label.name, "exclusive": false, "is_archived": false, "color": "00aabb",
+        "description": "", "url": format!("{origin}/api/v1/repos/{}/labels/{}", repo.path, label.id),
+    })
+}
+
+pub(super) fn labels(repo: &Repo, names: &[String], origin: &str) -> Value {
+    names.iter().filter_map(|name| repo.talk.label(name)).map(|there| label(repo, there, origin)).collect()
 }
 
 pub(super) fn pull(repo: &Repo, pull: &Pull, origin: &str) -> Value {
@@ -48,11 +61,15 @@ pub(super) fn pull(repo: &Repo, pull: &Pull, origin: &str) -> Value {
         })
     };
     let merged = pull.state == PullRequestState::Merged;
+    let plain = repo.talk.said(Place::Pull(number)).iter().filter(|remark| remark.is_plain()).count();
+    // None at all are null, as Go writes what is not there.
+    let reviewers: Option<Vec<Value>> =
+        (!pull.reviewers.is_empty()).then(|| pull.reviewers.iter().map(|login| user(login, origin)).collect());
     json!({
         "id": 500 + number, "url": html, "number": number, "user": user(&pull.author, origin),
-        "title": pull.title, "body": pull.body, "labels": [], "milestone": null, "assignee": null, "assignees": null,
-        "requested_reviewers": null, "state": if pull.state == PullRequestState::Open { "open" } else { "closed" },
-        "draft": pull.draft, "is_locked": false, "comments": 0, "html_url": html,
+        "title": pull.title, "body": pull.body, "labels": labels(repo, &pull.labels, origin), "milestone": null, "assignee": null, "assignees": null,
+        "requested_reviewers": reviewers, "state": if pull.state == PullRequestState::Open { "open" } else { "closed" },
+        "draft": pull.draft, "is_locked": false, "comments": plain, "html_url": html,
         "diff_url": format!("{html}.diff"), "patch_url": format!("{html}.patch"), "mergeable": !merged,
         "merged": merged, "merged_at": pull.merged_at.map(instant), "merge_commit_sha": pull.merge_commit,
         "merged_by": if merged { user("forge-reviewer", origin) } else { Value::Null },

@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 use super::dialect::{ApiRefusal, Dialect, GitRefusal};
 use super::exchange::{Reply, Request, page, text};
 use super::gitlab_fields::{CREATE, LIST, UPDATE};
+use super::gitlab_talk_views as talk;
 use super::gitlab_views as views;
 use super::hooks::Delivery;
+use super::news::{News, Telling};
 use super::state::{Hook, Opening, Pull, Refused, Repo, Rights, State, Token, Visit};
 
 const REST: &str = "/api/v4";
@@ -74,13 +76,11 @@ impl Dialect for Gitlab {
     }
 
     fn delivery(&self, repo: &Repo, pull: &Pull, hook: &Hook, origin: &str) -> Delivery {
-        Delivery::new("GitLab/17.11.0", &views::event(repo, pull, origin))
-            .with("x-gitlab-event", "Merge Request Hook")
-            .with("x-gitlab-instance", origin)
-            .with("x-gitlab-webhook-uuid", format!("13792a34-cac6-4fda-95a8-{:012}", repo.id))
-            .with("x-gitlab-event-uuid", format!("1f2a3b4c-5d6e-4f70-8192-{:012}", pull.number))
-            .with("idempotency-key", format!("f5e57ebe-2c48-4a5e-a7c0-{:012}", pull.number))
-            .with("x-gitlab-token", &hook.secret)
+        talk::send("Merge Request Hook", &views::event(repo, pull, origin), pull.number, repo, hook, origin)
+    }
+
+    fn told(&self, news: &News<'_>, to: &Telling<'_>) -> Delivery {
+        talk::told(news, to)
     }
 }
 

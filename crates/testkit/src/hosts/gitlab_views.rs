@@ -3,7 +3,9 @@
 use copydesk_domain::{PullRequestState, Timestamp};
 use serde_json::{Value, json};
 
+use super::people::id_of;
 use super::state::{Pull, Repo, Rights};
+use super::talk::Place;
 
 /// What GitLab takes for a draft, whatever the case.
 pub(super) fn is_draft(title: &str) -> bool {
@@ -22,14 +24,18 @@ pub(super) fn state(pull: &Pull) -> &'static str {
 
 pub(super) fn user(login: &str, origin: &str) -> Value {
     json!({
-        "id": 4101, "username": login, "name": login, "state": "active", "locked": false, "avatar_url": null,
+        "id": id_of(login), "username": login, "name": login, "state": "active", "locked": false, "avatar_url": null,
         "web_url": format!("{origin}/{login}"),
     })
 }
 
 pub(super) fn project(repo: &Repo, origin: &str, rights: Rights) -> Value {
     let path = &repo.path;
-    let level = if rights.push { 30 } else { 20 };
+    let level = match rights {
+        Rights { admin: true, .. } => 40,
+        Rights { push: true, .. } => 30,
+        _ => 20,
+    };
     json!({
         "id": repo.id, "name": repo.name(), "path": repo.name(), "path_with_namespace": path,
         "name_with_namespace": path.replace('/', " / "), "default_branch": repo.default_branch,
@@ -47,6 +53,7 @@ pub(super) fn merge_request(repo: &Repo, pull: &Pull, origin: &str) -> Value {
     let by = |done: bool| if done { user("gl-reviewer", origin) } else { Value::Null };
     let merged = pull.state == PullRequestState::Merged;
     let closed = pull.state == PullRequestState::Closed;
+    let reviewers: Vec<Value> = pull.reviewers.iter().map(|login| user(login, origin)).collect();
     json!({
         "id": 900_000 + repo.id * 100 + number, "iid": number, "project_id": repo.id,
         "title": pull.title, "description": pull.body, "state": state(pull),
@@ -55,44 +62,59 @@ pub(super) fn merge_request(repo: &Repo, pull: &Pull, origin: &str) -> Value {
         "closed_by": by(closed), "closed_at": pull.closed_at.filter(|_| closed),
         "source_branch": pull.head, "target_branch": pull.base,
         "source_project_id": repo.id, "target_project_id": repo.id,
-        "author": user(&pull.author, origin), "assignees": [], "assignee": null, "reviewers": [], "labels": [],
+        "author": user(&pull.author, origin), "assignees": [], "assignee": null, "reviewers": reviewers,
+        "labels": pull.labels,
         "draft": pull.draft, "work_in_progress": pull.draft, "milestone": null, "sha": repo.tip(&pull.head),
         "merge_commit_sha": pull.merge_commit, "squash_commit_sha": null, "squash": false,
         "merge_status": "can_be_merged", "detailed_merge_status": "mergeable", "has_conflicts": false,
-        "user_notes_count": 0, "discussion_locked": null, "should_remove_source_branch": null,
+        "user_notes_count": repo.talk.said(Place::Pull(number)).len(), "discussion_locked": null, "should_remove_source_branch": null,
         "references": { "short": format!("!{number}"), "relative": format!("!{number}"), "full": format!("{path}!{number}") },
         "web_url": format!("{origin}/{path}/-/merge_requests/{number}"),
     })
 }
 
-/// What GitLab tells of a merge request that was merged or closed. Instants are written otherwise than elsewhere.
+/// An instant in a message, which writes it otherwise than the interface.
+pub(super) fn hook_instant(at: Timestamp) -> String {
+    format!("{} UTC", at.to_string().replace('T', " ").split('.').next().unwrap_or_default())
+}
+
+/// The project in a message.
+pub(super) fn hook_project(repo: &Repo, origin: &str) -> Value {
+    let web = format!("{origin}/{}", repo.path);
+    json!({
+        "id": repo.id, "name": repo.name(), "path_with_namespace": repo.path, "default_branch": repo.default_branch,
+        "web_url": web, "git_http_url": format!("{web}.git"), "namespace": repo.owner(),
+        "visibility_level": if repo.private { 0 } else { 20 },
+    })
+}
+
+/// The same once more, as older receivers know it.
+pub(super) fn hook_repository(repo: &Repo, origin: &str) -> Value {
+    let web = format!("{origin}/{}", repo.path);
+    json!({ "name": repo.name(), "url": format!("{web}.git"), "homepage": web })
+}
+
+/// What GitLab tells of a merge request that was merged or closed.
 pub(super) fn event(repo: &Repo, pull: &Pull, origin: &str) -> Value {
-    let (path, number) = (&repo.path, pull.number);
-    let web = format!("{origin}/{path}");
-    let instant =
-        |at: Timestamp| format!("{} UTC", at.to_string().replace('T', " ").split('.').next().unwrap_or_default());
+    let number = pull.number;
     let action = match pull.state {
         PullRequestState::Open => "open",
         PullRequestState::Merged => "merge",
         PullRequestState::Closed => "close",
     };
-    let project = json!({
-        "id": repo.id, "name": repo.name(), "path_with_namespace": path, "default_branch": repo.default_branch,
-        "web_url": web, "git_http_url": format!("{web}.git"), "namespace": repo.owner(),
-        "visibility_level": if repo.private { 0 } else { 20 },
-    });
     json!({
         "object_kind": "merge_request", "event_type": "merge_request",
         "user": { "id": 4102, "name": "Reviewer", "username": "gl-reviewer", "email": "[REDACTED]" },
-        "project": project,
+        "project": hook_project(repo, origin),
         "object_attributes": {
             "id": 900_000 + repo.id * 100 + number, "iid": number, "title": pull.title, "description": pull.body,
             "state": state(pull), "action": action, "draft": pull.draft, "work_in_progress": pull.draft,
             "source_branch": pull.head, "target_branch": pull.base, "source_project_id": repo.id,
             "target_project_id": repo.id, "merge_commit_sha": pull.merge_commit,
-            "created_at": instant(pull.created_at), "updated_at": instant(pull.updated_at),
-            "url": format!("{web}/-/merge_requests/{number}"), "last_commit": { "id": repo.tip(&pull.head) },
+            "created_at": hook_instant(pull.created_at), "updated_at": hook_instant(pull.updated_at),
+            "url": format!("{origin}/{}/-/merge_requests/{number}", repo.path),
+            "last_commit": { "id": repo.tip(&pull.head) },
         },
-        "labels": [], "changes": {}, "repository": { "name": repo.name(), "url": format!("{web}.git"), "homepage": web },
+        "labels": [], "changes": {}, "repository": hook_repository(repo, origin),
     })
 }

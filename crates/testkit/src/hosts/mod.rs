@@ -2,28 +2,36 @@
 //! same repositories to git over HTTP. They are strict: what a real host would refuse they refuse in its words, and what
 //! it would let pass but no client should send makes the test fail.
 
+mod acts;
 mod app;
 mod bitbucket;
 mod bitbucket_query;
+mod bitbucket_talk_views;
 mod bitbucket_views;
+mod conversation;
 mod dialect;
 mod exchange;
 mod faults;
 mod forgejo;
+mod forgejo_talk_views;
 mod forgejo_views;
 mod git_http;
 mod github;
 mod gitlab;
 mod gitlab_fields;
+mod gitlab_talk_views;
 mod gitlab_views;
 mod hold;
 mod hooks;
 mod host;
+mod news;
 mod nginx;
+mod people;
 mod programs;
 mod server;
 mod sshd;
 mod state;
+mod talk;
 
 use std::sync::Arc;
 
@@ -37,8 +45,10 @@ pub use faults::Fault;
 pub use hold::{Hold, Pause};
 pub use hooks::Delivery;
 pub use nginx::{Nginx, USER as NGINX_USER};
+pub use people::Access;
 pub use sshd::Sshd;
 pub use state::{Holder, Pull, Rights, Seen};
+pub use talk::Comment;
 
 use crate::GitRepo;
 use app::{App, Keys};
@@ -73,7 +83,9 @@ impl FakeHost {
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let host = Arc::new(Host { dialect, state: State::new(clock).into(), origin });
+        let mut state = State::new(clock);
+        state.numbers_together = matches!(kind, HostKind::Github | HostKind::Forgejo);
+        let host = Arc::new(Host { dialect, state: state.into(), origin });
         let task = tokio::spawn(server::serve(listener, host.clone()));
         Self { kind, host, task }
     }
@@ -115,6 +127,8 @@ impl FakeHost {
             protected: Default::default(),
             pulls: Vec::new(),
             hooks: Vec::new(),
+            members: Default::default(),
+            talk: Default::default(),
         };
         state.repos.push(repo);
         git
@@ -195,8 +209,11 @@ impl FakeHost {
         let mut state = self.host.state();
         let (id, installation) = (state.new_id(), state.new_id());
         let level = |write: bool| if write { "write" } else { "read" };
-        let permissions =
+        let mut permissions =
             json!({ "metadata": "read", "contents": level(rights.push), "pull_requests": level(rights.open) });
+        if rights.issues {
+            permissions["issues"] = json!("write");
+        }
         let client_id = format!("Iv23li{id:014}");
         let app = App {
             id,

@@ -9,6 +9,8 @@ use copydesk_domain::{Clock, PullRequestState, Timestamp};
 use super::app::App;
 use super::faults::Queued;
 use super::hold::Held;
+use super::people::Access;
+use super::talk::Talk;
 use crate::GitRepo;
 
 pub(super) struct State {
@@ -25,6 +27,10 @@ pub(super) struct State {
     pub(super) faults: Vec<Queued>,
     pub(super) held: Option<Held>,
     pub(super) next_id: u64,
+    /// The logins of people that tests have made known.
+    pub(super) people: BTreeSet<String>,
+    /// Whether issues and pull requests share their numbers.
+    pub(super) numbers_together: bool,
 }
 
 pub(super) struct Repo {
@@ -42,6 +48,9 @@ pub(super) struct Repo {
     pub(super) protected: BTreeSet<String>,
     pub(super) pulls: Vec<Pull>,
     pub(super) hooks: Vec<Hook>,
+    /// What people were given here, by their logins.
+    pub(super) members: BTreeMap<String, Access>,
+    pub(super) talk: Talk,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +70,9 @@ pub struct Pull {
     /// When it was closed, by a merge too.
     pub closed_at: Option<Timestamp>,
     pub merge_commit: Option<String>,
+    pub labels: Vec<String>,
+    /// The logins of those who are asked for a review.
+    pub reviewers: Vec<String>,
 }
 
 /// Whom to tell of what becomes of pull requests.
@@ -76,15 +88,22 @@ pub struct Rights {
     pub push: bool,
     /// Open, change and comment on pull requests.
     pub open: bool,
+    /// Comment on issues and label them, which hosts let a token do by itself or not: GitHub's permission `issues`,
+    /// Forgejo's scope `write:issue`, which comments on pull requests need there too.
+    pub issues: bool,
+    /// Look after the repository, and see who may do what in it.
+    pub admin: bool,
 }
 
 impl Rights {
-    pub const ALL: Self = Self { read: true, push: true, open: true };
-    pub const READ: Self = Self { read: true, push: false, open: false };
+    /// Everything but looking after the repository.
+    pub const ALL: Self = Self { read: true, push: true, open: true, issues: true, admin: false };
+    pub const ADMIN: Self = Self { admin: true, ..Self::ALL };
+    pub const READ: Self = Self { read: true, ..Self::NONE };
     /// Pushing, but no pull requests.
-    pub const PUSH: Self = Self { read: true, push: true, open: false };
+    pub const PUSH: Self = Self { push: true, ..Self::READ };
     /// Nothing but what everybody may.
-    pub const NONE: Self = Self { read: false, push: false, open: false };
+    pub const NONE: Self = Self { read: false, push: false, open: false, issues: false, admin: false };
 }
 
 /// Whose token it is, which decides how it is shown.
@@ -185,6 +204,8 @@ impl State {
             faults: Vec::new(),
             held: None,
             next_id: 4100,
+            people: BTreeSet::new(),
+            numbers_together: false,
         }
     }
 
@@ -249,7 +270,7 @@ impl State {
 
     /// Opens a pull request by the rules that all hosts share; those who let empty ones pass say so.
     pub(super) fn open(&mut self, repo: u64, new: Opening, empty: bool) -> Result<Pull, Refused> {
-        let now = self.now();
+        let (now, together) = (self.now(), self.numbers_together);
         let repo = self.by_id_mut(repo).unwrap();
         if new.head == new.base {
             return Err(Refused::SameBranch);
@@ -268,8 +289,9 @@ impl State {
         if !empty && repo.commits(&new.head, &new.base) == 0 {
             return Err(Refused::NoCommits);
         }
+        let issues = repo.talk.issues.last().filter(|_| together).map_or(0, |issue| issue.number);
         let pull = Pull {
-            number: repo.pulls.last().map_or(1, |pull| pull.number + 1),
+            number: repo.pulls.last().map_or(0, |pull| pull.number).max(issues) + 1,
             head: new.head,
             base: new.base,
             title: new.title,
@@ -282,6 +304,8 @@ impl State {
             merged_at: None,
             closed_at: None,
             merge_commit: None,
+            labels: Vec::new(),
+            reviewers: Vec::new(),
         };
         repo.pulls.push(pull.clone());
         Ok(pull)

@@ -82,8 +82,13 @@ fn access_token(at: usize, request: &Request, state: &mut State) -> Result<Reply
         state.violate("access_tokens: the token is not narrowed down to one repository and its permissions");
     }
     let may = |name: &str, level: &str| permissions.get(name).is_some_and(|there| there == level || there == "write");
-    let rights =
-        Rights { read: may("contents", "read"), push: may("contents", "write"), open: may("pull_requests", "write") };
+    let rights = Rights {
+        read: may("contents", "read"),
+        push: may("contents", "write"),
+        open: may("pull_requests", "write"),
+        issues: may("issues", "write"),
+        admin: false,
+    };
     let (id, expires) = (state.new_id(), state.now().plus(TOKEN_LIFE));
     let secret = format!("ghs_{id:036}");
     let views: Vec<Value> =

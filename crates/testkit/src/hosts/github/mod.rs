@@ -3,7 +3,9 @@
 mod apps;
 mod graphql;
 mod jwt;
+mod news;
 mod pulls;
+mod talk_views;
 mod views;
 
 use hyper::Method;
@@ -12,6 +14,7 @@ use serde_json::{Value, json};
 use super::dialect::{ApiRefusal, Dialect, GitRefusal};
 use super::exchange::{Reply, Request};
 use super::hooks::Delivery;
+use super::news::{News, Telling};
 use super::state::{Holder, Hook, Pull, Repo, Rights, State, Token, Visit};
 
 const REST: &str = "/api/v3";
@@ -93,14 +96,11 @@ impl Dialect for Github {
             "repository": views::repo(repo, origin, Rights::READ),
             "sender": views::user("octo-reviewer", origin),
         });
-        let delivery = Delivery::new("GitHub-Hookshot/044aadd", &body)
-            .with("x-github-delivery", format!("72d3162e-cc78-11e3-81ab-{:012}", pull.number))
-            .with("x-github-event", "pull_request")
-            .with("x-github-hook-id", 292_430_182)
-            .with("x-github-hook-installation-target-id", repo.id)
-            .with("x-github-hook-installation-target-type", "repository");
-        let (new, old) = (delivery.signature(hook), delivery.old_signature(hook));
-        delivery.with("x-hub-signature", format!("sha1={old}")).with("x-hub-signature-256", format!("sha256={new}"))
+        news::send("pull_request", &body, pull.number, repo, hook)
+    }
+
+    fn told(&self, news: &News<'_>, to: &Telling<'_>) -> Delivery {
+        news::told(news, to)
     }
 }
 

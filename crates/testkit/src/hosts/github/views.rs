@@ -4,7 +4,9 @@ use copydesk_domain::{PullRequestState, Timestamp};
 use serde_json::{Value, json};
 
 use super::REST;
+use crate::hosts::people::id_of;
 use crate::hosts::state::{Pull, Repo, Rights};
+use crate::hosts::talk::{Place, Remark};
 
 /// An instant as GitHub writes it: to the second.
 pub(super) fn instant(at: Timestamp) -> String {
@@ -20,7 +22,7 @@ pub(super) fn node(repo: &Repo, pull: &Pull) -> String {
 pub(super) fn user(login: &str, origin: &str) -> Value {
     let kind = if login.ends_with("[bot]") { "Bot" } else { "User" };
     json!({
-        "login": login, "id": 4101, "node_id": "MDQ6VXNlcjQxMDE=", "type": kind, "site_admin": false,
+        "login": login, "id": id_of(login), "node_id": format!("U_kgDO{}", id_of(login)), "type": kind, "site_admin": false,
         "url": format!("{origin}{REST}/users/{login}"), "html_url": format!("{origin}/{login}"),
     })
 }
@@ -35,9 +37,21 @@ pub(super) fn repo(repo: &Repo, origin: &str, rights: Rights) -> Value {
         "clone_url": format!("{origin}/{path}.git"), "fork": false, "archived": repo.archived, "disabled": false,
         "default_branch": repo.default_branch,
         "permissions": {
-            "admin": false, "maintain": false, "push": rights.push, "triage": rights.push, "pull": rights.read,
+            "admin": rights.admin, "maintain": rights.admin, "push": rights.push, "triage": rights.push, "pull": rights.read,
         },
     })
+}
+
+pub(super) fn label(repo: &Repo, name: &str, origin: &str) -> Value {
+    let id = repo.talk.label(name).map(|label| label.id);
+    json!({
+        "id": id, "node_id": format!("LA_kwDO{}", id.unwrap_or_default()), "name": name, "color": "ededed",
+        "url": format!("{origin}{REST}/repos/{}/labels/{name}", repo.path), "default": false, "description": null,
+    })
+}
+
+pub(super) fn labels(repo: &Repo, names: &[String], origin: &str) -> Value {
+    names.iter().map(|name| label(repo, name, origin)).collect()
 }
 
 /// A pull request; `whole` for itself, else as lists have it.
@@ -51,6 +65,9 @@ pub(super) fn pull(repo: &Repo, pull: &Pull, origin: &str, whole: bool) -> Value
         })
     };
     let merged = pull.state == PullRequestState::Merged;
+    let reviewers: Vec<Value> = pull.reviewers.iter().map(|login| user(login, origin)).collect();
+    let said = repo.talk.said(Place::Pull(number));
+    let (plain, at_lines): (Vec<&Remark>, Vec<&Remark>) = said.into_iter().partition(|remark| remark.is_plain());
     let mut value = json!({
         "id": 1_000_000 + repo.id * 100 + number, "node_id": node(repo, pull), "number": number,
         "url": format!("{api}/pulls/{number}"), "html_url": format!("{origin}/{path}/pull/{number}"),
@@ -61,7 +78,8 @@ pub(super) fn pull(repo: &Repo, pull: &Pull, origin: &str, whole: bool) -> Value
         "created_at": instant(pull.created_at), "updated_at": instant(pull.updated_at),
         "closed_at": pull.closed_at.map(instant), "merged_at": pull.merged_at.map(instant),
         "merge_commit_sha": pull.merge_commit, "head": side(&pull.head), "base": side(&pull.base),
-        "assignee": null, "assignees": [], "requested_reviewers": [], "requested_teams": [], "labels": [],
+        "assignee": null, "assignees": [], "requested_reviewers": reviewers, "requested_teams": [],
+        "labels": labels(repo, &pull.labels, origin),
         "milestone": null, "author_association": "COLLABORATOR", "auto_merge": null, "active_lock_reason": null,
     });
     if whole {
@@ -70,7 +88,7 @@ pub(super) fn pull(repo: &Repo, pull: &Pull, origin: &str, whole: bool) -> Value
             "merged": merged, "mergeable": if merged { Value::Null } else { json!(true) },
             "mergeable_state": if merged { "unknown" } else { "clean" },
             "merged_by": if merged { user("octo-reviewer", origin) } else { Value::Null },
-            "comments": 0, "review_comments": 0, "maintainer_can_modify": false, "commits": 1,
+            "comments": plain.len(), "review_comments": at_lines.len(), "maintainer_can_modify": false, "commits": 1,
         });
         value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     }

@@ -2,9 +2,11 @@
 
 mod apps;
 mod graphql;
+mod issues;
 mod jwt;
 mod news;
 mod pulls;
+mod reviews;
 mod talk_views;
 mod views;
 
@@ -223,11 +225,14 @@ fn writer(visit: &Visit) -> Result<&Token, Reply> {
     if visit.rights.open {
         return Ok(token);
     }
-    let message = match token.holder {
-        Holder::Installation => "Resource not accessible by integration",
-        _ => "Resource not accessible by personal access token",
-    };
-    Err(error(403, message).with("x-accepted-github-permissions", "pull_requests=write"))
+    Err(forbidden(visit, "pull_requests=write"))
+}
+
+/// What GitHub says to a token that lacks these permissions.
+fn forbidden(visit: &Visit, wanted: &str) -> Reply {
+    let app = visit.token.as_ref().is_some_and(|token| token.holder == Holder::Installation);
+    let who = if app { "integration" } else { "personal access token" };
+    error(403, &format!("Resource not accessible by {who}")).with("x-accepted-github-permissions", wanted)
 }
 
 fn in_repo(repo: u64, rest: &[&str], request: &Request, state: &mut State) -> Result<Reply, Reply> {
@@ -260,6 +265,13 @@ fn in_repo(repo: u64, rest: &[&str], request: &Request, state: &mut State) -> Re
         (Method::POST, ["pulls"]) => pulls::create(&visit, request, state),
         (Method::GET, ["pulls", number]) => pulls::read(&visit, number, request, state),
         (Method::PATCH, ["pulls", number]) => pulls::update(&visit, number, request, state),
+        (Method::GET, ["pulls", number, "reviews", id]) => reviews::read(&visit, number, id, request, state),
+        (Method::GET, ["pulls", number, "reviews", id, "comments"]) => {
+            reviews::comments(&visit, number, id, request, state)
+        }
+        (Method::POST, ["pulls", number, "requested_reviewers"]) => reviews::ask(&visit, number, request, state),
+        (Method::GET, ["collaborators", login, "permission"]) => reviews::permission(&visit, login, request, state),
+        (_, ["issues", rest @ ..]) => issues::route(&visit, rest, request, state),
         _ => Err(unknown(request, state)),
     }
 }

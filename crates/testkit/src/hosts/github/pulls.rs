@@ -42,7 +42,7 @@ pub(super) fn list(repo: &Repo, request: &Request) -> Reply {
 /// The parameters of [`list`].
 pub(super) const LIST: [&str; 7] = ["head", "base", "state", "sort", "direction", "page", "per_page"];
 
-fn malformed(_: Malformed) -> Reply {
+pub(super) fn malformed(_: Malformed) -> Reply {
     error(400, "Problems parsing JSON")
 }
 
@@ -51,7 +51,7 @@ fn missing(field: &str) -> Value {
 }
 
 /// What is too long, if anything.
-fn too_long(body: &Map<String, Value>, resource: &str) -> Option<Reply> {
+pub(super) fn too_long(body: &Map<String, Value>, resource: &str) -> Option<Reply> {
     let long = text(body, "body").is_some_and(|text| text.chars().count() > LONGEST_BODY);
     let message = format!("body is too long (maximum is {LONGEST_BODY} characters)");
     long.then(|| invalid(json!([{ "resource": resource, "code": "custom", "field": "body", "message": message }])))
@@ -99,11 +99,11 @@ pub(super) fn create(visit: &Visit, request: &Request, state: &mut State) -> Res
 }
 
 /// The pull request of a number in a path.
-fn numbered(visit: &Visit, number: &str, state: &State) -> Result<u64, Reply> {
+pub(super) fn numbered(visit: &Visit, number: &str, state: &State) -> Result<u64, Reply> {
     visit.number(number, state).ok_or_else(not_found)
 }
 
-fn view(visit: &Visit, number: u64, request: &Request, state: &State) -> Reply {
+pub(super) fn view(visit: &Visit, number: u64, request: &Request, state: &State) -> Reply {
     let repo = visit.repo(state);
     Reply::json(200, &views::pull(repo, repo.pull(number).unwrap(), &request.origin, true))
 }

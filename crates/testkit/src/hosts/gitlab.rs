@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::dialect::{ApiRefusal, Dialect, GitRefusal};
 use super::exchange::{Reply, Request, page, text};
 use super::gitlab_fields::{CREATE, LIST, UPDATE};
+use super::gitlab_talk as notes;
 use super::gitlab_talk_views as talk;
 use super::gitlab_views as views;
 use super::hooks::Delivery;
@@ -146,6 +147,7 @@ fn route(request: &Request, state: &mut State) -> Result<Reply, Reply> {
             let view = json!({ "id": 42, "name": "docs", "revoked": false, "active": true, "scopes": [scope] });
             Ok(Reply::json(200, &view))
         }
+        (Method::GET, ["users"]) => Ok(notes::users(request, state)),
         (_, ["projects", project, rest @ ..]) => in_project(project, rest, token, request, state),
         _ => Err(unknown(request, state)),
     }
@@ -212,6 +214,20 @@ fn in_project(
             Ok(view(&visit, number, request, state))
         }
         (Method::PUT, ["merge_requests", number]) => update(&visit, number, request, state),
+        (Method::GET, ["members", "all", id]) => notes::member(&visit, id, request, state),
+        (Method::GET, ["issues", number]) => notes::issue(&visit, number, request, state),
+        (Method::GET, [folder @ ("issues" | "merge_requests"), number, "notes"]) => {
+            let place = notes::placed(&visit, folder, number, state)?;
+            Ok(notes::notes(&visit, place, request, state))
+        }
+        (Method::GET, [folder @ ("issues" | "merge_requests"), number, "notes", id]) => {
+            let place = notes::placed(&visit, folder, number, state)?;
+            notes::note(&visit, place, id, request, state)
+        }
+        (Method::POST, [folder @ ("issues" | "merge_requests"), number, "notes"]) => {
+            let place = notes::placed(&visit, folder, number, state)?;
+            notes::say(&visit, place, writer(&visit)?.login(), request, state)
+        }
         _ => Err(unknown(request, state)),
     }
 }
@@ -274,6 +290,7 @@ fn create(visit: &Visit, request: &Request, state: &mut State) -> Result<Reply, 
     }
     let field = |name: &str| text(&body, name).unwrap_or_default().to_owned();
     check_lengths(text(&body, "title"), text(&body, "description"))?;
+    let reviewers = notes::reviewers(visit, &body, state)?;
     let title = field("title");
     let new = Opening {
         head: field("source_branch"),
@@ -294,8 +311,8 @@ fn create(visit: &Visit, request: &Request, state: &mut State) -> Result<Reply, 
             Reply::json(409, &json!({ "message": [text] }))
         }
     })?;
-    let repo = visit.repo(state);
-    Ok(Reply::json(201, &views::merge_request(repo, &opened, &request.origin)))
+    notes::assign(visit, opened.number, &body, reviewers, state);
+    Ok(Reply { status: 201, ..view(visit, opened.number, request, state) })
 }
 
 fn numbered(visit: &Visit, number: &str, state: &State) -> Result<u64, Reply> {
@@ -318,6 +335,7 @@ fn update(visit: &Visit, number: &str, request: &Request, state: &mut State) -> 
     }
     let (title, words) = (text(&body, "title"), text(&body, "description"));
     check_lengths(title, words)?;
+    let reviewers = notes::reviewers(visit, &body, state)?;
     let now = state.now();
     let repo = state.by_id_mut(visit.repo).unwrap();
     if let Some(base) = text(&body, "target_branch") {
@@ -344,5 +362,6 @@ fn update(visit: &Visit, number: &str, request: &Request, state: &mut State) -> 
         Some(_) => return Err(Reply::json(400, &json!({ "error": "state_event does not have a valid value" }))),
         None => {}
     }
+    notes::assign(visit, number, &body, reviewers, state);
     Ok(view(visit, number, request, state))
 }

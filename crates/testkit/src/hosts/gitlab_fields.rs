@@ -1,7 +1,7 @@
 //! The parameters that GitLab's documentation names for the requests that the fake knows, with their types. GitLab's own
 //! description of version 4 is in no package that could be fetched, so this list stands in for it. Source: the pages
-//! "Merge requests API" (List project merge requests, Create MR, Update MR) and "Notes API" (Create new merge request note)
-//! of GitLab's documentation, version 17.
+//! "Merge requests API" (List project merge requests, Create MR, Update MR), "Notes API" (List all merge request notes, Create
+//! new merge request note, Create new issue note) and "Users API" (List users) of GitLab's documentation, version 17.
 
 use super::exchange::Is;
 
@@ -86,4 +86,30 @@ pub(super) const UPDATE: [(&str, Is); 17] = [
     ("state_event", Is::Text),
     ("target_branch", Is::Text),
     ("title", Is::Text),
+];
+
+/// `GET /projects/:id/merge_requests/:merge_request_iid/notes`, and the same for issues.
+pub(super) const NOTES: [&str; 5] = ["activity_filter", "order_by", "page", "per_page", "sort"];
+
+/// `POST /projects/:id/merge_requests/:merge_request_iid/notes`. The first is required.
+pub(super) const NEW_NOTE: [(&str, Is); 4] =
+    [("body", Is::Text), ("created_at", Is::Text), ("internal", Is::Flag), ("merge_request_diff_head_sha", Is::Text)];
+
+/// `POST /projects/:id/issues/:issue_iid/notes`. The first is required.
+pub(super) const NEW_ISSUE_NOTE: [(&str, Is); 4] =
+    [("body", Is::Text), ("confidential", Is::Flag), ("created_at", Is::Text), ("internal", Is::Flag)];
+
+/// `GET /users`.
+pub(super) const USERS: [&str; 11] = [
+    "active",
+    "blocked",
+    "exclude_external",
+    "exclude_internal",
+    "external",
+    "humans",
+    "page",
+    "per_page",
+    "search",
+    "username",
+    "without_project_bots",
 ];

@@ -19,6 +19,7 @@ mod git_http;
 mod github;
 mod gitlab;
 mod gitlab_fields;
+mod gitlab_talk;
 mod gitlab_talk_views;
 mod gitlab_views;
 mod hold;

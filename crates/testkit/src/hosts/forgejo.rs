@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use super::dialect::{ApiRefusal, Dialect, GitRefusal};
 use super::exchange::{Is, Reply, Request, page, text};
+use super::forgejo_errors::{error, not_found, unauthorized, unknown};
+use super::forgejo_talk as said;
 use super::forgejo_talk_views as talk;
 use super::forgejo_views as views;
 use super::hooks::Delivery;
@@ -14,7 +16,6 @@ use super::news::{News, Telling};
 use super::state::{Hook, Opening, Pull, Refused, Repo, Rights, State, Token, Visit};
 
 const REST: &str = "/api/v1";
-const DOCS: &str = "https://forgejo.example/api/swagger";
 const LONGEST_TITLE: usize = 255;
 
 pub(super) struct Forgejo;
@@ -90,24 +91,6 @@ impl Dialect for Forgejo {
     fn told(&self, news: &News<'_>, to: &Telling<'_>) -> Delivery {
         talk::told(news, to)
     }
-}
-
-fn error(status: u16, message: &str) -> Reply {
-    Reply::json(status, &json!({ "message": message, "url": DOCS }))
-}
-
-fn not_found() -> Reply {
-    let body = json!({ "errors": [], "message": "The target couldn't be found.", "url": DOCS });
-    Reply::json(404, &body)
-}
-
-fn unauthorized() -> Reply {
-    error(401, "invalid username, password or token")
-}
-
-fn unknown(request: &Request, state: &mut State) -> Reply {
-    state.violate(request.violation("there is no such address"));
-    Reply::text(404, "404 page not found\n")
 }
 
 /// Whose token a request shows.
@@ -187,6 +170,19 @@ fn in_repo(
             let number = numbered(&visit, number, state)?;
             Ok(view(&visit, 200, number, request, state))
         }
+        (Method::GET, ["pulls", number, "reviews"]) => {
+            let number = numbered(&visit, number, state)?;
+            Ok(said::reviews(&visit, number, request, state))
+        }
+        (Method::GET, ["pulls", number, "reviews", id, "comments"]) => {
+            let number = numbered(&visit, number, state)?;
+            said::review_comments(&visit, number, id, request, state)
+        }
+        (Method::POST, ["pulls", number, "requested_reviewers"]) => {
+            let number = numbered(&visit, number, state)?;
+            writer(&visit)?;
+            said::ask(&visit, number, request, state)
+        }
         (Method::GET, ["pulls", base, head @ ..]) => {
             // The oldest of these branches, whatever became of it; the branch may hold slashes.
             let head = head.join("/");
@@ -194,6 +190,10 @@ fn in_repo(
             Ok(Reply::json(200, &views::pull(repo, pull.ok_or_else(not_found)?, &request.origin)))
         }
         (Method::PATCH, ["pulls", number]) => update(&visit, number, request, state),
+        (_, ["issues", rest @ ..]) => said::issues(&visit, rest, request, state),
+        (Method::GET, ["labels"]) => said::labels(&visit, request, state),
+        (Method::GET, ["assignees"]) => said::assignees(&visit, request, state),
+        (Method::GET, ["collaborators", login, "permission"]) => said::permission(&visit, login, request, state),
         _ => Err(unknown(request, state)),
     }
 }

@@ -13,6 +13,8 @@ mod dialect;
 mod exchange;
 mod faults;
 mod forgejo;
+mod forgejo_errors;
+mod forgejo_talk;
 mod forgejo_talk_views;
 mod forgejo_views;
 mod git_http;

@@ -5,14 +5,16 @@ use copydesk_domain::PullRequestState;
 use hyper::Method;
 use serde_json::{Map, Value, json};
 
+use super::bitbucket_errors::{error, hidden, lacking, scopes, unauthorized, unknown, wrong};
 use super::bitbucket_query::Filter;
+use super::bitbucket_talk as said;
 use super::bitbucket_talk_views as talk;
 use super::bitbucket_views as views;
 use super::dialect::{ApiRefusal, Dialect, GitRefusal};
 use super::exchange::{Is, Reply, Request, text};
 use super::hooks::Delivery;
 use super::news::{News, Telling};
-use super::state::{Holder, Hook, Opening, Pull, Refused, Repo, Rights, State, Token, Visit};
+use super::state::{Holder, Hook, Opening, Pull, Refused, Repo, State, Token, Visit};
 
 const REST: &str = "/2.0";
 const LONGEST_TITLE: usize = 255;
@@ -97,46 +99,6 @@ impl Dialect for Bitbucket {
     }
 }
 
-fn error(status: u16, message: &str) -> Reply {
-    Reply::json(status, &json!({ "type": "error", "error": { "message": message } }))
-}
-
-/// What is wrong with a field, in Bitbucket's shape.
-fn wrong(field: &str, what: &str) -> Reply {
-    let body = json!({
-        "type": "error", "error": { "message": format!("{field}: {what}"), "fields": { field: [what] } },
-    });
-    Reply::json(400, &body)
-}
-
-fn unauthorized() -> Reply {
-    error(401, "Token is invalid, expired, or not supported for this endpoint.")
-}
-
-fn hidden() -> Reply {
-    error(
-        404,
-        "You may not have access to this repository or it no longer exists in this workspace. If you think this \
-         repository exists and you have access, make sure you are authenticated.",
-    )
-}
-
-fn unknown(request: &Request, state: &mut State) -> Reply {
-    state.violate(request.violation("there is no such address"));
-    error(404, "Resource not found")
-}
-
-/// The scopes that rights come from.
-fn scopes(rights: Rights) -> Vec<&'static str> {
-    let all = [
-        (rights.read && !rights.push, "repository"),
-        (rights.push, "repository:write"),
-        (rights.read && !rights.open, "pullrequest"),
-        (rights.open, "pullrequest:write"),
-    ];
-    all.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect()
-}
-
 /// Whose token a request shows, and whether it is shown as it must be.
 fn caller(request: &Request, state: &State) -> Result<Option<Token>, Reply> {
     if let Some((user, password)) = request.basic() {
@@ -174,17 +136,7 @@ fn route(request: &Request, state: &mut State) -> Result<Reply, Reply> {
 /// Whoever may open pull requests; else what Bitbucket says.
 fn writer(visit: &Visit) -> Result<&Token, Reply> {
     let token = visit.token.as_ref().ok_or_else(unauthorized)?;
-    if visit.rights.open {
-        return Ok(token);
-    }
-    let body = json!({
-        "type": "error",
-        "error": {
-            "message": "Your credentials lack one or more required privilege scopes.",
-            "detail": { "required": ["pullrequest:write"], "granted": scopes(visit.rights) },
-        },
-    });
-    Err(Reply::json(403, &body).with("x-accepted-oauth-scopes", "pullrequest:write"))
+    if visit.rights.open { Ok(token) } else { Err(lacking(visit.rights, "pullrequest:write")) }
 }
 
 fn in_repo(
@@ -223,6 +175,20 @@ fn in_repo(
             Ok(view(&visit, 200, number, request, state))
         }
         (Method::PUT, ["pullrequests", number]) => update(&visit, number, request, state),
+        (Method::GET, ["pullrequests", number, "comments"]) => {
+            let number = numbered(&visit, number, state)?;
+            Ok(said::comments(&visit, number, request, state))
+        }
+        (Method::POST, ["pullrequests", number, "comments"]) => {
+            let number = numbered(&visit, number, state)?;
+            said::say(&visit, number, writer(&visit)?.login(), request, state)
+        }
+        (Method::GET, ["pullrequests", number, "comments", id]) => {
+            let number = numbered(&visit, number, state)?;
+            said::comment(&visit, number, id, request, state)
+        }
+        (Method::GET, ["permissions-config", "users", id]) => said::permission(&visit, id, request, state),
+        (Method::GET, ["issues", number]) => said::issue(&visit, number, request, state),
         (Method::POST, ["pullrequests", number, "decline"]) => {
             let number = numbered(&visit, number, state)?;
             writer(&visit)?;
@@ -257,17 +223,7 @@ fn list(repo: &Repo, request: &Request) -> Result<Reply, Reply> {
     if request.query("sort").is_none_or(|sort| sort.starts_with('-')) {
         found.reverse();
     }
-    let (at, size) = (request.number("page", 1, 10_000), request.number("pagelen", 10, 50));
-    let shown = found.iter().skip((at - 1) * size).take(size);
-    let values: Vec<Value> = shown.map(|pull| views::pull(repo, pull, &request.origin)).collect();
-    let mut body = json!({ "values": values, "pagelen": size, "size": found.len(), "page": at });
-    if at * size < found.len() {
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        query.extend_pairs(queries.iter().filter(|(name, _)| name != "page"));
-        query.append_pair("page", &(at + 1).to_string());
-        body["next"] = json!(format!("{}{}?{}", request.origin, request.path, query.finish()));
-    }
-    Ok(Reply::json(200, &body))
+    Ok(said::paged(&found, request, |pull| views::pull(repo, pull, &request.origin)))
 }
 
 const FIELDS: [(&str, Is); 8] = [
@@ -304,9 +260,14 @@ fn create(visit: &Visit, request: &Request, state: &mut State) -> Result<Reply, 
     let base = branch_of(&body, "destination").unwrap_or(main);
     let words = text(&body, "description").unwrap_or_default().to_owned();
     let draft = body.get("draft") == Some(&json!(true));
+    let reviewers = said::reviewers(visit, &author, &body, state)?;
     let new = Opening { head: head.clone(), base: base.clone(), title, body: words, draft, author };
     match state.open(visit.repo, new, false) {
-        Ok(pull) => Ok(view(visit, 201, pull.number, request, state)),
+        Ok(pull) => {
+            let repo = state.by_id_mut(visit.repo).unwrap();
+            repo.pull_mut(pull.number).unwrap().reviewers = reviewers.unwrap_or_default();
+            Ok(view(visit, 201, pull.number, request, state))
+        }
         Err(Refused::NoHead) => Err(wrong("source", &format!("branch not found: {head}"))),
         Err(Refused::NoBase) => Err(wrong("destination", &format!("branch not found: {base}"))),
         Err(Refused::SameBranch | Refused::NoCommits) => Err(wrong("source", "There are no changes to be pulled")),
@@ -321,6 +282,8 @@ fn create(visit: &Visit, request: &Request, state: &mut State) -> Result<Reply, 
 fn change(visit: &Visit, number: u64, body: &Map<String, Value>, state: &mut State) -> Result<(), Reply> {
     let title = title_of(body)?;
     let now = state.now();
+    let author = visit.repo(state).pull(number).unwrap().author.clone();
+    let reviewers = said::reviewers(visit, &author, body, state)?;
     let repo = state.by_id_mut(visit.repo).unwrap();
     let base = branch_of(body, "destination");
     if let Some(base) = base.as_ref().filter(|base| repo.tip(base).is_none()) {
@@ -334,6 +297,9 @@ fn change(visit: &Visit, number: u64, body: &Map<String, Value>, state: &mut Sta
     pull.updated_at = now;
     if let Some(base) = base {
         pull.base = base;
+    }
+    if let Some(reviewers) = reviewers {
+        pull.reviewers = reviewers;
     }
     if let Some(words) = text(body, "description") {
         pull.body = words.to_owned();

@@ -5,7 +5,9 @@
 mod acts;
 mod app;
 mod bitbucket;
+mod bitbucket_errors;
 mod bitbucket_query;
+mod bitbucket_talk;
 mod bitbucket_talk_views;
 mod bitbucket_views;
 mod conversation;

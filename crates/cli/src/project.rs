@@ -5,13 +5,14 @@ use std::process::ExitCode;
 
 use copydesk_desk::Sender;
 use copydesk_desk::projects::{
-    self, Checked, HostDraft, NotDeleted, NotSaved, ProjectDraft, ProjectView, TestView, TrialResult, TrialView,
-    ViewsDraft, WritePathsDraft,
+    self, Checked, HostDraft, NotDeleted, NotSaved, ProjectDraft, ProjectView, TalkDraft, TestView, TrialResult,
+    TrialView, ViewsDraft, WritePathsDraft,
 };
-use copydesk_domain::{HostKind, OnFindings, Project, ProjectId, format_duration};
+use copydesk_domain::{Comments, HostKind, OnFindings, Project, ProjectId, format_duration};
+use copydesk_store::Asked;
 use serde_json::{Value, json};
 
-use crate::args::{HostArg, ProjectCommand, ProjectSettings};
+use crate::args::{CommentsArg, HostArg, ProjectCommand, ProjectSettings};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::views::open_views;
@@ -53,6 +54,11 @@ pub(crate) async fn run(
             let project = store::project(&store, &id).await?;
             let secret = secrets::of_sender(config, store, &project.id, Sender::Hook, &rotate).await?;
             hook(&project, &secret, config, json)
+        }
+        ProjectCommand::Asks { id, limit, json } => {
+            let store = store::open_ready(config).await?;
+            let project = store::project(&store, &id).await?;
+            asks(&store.asks(&project.id, limit).await?, json)
         }
         ProjectCommand::Delete { id, yes, json } => delete(&id, yes, config, json).await,
         ProjectCommand::Credential(command) => credential::run(command, config, environment).await,
@@ -135,6 +141,24 @@ fn hook(project: &Project, secret: &str, config: &Config, as_json: bool) -> Resu
     Ok(ExitCode::SUCCESS)
 }
 
+fn asks(asks: &[Asked], as_json: bool) -> Result<ExitCode, Failure> {
+    if as_json {
+        let view = |it: &Asked| {
+            json!({ "ask": it.key, "pullRequest": it.ask.pull(), "state": it.state.as_str(), "note": it.note,
+                "jobId": it.job_id.as_ref().map(|id| id.as_str()), "heardAt": it.heard_at })
+        };
+        return output::json(&asks.iter().map(view).collect());
+    }
+    let row = |it: &Asked| {
+        let job = it.job_id.as_ref().map(ToString::to_string).unwrap_or_default();
+        let place = it.ask.pull().map(|pull| format!(" on #{pull}")).unwrap_or_default();
+        let what = format!("{}{place}", it.key);
+        vec![it.heard_at.to_string(), what, it.state.as_str().to_owned(), job, it.note.clone().unwrap_or_default()]
+    };
+    output::table(&["told of", "what", "state", "job", "note"], &asks.iter().map(row).collect::<Vec<_>>());
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Asks at a terminal; elsewhere nobody could answer.
 pub(crate) fn confirmed(project: &Project) -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
@@ -173,6 +197,13 @@ pub(crate) fn draft(name: Option<String>, repository: Option<String>, settings: 
             api_url: host.host_api_url,
             ca_file: host.host_ca_file,
             accept_any_certificate: host.host_accept_any_certificate,
+            talk: TalkDraft {
+                comments: host.talk.comments.map(Comments::from),
+                mention: host.talk.mention,
+                job_label: host.talk.job_label,
+                labels: host.talk.label,
+                reviewers: host.talk.reviewer,
+            },
         },
     }
 }
@@ -262,7 +293,25 @@ fn host_rows(project: &Project) -> Vec<(&'static str, String)> {
     if host.accept_any_certificate {
         rows.push(("certificates", "any is taken".to_owned()));
     }
+    rows.push(match host.comments {
+        Comments::Mentions => ("comments", format!("those that mention @{}", host.mention())),
+        Comments::All => ("comments", "all".to_owned()),
+        Comments::Off => ("comments", "none".to_owned()),
+    });
+    rows.extend(host.job_label.clone().map(|label| ("job label", label)));
+    rows.extend([("labels", host.labels.join(", ")), ("reviewers", host.reviewers.join(", "))]);
+    rows.retain(|(_, value)| !value.is_empty());
     rows
+}
+
+impl From<CommentsArg> for Comments {
+    fn from(arg: CommentsArg) -> Self {
+        match arg {
+            CommentsArg::Mentions => Self::Mentions,
+            CommentsArg::All => Self::All,
+            CommentsArg::Off => Self::Off,
+        }
+    }
 }
 
 impl From<HostArg> for Option<HostKind> {

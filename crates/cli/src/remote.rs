@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use copydesk_desk::projects::{Checked, ProjectDraft, ProjectView, TestView};
+use copydesk_desk::projects::{Checked, ProjectDraft, ProjectView, TalkDraft, TestView};
 use copydesk_domain::{ApiKey, KeyRecord, Project, Scope};
 use copydesk_store::ProjectChange;
 use reqwest::redirect::Policy;
@@ -98,7 +98,7 @@ pub(crate) async fn run_project(command: ProjectCommand, remote: &Remote) -> Res
             remote.send(Method::DELETE, &["projects", &id], None).await?;
             project::deleted_project(&id, json)
         }
-        ProjectCommand::Hook { .. } | ProjectCommand::Credential(_) => Err(only_there()),
+        ProjectCommand::Hook { .. } | ProjectCommand::Asks { .. } | ProjectCommand::Credential(_) => Err(only_there()),
     }
 }
 
@@ -119,6 +119,7 @@ fn given(mut draft: ProjectDraft, old: Option<&Project>) -> Result<Map<String, V
     let (repository, ca_file) = (draft.repository.take(), draft.host.ca_file.take());
     let (kind, api_url) = (draft.host.kind, draft.host.api_url.clone());
     let any_certificate = draft.host.accept_any_certificate;
+    let talk = talk_given(&draft.host.talk);
     let checked = draft.check(old, Path::new("/")).map_err(|invalid| Failure::flag(&invalid))?;
     let Checked { change: ProjectChange { views, write_paths, .. }, .. } = &checked;
     let mut body = Map::new();
@@ -145,10 +146,28 @@ fn given(mut draft: ProjectDraft, old: Option<&Project>) -> Result<Map<String, V
     host.extend(api_url.map(|url| ("apiUrl".to_owned(), or_null(url, "default"))));
     host.extend(ca_file.map(|file| ("caFile".to_owned(), or_null(file, "none"))));
     host.extend(any_certificate.map(|any| ("acceptAnyCertificate".to_owned(), json!(any))));
+    host.extend(talk);
     if !host.is_empty() {
         body.insert("host".to_owned(), host.into());
     }
     Ok(body)
+}
+
+fn talk_given(talk: &TalkDraft) -> Map<String, Value> {
+    let or_null = |text: &String, word: &str| if text == word { Value::Null } else { json!(text) };
+    let or_none = |list: &[String]| match list {
+        [] => None,
+        [none] if none == "none" => Some(json!([])),
+        list => Some(json!(list)),
+    };
+    let given = [
+        ("comments", talk.comments.map(|it| json!(it))),
+        ("mention", talk.mention.as_ref().map(|it| or_null(it, "default"))),
+        ("jobLabel", talk.job_label.as_ref().map(|it| or_null(it, "none"))),
+        ("labels", or_none(&talk.labels)),
+        ("reviewers", or_none(&talk.reviewers)),
+    ];
+    given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 pub(crate) async fn run_key(command: KeyCommand, remote: &Remote) -> Result<ExitCode, Failure> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use copydesk_dashboard::{Dash, Settings};
 use copydesk_desk::ModelTrial;
+use copydesk_desk::asks::answer_forever;
 use copydesk_desk::docs_job::Workshop;
 use copydesk_desk::health::watch_pages;
 use copydesk_desk::jobs::{JobRules, Jobs};
@@ -124,6 +125,7 @@ impl Server {
         let webhooks = Arc::new(webhook::webhooks(config)?);
         let ways = sign_in::ways(config, &config.public_url_at(address))?;
         let runner = runner(config, store.clone(), workshop.clone(), metrics.clone(), stop.clone())?;
+        let jobs = Jobs::new(store.clone(), job_rules(config), Some(workshop.clone()), stop.clone());
         let app = App::new(
             Desk {
                 store: store.clone(),
@@ -132,7 +134,7 @@ impl Server {
                 key_use: key_use.clone(),
                 senders: SenderSecrets::new(store.clone(), secrets::vault(config)),
                 people: People::new(store.clone()).letting_in(ways),
-                jobs: Jobs::new(store.clone(), job_rules(config), Some(workshop.clone()), stop.clone()),
+                jobs: jobs.clone(),
                 views: Some(page_views.clone()),
                 webhooks: Some(webhooks.clone()),
                 model: engines::model(config)?.map(|model| -> Arc<dyn ModelTrial> { Arc::new(model) }),
@@ -157,6 +159,7 @@ impl Server {
             tokio::spawn(runner.run(config.runner.workers as usize)),
             tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), stop.clone())),
             tokio::spawn(watch_pages(store.clone(), workshop, stop.clone())),
+            tokio::spawn(answer_forever(store.clone(), jobs, stop.clone())),
             tokio::spawn(deliver_forever(store, webhooks, metrics, stop.clone())),
         ];
         Ok(Self { stop, views: shared, address, people, admin, http, others })

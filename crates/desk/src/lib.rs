@@ -1,5 +1,6 @@
 //! Everything that can be done, without HTTP: whoever calls has decided who may do it.
 
+pub mod asks;
 pub mod attention;
 pub mod credentials;
 mod desk;

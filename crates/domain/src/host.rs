@@ -94,9 +94,56 @@ pub struct HostSettings {
     pub ca_file: Option<String>,
     /// Take any certificate. For a try in a network of one's own; the connection can be listened to.
     pub accept_any_certificate: bool,
+    /// Which comments on its pull requests are taken as follow-ups.
+    pub comments: Comments,
+    /// The name by which comments mention it, without `@`; none: `copydesk`.
+    pub mention: Option<String>,
+    /// The label that makes a job of an issue.
+    pub job_label: Option<String>,
+    /// The labels that its pull requests get.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub labels: Vec<String>,
+    /// Who is asked to look at its pull requests, by their names on the host.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub reviewers: Vec<String>,
+}
+
+/// Which comments on pull requests are taken as follow-ups, of people who may write to the repository
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Comments {
+    /// Those that mention it.
+    #[default]
+    Mentions,
+    All,
+    /// None.
+    Off,
+}
+
+impl Comments {
+    pub const ALL: [Self; 3] = [Self::Mentions, Self::All, Self::Off];
+
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mentions => "mentions",
+            Self::All => "all",
+            Self::Off => "off",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|comments| comments.as_str() == text)
+    }
 }
 
 impl HostSettings {
+    /// The name by which comments mention it, without `@`.
+    pub fn mention(&self) -> &str {
+        self.mention.as_deref().unwrap_or("copydesk")
+    }
+
     /// The kind, set or told by the address.
     pub fn kind_of(&self, repository: &Repository) -> HostKind {
         self.kind.unwrap_or_else(|| HostKind::of(repository))

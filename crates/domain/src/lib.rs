@@ -2,6 +2,7 @@
 //!
 //! Nothing here does I/O. Everything above imports from here; this imports from nobody.
 
+mod ask;
 mod checks;
 mod clock;
 pub mod dates;
@@ -23,11 +24,12 @@ mod visible;
 mod webhook;
 mod window;
 
+pub use ask::{Ask, Person, mentions};
 pub use checks::{CheckSummary, FindingSummary, NotJudged};
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use duration::{format_duration, parse_duration};
 pub use hex::{hex, unhex};
-pub use host::{HostKind, HostSettings, PullRequest, PullRequestState, api_url};
+pub use host::{Comments, HostKind, HostSettings, PullRequest, PullRequestState, api_url};
 pub use id::{JobId, new_id, random_fraction, random_secret, random_suffix, random_token};
 pub use invalid::Invalid;
 pub use job::{Command, Job, Message, Outcome, Refusal, Status, Usage};

@@ -72,6 +72,8 @@ pub enum ActorKind {
     Key,
     /// At the command line of the machine.
     Command,
+    /// At the code host: by a comment, or by the label of an issue.
+    Host,
     /// Copydesk by itself.
     Program,
 }
@@ -82,12 +84,13 @@ impl ActorKind {
             Self::User => "user",
             Self::Key => "key",
             Self::Command => "command",
+            Self::Host => "host",
             Self::Program => "program",
         }
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::User, Self::Key, Self::Command, Self::Program].into_iter().find(|kind| kind.as_str() == text)
+        [Self::User, Self::Key, Self::Command, Self::Host, Self::Program].into_iter().find(|kind| kind.as_str() == text)
     }
 }
 
@@ -115,6 +118,11 @@ impl Actor {
         Self { kind: ActorKind::Command, id: None, name: name.to_owned() }
     }
 
+    /// Somebody at the code host, by the name that it knows them by.
+    pub fn host(name: &str) -> Self {
+        Self { kind: ActorKind::Host, id: None, name: name.to_owned() }
+    }
+
     /// How people call it; none for Copydesk itself.
     pub fn shown(&self) -> Option<String> {
         match self.kind {
@@ -122,6 +130,7 @@ impl Actor {
             ActorKind::Key if self.name.is_empty() => Some("a key without a name".to_owned()),
             ActorKind::Key => Some(format!("the key {}", self.name)),
             ActorKind::Command => Some(format!("{} at the command line", self.name)),
+            ActorKind::Host => Some(format!("{} at the code host", self.name)),
             ActorKind::Program => None,
         }
     }

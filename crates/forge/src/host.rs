@@ -1,7 +1,7 @@
 use copydesk_domain::PullRequest;
 use futures_util::future::BoxFuture;
 
-use crate::ForgeError;
+use crate::{Ability, ForgeError, HostTalk};
 
 /// Where pull requests live.
 pub trait CodeHost: Send + Sync {
@@ -22,7 +22,7 @@ pub trait CodeHost: Send + Sync {
 }
 
 /// A code host that can be asked about more than pull requests.
-pub trait HostInterface: CodeHost {
+pub trait HostInterface: CodeHost + HostTalk {
     /// The branch that the repository takes for its main one.
     fn default_branch(&self) -> BoxFuture<'_, Result<String, ForgeError>>;
 
@@ -68,25 +68,4 @@ pub struct Abilities {
     pub writable: Ability,
     /// Whether pull requests can be opened.
     pub pull_requests: Ability,
-}
-
-/// Whether something can be done; if that is not a yes, why, as one sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ability {
-    Yes,
-    No(String),
-    /// The host does not say.
-    Unknown(String),
-}
-
-impl Ability {
-    /// Why not, if it is a no.
-    pub fn why_not(&self) -> Option<&str> {
-        if let Self::No(why) = self { Some(why) } else { None }
-    }
-
-    /// `Yes` if `is_so`, else `No` with the reason.
-    pub(crate) fn when(is_so: bool, why_not: impl Into<String>) -> Self {
-        if is_so { Self::Yes } else { Self::No(why_not.into()) }
-    }
 }

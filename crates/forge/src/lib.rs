@@ -1,6 +1,7 @@
 //! Git and code hosts: a mirror of each repository, a workspace over a commit that needs no checkout, one commit for a
 //! change, its push, and the pull request. The only place that holds push credentials.
 
+mod ability;
 mod build;
 mod certificates;
 mod commit;
@@ -29,16 +30,18 @@ mod remote;
 mod renames;
 mod settings;
 mod shared_fetch;
+mod talk;
 pub mod text;
 mod tree;
 mod work_tree;
 mod workspace;
 
+pub use ability::Ability;
 pub use commit::{CommitId, CommitInfo, MalformedCommitId};
 pub use diff::{Diff, DiffKind, FileSummary, LONGEST_DIFF, MOST_DIFF_FILES};
 pub use error::{ForgeError, ForgeErrorKind, Refusal};
 pub use forge::Forge;
-pub use host::{Abilities, Ability, CodeHost, HostInterface, NewPullRequest, PullWords};
+pub use host::{Abilities, CodeHost, HostInterface, NewPullRequest, PullWords};
 pub use host_secret::{HostSecret, HostSecretError};
 pub use hosts::{Connection, Hosts, HostsSettings};
 pub use kept_back::is_kept_back;
@@ -50,6 +53,7 @@ pub use past::PastQuestion;
 pub use remote::{Credential, Remote, SshKey, Trust};
 pub use renames::Renames;
 pub use settings::{ForgeSettings, Signature};
+pub use talk::{HostTalk, Issue, LineRemark, Place, Remark};
 pub use tree::{Entry, FileChange, Kind, LARGEST_TEXT, Tree};
 pub use work_tree::{BaseCommit, CommitFiles, WorkTree};
 pub use workspace::{Guard, Workspace};

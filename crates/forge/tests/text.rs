@@ -37,6 +37,7 @@ fn a_whole_text() {
         checks: CheckLines { new: &new, repaired: &repaired, passed: &passed, not_judged: &not_judged },
         job_link: Some("https://copydesk.example/jobs/1"),
         job_id: JOB,
+        issue: Some(12),
         prompts: &["Rename Acme, cc @ann, fixes #12"],
         template: None,
         is_draft_for_findings: true,
@@ -90,6 +91,8 @@ Not judged, so nothing is said of it:
 > ```
 > Rename Acme, cc @ann, fixes # 12
 > ```
+
+Asked for in #12.
 
 Made by Copydesk, job [`019a8f00-0000-7abc-8def-0123456789ab`](https://copydesk.example/jobs/1).
 ";
@@ -429,6 +432,7 @@ proptest! {
             checks: CheckLines { new: &lines, repaired: &lines, passed: &lines, not_judged: &lines },
             job_link: Some("https://c.example/1"),
             job_id: JOB,
+            issue: None,
             prompts: &[&prompt, &summary],
             template: template.as_deref(),
             is_draft_for_findings: false,
@@ -494,6 +498,7 @@ fn the_largest_text_is_bounded() {
             checks: CheckLines { new: &lines, repaired: &lines, passed: &lines, not_judged: &lines },
             job_link: Some("https://c.example/1"),
             job_id: JOB,
+            issue: None,
             prompts: &prompts,
             template: template.as_deref(),
             is_draft_for_findings: true,

@@ -24,7 +24,7 @@ pub struct NewJob {
 }
 
 /// Turns a job into the answer that is given for it, and given again for the same idempotency key.
-type Render = fn(&Job) -> String;
+pub(crate) type Render = fn(&Job) -> String;
 
 #[boxed]
 impl Store {
@@ -56,7 +56,7 @@ impl Store {
     }
 }
 
-async fn create(
+pub(crate) async fn create(
     c: &mut dyn Conn,
     new: NewJob,
     window: Window,
@@ -136,7 +136,7 @@ async fn add_message(c: &mut dyn Conn, job: &Job, number: u32, prompt: &Prompt, 
 }
 
 #[allow(clippy::too_many_arguments, reason = "see message_job")]
-async fn message(
+pub(crate) async fn message(
     c: &mut dyn Conn,
     project_id: ProjectId,
     job_id: JobId,

@@ -11,6 +11,8 @@ pub enum Change {
     Job(JobId),
     /// There is something that webhooks may have to tell.
     Outbox,
+    /// A code host has told of something that somebody asks for.
+    Asked,
 }
 
 /// Who tells whom that something changed. It only wakes: what happened is read from the database, so a lost

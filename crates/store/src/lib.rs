@@ -5,6 +5,7 @@
 
 mod admission;
 mod answers;
+mod asks;
 mod browsers;
 mod conn;
 mod control;
@@ -44,6 +45,7 @@ mod words;
 
 pub use admission::{Admission, Idempotency};
 pub use answers::Answer;
+pub use asks::{AskState, Asked, Grant};
 pub use control::CancelError;
 pub use create::NewJob;
 pub use database::{DatabaseAddress, Store};

@@ -131,6 +131,7 @@ fn payload(change: &Change) -> String {
         Change::Ready => "ready".to_owned(),
         Change::Job(id) => format!("job {id}"),
         Change::Outbox => "outbox".to_owned(),
+        Change::Asked => "asked".to_owned(),
     }
 }
 
@@ -138,6 +139,7 @@ fn read_payload(text: &str) -> Change {
     match text.strip_prefix("job ") {
         Some(id) => Change::Job(id.into()),
         None if text == "outbox" => Change::Outbox,
+        None if text == "asked" => Change::Asked,
         None => Change::Ready,
     }
 }
@@ -238,7 +240,7 @@ mod tests {
 
     #[test]
     fn announcements_read_back() {
-        for change in [Change::Ready, Change::Job("x".into()), Change::Outbox] {
+        for change in [Change::Ready, Change::Job("x".into()), Change::Outbox, Change::Asked] {
             assert_eq!(read_payload(&payload(&change)), change);
         }
     }

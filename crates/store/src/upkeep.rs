@@ -10,7 +10,7 @@ use crate::database::Store;
 use crate::ending::{Ending, OUT_OF_TIME, end};
 use crate::finish::{Retry, put_back};
 use crate::queue::QueueTerms;
-use crate::{deeds, invitations, jobs, marks, sessions};
+use crate::{asks, deeds, invitations, jobs, marks, sessions};
 
 /// How long something that cannot be made into deliveries stays in the outbox before it is given up.
 const OUTBOX_KEPT: Duration = Duration::from_secs(3 * 24 * 3600);
@@ -122,6 +122,6 @@ async fn purge(c: &mut dyn Conn, now: Timestamp) -> Result<u64> {
     let secrets = c.run("DELETE FROM secrets WHERE expires_at <= $1", values![now]).await?;
     let entrances =
         sessions::forget(c, now).await? + invitations::forget(c, now).await? + marks::forget(c, now).await?;
-    let deeds = deeds::forget(c, now.minus(DEEDS_KEPT)).await?;
+    let deeds = deeds::forget(c, now.minus(DEEDS_KEPT)).await? + asks::forget(c, now).await?;
     Ok(keys + entries + secrets + entrances + deeds)
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use copydesk_agent::{Editor, ModelTrial};
 use copydesk_dashboard::{Dash, Settings};
+use copydesk_desk::asks::answer_forever;
 use copydesk_desk::credentials::Credentials;
 use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
 use copydesk_desk::health::look_at;
@@ -39,6 +40,7 @@ pub struct TestApp {
 struct Tasks {
     served: JoinHandle<Served>,
     upkeep: JoinHandle<()>,
+    asks: JoinHandle<()>,
     deliveries: Option<JoinHandle<()>>,
     runner: Option<JoinHandle<()>>,
 }
@@ -222,6 +224,7 @@ impl Setup {
                 listener,
             )),
             upkeep: tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), stop.clone())),
+            asks: tokio::spawn(answer_forever(store.clone(), app.desk().jobs.clone(), stop.clone())),
             deliveries: self.delivers.then(|| tokio::spawn(deliver_forever(store, webhooks, metrics, stop))),
             runner,
         };
@@ -355,6 +358,7 @@ impl TestApp {
         let served = tokio::time::timeout(patience, tasks.served).await.expect("the server stops").unwrap();
         assert_eq!(served, Served::Finished, "a connection was cut off");
         tokio::time::timeout(patience, tasks.upkeep).await.expect("the upkeep stops").unwrap();
+        tokio::time::timeout(patience, tasks.asks).await.expect("what is asked for is let go").unwrap();
         if let Some(deliveries) = tasks.deliveries {
             tokio::time::timeout(patience, deliveries).await.expect("the deliveries stop").unwrap();
         }

@@ -15,7 +15,7 @@ use crate::config::FlagValue;
 pub(crate) use credential::{CredentialCommand, CredentialFlags, CredentialsCommand, RotateFlags, TokenFlags};
 pub(crate) use job::{JobCommand, ServerFlags};
 pub(crate) use key::{KeyCommand, ScopeArg};
-pub(crate) use project::{HostArg, ProjectCommand, ProjectSettings};
+pub(crate) use project::{CommentsArg, HostArg, ProjectCommand, ProjectSettings};
 pub(crate) use user::UserCommand;
 pub(crate) use views::{ClassifyFlags, ImportFlags, ListsCommand, Range, ReclassifyFlags, ViewFlags, ViewsCommand};
 pub(crate) use webhook::WebhookCommand;

@@ -59,12 +59,24 @@ pub(crate) enum ProjectCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Show the address and the secret for webhooks of a project's code host, by which it tells of pull requests
+    /// Show the address and the secret for webhooks of a project's code host, by which it tells of
+    /// pull requests, comments, reviews and issues
     Hook {
         /// The project
         id: String,
         #[command(flatten)]
         rotate: RotateFlags,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List what people have asked for at a project's code host, in comments and by labels, and what became of it
+    Asks {
+        /// The project
+        id: String,
+        /// How many of the latest
+        #[arg(long, value_name = "NUMBER", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        limit: u32,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -136,6 +148,39 @@ pub(crate) struct HostFlags {
     /// Take any certificate of the code host: anybody in between can listen; `=false` to check again
     #[arg(long, value_name = "YES", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) host_accept_any_certificate: Option<bool>,
+    #[command(flatten)]
+    pub(crate) talk: TalkFlags,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct TalkFlags {
+    /// Which comments on its pull requests are taken as follow-ups, of people who may write to the repository; needs the
+    /// code host's webhook, see `copydesk project hook` [default: mentions]
+    #[arg(long, value_name = "WHICH", value_enum)]
+    pub(crate) comments: Option<CommentsArg>,
+    /// The name by which comments mention it; `default` for copydesk
+    #[arg(long, value_name = "NAME")]
+    pub(crate) mention: Option<String>,
+    /// An issue that gets this label from somebody who may write to the repository becomes a job; `none` for no label
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) job_label: Option<String>,
+    /// A label that pull requests get; can be given several times, `none` for none
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) label: Vec<String>,
+    /// Somebody who is asked to review pull requests, by their name on the code host (`acme/writers`: a team; on Bitbucket
+    /// the account's UUID); can be given several times, `none` for nobody
+    #[arg(long, value_name = "NAME")]
+    pub(crate) reviewer: Vec<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum CommentsArg {
+    /// Those that mention it
+    Mentions,
+    /// All
+    All,
+    /// None
+    Off,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

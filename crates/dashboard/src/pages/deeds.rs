@@ -59,6 +59,7 @@ fn actor(deed: &Deed) -> String {
         ActorKind::Key if deed.actor_name.is_empty() => "a key without a name".to_owned(),
         ActorKind::Key => format!("the key {}", deed.actor_name),
         ActorKind::Command => format!("{} at the command line", deed.actor_name),
+        ActorKind::Host => format!("{} at the code host", deed.actor_name),
         ActorKind::Program => "Copydesk".to_owned(),
     }
 }

@@ -3,6 +3,7 @@
 
 mod changes;
 mod failure;
+mod furnish;
 mod local_host;
 mod merge;
 mod notebook;

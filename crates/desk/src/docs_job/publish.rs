@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use copydesk_boxed::boxed;
-use copydesk_domain::{Job, JobId, Project, PullRequest, PullRequestState, Status};
+use copydesk_domain::{Ask, Job, JobId, Project, PullRequest, PullRequestState, Status};
 use copydesk_forge::{
     CodeHost, CommitId, Connection, FileSummary, ForgeErrorKind, Mirror, NewPullRequest, PullWords, text,
 };
 use copydesk_store::{Edit, LeaseError, Permit, Publishing, Round, Step, Store, StoreError, Verdict};
 
 use super::failure::{aside, commit_id};
+use super::furnish::furnish;
 use super::local_host::LocalHost;
 use super::refresh::{standing, still_open};
 use super::round::{is_own, restore};
@@ -329,6 +330,7 @@ impl Publication<'_> {
             },
             job_link: Some(&link),
             job_id: &self.job.id,
+            issue: self.issue().await?,
             prompts,
             template: template.as_deref(),
             is_draft_for_findings: edit.verdict == Verdict::Draft && !lines.new.is_empty(),
@@ -357,6 +359,7 @@ impl Publication<'_> {
             self.record_words(&new).await?;
             let opened = host.open(&new).await?;
             self.record_told(edits.len()).await?;
+            self.furnish(&opened).await?;
             return Ok(opened);
         };
         // Opened by a process that was killed before it could say so, and looked at by somebody since.
@@ -372,6 +375,8 @@ impl Publication<'_> {
         }
         let updated = host.update(there.number, &new).await?;
         self.record_told(edits.len()).await?;
+        // Opened by a process that was killed before it could do that.
+        self.furnish(&updated).await?;
         Ok(updated)
     }
 
@@ -401,6 +406,19 @@ impl Publication<'_> {
             new.body = text::with_additions(&theirs.body, &input);
         }
         Ok(())
+    }
+
+    async fn furnish(&self, pull: &PullRequest) -> Result<(), Failure> {
+        furnish(self.store, self.project, self.job, self.connection, self.permit, pull.number).await
+    }
+
+    /// The issue that the job was made of.
+    async fn issue(&self) -> Result<Option<u64>, Failure> {
+        let asked = self.store.ask_of_job(&self.job.id).await?;
+        Ok(asked.and_then(|asked| match asked.ask {
+            Ask::Labelled { issue, .. } => Some(issue),
+            _ => None,
+        }))
     }
 
     /// Notes that so many rounds were told of.

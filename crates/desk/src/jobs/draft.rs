@@ -33,6 +33,18 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// A job of which nothing is said but what to do.
+    pub fn of(prompt: &str) -> Self {
+        Self {
+            prompt: prompt.to_owned(),
+            base_ref: None,
+            model: None,
+            draft: false,
+            open_pull_request: true,
+            client_reference: None,
+        }
+    }
+
     /// The job to create, or all that is wrong, by the names that fields have in the interface.
     pub fn check(self, project: &Project, rules: &JobRules) -> Result<NewJob, Vec<Invalid>> {
         let mut wrong = Vec::new();

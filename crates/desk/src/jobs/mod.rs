@@ -200,7 +200,7 @@ impl Jobs {
     }
 
     /// The rate limit of a project's creations and messages.
-    fn window(&self, project: &Project) -> Window {
+    pub(crate) fn window(&self, project: &Project) -> Window {
         Window::hourly(project.jobs_per_hour.unwrap_or(self.rules.jobs_per_hour))
     }
 }

@@ -8,6 +8,8 @@ use copydesk_domain::{
 };
 use copydesk_store::ProjectChange;
 
+use super::talk::TalkDraft;
+
 /// Far more than all authorities of the world need.
 const MAX_CA_BYTES: u64 = 1024 * 1024;
 
@@ -56,6 +58,7 @@ pub struct HostDraft {
     /// A path, or `none`.
     pub ca_file: Option<String>,
     pub accept_any_certificate: Option<bool>,
+    pub talk: TalkDraft,
 }
 
 /// A draft that holds to the rules.
@@ -152,6 +155,7 @@ impl HostDraft {
         notes: &mut Vec<String>,
     ) -> Result<HostSettings, Invalid> {
         host.kind = self.kind.unwrap_or(host.kind);
+        self.talk.check(&mut host)?;
         match self.api_url.as_deref() {
             None => {}
             Some("default") => host.api_url = None,

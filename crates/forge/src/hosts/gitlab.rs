@@ -15,7 +15,7 @@ use super::subject::CredentialKind;
 use crate::{Ability, ForgeError, NewPullRequest, PullWords};
 
 /// The role from which on branches can be pushed and merge requests opened.
-const DEVELOPER: u32 = 30;
+pub(super) const DEVELOPER: u32 = 30;
 /// What GitLab takes for the mark of a draft.
 const MARKS: &[&str] = &["draft:", "[draft]", "(draft)"];
 

@@ -10,7 +10,7 @@ use super::client::{HostClient, HostPull};
 use super::exchange::Failed;
 use super::refusal::Act;
 use super::report::{self, Rights, Unseen};
-use crate::{Abilities, Ability, CodeHost, ForgeError, HostInterface, NewPullRequest, PullWords};
+use crate::{Abilities, Ability, CodeHost, ForgeError, HostInterface, HostTalk, NewPullRequest, PullWords};
 
 /// What came of the wish to open a pull request.
 pub(super) enum Posted {
@@ -72,7 +72,7 @@ impl<D: Dialect> CodeHost for D {
     }
 }
 
-impl<D: Dialect> HostInterface for D {
+impl<D: Dialect + HostTalk> HostInterface for D {
     fn default_branch(&self) -> BoxFuture<'_, Result<String, ForgeError>> {
         self.main_branch().boxed()
     }

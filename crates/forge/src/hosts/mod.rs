@@ -20,6 +20,7 @@ mod report;
 mod repository;
 mod settings;
 mod subject;
+mod talk;
 mod transport;
 
 use std::collections::HashMap;

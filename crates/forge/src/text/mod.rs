@@ -4,11 +4,13 @@
 mod digest;
 mod markdown;
 mod plain;
+mod reply;
 mod template;
 
 pub use digest::digest;
 use markdown::{Keep, code, code_block, phrase, prose};
 pub(crate) use plain::{one_line, plain, shorten};
+pub use reply::{Reply, is_reply, reply, reply_mark};
 pub use template::{find_template, template_paths};
 
 use crate::{DiffKind, FileSummary};
@@ -41,6 +43,8 @@ pub struct PullRequestText<'a> {
     /// Where the job can be looked at.
     pub job_link: Option<&'a str>,
     pub job_id: &'a str,
+    /// The issue that asks for it.
+    pub issue: Option<u64>,
     /// The prompts, oldest first.
     pub prompts: &'a [&'a str],
     /// The repository's template for pull requests.
@@ -115,7 +119,9 @@ pub fn body(input: &PullRequestText) -> String {
     sections.push(format!("## Files\n\n{}", files(input.files)));
     sections.push(format!("## Checks\n\n{}", checks(input)));
     sections.push(format!("## Prompt\n\n{}", prompts(input.prompts)));
-    sections.push(origin(input));
+    let issue = input.issue.map(|number| format!("Asked for in #{number}."));
+    sections.extend(issue);
+    sections.push(origin(input.job_link, input.job_id));
     sections.retain(|section| !section.is_empty());
     sections.join("\n\n") + "\n"
 }
@@ -258,9 +264,9 @@ pub fn is_ours(body: &str) -> bool {
     body.trim_end().lines().last().is_some_and(|line| line.starts_with("Made by Copydesk"))
 }
 
-fn origin(input: &PullRequestText) -> String {
-    let id = code(&shorten(input.job_id, 100));
-    match input.job_link.filter(|link| is_plain_link(link)) {
+fn origin(job_link: Option<&str>, job_id: &str) -> String {
+    let id = code(&shorten(job_id, 100));
+    match job_link.filter(|link| is_plain_link(link)) {
         Some(link) if !id.is_empty() => format!("Made by Copydesk, job [{id}]({link})."),
         _ if id.is_empty() => "Made by Copydesk.".to_owned(),
         _ => format!("Made by Copydesk, job {id}."),

@@ -68,7 +68,8 @@ fn connect(url: &str, ca_file: bool, accept_any_certificate: bool) -> Connection
 fn connect_trusting(url: &str, ca_file: Option<&str>, accept_any_certificate: bool) -> Connection {
     let repository = Repository::parse(url, Path::new("/")).unwrap();
     let ca_file = ca_file.map(|name| certificates().join(name).to_str().unwrap().to_owned());
-    let of_host = HostSettings { kind: Some(HostKind::Github), api_url: None, ca_file, accept_any_certificate };
+    let of_host =
+        HostSettings { kind: Some(HostKind::Github), ca_file, accept_any_certificate, ..HostSettings::default() };
     hosts().connect(&repository, &of_host, token()).unwrap()
 }
 

@@ -1,4 +1,4 @@
-//! What code hosts tell by themselves: that something happened to a pull request.
+//! What code hosts tell by themselves: that something happened to a pull request, or that somebody asks for something.
 
 use std::borrow::Cow;
 
@@ -7,9 +7,11 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use copydesk_desk::Sender;
+use copydesk_desk::asks::{self, Heard};
 use copydesk_domain::{ProjectId, unhex};
-use serde::Deserialize;
+use serde_json::Value;
 
+use super::host_words;
 use crate::app::App;
 use crate::bodies::Whose;
 use crate::body::{self, RequestBody};
@@ -24,48 +26,12 @@ const TAG: usize = 32;
 /// The header in which GitLab names the secret.
 const TOKEN: &str = "x-gitlab-token";
 
-/// Which pull request a delivery is about, in the words of each host. Nothing else of it is believed.
-#[derive(Deserialize)]
-struct Delivery {
-    /// GitHub, Forgejo and Gitea.
-    pull_request: Option<Numbered>,
-    /// GitLab.
-    object_kind: Option<String>,
-    object_attributes: Option<Inner>,
-    /// Bitbucket.
-    pullrequest: Option<Identified>,
-}
-
-#[derive(Deserialize)]
-struct Numbered {
-    number: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Inner {
-    iid: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Identified {
-    id: Option<u64>,
-}
-
-impl Delivery {
-    fn number(&self) -> Option<u64> {
-        let github = self.pull_request.as_ref().and_then(|pull| pull.number);
-        let is_merge_request = self.object_kind.as_deref() == Some("merge_request");
-        let gitlab = self.object_attributes.as_ref().filter(|_| is_merge_request).and_then(|inner| inner.iid);
-        let bitbucket = self.pullrequest.as_ref().and_then(|pull| pull.id);
-        github.or(gitlab).or(bitbucket)
-    }
-}
-
 /// Hear from a code host
 ///
-/// The address for webhooks of GitHub, GitLab, Forgejo, Gitea and Bitbucket about pull requests, with the project's hook
-/// secret (`copydesk project hook ID` shows both). A delivery only says that it is time to look: what the job shows is what
-/// the code host then answers.
+/// The address for webhooks of GitHub, GitLab, Forgejo, Gitea and Bitbucket about pull requests, comments on them and issues,
+/// with the project's hook secret (`copydesk project hook ID` shows both). A delivery only says that it is time to look: what
+/// the job shows is what the code host then answers. A comment that mentions Copydesk becomes a follow-up and an issue that
+/// gets the project's label a job, once, if the host says that whoever asks may write to the repository.
 #[utoipa::path(post, path = "/hooks/{projectId}", tag = "Agent jobs", operation_id = "hearFromHost", security(()),
     params(("projectId" = String, Path, description = "The project"),
         ("x-hub-signature-256" = Option<String>, Header, description = "`sha256=` and the HMAC-SHA256 of the body with the hook secret, in hexadecimal (GitHub)"),
@@ -75,7 +41,8 @@ impl Delivery {
     responses((status = 202, description = "Heard"),
         (status = 400, description = "The body cannot be read", body = ErrorBody),
         (status = 403, description = "The signature or the secret is wrong, or there is no such project", body = ErrorBody),
-        (status = 413, description = "The body has more than 4 MiB", body = ErrorBody)))]
+        (status = 413, description = "The body has more than 4 MiB", body = ErrorBody),
+        (status = 503, description = "Too much waits to be looked at; send it again later", body = ErrorBody)))]
 pub(crate) async fn hear(
     State(app): State<App>,
     project: Result<Path<String>, PathRejection>,
@@ -99,10 +66,16 @@ pub(crate) async fn hear(
         return Err(forbidden());
     }
     let project = app.store().project(&id).await?.ok_or_else(forbidden)?;
-    let delivery: Delivery = serde_json::from_slice(&payload).map_err(|_| {
+    let delivery: Value = serde_json::from_slice(&payload).map_err(|_| {
         Problem::new(StatusCode::BAD_REQUEST, "invalid_json", "The request body is not the JSON of a webhook.")
     })?;
-    if let Some(number) = delivery.number() {
+    if let Some(told) = host_words::told(&delivery)
+        && asks::hear(app.store(), &project, told).await? == Heard::TooMuch
+    {
+        let sentence = "Too much that was told before still waits to be looked at; send it again later.";
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", sentence));
+    }
+    if let Some(number) = host_words::pull(&delivery) {
         app.desk().jobs.pull_changed(project, number).await?;
     }
     Ok(StatusCode::ACCEPTED)
@@ -158,19 +131,6 @@ fn forbidden() -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn number(json: &str) -> Option<u64> {
-        serde_json::from_str::<Delivery>(json).ok()?.number()
-    }
-
-    #[test]
-    fn each_host_names_its_pull_request() {
-        assert_eq!(number(r#"{"action":"closed","number":3,"pull_request":{"number":3,"merged":true}}"#), Some(3));
-        assert_eq!(number(r#"{"object_kind":"merge_request","object_attributes":{"iid":4,"id":99}}"#), Some(4));
-        assert_eq!(number(r#"{"object_kind":"push","object_attributes":{"iid":4}}"#), None);
-        assert_eq!(number(r#"{"pullrequest":{"id":5}}"#), Some(5));
-        assert_eq!(number(r#"{"zen":"Keep it simple."}"#), None);
-    }
 
     #[test]
     fn a_form_holds_the_same_as_its_payload() {

@@ -8,6 +8,7 @@ mod docs;
 mod events;
 mod health;
 mod host_hooks;
+mod host_words;
 mod job_requests;
 mod jobs;
 mod parts;

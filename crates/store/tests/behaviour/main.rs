@@ -19,6 +19,7 @@ macro_rules! behaviours {
 }
 
 mod admission;
+mod asks;
 mod changes;
 mod concurrency;
 mod control;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use copydesk_domain::{
-    HostKind, HostSettings, OnFindings, Outcome, Project, ProjectId, Repository, Scope, ViewSettings, Window,
+    Comments, HostKind, HostSettings, OnFindings, Outcome, Project, ProjectId, Repository, Scope, ViewSettings, Window,
     WritePaths,
 };
 use copydesk_store::{Admission, DeedFilter, NewKey, NewProject, ProjectChange, StoreError};
@@ -55,6 +55,11 @@ async fn a_project_reads_back_as_it_was_made(desk: Desk) {
             api_url: Some("https://git.example.com/api/v1".to_owned()),
             ca_file: Some("/etc/ca.pem".to_owned()),
             accept_any_certificate: true,
+            comments: Comments::All,
+            mention: Some("docs-bot".to_owned()),
+            job_label: Some("docs".to_owned()),
+            labels: vec!["by copydesk".to_owned()],
+            reviewers: vec!["ada".to_owned()],
         },
     };
     let wanted = Project {

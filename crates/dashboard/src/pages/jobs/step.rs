@@ -78,6 +78,9 @@ impl Before {
             "pushed" => said("Pushed", format!("branch {}", text(data, "branch"))),
             "taken_back" => said("Branch taken back", "no pull request could be opened from it".to_owned()),
             "opened" => said("Pull request opened", text(data, "prLink")),
+            "not_furnished" => {
+                Said { lines: list(data, "reasons"), ..broke("Labels or reviewers are missing", String::new()) }
+            }
             "pull_request" => {
                 said(format!("Pull request is {}", text(data, "state")), format!("#{}", count(data, "number")))
             }

@@ -11,6 +11,7 @@ mod invitations;
 mod members;
 mod model;
 mod repository;
+mod talk;
 mod webhook;
 mod webhooks;
 
@@ -33,9 +34,10 @@ pub(crate) use credential::{CredentialState, credential_state, draft as credenti
 pub(crate) use repository::{HOSTS, streamed_test};
 
 /// The subjects: what their addresses end with, and their names.
-const SECTIONS: [(&str, &str); 9] = [
+const SECTIONS: [(&str, &str); 10] = [
     ("general", "General"),
     ("repository", "Repository"),
+    ("talk", "Pull requests"),
     ("model", "Model and limits"),
     ("checks", "Checks"),
     ("collection", "Collection"),
@@ -49,6 +51,7 @@ pub(super) fn routes(table: Table) -> Table {
     let table = table.get(OWNER, "/p/{project}/settings", first);
     let table = general::routes(table);
     let table = repository::routes(table);
+    let table = talk::routes(table);
     let table = credential_forms::routes(table);
     let table = model::routes(table);
     let table = checks::routes(table);
@@ -99,7 +102,7 @@ impl Frame {
         self
     }
 
-    fn sections(&self) -> [(&'static str, &'static str); 9] {
+    fn sections(&self) -> [(&'static str, &'static str); 10] {
         SECTIONS
     }
 }

@@ -123,6 +123,7 @@ async fn change(State(dash): State<Dash>, who: InProject, form: Form) -> Reply {
             // Of those who may not name one, nothing was asked.
             ca_file: changed(&form, "host_ca_file", now.of("host_ca_file"), "none").filter(|_| who.user.is_admin),
             accept_any_certificate: Some(form.is_ticked("accept_any_certificate")),
+            ..HostDraft::default()
         },
         docs_paths: docs_paths.clone(),
         ..ProjectDraft::default()

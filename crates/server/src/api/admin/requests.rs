@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use copydesk_desk::projects::{Checked, HostDraft, ProjectDraft, Reach, ViewsDraft, WritePathsDraft};
-use copydesk_domain::{HostKind, Invalid, OnFindings, Project, Source};
+use copydesk_desk::projects::{Checked, HostDraft, ProjectDraft, Reach, TalkDraft, ViewsDraft, WritePathsDraft};
+use copydesk_domain::{Comments, HostKind, Invalid, OnFindings, Project, Source};
 use serde::{Deserialize, Deserializer};
 use utoipa::{IntoParams, ToSchema};
 
@@ -94,7 +94,7 @@ pub(super) struct ViewsBody {
     keep_days: Option<Option<u32>>,
 }
 
-/// How the code host is reached; what is not given stays as it is
+/// How the code host is reached and what is done there; what is not given stays as it is
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = HostChange)]
@@ -112,6 +112,19 @@ pub(super) struct HostBody {
     #[schema(value_type = Option<String>)]
     ca_file: Option<Option<String>>,
     accept_any_certificate: Option<bool>,
+    comments: Option<Comments>,
+    /// The name by which comments mention it; null: `copydesk`.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    mention: Option<Option<String>>,
+    /// The label that makes a job of an issue; null: none.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    job_label: Option<Option<String>>,
+    /// The labels that pull requests get.
+    labels: Option<Vec<String>>,
+    /// Who is asked to look at pull requests.
+    reviewers: Option<Vec<String>>,
 }
 
 /// Which keys to list
@@ -186,6 +199,13 @@ impl From<ChangeProject> for ProjectDraft {
                 api_url: host.api_url.map(|url| url.unwrap_or_else(|| "default".to_owned())),
                 ca_file: host.ca_file.map(|file| file.unwrap_or_else(|| "none".to_owned())),
                 accept_any_certificate: host.accept_any_certificate,
+                talk: TalkDraft {
+                    comments: host.comments,
+                    mention: host.mention.map(|name| name.unwrap_or_else(|| "default".to_owned())),
+                    job_label: host.job_label.map(|label| label.unwrap_or_else(|| "none".to_owned())),
+                    labels: or_none(host.labels),
+                    reviewers: or_none(host.reviewers),
+                },
             },
         }
     }
@@ -215,6 +235,10 @@ pub(super) fn named(invalid: &Invalid) -> Problem {
         "keep_views" => "views.keepDays",
         "host_api_url" => "host.apiUrl",
         "host_ca_file" => "host.caFile",
+        "mention" => "host.mention",
+        "job_label" => "host.jobLabel",
+        "label" => "host.labels",
+        "reviewer" => "host.reviewers",
         "private_key" => "privateKey",
         "known_hosts" => "knownHosts",
         "app_id" => "appId",

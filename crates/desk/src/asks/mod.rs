@@ -1,0 +1,163 @@
+//! What people ask for at the code host: a comment on a pull request of ours is a follow-up, an issue with a label is a job.
+//!
+//! What a host tells is written down before it gets its answer ([`hear`]). Everything else is asked of the host itself, with
+//! the project's own credential, by whoever takes it up ([`answer_forever`]): what was said, by whom, and what they may do.
+//! So a delivery that comes twice, late, or from somebody without rights leads to one follow-up, or to none.
+
+mod look;
+mod words;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use copydesk_boxed::boxed;
+use copydesk_domain::{Ask, Comments, Person, Project, mentions};
+use copydesk_store::{AskState, Change, Store, StoreError};
+use futures_util::future::BoxFuture;
+use tokio::task::JoinSet;
+
+use crate::jobs::Jobs;
+use crate::stop::Stop;
+
+/// How often is looked without a wake-up.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How many are looked at at once: a host that does not answer must not keep others waiting.
+const AT_ONCE: usize = 8;
+/// How long nobody else looks at one. Longer than a host can take to answer all questions about it.
+const HOLD: Duration = Duration::from_secs(300);
+
+/// What a code host has told of, in no host's own words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    Comment {
+        pull: u64,
+        id: u64,
+        text: String,
+    },
+    Review {
+        pull: u64,
+        /// None if the host does not say which.
+        id: Option<u64>,
+    },
+    /// Something about the labels of an issue.
+    Labels {
+        issue: u64,
+        /// Those that it has now.
+        now: Vec<String>,
+        /// Those that it has got or lost; none if the host does not say which.
+        changed: Option<Vec<String>>,
+        /// Who has done that.
+        by: Person,
+    },
+}
+
+/// What becomes of what was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// It is written down.
+    Noted,
+    /// It asks for nothing.
+    Nothing,
+    /// Too much waits already.
+    TooMuch,
+}
+
+/// Writes down what may ask for something.
+#[boxed]
+pub async fn hear(store: &Store, project: &Project, told: Told) -> Result<Heard, StoreError> {
+    let Some(ask) = asked_by(store, project, told).await? else { return Ok(Heard::Nothing) };
+    Ok(if store.hear(&project.id, vec![ask]).await? { Heard::Noted } else { Heard::TooMuch })
+}
+
+async fn asked_by(store: &Store, project: &Project, told: Told) -> Result<Option<Ask>, StoreError> {
+    let ask = match told {
+        Told::Comment { pull, id, text } => {
+            let is_wanted = match project.host.comments {
+                Comments::Mentions => mentions(&text, project.host.mention()),
+                Comments::All => true,
+                Comments::Off => false,
+            };
+            is_wanted.then_some(Ask::Comment { pull, id })
+        }
+        Told::Review { pull, id } => {
+            let ask = id.map_or(Ask::Reviews { pull }, |id| Ask::Review { pull, id });
+            (project.host.comments != Comments::Off).then_some(ask)
+        }
+        Told::Labels { issue, now, changed, by } => return labelled(store, project, issue, &now, changed, by).await,
+    };
+    let Some((ask, pull)) = ask.and_then(|ask| ask.pull().map(|pull| (ask, pull))) else { return Ok(None) };
+    // Pull requests of others are none of our business.
+    Ok(store.job_of_pull(&project.id, pull).await?.map(|_| ask))
+}
+
+async fn labelled(
+    store: &Store,
+    project: &Project,
+    issue: u64,
+    now: &[String],
+    changed: Option<Vec<String>>,
+    by: Person,
+) -> Result<Option<Ask>, StoreError> {
+    let Some(wanted) = &project.host.job_label else { return Ok(None) };
+    let has = |labels: &[String]| labels.iter().any(|label| is_same_label(label, wanted));
+    if changed.is_some_and(|changed| !has(&changed)) {
+        return Ok(None);
+    }
+    let ask = Ask::Labelled { issue, by };
+    if has(now) {
+        return Ok(Some(ask));
+    }
+    // Of interest only if it was there.
+    Ok(store.ask(&project.id, &ask.key()).await?.map(|_| Ask::Unlabelled { issue }))
+}
+
+/// Some hosts do not tell small letters from capitals in labels.
+fn is_same_label(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
+}
+
+/// Looks at what was told, makes jobs and follow-ups of it and says what became of them, until the stop. What is under way
+/// then is taken up again by whoever comes next.
+/// Boxed, so that this crate compiles it once, and not every program and test that starts it.
+pub fn answer_forever(store: Store, jobs: Jobs, stop: Stop) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        let jobs = Arc::new(jobs);
+        let mut changes = store.changes();
+        let mut running = JoinSet::new();
+        while !stop.is_asked() {
+            if let Err(error) = take_up(&store, &jobs, &mut running).await {
+                tracing::warn!(%error, "cannot look for what is asked for at code hosts; trying again");
+            }
+            tokio::select! {
+                () = changes.wait_for(|change| *change == Change::Asked) => {}
+                Some(ended) = running.join_next() => report_end(ended),
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = stop.asked() => {}
+            }
+        }
+    })
+}
+
+async fn take_up(store: &Store, jobs: &Arc<Jobs>, running: &mut JoinSet<()>) -> Result<(), StoreError> {
+    while running.len() < AT_ONCE {
+        let Some(asked) = store.take_ask(HOLD).await? else { break };
+        let (store, jobs) = (store.clone(), Arc::clone(jobs));
+        running.spawn(async move {
+            let (project, key) = (asked.project_id.clone(), asked.key.clone());
+            let done = match asked.state {
+                AskState::Granted => look::reply(&store, &jobs, asked).await,
+                _ => look::look(&store, &jobs, asked).await,
+            };
+            if let Err(error) = done {
+                tracing::warn!(%error, %project, key, "cannot write down what became of something asked for; trying again");
+            }
+        });
+    }
+    Ok(())
+}
+
+fn report_end(ended: Result<(), tokio::task::JoinError>) {
+    if let Err(error) = ended {
+        tracing::error!(%error, "looking at something asked for came to an unplanned end");
+    }
+}

@@ -1,0 +1,107 @@
+//! What somebody asks for at the code host.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that was told of by a code host and may ask for a job or a follow-up. What it says is read at the host when
+/// it is looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask {
+    /// A comment on a pull request.
+    Comment { pull: u64, id: u64 },
+    /// A review of a pull request, with all that it says of lines.
+    Review { pull: u64, id: u64 },
+    /// Some review of a pull request: the host has not told which.
+    Reviews { pull: u64 },
+    /// An issue has got the label that makes a job of it.
+    Labelled {
+        issue: u64,
+        /// Who has put it there.
+        by: Person,
+    },
+    /// An issue has lost it.
+    Unlabelled { issue: u64 },
+}
+
+/// Somebody, as a code host knows them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Person {
+    /// What the host goes by: a number, or a text that only it reads.
+    pub id: String,
+    /// What people call them.
+    pub name: String,
+}
+
+impl Ask {
+    /// What makes it one and the same, however often it is told of.
+    pub fn key(&self) -> String {
+        match self {
+            Self::Comment { id, .. } => format!("comment {id}"),
+            Self::Review { id, .. } => format!("review {id}"),
+            Self::Reviews { pull } => format!("reviews of {pull}"),
+            Self::Labelled { issue, .. } => format!("issue {issue}"),
+            Self::Unlabelled { issue } => format!("no label on {issue}"),
+        }
+    }
+
+    /// The pull request that it is about.
+    pub fn pull(&self) -> Option<u64> {
+        match self {
+            Self::Comment { pull, .. } | Self::Review { pull, .. } | Self::Reviews { pull } => Some(*pull),
+            Self::Labelled { .. } | Self::Unlabelled { .. } => None,
+        }
+    }
+}
+
+/// Whether a text mentions a name: `@copydesk`, not a part of a longer name or of an address.
+pub fn mentions(text: &str, name: &str) -> bool {
+    let (text, name) = (text.to_lowercase(), format!("@{}", name.to_lowercase()));
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    text.match_indices(&name).any(|(at, found)| {
+        let before = text[..at].chars().next_back();
+        let mut after = text[at + found.len()..].chars();
+        let next = after.next();
+        // A name may hold dots and dashes, and a sentence may end behind one.
+        let goes_on = match next {
+            Some('.' | '-' | '/') => after.next().is_some_and(is_word),
+            next => next.is_some_and(is_word),
+        };
+        !goes_on && !before.is_some_and(|letter| is_word(letter) || matches!(letter, '@' | '.' | '/' | '-' | '+'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mention_is_the_whole_name() {
+        for text in
+            ["@copydesk please", "Hey @Copydesk, go", "(@copydesk)", "so, @copydesk.", "@copydesk-", "a\n@COPYDESK"]
+        {
+            assert!(mentions(text, "copydesk"), "{text}");
+        }
+        for text in [
+            "copydesk",
+            "@copydesks",
+            "@copydesk-bot",
+            "me@copydesk.example",
+            "@copydesk.example",
+            "@@copydesk",
+            "@acme/copydesk",
+            "https://x/@copydesk",
+            "",
+        ] {
+            assert!(!mentions(text, "copydesk"), "{text}");
+        }
+        assert!(mentions("an İ before @copydesk", "copydesk"), "letters that grow when they are made small");
+    }
+
+    #[test]
+    fn told_twice_it_has_one_key() {
+        let by = |name: &str| Person { id: "1".to_owned(), name: name.to_owned() };
+        assert_eq!(Ask::Labelled { issue: 3, by: by("a") }.key(), Ask::Labelled { issue: 3, by: by("b") }.key());
+        assert_ne!(Ask::Comment { pull: 1, id: 3 }.key(), Ask::Review { pull: 1, id: 3 }.key());
+        assert_ne!(Ask::Labelled { issue: 3, by: by("a") }.key(), Ask::Unlabelled { issue: 3 }.key());
+    }
+}

@@ -88,11 +88,15 @@ impl ProjectClient {
         self.client.post(&self.job_path(id, "/archive")).send().await
     }
 
+    /// A job's events, oldest first.
+    pub async fn events(&self, id: &str) -> Vec<Value> {
+        let answer = self.client.get(&self.job_path(id, "/events")).header("accept", "application/json").send().await;
+        answer.expect(200)["events"].as_array().unwrap().clone()
+    }
+
     /// What a job's events are called, oldest first.
     pub async fn event_types(&self, id: &str) -> Vec<String> {
-        let answer = self.client.get(&self.job_path(id, "/events")).header("accept", "application/json").send().await;
-        let events = answer.expect(200)["events"].as_array().unwrap().clone();
-        events.iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect()
+        self.events(id).await.iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect()
     }
 
     /// Waits until a job stands so, and gives it.

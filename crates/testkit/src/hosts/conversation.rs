@@ -6,7 +6,7 @@ use super::FakeHost;
 use super::acts::Said;
 use super::hooks::Delivery;
 use super::news::{News, Telling};
-use super::people::{Access, id_of};
+use super::people::{Access, id_of, uuid_of};
 use super::state::{Hook, Repo};
 use super::talk::{Comment, Place, Remark};
 
@@ -21,6 +21,20 @@ impl FakeHost {
     /// The number that the host knows somebody by.
     pub fn person_id(&self, login: &str) -> u64 {
         id_of(login)
+    }
+
+    /// What Bitbucket knows somebody by.
+    pub fn person_uuid(&self, login: &str) -> String {
+        uuid_of(login)
+    }
+
+    /// Takes labels and reviewers off a pull request, as a maintainer would.
+    pub fn unfurnish(&self, path: &str, pull: u64) {
+        self.change(path, |repo| {
+            let pull = repo.pull_mut(pull).unwrap();
+            pull.labels.clear();
+            pull.reviewers.clear();
+        });
     }
 
     /// Lets somebody comment in the conversation of a pull request, and gives the comment's id.

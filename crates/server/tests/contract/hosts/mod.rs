@@ -1,5 +1,6 @@
 //! Jobs whose pull requests live on a code host, from the first push to the merge.
 
+mod asks;
 mod branches;
 mod trouble;
 

@@ -1,4 +1,4 @@
-//! What hosts send when something becomes of a pull request.
+//! What hosts send when something happens.
 
 use aws_lc_rs::hmac;
 

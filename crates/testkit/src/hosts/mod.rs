@@ -1,6 +1,6 @@
-//! Code hosts for tests: they keep repositories and pull requests, speak the wire format of the real ones, and serve the
-//! same repositories to git over HTTP. They are strict: what a real host would refuse they refuse in its words, and what
-//! it would let pass but no client should send makes the test fail.
+//! Code hosts for tests: they keep repositories, pull requests and what people say, speak the wire format of the real
+//! ones, and serve the same repositories to git over HTTP. They are strict: what a real host would refuse they refuse in its
+//! words, and what it would let pass but no client should send makes the test fail.
 
 mod acts;
 mod app;

@@ -87,3 +87,33 @@ async fn signed_words_hold_for_ten_minutes_and_only_with_the_right_key() {
     let (status, said) = access(&host, &app, &word(&app, &id, -60, 600), &json!({ "repositories": ["docs"] })).await;
     assert_eq!((status, said["message"].as_str()), (403, Some("This installation has been suspended")));
 }
+
+#[tokio::test]
+async fn an_app_needs_a_permission_for_issues_and_a_token_that_asks_for_it() {
+    let (host, _) = host(HostKind::Github).await;
+    host.make_private("acme/docs");
+    let issue = host.issue("acme/docs", "mona", "It is wrong", "");
+    let path = format!("/repos/acme/docs/issues/{issue}");
+    let without = json!({ "repositories": ["docs"], "permissions": { "contents": "write", "pull_requests": "write" } });
+    let mut with = without.clone();
+    with["permissions"]["issues"] = json!("write");
+
+    let older = host.app(&["acme/docs"], Rights { issues: false, ..Rights::ALL });
+    let signed = word(&older, &json!(older.id), -60, 600);
+    // What was not granted cannot be asked for: there is no token at all.
+    assert_eq!(access(&host, &older, &signed, &with).await.0, 422);
+    let (_, given) = access(&host, &older, &signed, &without).await;
+    assert_eq!(super::get(&host, given["token"].as_str().unwrap(), &path).await.0, 403);
+
+    let app = host.app(&["acme/docs"], Rights::ALL);
+    let signed = word(&app, &json!(app.id), -60, 600);
+    let (_, given) = access(&host, &app, &signed, &with).await;
+    let token = given["token"].as_str().unwrap();
+    assert_eq!(super::get(&host, token, &path).await.0, 200);
+    let (status, said) = super::post(&host, token, &format!("{path}/comments"), &json!({ "body": "Seen." })).await;
+    assert_eq!((status, &said["user"]["type"]), (201, &json!("Bot")), "{said}");
+    // It may ask what people may do.
+    let (status, mona) = super::get(&host, token, "/repos/acme/docs/collaborators/mona/permission").await;
+    assert_eq!((status, &mona["permission"]), (200, &json!("none")));
+    host.assert_clean();
+}

@@ -5,8 +5,11 @@ mod app;
 mod git;
 mod hooks;
 mod life;
+mod people;
 mod servers;
 mod strict;
+mod talk;
+mod told;
 
 use std::sync::Arc;
 
@@ -70,4 +73,24 @@ fn opening(kind: HostKind, head: &str, base: &str) -> (&'static str, Value) {
         ),
         _ => ("/repos/acme/docs/pulls", serde_json::json!({ "head": head, "base": base, "title": "Say more" })),
     }
+}
+
+/// A host on which the pull request 1 is open, by whom the token belongs to.
+async fn host_with_pull(kind: HostKind) -> (FakeHost, String) {
+    let (host, _) = host(kind).await;
+    let token = token(&host, Rights::ALL);
+    let (path, body) = opening(kind, "feature", "main");
+    let answer = request(&host, &token, Method::POST, path).json(&body).send().await.unwrap();
+    assert_eq!(answer.status(), 201, "{kind:?}");
+    (host, token)
+}
+
+/// What a host answers to a request without a body.
+async fn get(host: &FakeHost, token: &str, path: &str) -> (u16, Value) {
+    json(request(host, token, Method::GET, path).send().await.unwrap()).await
+}
+
+/// What a host answers to a request with this body.
+async fn post(host: &FakeHost, token: &str, path: &str, body: &Value) -> (u16, Value) {
+    json(request(host, token, Method::POST, path).json(body).send().await.unwrap()).await
 }

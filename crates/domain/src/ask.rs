@@ -53,13 +53,39 @@ impl Ask {
     }
 }
 
-/// Whether a text mentions a name: `@copydesk`, not a part of a longer name or of an address.
+/// Whether a text in Markdown mentions a name: `@copydesk`, not a part of a longer name or of an address. What is quoted or
+/// code is not said by whoever writes.
 pub fn mentions(text: &str, name: &str) -> bool {
-    let (text, name) = (text.to_lowercase(), format!("@{}", name.to_lowercase()));
+    let name = format!("@{}", name.to_lowercase());
+    let mut fence = None;
+    text.lines().any(|line| {
+        let line = line.trim_start();
+        let mark = ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark));
+        match (fence, mark) {
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            (None, Some(mark)) => fence = Some(mark),
+            _ => {}
+        }
+        fence.is_none()
+            && mark.is_none()
+            && !line.starts_with('>')
+            && is_named(&without_code(line).to_lowercase(), &name)
+    })
+}
+
+/// A line without what is between backticks.
+fn without_code(line: &str) -> String {
+    let parts: Vec<&str> = line.split('`').collect();
+    // One that nothing closes opens nothing.
+    let is_said = |at: usize| at % 2 == 0 || at + 1 == parts.len();
+    parts.iter().enumerate().filter(|(at, _)| is_said(*at)).map(|(_, part)| *part).collect::<Vec<_>>().join(" ")
+}
+
+fn is_named(line: &str, name: &str) -> bool {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    text.match_indices(&name).any(|(at, found)| {
-        let before = text[..at].chars().next_back();
-        let mut after = text[at + found.len()..].chars();
+    line.match_indices(name).any(|(at, found)| {
+        let before = line[..at].chars().next_back();
+        let mut after = line[at + found.len()..].chars();
         let next = after.next();
         // A name may hold dots and dashes, and a sentence may end behind one.
         let goes_on = match next {
@@ -76,9 +102,17 @@ mod tests {
 
     #[test]
     fn a_mention_is_the_whole_name() {
-        for text in
-            ["@copydesk please", "Hey @Copydesk, go", "(@copydesk)", "so, @copydesk.", "@copydesk-", "a\n@COPYDESK"]
-        {
+        for text in [
+            "@copydesk please",
+            "Hey @Copydesk, go",
+            "(@copydesk)",
+            "so, @copydesk.",
+            "@copydesk-",
+            "a\n@COPYDESK",
+            "a ` b @copydesk",
+            "```\nx\n```\n@copydesk",
+            "> so?\n\n@copydesk yes",
+        ] {
             assert!(mentions(text, "copydesk"), "{text}");
         }
         for text in [
@@ -90,6 +124,10 @@ mod tests {
             "@@copydesk",
             "@acme/copydesk",
             "https://x/@copydesk",
+            "> @copydesk fix it",
+            "Write `@copydesk fix it` there",
+            "```\n@copydesk\n```\nso",
+            "~~~ text\n```\n@copydesk",
             "",
         ] {
             assert!(!mentions(text, "copydesk"), "{text}");

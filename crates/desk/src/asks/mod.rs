@@ -129,7 +129,8 @@ pub fn answer_forever(store: Store, jobs: Jobs, stop: Stop) -> BoxFuture<'static
                 tracing::warn!(%error, "cannot look for what is asked for at code hosts; trying again");
             }
             tokio::select! {
-                () = changes.wait_for(|change| *change == Change::Asked) => {}
+                // What jobs have come to goes through the outbox.
+                () = changes.wait_for(|change| matches!(change, Change::Asked | Change::Outbox)) => {}
                 Some(ended) = running.join_next() => report_end(ended),
                 () = tokio::time::sleep(LOOK_EVERY) => {}
                 () = stop.asked() => {}

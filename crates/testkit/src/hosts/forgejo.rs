@@ -174,6 +174,10 @@ fn in_repo(
             let number = numbered(&visit, number, state)?;
             Ok(said::reviews(&visit, number, request, state))
         }
+        (Method::GET, ["pulls", number, "reviews", id]) => {
+            let number = numbered(&visit, number, state)?;
+            said::review(&visit, number, id, request, state)
+        }
         (Method::GET, ["pulls", number, "reviews", id, "comments"]) => {
             let number = numbered(&visit, number, state)?;
             said::review_comments(&visit, number, id, request, state)

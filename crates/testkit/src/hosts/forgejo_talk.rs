@@ -143,6 +143,14 @@ pub(super) fn reviews(visit: &Visit, pull: u64, request: &Request, state: &mut S
     paged(&all, request, |review| talk::review(repo, review, &request.origin))
 }
 
+/// One review.
+pub(super) fn review(visit: &Visit, pull: u64, id: &str, request: &Request, state: &mut State) -> Result<Reply, Reply> {
+    request.expect_queries(&[], &mut state.violations);
+    let repo = visit.repo(state);
+    let review = id.parse().ok().and_then(|id| repo.talk.review(pull, id)).ok_or_else(not_found)?;
+    Ok(Reply::json(200, &talk::review(repo, review, &request.origin)))
+}
+
 /// The comments at lines that a review came with, all at once.
 pub(super) fn review_comments(
     visit: &Visit,

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use copydesk_domain::{Comments, HostKind, HostSettings};
 use copydesk_store::{AskState, Asked, ProjectChange};
-use copydesk_testkit::hosts::{Access, Delivery, Fault, Rights};
 use copydesk_testkit::eventually;
+use copydesk_testkit::hosts::{Access, Delivery, Fault, Rights};
 use futures_util::future::join_all;
 use serde_json::Value;
 
@@ -109,7 +109,7 @@ async fn a_comment_that_mentions_it_is_one_follow_up(stage: &Stage) {
         assert_eq!(prompt, "ada writes about the pull request:\n\n@copydesk Say two, please.", "{kind:?}");
         let replies = place.replies();
         assert_eq!(replies.len(), 1, "{kind:?}: {replies:?}");
-        assert!(!replies[0].contains("@copydesk"), "{kind:?}: {}", replies[0]);
+        assert!(replies[0].contains("`@copydesk` Say two"), "{kind:?}: {}", replies[0]);
         place.host.assert_clean();
     }
 }
@@ -351,7 +351,8 @@ async fn an_hour_that_is_used_up_is_waited_for(stage: &Stage) {
 async fn labels_and_reviewers_are_on_the_pull_request(stage: &Stage) {
     for (kind, place) in Place::peopled(stage, &KINDS).await {
         let reviewer = if kind == HostKind::Bitbucket { place.host.person_uuid("ada") } else { "ada".to_owned() };
-        let labels = if kind == HostKind::Bitbucket { vec![] } else { vec!["docs".to_owned(), "by copydesk".to_owned()] };
+        let labels =
+            if kind == HostKind::Bitbucket { vec![] } else { vec!["docs".to_owned(), "by copydesk".to_owned()] };
         for label in labels.iter().filter(|_| kind == HostKind::Forgejo) {
             place.host.new_label(REPOSITORY, label);
         }

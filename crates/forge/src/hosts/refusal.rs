@@ -34,6 +34,11 @@ pub(super) fn refused(subject: &Subject, act: Act, answer: &HostResponse) -> For
         403 if wants_sign_on(answer, &words) => lasting(format!(
             "the organisation of {name} wants single sign-on; allow the token for it in the settings of {host}"
         )),
+        // Comments and labels of pull requests are among the issues there.
+        403 if subject.kind == HostKind::Forgejo && words.contains(":issue") => lasting(format!(
+            "{host} does not allow the {credential} to read and write comments, labels and issues in {name}; it needs the \
+             scope `write:issue`"
+        )),
         403 => lasting(format!(
             "{host} does not allow the {} to {} in {name}; it needs {}",
             credential,
@@ -169,6 +174,13 @@ mod tests {
         assert!(told(HostKind::Github, Act::Look, 403, body, None).message.contains("single sign-on"));
         let header = Some(("x-github-sso", "required; url=https://github.com/orgs/acme/sso"));
         assert!(told(HostKind::Github, Act::Look, 403, "{}", header).message.contains("single sign-on"));
+    }
+
+    #[test]
+    fn the_scope_for_issues_is_named() {
+        let body = r#"{"message":"token does not have at least one of required scope(s), required=[read:issue], token scope=write:repository"}"#;
+        let message = told(HostKind::Forgejo, Act::Read, 403, body, None).message;
+        assert!(message.contains("needs the scope `write:issue`; it says: token does not have"), "{message}");
     }
 
     #[test]

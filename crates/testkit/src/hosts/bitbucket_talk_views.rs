@@ -68,7 +68,9 @@ pub(super) fn told(news: &News<'_>, to: &Telling<'_>) -> Delivery {
             let body = json!({ "issue": issue, "comment": comment(repo, remark, origin) });
             ("issue:comment_created", body, &remark.comment.by)
         }
-        News::Review { .. } | News::Label { .. } => panic!("Bitbucket knows neither reviews nor labels"),
+        News::Review { .. } | News::Label { .. } | News::Relabel { .. } => {
+            panic!("Bitbucket knows neither reviews nor labels")
+        }
     };
     body["repository"] = views::repo(repo, origin);
     body["actor"] = user(actor, origin);

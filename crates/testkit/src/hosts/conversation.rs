@@ -6,7 +6,7 @@ use super::FakeHost;
 use super::acts::Said;
 use super::hooks::Delivery;
 use super::news::{News, Telling};
-use super::people::{Access, id_of, uuid_of};
+use super::people::{Access, Team, id_of, uuid_of};
 use super::state::{Hook, Repo};
 use super::talk::{Comment, Place, Remark};
 
@@ -16,6 +16,13 @@ impl FakeHost {
     pub fn person(&self, path: &str, login: &str, access: Access) {
         self.meet(login);
         self.change(path, |repo| repo.members.insert(login.to_owned(), access));
+    }
+
+    /// Makes the repository one of an organisation, with a team.
+    pub fn team(&self, path: &str, name: &str, access: Access, logins: &[&str]) {
+        logins.iter().for_each(|login| self.meet(login));
+        let logins = logins.iter().map(|&login| login.to_owned()).collect();
+        self.change(path, |repo| repo.teams.insert(name.to_owned(), Team { access, logins }));
     }
 
     /// The number that the host knows somebody by.
@@ -66,6 +73,18 @@ impl FakeHost {
             last = review.or(Some(id));
         }
         last.expect("a review says something")
+    }
+
+    /// Lets somebody reply to the first thing that a review says of a line, and gives the reply's id. On Forgejo it
+    /// becomes a part of that review, and is told of like a comment.
+    pub fn reply_at_line(&self, path: &str, pull: u64, review: u64, by: &str, body: &str) -> u64 {
+        let mut at = None;
+        self.change(path, |repo| {
+            let first = repo.talk.remarks.iter().find(|remark| remark.review == Some(review)).unwrap();
+            at = first.comment.file.clone().zip(first.comment.line);
+        });
+        let (by, body) = (by.to_owned(), self.typed(body));
+        self.say(path, Said { place: Place::Pull(pull), by, body, at, review: Some(review) })
     }
 
     /// Gives a comment another text, as who wrote it would.
@@ -163,6 +182,28 @@ impl FakeHost {
             let worn = issue.labels.iter().any(|there| there.eq_ignore_ascii_case(label));
             assert_eq!(worn, added, "the label {label:?} must be added or removed first");
             News::Label { issue, label: label.to_owned(), by: by.to_owned(), added }
+        })
+    }
+
+    /// Takes all labels of an issue away, and gives what Forgejo sends of that: it shows those that were there before.
+    pub fn clear_labels(&self, path: &str, issue: u64, by: &str, secret: &str) -> Delivery {
+        self.meet(by);
+        let mut shown = Vec::new();
+        self.change(path, |repo| shown = std::mem::take(&mut repo.talk.issue_mut(issue).unwrap().labels));
+        self.tell_of(path, secret, |repo| {
+            let issue = repo.talk.issue(issue).unwrap();
+            News::Relabel { issue, shown, by: by.to_owned(), cleared: true }
+        })
+    }
+
+    /// Gives an issue this label and no other, and gives what Forgejo sends of that: it shows none.
+    pub fn replace_labels(&self, path: &str, issue: u64, label: &str, by: &str, secret: &str) -> Delivery {
+        self.meet(by);
+        self.change(path, |repo| repo.talk.issue_mut(issue).unwrap().labels.clear());
+        self.label(path, issue, label);
+        self.tell_of(path, secret, |repo| {
+            let issue = repo.talk.issue(issue).unwrap();
+            News::Relabel { issue, shown: Vec::new(), by: by.to_owned(), cleared: false }
         })
     }
 

@@ -197,6 +197,7 @@ fn in_repo(
         (_, ["issues", rest @ ..]) => said::issues(&visit, rest, request, state),
         (Method::GET, ["labels"]) => said::labels(&visit, request, state),
         (Method::GET, ["assignees"]) => said::assignees(&visit, request, state),
+        (Method::GET, ["teams"]) => said::teams(&visit, request, state),
         (Method::GET, ["collaborators", login, "permission"]) => said::permission(&visit, login, request, state),
         _ => Err(unknown(request, state)),
     }

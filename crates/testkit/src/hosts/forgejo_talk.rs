@@ -201,16 +201,29 @@ pub(super) fn ask(visit: &Visit, pull: u64, request: &Request, state: &mut State
     Ok(Reply::json(201, &views.map(|review| talk::review(repo, review, &request.origin)).collect()))
 }
 
-/// Everybody who may write.
+/// Everybody who may write, and members of teams that may read.
 pub(super) fn assignees(visit: &Visit, request: &Request, state: &mut State) -> Result<Reply, Reply> {
     login(visit)?;
     request.expect_queries(&[], &mut state.violations);
     let repo = visit.repo(state);
-    let writers = state.logins().into_iter().filter(|login| state.access(repo, login) >= Access::Write);
-    Ok(Reply::json(200, &writers.map(|login| views::user(&login, &request.origin)).collect()))
+    let reads_in_team = |login: &str| repo.teams.values().any(|team| team.access >= Access::Read && team.has(login));
+    let is_one = |login: &String| state.access(repo, login) >= Access::Write || reads_in_team(login);
+    let people = state.logins().into_iter().filter(is_one);
+    Ok(Reply::json(200, &people.map(|login| views::user(&login, &request.origin)).collect()))
 }
 
-/// What somebody may do in the repository: for its admins, and for themselves.
+/// The teams of the organisation that may do something in the repository.
+pub(super) fn teams(visit: &Visit, request: &Request, state: &mut State) -> Result<Reply, Reply> {
+    login(visit)?;
+    request.expect_queries(&[], &mut state.violations);
+    let repo = visit.repo(state);
+    if repo.teams.is_empty() {
+        return Err(error(405, "repo is not owned by an organization"));
+    }
+    Ok(Reply::json(200, &repo.teams.iter().map(|(name, team)| views::team(name, team)).collect()))
+}
+
+/// What somebody may do in the repository but as a member of a team: for its admins, and for themselves.
 pub(super) fn permission(visit: &Visit, whom: &str, request: &Request, state: &State) -> Result<Reply, Reply> {
     if !login(visit)?.eq_ignore_ascii_case(whom) && !visit.rights.admin {
         let message = "Only admins can query all permissions, repo admins can query all repo permissions, \

@@ -96,7 +96,9 @@ pub(super) fn told(news: &News<'_>, to: &Telling<'_>) -> Delivery {
     let (repo, origin) = (to.repo, to.origin);
     let (event, kind, mut body, sender) = match news {
         News::Comment { pull, remark } => {
-            assert!(remark.is_plain(), "comments at lines are told with their review");
+            let is_first = |first: &&Remark| first.review == remark.review && !first.is_plain();
+            let is_reply = repo.talk.remarks.iter().find(is_first).is_some_and(|it| it.comment.id != remark.comment.id);
+            assert!(remark.is_plain() || is_reply, "comments at lines are told with their review");
             let body = json!({
                 "action": "created", "issue": pull_as_issue(repo, pull, origin), "is_pull": true,
                 "pull_request": views::pull(repo, pull, origin), "comment": comment(repo, remark, origin),
@@ -122,6 +124,13 @@ pub(super) fn told(news: &News<'_>, to: &Telling<'_>) -> Delivery {
             // Nor is it said which label it was, or whether it came or went.
             let issue = self::issue(repo, issue, origin);
             let body = json!({ "action": "label_updated", "number": issue["number"], "issue": issue, "commit_id": "" });
+            ("issues", "issue_label", body, by.as_str())
+        }
+        News::Relabel { issue, shown, by, cleared } => {
+            let mut issue = self::issue(repo, issue, origin);
+            issue["labels"] = labels(repo, shown, origin);
+            let action = if *cleared { "label_cleared" } else { "label_updated" };
+            let body = json!({ "action": action, "number": issue["number"], "issue": issue, "commit_id": "" });
             ("issues", "issue_label", body, by.as_str())
         }
     };

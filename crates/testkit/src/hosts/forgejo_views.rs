@@ -2,9 +2,9 @@
 
 use copydesk_domain::{PullRequestState, Timestamp};
 use jiff::tz::{Offset, TimeZone};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::people::id_of;
+use super::people::{Team, id_of};
 use super::state::{Pull, Repo, Rights};
 use super::talk::{Label, Place};
 
@@ -37,6 +37,15 @@ pub(super) fn repo(repo: &Repo, origin: &str, rights: Rights) -> Value {
         "clone_url": format!("{origin}/{path}.git"), "default_branch": repo.default_branch,
         "has_pull_requests": repo.takes_pulls,
         "permissions": { "admin": rights.admin, "push": rights.push, "pull": rights.read },
+    })
+}
+
+pub(super) fn team(name: &str, team: &Team) -> Value {
+    let (access, units) = (team.access.word(), ["repo.code", "repo.issues", "repo.pulls"]);
+    let map: Map<String, Value> = units.iter().map(|&unit| (unit.to_owned(), json!(access))).collect();
+    json!({
+        "id": id_of(name), "name": name, "description": "", "organization": null, "includes_all_repositories": false,
+        "permission": access, "units": units, "units_map": map, "can_create_org_repo": false,
     })
 }
 

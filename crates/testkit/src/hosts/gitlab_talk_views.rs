@@ -78,6 +78,7 @@ pub(super) fn told(news: &News<'_>, to: &Telling<'_>) -> Delivery {
         News::Label { issue, label, by, added } => {
             ("Issue Hook", label_event(repo, issue, label, *added, by, origin), by.as_str())
         }
+        News::Relabel { .. } => panic!("GitLab tells of each label"),
         News::Review { .. } => panic!("GitLab has no reviews of its own, only notes"),
     };
     body["user"] = json!({

@@ -133,6 +133,7 @@ impl FakeHost {
             pulls: Vec::new(),
             hooks: Vec::new(),
             members: Default::default(),
+            teams: Default::default(),
             talk: Default::default(),
         };
         state.repos.push(repo);

@@ -11,6 +11,8 @@ pub(super) enum News<'a> {
     Review { pull: &'a Pull, review: &'a Review },
     /// An issue was given a label, or lost it.
     Label { issue: &'a Issue, label: String, by: String, added: bool },
+    /// All labels of an issue were replaced, or taken away; Forgejo tells of that with others than it has.
+    Relabel { issue: &'a Issue, shown: Vec<String>, by: String, cleared: bool },
     /// A comment was made on an issue that is no pull request.
     IssueComment { issue: &'a Issue, remark: &'a Remark },
 }

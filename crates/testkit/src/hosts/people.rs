@@ -9,6 +9,19 @@ pub enum Access {
     Admin,
 }
 
+/// Some people of an organisation, who may do the same in a repository.
+#[derive(Debug, Clone)]
+pub(super) struct Team {
+    pub(super) access: Access,
+    pub(super) logins: Vec<String>,
+}
+
+impl Team {
+    pub(super) fn has(&self, login: &str) -> bool {
+        self.logins.iter().any(|there| there.eq_ignore_ascii_case(login))
+    }
+}
+
 impl Access {
     /// The word that GitHub, Forgejo and Bitbucket have for it.
     pub(super) fn word(self) -> &'static str {

@@ -9,7 +9,7 @@ use copydesk_domain::{Clock, PullRequestState, Timestamp};
 use super::app::App;
 use super::faults::Queued;
 use super::hold::Held;
-use super::people::Access;
+use super::people::{Access, Team};
 use super::talk::Talk;
 use crate::GitRepo;
 
@@ -50,6 +50,8 @@ pub(super) struct Repo {
     pub(super) hooks: Vec<Hook>,
     /// What people were given here, by their logins.
     pub(super) members: BTreeMap<String, Access>,
+    /// Teams by their names; a repository that has none is no organisation's.
+    pub(super) teams: BTreeMap<String, Team>,
     pub(super) talk: Talk,
 }
 

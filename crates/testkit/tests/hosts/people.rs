@@ -89,6 +89,26 @@ async fn forgejo_lists_who_may_write() {
     let (status, list) = get(&host, &token, "/repos/acme/docs/assignees").await;
     let logins: Vec<&str> = list.as_array().unwrap().iter().filter_map(|user| user["login"].as_str()).collect();
     assert_eq!((status, logins), (200, vec!["docs-writer", "will"]));
+    assert_eq!(get(&host, &token, "/repos/acme/docs/teams").await.0, 405, "no organisation's");
+    host.assert_clean();
+}
+
+#[tokio::test]
+async fn forgejo_lists_readers_of_an_organisation_too() {
+    let (host, _) = host(HostKind::Forgejo).await;
+    host.team("acme/docs", "readers", Access::Read, &["rita"]);
+    host.team("acme/docs", "writers", Access::Write, &["will"]);
+    let token = token(&host, Rights::ALL);
+    let (_, list) = get(&host, &token, "/repos/acme/docs/assignees").await;
+    let logins: Vec<&str> = list.as_array().unwrap().iter().filter_map(|user| user["login"].as_str()).collect();
+    assert_eq!(logins, ["docs-writer", "rita", "will"]);
+    let (status, teams) = get(&host, &token, "/repos/acme/docs/teams").await;
+    let may = |at: usize| (&teams[at]["name"], &teams[at]["units_map"]["repo.code"]);
+    assert_eq!(
+        (status, may(0), may(1)),
+        (200, (&json!("readers"), &json!("read")), (&json!("writers"), &json!("write")))
+    );
+    host.assert_clean();
 }
 
 #[tokio::test]

@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use copydesk_domain::{Person, Timestamp};
 use reqwest::Method;
 use serde::Deserialize;
@@ -7,8 +9,11 @@ use super::super::exchange::HostResponse;
 use super::super::forgejo::Forgejo;
 use super::super::refusal::Act;
 use super::super::repository::escaped;
-use super::{Talk, find, linked, may_not, pages, try_out, writes};
+use super::{Talk, find, found, linked, may_not, pages, try_out, writes};
 use crate::{Ability, ForgeError, Issue, LineRemark, Place, Remark};
+
+/// In how many reviews a reply is looked for.
+const MOST_REVIEWS: usize = 50;
 
 #[derive(Deserialize)]
 struct User {
@@ -31,10 +36,17 @@ struct Said {
     #[serde(default)]
     state: String,
     submitted_at: Option<Timestamp>,
+    /// Of a review: what it says of lines.
+    #[serde(default)]
+    comments_count: u64,
 }
 
 #[derive(Deserialize)]
 struct AtLine {
+    id: u64,
+    user: Option<User>,
+    #[serde(default)]
+    html_url: String,
     path: String,
     /// The line in the new file.
     #[serde(default)]
@@ -65,6 +77,15 @@ struct Permission {
     permission: String,
 }
 
+/// A team that has something to do with the repository.
+#[derive(Deserialize)]
+struct Team {
+    #[serde(default)]
+    permission: String,
+    /// What it may of each part, since Gitea 1.16; the rest is old.
+    units_map: Option<HashMap<String, String>>,
+}
+
 impl Said {
     fn is_handed_in(&self) -> bool {
         !matches!(self.state.as_str(), "PENDING" | "REQUEST_REVIEW")
@@ -78,19 +99,83 @@ impl Said {
     }
 }
 
+impl From<AtLine> for LineRemark {
+    fn from(it: AtLine) -> Self {
+        Self { path: it.path, line: Some(it.position).filter(|line| *line > 0), text: it.body }
+    }
+}
+
 impl Forgejo {
-    /// Whether somebody is among those to whom issues can be assigned: those who may write. Whoever may read the
-    /// repository can ask for them.
-    async fn is_assignee(&self, person: &Person) -> Result<bool, ForgeError> {
-        let path = format!("{}/assignees", self.path);
-        let people: Vec<User> = self.client.get(&path, Act::Look).await?;
-        Ok(people.iter().any(|user| user.login.eq_ignore_ascii_case(&person.id)))
+    async fn all_reviews(&self, pull: u64) -> Result<Vec<Said>, ForgeError> {
+        let path = format!("{}/pulls/{pull}/reviews", self.path);
+        let all = pages(&self.client, &path, &[("limit", "50")], |answer| linked::<Said>(&self.client, answer)).await?;
+        Ok(all.into_iter().filter(Said::is_handed_in).collect())
+    }
+
+    /// What a review says of lines, with what others have replied to it there.
+    async fn at_lines(&self, pull: u64, review: u64) -> Result<Vec<AtLine>, ForgeError> {
+        self.client.get(&format!("{}/pulls/{pull}/reviews/{review}/comments", self.path), Act::Read).await
+    }
+
+    /// A reply to what a review says of a line. It is told of like any comment, and shown with that review alone, which is
+    /// not named.
+    async fn reply_at_line(&self, pull: u64, id: u64) -> Result<Option<Remark>, ForgeError> {
+        let reviews = self.all_reviews(pull).await?;
+        for review in reviews.iter().rev().filter(|review| review.comments_count > 0).take(MOST_REVIEWS) {
+            let lines = self.at_lines(pull, review.id).await?;
+            if let Some(mut line) = lines.into_iter().find(|line| line.id == id) {
+                let Some(user) = line.user.take() else { return Ok(None) };
+                let (by, url) = (Person { id: user.login.clone(), name: user.login }, line.html_url.clone());
+                let text = String::new();
+                return Ok(Some(Remark { is_of_program: false, by, url, text, at_lines: vec![line.into()] }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether somebody may write of whom the host does not say it plainly: `is_told` if it says what they were given by
+    /// name, which leaves what their teams may. To whom issues can be assigned is told to whoever may read: those who may
+    /// write, and in a repository of an organisation also members of teams that may only read.
+    async fn seems_to_write(&self, person: &Person, is_told: bool) -> Result<Ability, ForgeError> {
+        let people: Vec<User> = self.client.get(&format!("{}/assignees", self.path), Act::Look).await?;
+        if !people.iter().any(|user| user.login.eq_ignore_ascii_case(&person.id)) {
+            return Ok(may_not(&self.client, person));
+        }
+        let answer = self.client.look(&format!("{}/teams", self.path)).await?;
+        // There are none in the repository of a person.
+        if answer.status == 405 {
+            return Ok(if is_told { may_not(&self.client, person) } else { Ability::Yes });
+        }
+        let teams: Vec<Team> = self.client.read(Act::Look, &answer)?;
+        if teams.iter().all(Team::writes) {
+            return Ok(Ability::Yes);
+        }
+        let (subject, name) = (self.client.subject(), &person.name);
+        Ok(Ability::Unknown(format!(
+            "{} does not say whether {name} may write to {} or is in a team that may only read; make {name} a collaborator, \
+             and the account of the {} an administrator of the repository",
+            subject.host(),
+            subject.repository,
+            subject.credential.title()
+        )))
+    }
+}
+
+impl Team {
+    fn writes(&self) -> bool {
+        let code = self.units_map.as_ref().and_then(|units| units.get("repo.code"));
+        writes(code.unwrap_or(&self.permission))
     }
 }
 
 impl Talk for Forgejo {
     async fn read_comment(&self, pull: u64, id: u64) -> Result<Option<Remark>, ForgeError> {
-        let said: Option<Said> = find(&self.client, &format!("{}/issues/comments/{id}", self.path)).await?;
+        let answer = self.client.look(&format!("{}/issues/comments/{id}", self.path)).await?;
+        // It is there, and stands at a line.
+        if answer.status == 204 {
+            return self.reply_at_line(pull, id).await;
+        }
+        let said: Option<Said> = found(&self.client, &answer)?;
         let is_here = |said: &Said| said.pull_request_url.ends_with(&format!("/{pull}"));
         Ok(said.filter(is_here).and_then(|said| said.remark(Vec::new())))
     }
@@ -99,16 +184,16 @@ impl Talk for Forgejo {
         let path = format!("{}/pulls/{pull}/reviews/{id}", self.path);
         let said: Option<Said> = find(&self.client, &path).await?;
         let Some(said) = said.filter(Said::is_handed_in) else { return Ok(None) };
-        let lines: Vec<AtLine> = self.client.get(&format!("{path}/comments"), Act::Read).await?;
-        let line =
-            |it: AtLine| LineRemark { path: it.path, line: Some(it.position).filter(|it| *it > 0), text: it.body };
-        Ok(said.remark(lines.into_iter().map(line).collect()))
+        let lines = self.at_lines(pull, id).await?;
+        // What others have replied is not what the reviewer says.
+        let login = said.user.as_ref().map(|user| user.login.clone());
+        let own = |line: &AtLine| line.user.as_ref().map(|user| &user.login) == login.as_ref();
+        Ok(said.remark(lines.into_iter().filter(own).map(LineRemark::from).collect()))
     }
 
     async fn list_reviews(&self, pull: u64) -> Result<Vec<(u64, Timestamp)>, ForgeError> {
-        let path = format!("{}/pulls/{pull}/reviews", self.path);
-        let all = pages(&self.client, &path, &[("limit", "50")], |answer| linked::<Said>(&self.client, answer)).await?;
-        Ok(all.into_iter().filter(Said::is_handed_in).filter_map(|said| Some((said.id, said.submitted_at?))).collect())
+        let all = self.all_reviews(pull).await?;
+        Ok(all.into_iter().filter_map(|said| Some((said.id, said.submitted_at?))).collect())
     }
 
     async fn read_issue(&self, number: u64) -> Result<Option<Issue>, ForgeError> {
@@ -125,13 +210,14 @@ impl Talk for Forgejo {
     async fn access_of(&self, person: &Person) -> Result<Ability, ForgeError> {
         let path = format!("{}/collaborators/{}/permission", self.path, escaped(&person.id));
         let answer = self.client.look(&path).await?;
-        let may = match answer.status {
-            404 => false,
+        match answer.status {
+            404 => Ok(may_not(&self.client, person)),
             // Only those who administer the repository are told of others.
-            403 => self.is_assignee(person).await?,
-            _ => writes(&self.client.read::<Permission>(Act::Look, &answer)?.permission),
-        };
-        Ok(if may { Ability::Yes } else { may_not(&self.client, person) })
+            403 => self.seems_to_write(person, false).await,
+            // What somebody may as a member of a team is left out.
+            _ if writes(&self.client.read::<Permission>(Act::Look, &answer)?.permission) => Ok(Ability::Yes),
+            _ => self.seems_to_write(person, true).await,
+        }
     }
 
     fn comments_path(&self, place: Place) -> String {

@@ -158,8 +158,11 @@ fn linked<T: DeserializeOwned>(
 
 /// What is at a path; none if there is nothing.
 async fn find<T: DeserializeOwned>(client: &HostClient, path: &str) -> Result<Option<T>, ForgeError> {
-    let answer = client.look(path).await?;
-    if matches!(answer.status, 404 | 410) { Ok(None) } else { client.read(Act::Read, &answer).map(Some) }
+    found(client, &client.look(path).await?)
+}
+
+fn found<T: DeserializeOwned>(client: &HostClient, answer: &HostResponse) -> Result<Option<T>, ForgeError> {
+    if matches!(answer.status, 404 | 410) { Ok(None) } else { client.read(Act::Read, answer).map(Some) }
 }
 
 /// Sends something that is no loss if the host will not have it: a refusal that lasts becomes a sentence.

@@ -35,6 +35,7 @@ pub(super) fn told(news: &News<'_>, to: &Telling<'_>) -> Delivery {
             });
             ("issues", body, by.as_str())
         }
+        News::Relabel { .. } => panic!("GitHub tells of each label"),
     };
     body["repository"] = views::repo(repo, origin, Rights::READ);
     body["sender"] = views::user(sender, origin);

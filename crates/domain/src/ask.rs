@@ -19,8 +19,13 @@ pub enum Ask {
         /// Who has put it there.
         by: Person,
     },
-    /// An issue has lost it.
-    Unlabelled { issue: u64 },
+    /// An issue has lost it, or something about its labels has changed that the host has not told.
+    Unlabelled {
+        issue: u64,
+        /// Who has put the label there if it is there; nobody if the host has told that it is gone.
+        #[serde(default)]
+        by: Option<Person>,
+    },
 }
 
 /// Somebody, as a code host knows them.
@@ -40,7 +45,7 @@ impl Ask {
             Self::Review { id, .. } => format!("review {id}"),
             Self::Reviews { pull } => format!("reviews of {pull}"),
             Self::Labelled { issue, .. } => format!("issue {issue}"),
-            Self::Unlabelled { issue } => format!("no label on {issue}"),
+            Self::Unlabelled { issue, .. } => format!("no label on {issue}"),
         }
     }
 
@@ -140,6 +145,6 @@ mod tests {
         let by = |name: &str| Person { id: "1".to_owned(), name: name.to_owned() };
         assert_eq!(Ask::Labelled { issue: 3, by: by("a") }.key(), Ask::Labelled { issue: 3, by: by("b") }.key());
         assert_ne!(Ask::Comment { pull: 1, id: 3 }.key(), Ask::Review { pull: 1, id: 3 }.key());
-        assert_ne!(Ask::Labelled { issue: 3, by: by("a") }.key(), Ask::Unlabelled { issue: 3 }.key());
+        assert_ne!(Ask::Labelled { issue: 3, by: by("a") }.key(), Ask::Unlabelled { issue: 3, by: None }.key());
     }
 }

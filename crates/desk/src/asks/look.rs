@@ -43,7 +43,7 @@ pub(super) async fn look(store: &Store, jobs: &Jobs, asked: Asked) -> Result<(),
             store.put_off_ask(&asked, store.now().plus(LONGEST_PAUSE), "too much waits already").await
         }
         Ok(Verdict::Unlabelled) => {
-            if let Ask::Unlabelled { issue } = asked.ask
+            if let Ask::Unlabelled { issue, .. } = asked.ask
                 && let Some(earlier) =
                     store.ask(&project.id, &Ask::Labelled { issue, by: Person::default() }.key()).await?
             {
@@ -107,10 +107,13 @@ async fn judge(store: &Store, jobs: &Jobs, project: &Project, asked: &Asked) -> 
             Ok(Verdict::Instead(new.collect()))
         }
         Ask::Labelled { issue, by } => labelled(jobs, project, host, *issue, by).await,
-        Ask::Unlabelled { issue } => {
-            let is_there = wanted_issue(project, host, *issue).await?.is_ok();
-            Ok(if is_there { Verdict::Instead(Vec::new()) } else { Verdict::Unlabelled })
-        }
+        Ask::Unlabelled { issue, by } => Ok(match wanted_issue(project, host, *issue).await? {
+            Ok(_) => {
+                let given = by.iter().map(|by| Ask::Labelled { issue: *issue, by: by.clone() });
+                Verdict::Instead(given.collect())
+            }
+            Err(_) => Verdict::Unlabelled,
+        }),
     }
 }
 
@@ -258,7 +261,8 @@ async fn say(jobs: &Jobs, project: &Project, asked: &Asked, job: &Job) -> Result
         Ask::Labelled { issue, .. } => Place::Issue(*issue),
         other => Place::Pull(other.pull().unwrap_or_default()),
     };
-    let mark = text::reply_mark(&project.id, &asked.key);
+    // An issue whose label is given again is asked for in the same words, and is another job.
+    let mark = text::reply_mark(&project.id, &format!("{} {}", asked.key, job.id));
     let link = format!("{}/v2/agent/{}/job/{}", workshop.public_url, project.id, job.id);
     let pull = job.visible_pr_link().filter(|_| matches!(place, Place::Issue(_)));
     let said = text::reply(&text::Reply {

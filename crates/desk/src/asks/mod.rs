@@ -42,9 +42,9 @@ pub enum Told {
     /// Something about the labels of an issue.
     Labels {
         issue: u64,
-        /// Those that it has now.
+        /// Those that it has now, as far as the host tells.
         now: Vec<String>,
-        /// Those that it has got or lost; none if the host does not say which.
+        /// Those that it has got or lost; none if the host does not say which, and then `now` may lack some.
         changed: Option<Vec<String>>,
         /// Who has done that.
         by: Person,
@@ -100,7 +100,11 @@ async fn labelled(
 ) -> Result<Option<Ask>, StoreError> {
     let Some(wanted) = &project.host.job_label else { return Ok(None) };
     let has = |labels: &[String]| labels.iter().any(|label| is_same_label(label, wanted));
-    if changed.is_some_and(|changed| !has(&changed)) {
+    let Some(changed) = changed else {
+        let ask = if has(now) { Ask::Labelled { issue, by } } else { Ask::Unlabelled { issue, by: Some(by) } };
+        return Ok(Some(ask));
+    };
+    if !has(&changed) {
         return Ok(None);
     }
     let ask = Ask::Labelled { issue, by };
@@ -108,7 +112,7 @@ async fn labelled(
         return Ok(Some(ask));
     }
     // Of interest only if it was there.
-    Ok(store.ask(&project.id, &ask.key()).await?.map(|_| Ask::Unlabelled { issue }))
+    Ok(store.ask(&project.id, &ask.key()).await?.map(|_| Ask::Unlabelled { issue, by: None }))
 }
 
 /// Some hosts do not tell small letters from capitals in labels.

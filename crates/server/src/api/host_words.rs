@@ -55,12 +55,16 @@ fn labels(delivery: &Value) -> Option<Told> {
     if is_pull || delivery.get("comment").is_some() {
         return None;
     }
-    let changed = match text(delivery, "/action") {
-        Some("labeled" | "unlabeled") => Some(vec![text(delivery, "/label/name")?.to_owned()]),
-        Some("opened" | "label_updated" | "label_cleared") => None,
+    let there = names(delivery.pointer("/issue/labels"), "name");
+    let (now, changed) = match text(delivery, "/action") {
+        Some("labeled" | "unlabeled") => (there, Some(vec![text(delivery, "/label/name")?.to_owned()])),
+        Some("opened") => (there.clone(), Some(there)),
+        // Those of a replaced set are missing.
+        Some("label_updated") => (there, None),
+        // Those that it had before are shown.
+        Some("label_cleared") => (Vec::new(), None),
         _ => return None,
     };
-    let now = names(delivery.pointer("/issue/labels"), "name");
     let login = text(delivery, "/sender/login")?.to_owned();
     Some(Told::Labels { issue, now, changed, by: Person { id: login.clone(), name: login } })
 }
@@ -169,6 +173,10 @@ mod tests {
         assert_eq!(told(&github), labels(&["docs", "bug"], Some(&["docs"]), "ada"));
         let gitea = json!({"action": "label_updated", "issue": {"number": 3, "labels": [{"name": "docs"}]}, "sender": {"login": "ada"}});
         assert_eq!(told(&gitea), labels(&["docs"], None, "ada"));
+        let cleared = json!({"action": "label_cleared", "issue": {"number": 3, "labels": [{"name": "docs"}]}, "sender": {"login": "ada"}});
+        assert_eq!(told(&cleared), labels(&[], None, "ada"));
+        let opened = json!({"action": "opened", "issue": {"number": 3, "labels": [{"name": "docs"}]}, "sender": {"login": "ada"}});
+        assert_eq!(told(&opened), labels(&["docs"], Some(&["docs"]), "ada"));
         let gitlab = json!({"object_kind": "issue", "user": {"id": 7, "username": "ada"}, "labels": [{"title": "docs"}],
             "object_attributes": {"iid": 3, "action": "update"},
             "changes": {"labels": {"previous": [{"title": "bug"}], "current": [{"title": "docs"}]}}});

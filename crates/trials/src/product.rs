@@ -61,7 +61,7 @@ impl Product {
 pub(crate) const SHUTDOWN_TIME: Duration = Duration::from_secs(4);
 
 /// What holds for jobs, with everything at its default but the model.
-fn rules(model: &str) -> JobRules {
+pub(crate) fn rules(model: &str) -> JobRules {
     JobRules {
         models: vec![model.to_owned()],
         default_model: model.to_owned(),

@@ -2,6 +2,7 @@
 //!
 //! Nothing here does I/O. Everything above imports from here; this imports from nobody.
 
+mod budget;
 mod checks;
 mod clock;
 pub mod dates;
@@ -23,6 +24,7 @@ mod visible;
 mod webhook;
 mod window;
 
+pub use budget::{Budget, BudgetOf, Budgets, Dollars};
 pub use checks::{CheckSummary, FindingSummary, NotJudged};
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use duration::{format_duration, parse_duration};

@@ -104,6 +104,7 @@ pub(crate) async fn create_project(store: &Store, jobs_per_hour: Option<u32>) ->
         jobs_per_hour,
         max_running: None,
         time_limit_seconds: None,
+        job_cost: None,
         on_findings: OnFindings::default(),
         views: ViewSettings::default(),
         host: HostSettings::default(),

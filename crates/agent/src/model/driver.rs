@@ -16,6 +16,9 @@ use crate::review::{DocsChecks, Review, sentence};
 use crate::said::{Call, Finish, Ran, Said, TokenCounts};
 use crate::{Assignment, EditFailure, Edited, Notebook, RecordedAnswer, prompt, seated, tools};
 
+const NO_PRICE: &str = "The job's `maxCost` cannot be held to, because the worker does not know the price of the model: \
+                        set `model.input_price` and `model.output_price`, or create the job without it.";
+
 /// Does what the machine says until it says that it is over.
 pub(super) async fn edit(editor: &ModelEditor, assignment: Assignment<'_>) -> Result<Edited, EditFailure> {
     let (mut desk, mut machine) = Desk::set_up(editor, assignment).await?;
@@ -56,10 +59,15 @@ struct Desk<'a> {
 
 impl<'a> Desk<'a> {
     async fn set_up(editor: &'a ModelEditor, assignment: Assignment<'a>) -> Result<(Desk<'a>, Machine), EditFailure> {
-        let Assignment { project_id, round, first_message, messages, workspace, base, notebook, .. } = assignment;
+        let Assignment { project_id, round, first_message, messages, workspace, base, notebook, budgets, .. } =
+            assignment;
         let key = read_key(editor, project_id).await?;
         if key.is_none() && editor.client.needs_key() {
             return Err(EditFailure::Fatal("There is no API key for the model provider.".to_owned()));
+        }
+        // Looked at when the job was made, but this worker may have another configuration, or the server another one now.
+        if budgets.job.is_some() && !editor.settings.has_prices() {
+            return Err(EditFailure::Fatal(NO_PRICE.to_owned()));
         }
         let answers = notebook.answers().await?;
         let before = workspace.changes();
@@ -78,7 +86,7 @@ impl<'a> Desk<'a> {
             answers: 0,
             live: false,
         };
-        let room = editor.limits().context_bytes / 4;
+        let room = editor.limits(budgets).context_bytes / 4;
         let mut context =
             desk.with_workspace(move |_, scope, _| prompt::context(&*base, &scope.docs_paths, room)).await?;
         context.push_str(&prompt::conflicts(assignment.conflicts));
@@ -90,7 +98,7 @@ impl<'a> Desk<'a> {
         if !desk.recorded.is_empty() {
             desk.notebook.tell("resumed", resumed(&desk.recorded)).await?;
         }
-        let machine = Machine::new(history.talk, editor.limits());
+        let machine = Machine::new(history.talk, editor.limits(budgets));
         Ok((desk, machine))
     }
 

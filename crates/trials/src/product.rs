@@ -65,6 +65,7 @@ fn rules(model: &str) -> JobRules {
     JobRules {
         models: vec![model.to_owned()],
         default_model: model.to_owned(),
+        priced_models: Vec::new(),
         jobs_per_hour: 100,
         running_per_project: 0,
         job_time: Duration::from_secs(1800),

@@ -7,6 +7,7 @@ mod driver;
 mod events;
 mod failure;
 mod history;
+mod looking;
 mod openai;
 mod settings;
 mod sse;

@@ -132,15 +132,21 @@ pub async fn round_of_at_most(
     round: u32,
     first: u32,
 ) -> Result<Edited, EditFailure> {
-    round_of(max_files, Budgets::default(), editor, pages, round, first).await
+    round_of(workspace(), max_files, Budgets::default(), editor, pages, round, first).await
 }
 
 /// The first round, which may cost so much.
 pub async fn round_within(budgets: Budgets, editor: &ModelEditor, pages: &Pages) -> Result<Edited, EditFailure> {
-    round_of(100, budgets, editor, pages, 1, 1).await
+    round_of(workspace(), 100, budgets, editor, pages, 1, 1).await
+}
+
+/// The first round over another workspace.
+pub async fn round_over(workspace: Workspace, editor: &ModelEditor, pages: &Pages) -> Result<Edited, EditFailure> {
+    round_of(workspace, 100, Budgets::default(), editor, pages, 1, 1).await
 }
 
 async fn round_of(
+    workspace: Workspace,
     max_files: usize,
     budgets: Budgets,
     editor: &ModelEditor,
@@ -154,8 +160,8 @@ async fn round_of(
         round,
         first_message: first,
         messages: &messages,
-        base: workspace().base().clone(),
-        workspace: workspace(),
+        base: workspace.base().clone(),
+        workspace,
         conflicts: &[],
         docs_paths: &["docs".to_owned()],
         scope: Arc::new(Scope::new(&["docs".to_owned()])),

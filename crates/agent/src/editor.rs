@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use copydesk_checks::Scope;
-use copydesk_domain::{Message, ProjectId, Usage};
+use copydesk_domain::{Budgets, Message, ProjectId, Usage};
 use copydesk_forge::{PastQuestion, Renames, Tree, Workspace};
 use futures_util::future::BoxFuture;
 
@@ -43,6 +43,9 @@ pub struct Assignment<'a> {
     pub notebook: &'a dyn Notebook,
     /// Where files have gone.
     pub history: &'a dyn History,
+    /// What the round may cost, as the project and the job have it. An editor that costs something holds to the smallest,
+    /// its own limit included.
+    pub budgets: Budgets,
 }
 
 /// The history of the repository before the files that the editor is given, as far as it needs it.

@@ -3,7 +3,7 @@ use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use copydesk_domain::{Clock, SystemClock, new_id};
+use copydesk_domain::{Clock, Dollars, SystemClock, new_id};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
@@ -26,10 +26,13 @@ pub(crate) async fn run(command: JobCommand, environment: &[(OsString, OsString)
             draft,
             no_pull_request,
             client_reference,
+            max_cost,
             idempotency_key,
             server,
         } => {
             let client = connect(&server)?;
+            let max_cost = max_cost.map(|text| Dollars::parse_limit("max_cost", &text)).transpose();
+            let max_cost = max_cost.map_err(|invalid| Failure::flag(&invalid))?;
             let mut body = json!({ "prompt": read_prompt(prompt)? });
             let mut set = |field: &str, value: Option<Value>| {
                 if let Some(value) = value {
@@ -41,6 +44,7 @@ pub(crate) async fn run(command: JobCommand, environment: &[(OsString, OsString)
             set("draft", draft.then_some(Value::from(true)));
             set("openPullRequest", no_pull_request.then_some(Value::from(false)));
             set("clientReference", client_reference.map(Value::from));
+            set("maxCost", max_cost.map(|it| Value::from(it.amount())));
             let key = idempotency_key.unwrap_or_else(fresh_key);
             let job = client.post(&["job"], Some(&body), Some(&key)).await?;
             conclude(&client, job, wait, server.json).await

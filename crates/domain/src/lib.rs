@@ -3,6 +3,7 @@
 //! Nothing here does I/O. Everything above imports from here; this imports from nobody.
 
 mod ask;
+mod budget;
 mod checks;
 mod clock;
 pub mod dates;
@@ -25,6 +26,7 @@ mod webhook;
 mod window;
 
 pub use ask::{Ask, Person, mentions};
+pub use budget::{Budget, BudgetOf, Budgets, Dollars};
 pub use checks::{CheckSummary, FindingSummary, NotJudged};
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use duration::{format_duration, parse_duration};

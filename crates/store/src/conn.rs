@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use copydesk_domain::{
-    Actor, ActorKind, EventKind, JobId, OnFindings, Outcome, ProjectId, PullRequestState, Role, Scope, Status,
+    Actor, ActorKind, Dollars, EventKind, JobId, OnFindings, Outcome, ProjectId, PullRequestState, Role, Scope, Status,
     Timestamp,
 };
 use futures_util::future::BoxFuture;
@@ -42,6 +42,8 @@ value_from! {
     bool => |it| Self::Int(Some(i64::from(it)));
     Option<i64> => |it| Self::Int(it);
     Option<u32> => |it| Self::Int(it.map(i64::from));
+    // Far below what an integer of the databases holds.
+    Option<Dollars> => |it| Self::Int(it.map(|it| i64::try_from(it.millionths()).unwrap_or(i64::MAX)));
     Timestamp => |it| Self::Int(Some(it.as_millis()));
     Option<Timestamp> => |it| Self::Int(it.map(|at| at.as_millis()));
     &str => |it| Self::Text(Some(it.to_owned()));
@@ -141,6 +143,7 @@ columns! {
     u32: Value::Int(Some(it)) => it.try_into().ok();
     u64: Value::Int(Some(it)) => it.try_into().ok();
     bool: Value::Int(Some(it)) => Some(it != 0);
+    Dollars: Value::Int(Some(it)) => it.try_into().ok().map(Self::from_millionths);
     Timestamp: Value::Int(Some(it)) => Some(Self::from_millis(it));
     String: Value::Text(it) => it;
     Vec<u8>: Value::Bytes(it) => Some(it);

@@ -331,6 +331,7 @@ impl TestApp {
             jobs_per_hour: None,
             max_running: None,
             time_limit_seconds: None,
+            job_cost: None,
             on_findings: OnFindings::default(),
             views: ViewSettings::default(),
             host: HostSettings::default(),
@@ -396,6 +397,7 @@ pub(crate) fn rules() -> JobRules {
     JobRules {
         models: ["builtin", "noop", "gate"].map(str::to_owned).to_vec(),
         default_model: "builtin".to_owned(),
+        priced_models: ["builtin", "noop", "gate"].map(str::to_owned).to_vec(),
         jobs_per_hour: 0,
         running_per_project: 0,
         job_time: Duration::from_secs(1800),

@@ -92,25 +92,55 @@ pub(crate) fn definitions() -> Vec<Definition> {
     ]
 }
 
+/// The tools that change nothing: however many of them run at once, each says what it would say alone. `check_docs` is not
+/// among them because it keeps every processor busy by itself.
+const LOOKING: [&str; 6] = [
+    list::ListFiles::TOOL,
+    search::Search::TOOL,
+    read::ReadFile::TOOL,
+    read::ReadFiles::TOOL,
+    undo::ShowDiff::TOOL,
+    HISTORY,
+];
+
+/// Whether a call may run beside others like it.
+pub(crate) fn only_looks(call: &Call) -> bool {
+    LOOKING.contains(&call.name.as_str())
+}
+
 /// Runs a call. An error means that the repository cannot be read.
 pub(crate) fn run(workspace: &mut Workspace, call: &Call, scope: &Scope, review: &dyn Review) -> io::Result<Ran> {
     let most = scope.max_files;
     let done = match call.name.as_str() {
-        list::ListFiles::TOOL => with(call, |input| list::run(workspace, &input)),
-        search::Search::TOOL => with(call, |input| search::run(workspace, &input)),
-        read::ReadFile::TOOL => with(call, |input| read::run(workspace, &input)),
-        read::ReadFiles::TOOL => with(call, |input| read::several(workspace, &input)),
+        _ if only_looks(call) => return look(workspace, call),
         edit::EditFile::TOOL => with(call, |input| edit::run(workspace, input, most)),
         replace::ReplaceInFiles::TOOL => with(call, |input| replace::run(workspace, &input, most)),
         change::WriteFile::TOOL => with(call, |input| change::write(workspace, input, most)),
         moving::MoveFile::TOOL => with(call, |input| moving::rename(workspace, &input, scope, review)),
         moving::DeleteFile::TOOL => with(call, |input| moving::delete(workspace, &input, most, review)),
         undo::RestoreFile::TOOL => with(call, |input| undo::restore(workspace, &input)),
-        undo::ShowDiff::TOOL => with(call, |input| undo::diff(workspace, &input)),
         session::CheckDocs::TOOL => with(call, |input| session::check(workspace, &input, review)),
         session::Plan::TOOL => with(call, |input| session::plan(&input)),
         _ => Err(unknown(&call.name)),
     };
+    outcome(call, done)
+}
+
+/// Runs one of those.
+pub(crate) fn look(workspace: &Workspace, call: &Call) -> io::Result<Ran> {
+    let done = match call.name.as_str() {
+        list::ListFiles::TOOL => with(call, |input| list::run(workspace, &input)),
+        search::Search::TOOL => with(call, |input| search::run(workspace, &input)),
+        read::ReadFile::TOOL => with(call, |input| read::run(workspace, &input)),
+        read::ReadFiles::TOOL => with(call, |input| read::several(workspace, &input)),
+        undo::ShowDiff::TOOL => with(call, |input| undo::diff(workspace, &input)),
+        _ => Err(unknown(&call.name)),
+    };
+    outcome(call, done)
+}
+
+/// What the model is told of a call.
+fn outcome(call: &Call, done: Result<ToolAnswer, String>) -> io::Result<Ran> {
     let is_reading = [read::ReadFile::TOOL, read::ReadFiles::TOOL].contains(&call.name.as_str());
     let longest = if is_reading { read::LONGEST_ANSWER } else { LONGEST_ANSWER };
     match done {

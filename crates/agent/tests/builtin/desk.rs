@@ -6,7 +6,7 @@ use copydesk_agent::{
     Assignment, BuiltinEditor, EditFailure, Edited, Editor, History, Notebook, RecordedAnswer, Stopped,
 };
 use copydesk_checks::Scope;
-use copydesk_domain::{Message, Timestamp};
+use copydesk_domain::{Budgets, Message, Timestamp};
 use copydesk_forge::{Guard, MemoryTree, PastQuestion, Renames, Workspace};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -128,6 +128,7 @@ async fn edit(
         max_files,
         notebook,
         history,
+        budgets: Budgets::default(),
     };
     editor.edit(assignment).await
 }

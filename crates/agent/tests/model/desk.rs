@@ -6,7 +6,7 @@ use copydesk_agent::{
     RecordedAnswer, SecretString, Stopped,
 };
 use copydesk_checks::Scope;
-use copydesk_domain::{Message, Timestamp};
+use copydesk_domain::{Budgets, Message, Timestamp};
 use copydesk_forge::{Kind, MemoryTree, PastQuestion, Renames, Workspace};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
@@ -132,20 +132,43 @@ pub async fn round_of_at_most(
     round: u32,
     first: u32,
 ) -> Result<Edited, EditFailure> {
+    round_of(workspace(), max_files, Budgets::default(), editor, pages, round, first).await
+}
+
+/// The first round, which may cost so much.
+pub async fn round_within(budgets: Budgets, editor: &ModelEditor, pages: &Pages) -> Result<Edited, EditFailure> {
+    round_of(workspace(), 100, budgets, editor, pages, 1, 1).await
+}
+
+/// The first round over another workspace.
+pub async fn round_over(workspace: Workspace, editor: &ModelEditor, pages: &Pages) -> Result<Edited, EditFailure> {
+    round_of(workspace, 100, Budgets::default(), editor, pages, 1, 1).await
+}
+
+async fn round_of(
+    workspace: Workspace,
+    max_files: usize,
+    budgets: Budgets,
+    editor: &ModelEditor,
+    pages: &Pages,
+    round: u32,
+    first: u32,
+) -> Result<Edited, EditFailure> {
     let messages = pages.messages.lock().unwrap().clone();
     let assignment = Assignment {
         project_id: &"p".into(),
         round,
         first_message: first,
         messages: &messages,
-        base: workspace().base().clone(),
-        workspace: workspace(),
+        base: workspace.base().clone(),
+        workspace,
         conflicts: &[],
         docs_paths: &["docs".to_owned()],
         scope: Arc::new(Scope::new(&["docs".to_owned()])),
         max_files,
         notebook: pages,
         history: &NoHistory,
+        budgets,
     };
     editor.edit(assignment).await
 }

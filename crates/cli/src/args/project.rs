@@ -124,6 +124,10 @@ pub(crate) struct ProjectSettings {
     /// How long a job may run, such as 45m; `default` for the server's
     #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<String>,
+    /// US dollars that a prompt of a job may cost, such as 0.50, where the prices of the model are known; it can only lower
+    /// what the server allows (`limits.job_cost`); `default` for what the server allows
+    #[arg(long, value_name = "DOLLARS")]
+    pub(crate) job_cost: Option<String>,
     /// What becomes of a change that brings new findings of the docs checks [default: draft]
     #[arg(long, value_name = "WHAT", value_enum)]
     pub(crate) on_findings: Option<OnFindingsArg>,

@@ -64,6 +64,7 @@ mod tests {
             jobs_per_hour: None,
             max_running: None,
             time_limit_seconds: None,
+            job_cost: None,
             on_findings: OnFindings::Draft,
             views: ViewSettings::default(),
             host: HostSettings { kind, ..HostSettings::default() },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use copydesk_agent::{Assignment, EditFailure, Edited, Editor, History, WorkspaceFiles, seated};
 use copydesk_checks::{Scope, Until};
-use copydesk_domain::Job;
+use copydesk_domain::{Budgets, Job};
 use copydesk_forge::{
     CommitId, FileChange, Mirror, PastQuestion, Renames, Workspace, branch_name, commit_message, is_kept_back,
 };
@@ -185,6 +185,7 @@ impl Bench<'_> {
             max_files: self.workshop.limits.files as usize,
             notebook: &notebook,
             history: &history,
+            budgets: Budgets { server: None, project: self.project.job_cost, job: self.task.job.max_cost },
         };
         let edited = tokio::select! {
             edited = editor.edit(assignment) => edited,

@@ -1,5 +1,6 @@
 //! Jobs, for whoever asks for them: created, followed, looked at, opened. Who may do that is decided by the caller.
 
+mod budget;
 mod draft;
 mod error;
 mod watch;

@@ -60,6 +60,7 @@ pub async fn create(
         jobs_per_hour: change.jobs_per_hour.flatten(),
         max_running: change.max_running.flatten(),
         time_limit_seconds: change.time_limit_seconds.flatten(),
+        job_cost: change.job_cost.flatten(),
         on_findings: change.on_findings.unwrap_or_default(),
         views: change.views.unwrap_or_default(),
         host,

@@ -32,6 +32,10 @@ pub(crate) struct CreateJob {
     /// Anything of yours, echoed in the job. 1 to 255 characters, no control characters.
     #[schema(min_length = 1, max_length = 255, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$")]
     client_reference: Option<String>,
+    /// US dollars that each prompt of the job may cost. The project and the server may have smaller limits, and the smallest
+    /// holds. Refused if the server does not know the price of the model. Kept to the millionth.
+    #[schema(exclusive_minimum = 0, maximum = 1_000_000)]
+    max_cost: Option<f64>,
 }
 
 /// A follow-up
@@ -64,6 +68,7 @@ impl From<CreateJob> for Draft {
             draft: asked.draft.unwrap_or(false),
             open_pull_request: asked.open_pull_request.unwrap_or(true),
             client_reference: asked.client_reference,
+            max_cost: asked.max_cost,
         }
     }
 }

@@ -21,6 +21,7 @@ macro_rules! behaviours {
 
 mod admin;
 mod auth;
+mod budgets;
 mod cancel_archive;
 mod collect;
 mod create;

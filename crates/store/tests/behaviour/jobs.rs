@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use copydesk_domain::{
-    Job, JobId, MAX_PROMPT_BYTES, Message, Outcome, ProjectId, Prompt, PullRequest, PullRequestState, Status, Usage,
+    Dollars, Job, JobId, MAX_PROMPT_BYTES, Message, Outcome, ProjectId, Prompt, PullRequest, PullRequestState, Status,
+    Usage,
 };
 use copydesk_store::{Admission, JobFilter, NewJob, PullFilter};
 
@@ -28,8 +29,9 @@ behaviours! {
 
 async fn a_new_job_reads_back_as_it_was_asked_for(desk: Desk) {
     let project = desk.project("Docs").await;
-    for (draft, open_pull_request, client_reference) in
-        [(true, false, Some("ticket 7 \"ü\"".to_owned())), (false, true, None)]
+    let budget = Some(Dollars::rounded(0.25));
+    for (draft, open_pull_request, client_reference, max_cost) in
+        [(true, false, Some("ticket 7 \"ü\"".to_owned()), budget), (false, true, None, None)]
     {
         let new = NewJob {
             project_id: project.clone(),
@@ -39,6 +41,7 @@ async fn a_new_job_reads_back_as_it_was_asked_for(desk: Desk) {
             draft,
             open_pull_request,
             client_reference: client_reference.clone(),
+            max_cost,
             prompt: Prompt::parse("Explain it.").unwrap(),
         };
         let Admission::Done { job_id, answer, replayed, standing } =
@@ -57,6 +60,7 @@ async fn a_new_job_reads_back_as_it_was_asked_for(desk: Desk) {
             draft,
             open_pull_request,
             client_reference,
+            max_cost,
             made_by: None,
             pr_link: None,
             pull_request: None,

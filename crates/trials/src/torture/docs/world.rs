@@ -208,6 +208,7 @@ pub(super) async fn create_project(store: &Store, repository: &str, host: HostSe
         jobs_per_hour: Some(0),
         max_running: None,
         time_limit_seconds: None,
+        job_cost: None,
         on_findings: OnFindings::Fail,
         views: ViewSettings::default(),
         host,
@@ -234,6 +235,7 @@ pub(super) async fn create_job(
         draft: false,
         open_pull_request: story.opens,
         client_reference: None,
+        max_cost: None,
         prompt: Prompt::parse(&story.prompts[0]).unwrap(),
     };
     match store.create_job(new, Window::hourly(0), None, |job| job.id.to_string()).await.unwrap() {

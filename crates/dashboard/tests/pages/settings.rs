@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use copydesk_desk::projects::Ability;
 use copydesk_desk::{ModelFact, ModelTrial};
-use copydesk_domain::{Dollars, HostKind, OnFindings, Project, ProjectId, Role, Source};
+use copydesk_domain::{Ask, Comments, Dollars, HostKind, HostSettings, OnFindings, Project, ProjectId, Role, Source};
 use copydesk_store::DeedFilter;
 use copydesk_testkit::{GitRepo, ProjectClient, Receiver};
 use futures_util::future::BoxFuture;
@@ -15,6 +15,7 @@ use crate::stage::Stage;
 
 behaviours! {
     each_subject_saves_its_own,
+    what_is_asked_for_at_the_code_host_is_listed,
     what_is_wrong_stays_in_the_form_and_is_said_beside_it,
     hostile_text_is_only_text_in_every_field,
     owners_lead_the_server_nowhere_inside,
@@ -64,6 +65,14 @@ async fn each_subject_saves_its_own(stage: Stage) {
     save("repository", &REPOSITORY).await;
     save("model", &[("jobs_per_hour", "12"), ("max_running", "0"), ("time_limit", "45m"), ("job_cost", "0.5")]).await;
     save("checks", &[("on_findings", "fail"), ("allow", "docs/data/*.json"), ("deny", "docs/legal")]).await;
+    let talk = [
+        ("label", "docs\r\nby copydesk"),
+        ("reviewer", "ada"),
+        ("comments", "all"),
+        ("mention", "@docs-bot"),
+        ("job_label", "docs wanted"),
+    ];
+    save("talk", &talk).await;
     let views =
         [("domain", "docs.example.com"), ("people_from", "both"), ("machines_from", "server"), ("keep_views", "90")];
     save("collection", &views).await;
@@ -74,16 +83,42 @@ async fn each_subject_saves_its_own(stage: Stage) {
     assert_eq!(it.job_cost.map(|it| it.to_string()).as_deref(), Some("0.50"));
     assert_eq!((it.on_findings, &*it.write_paths.allow[0]), (OnFindings::Fail, "docs/data/*.json"));
     assert_eq!((it.views.sources.people, it.views.keep_days), (Source::Both, Some(90)));
+    assert_eq!(
+        (it.host.labels, it.host.reviewers.len(), it.host.comments),
+        (vec!["docs".to_owned(), "by copydesk".to_owned()], 1, Comments::All)
+    );
+    assert_eq!((it.host.mention.as_deref(), it.host.job_label.as_deref()), (Some("docs-bot"), Some("docs wanted")));
     // What is left empty goes back to what holds for all.
+    save("talk", &[("label", ""), ("reviewer", ""), ("comments", "mentions"), ("mention", ""), ("job_label", "")])
+        .await;
     save("model", &[("jobs_per_hour", ""), ("max_running", ""), ("time_limit", "")]).await;
     save("checks", &[("on_findings", "draft"), ("allow", ""), ("deny", "")]).await;
     let it = saved(&stage, &project.id).await;
     assert_eq!((it.jobs_per_hour, it.time_limit_seconds, it.write_paths.deny.len()), (None, None, 0));
     assert_eq!(it.job_cost, None);
+    assert_eq!(it.host, HostSettings { kind: Some(HostKind::Gitlab), ..HostSettings::default() });
     assert_eq!(it.views.domains, ["docs.example.com"], "what other forms have is left alone");
     for (subject, text) in [("general", "Handbook"), ("repository", "trunk"), ("collection", "docs.example.com")] {
         owner.get(&page(&project, subject)).await.is(200).shows(text);
     }
+}
+
+async fn what_is_asked_for_at_the_code_host_is_listed(stage: Stage) {
+    let (project, owner) = owned(&stage).await;
+    let at = page(&project, "talk");
+    owner.get(&at).await.is(200).shows("Nothing yet.");
+    let store = stage.app.store();
+    assert!(store.hear(&project.id, vec![Ask::Comment { pull: 7, id: 12 }]).await.unwrap());
+    let asked = store.ask(&project.id, "comment 12").await.unwrap().unwrap();
+    store.refuse_ask(&asked, &format!("{HOSTILE} may not write")).await.unwrap();
+    owner
+        .get(&at)
+        .await
+        .is(200)
+        .shows("Comment 12 on #7")
+        .shows("left alone")
+        .shows("may not write")
+        .hides("<script>alert");
 }
 
 async fn what_is_wrong_stays_in_the_form_and_is_said_beside_it(stage: Stage) {
@@ -105,6 +140,9 @@ async fn what_is_wrong_stays_in_the_form_and_is_said_beside_it(stage: Stage) {
         ("model", vec![("job_cost", "0")], "Must be more than 0", "value=\"0\""),
         ("checks", vec![("on_findings", "draft"), ("allow", "/etc")], "Must be a path inside", "/etc"),
         ("checks", vec![("on_findings", "perhaps")], "Must be one of the two", "Checks"),
+        ("talk", vec![("comments", "some")], "Must be one of the three", "Labels"),
+        ("talk", vec![("comments", "all"), ("label", "a,b")], "Must have 1 to 100", "a,b"),
+        ("talk", vec![("comments", "all"), ("mention", "a b")], "Must be a name such as", "value=\"a b\""),
         ("collection", vec![("people_from", "auto"), ("machines_from", "x")], "Must be one of those", "Hosts"),
         (
             "collection",
@@ -128,7 +166,8 @@ async fn what_is_wrong_stays_in_the_form_and_is_said_beside_it(stage: Stage) {
 
 async fn hostile_text_is_only_text_in_every_field(stage: Stage) {
     let (project, owner) = owned(&stage).await;
-    let names: [(&str, &[&str]); 9] = [
+    let names: [(&str, &[&str]); 10] = [
+        ("talk", &["label", "reviewer", "comments", "mention", "job_label"]),
         ("general", &["name", "time_zone"]),
         ("repository", &["repository", "base_ref", "docs_path", "host", "host_api_url"]),
         ("repository/credential", &["kind", "token", "username", "private_key", "app_id"]),
@@ -149,7 +188,8 @@ async fn hostile_text_is_only_text_in_every_field(stage: Stage) {
     // As a name that was taken, everywhere it is shown.
     let name = HOSTILE.replace('\u{202e}', "");
     owner.post(&page(&project, "general"), &[("name", HOSTILE), ("time_zone", "UTC")]).await;
-    for subject in ["general", "repository", "model", "checks", "collection", "webhooks", "members", "audit", "danger"]
+    for subject in
+        ["general", "repository", "talk", "model", "checks", "collection", "webhooks", "members", "audit", "danger"]
     {
         owner.get(&page(&project, subject)).await.is(200).hides(&name).hides("<script>alert");
     }

@@ -18,6 +18,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (11, "not done", include_str!("../migrations/0011_not_done.sql")),
     (12, "pull words", include_str!("../migrations/0012_pull_words.sql")),
     (13, "browsers", include_str!("../migrations/0013_browsers.sql")),
+    (14, "sources", include_str!("../migrations/0014_sources.sql")),
 ];
 
 /// The newest schema version this program knows.

@@ -37,6 +37,10 @@ pub(crate) enum JobCommand {
         /// Anything of yours, echoed in the job
         #[arg(long, value_name = "TEXT")]
         client_reference: Option<String>,
+        /// Bring the documentation up to what changed in a code source, such as sdk:v1.4..v1.5; without the end, up to
+        /// where the source is
+        #[arg(long, value_name = "SOURCE:FROM..TO")]
+        changes: Option<String>,
         /// Makes running this command again safe [default: a new one each time]
         #[arg(long, value_name = "KEY")]
         idempotency_key: Option<String>,

@@ -9,7 +9,7 @@ use copydesk_domain::Job;
 use copydesk_forge::{
     CommitId, FileChange, Mirror, PastQuestion, Renames, Workspace, branch_name, commit_message, is_kept_back,
 };
-use copydesk_store::{Edit, Merged, Permit, Round, Step, Verdict};
+use copydesk_store::{Edit, Merged, Permit, Round, RoundSources, Step, Verdict};
 use futures_util::future::BoxFuture;
 
 use super::failure::{aside, commit_id};
@@ -98,6 +98,7 @@ impl Bench<'_> {
             base_commit: base,
             parent_commit: start.parent.clone(),
             merged: start.merged.clone(),
+            sources: RoundSources::default(),
             edit: None,
             // Also that of a round whose commit was dropped: a job has one branch.
             branch: before.iter().rev().find_map(|round| round.branch.clone()),

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use copydesk_domain::{Invalid, Project, Prompt, git_ref};
+use copydesk_domain::{ChangeRange, Invalid, Project, Prompt, git_ref};
 use copydesk_store::NewJob;
 
 /// What holds for the jobs of every project.
@@ -30,6 +30,8 @@ pub struct Draft {
     pub draft: bool,
     pub open_pull_request: bool,
     pub client_reference: Option<String>,
+    /// The range of commits of a code source to bring the documentation up to.
+    pub changes: Option<ChangeRange>,
 }
 
 impl Draft {
@@ -50,6 +52,9 @@ impl Draft {
         {
             wrong.push(Invalid::new("clientReference", "must have 1 to 255 characters and no control characters"));
         }
+        if let Some(Err(all)) = self.changes.as_ref().map(ChangeRange::check) {
+            wrong.extend(all);
+        }
         let (Some(prompt), true) = (prompt, wrong.is_empty()) else { return Err(wrong) };
         Ok(NewJob {
             project_id: project.id.clone(),
@@ -59,6 +64,7 @@ impl Draft {
             draft: self.draft,
             open_pull_request: self.open_pull_request,
             client_reference: self.client_reference,
+            changes: self.changes,
             prompt,
         })
     }

@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use copydesk_desk::jobs::Draft;
-use copydesk_domain::{Status, hex};
+use copydesk_domain::{ChangeRange, Status, hex};
 use copydesk_store::{Idempotency, JobFilter};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -32,6 +32,8 @@ pub(crate) struct CreateJob {
     /// Anything of yours, echoed in the job. 1 to 255 characters, no control characters.
     #[schema(min_length = 1, max_length = 255, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$")]
     client_reference: Option<String>,
+    /// Bring the documentation up to a range of commits of one of the project's code sources: the agent is given them.
+    changes: Option<ChangeRange>,
 }
 
 /// A follow-up
@@ -64,6 +66,7 @@ impl From<CreateJob> for Draft {
             draft: asked.draft.unwrap_or(false),
             open_pull_request: asked.open_pull_request.unwrap_or(true),
             client_reference: asked.client_reference,
+            changes: asked.changes,
         }
     }
 }

@@ -179,6 +179,7 @@ pub fn new_job(project: &ProjectId) -> NewJob {
         draft: false,
         open_pull_request: true,
         client_reference: None,
+        changes: None,
         prompt: Prompt::parse("Fix the typos.").unwrap(),
     }
 }

@@ -111,6 +111,7 @@ pub(super) async fn create(State(dash): State<Dash>, who: InProject, form: Form)
         draft: fields.draft,
         open_pull_request: fields.open,
         client_reference: None,
+        changes: None,
     };
     let error = match who.jobs(&dash).create(&who.project, draft, once::idempotency("job", &form)).await {
         Ok(made) => return to(&who.path(&format!("/jobs/{}", made.job_id))),

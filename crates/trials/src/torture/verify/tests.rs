@@ -19,6 +19,7 @@ fn job(id: &str, status: Status) -> Job {
         draft: false,
         open_pull_request: true,
         client_reference: None,
+        changes: None,
         made_by: None,
         pr_link: None,
         pull_request: None,

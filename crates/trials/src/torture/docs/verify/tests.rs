@@ -1,5 +1,5 @@
 use copydesk_domain::{Job, PullRequest, PullRequestState, Usage};
-use copydesk_store::{Edit, Event, Verdict};
+use copydesk_store::{Edit, Event, RoundSources, Verdict};
 use serde_json::{Value, json};
 
 use super::super::seen::{SeenCall, SeenPull, branch_prefix};
@@ -84,6 +84,7 @@ fn round(number: u32, commit: &str) -> Round {
         pushed: true,
         dropped: false,
         merged: None,
+        sources: RoundSources::default(),
     }
 }
 

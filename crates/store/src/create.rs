@@ -1,7 +1,9 @@
 //! What makes work: a new job, and a follow-up to one that is there.
 
 use copydesk_boxed::boxed;
-use copydesk_domain::{ChangeRange, Command, EventKind, Job, JobId, ProjectId, Prompt, Status, Timestamp, Usage, Window};
+use copydesk_domain::{
+    ChangeRange, Command, EventKind, Job, JobId, ProjectId, Prompt, Status, Timestamp, Usage, Window,
+};
 use serde_json::json;
 
 use crate::admission::{self, Admission, Gate, Idempotency};

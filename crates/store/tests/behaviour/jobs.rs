@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use copydesk_domain::{
-    ChangeRange, Job, JobId, MAX_PROMPT_BYTES, Message, Outcome, ProjectId, Prompt, PullRequest, PullRequestState, Status, Usage,
+    ChangeRange, Job, JobId, MAX_PROMPT_BYTES, Message, Outcome, ProjectId, Prompt, PullRequest, PullRequestState,
+    Status, Usage,
 };
 use copydesk_store::{Admission, JobFilter, NewJob, PullFilter};
 

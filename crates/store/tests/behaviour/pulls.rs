@@ -1,7 +1,9 @@
 //! Pull requests that Copydesk keeps itself, and who may open them.
 
 use copydesk_domain::{JobId, Outcome, ProjectId, PullRequest, PullRequestState, Status};
-use copydesk_store::{Claimed, DeedFilter, Edit, Finish, Merging, NewPull, Permit, Publishing, Round, RoundSources, Step, Verdict};
+use copydesk_store::{
+    Claimed, DeedFilter, Edit, Finish, Merging, NewPull, Permit, Publishing, Round, RoundSources, Step, Verdict,
+};
 use futures_util::future::join_all;
 
 use crate::desk::{CANCELLED, Desk, LOST, SECOND, opened};

@@ -14,7 +14,8 @@ use super::{ModelEditor, events};
 use crate::machine::{Effect, Event, Machine};
 use crate::review::{DocsChecks, Review, sentence};
 use crate::said::{Call, Finish, Ran, Said, TokenCounts};
-use crate::{Assignment, EditFailure, Edited, Notebook, RecordedAnswer, prompt, seated, tools};
+use crate::sources::CodeSources;
+use crate::{Assignment, EditFailure, Edited, Notebook, RecordedAnswer, prompt, range_text, seated, tools};
 
 /// Does what the machine says until it says that it is over.
 pub(super) async fn edit(editor: &ModelEditor, assignment: Assignment<'_>) -> Result<Edited, EditFailure> {
@@ -38,6 +39,8 @@ struct Desk<'a> {
     notebook: &'a dyn Notebook,
     /// The history of the repository.
     history: &'a dyn crate::History,
+    /// What else may be read.
+    sources: CodeSources,
     round: u32,
     key: Option<SecretString>,
     scope: Scope,
@@ -67,6 +70,7 @@ impl<'a> Desk<'a> {
             editor,
             notebook,
             history: assignment.history,
+            sources: assignment.sources,
             round,
             key,
             scope: Scope { max_files: assignment.max_files, ..(*assignment.scope).clone() },
@@ -79,9 +83,17 @@ impl<'a> Desk<'a> {
             live: false,
         };
         let room = editor.limits().context_bytes / 4;
-        let mut context =
-            desk.with_workspace(move |_, scope, _| prompt::context(&*base, &scope.docs_paths, room)).await?;
+        let sources = desk.sources.clone();
+        let mut context = desk
+            .with_workspace(move |_, scope, _| {
+                let context = prompt::context(&*base, &scope.docs_paths, room)?;
+                Ok(context + &prompt::sources(&*base, &sources, room)?)
+            })
+            .await?;
         context.push_str(&prompt::conflicts(assignment.conflicts));
+        if let Some(asked) = assignment.changes {
+            context.push_str(&range_text::fragment(asked, room));
+        }
         let history = History::new(&context, answers, round, first_message, messages);
         desk.recorded = history.recorded;
         desk.prompts = history.prompts;
@@ -166,15 +178,23 @@ impl<'a> Desk<'a> {
 
     async fn run_one(&mut self, call: Call) -> Result<(Ran, Call), EditFailure> {
         if call.name == tools::HISTORY {
-            let ran = match tools::question(&call) {
-                Ok(asked) => tools::answered(self.history.past(&asked).await),
+            let ran = match tools::question(&call, &self.sources) {
+                Ok((source, asked)) => tools::answered(self.history.past(source.as_deref(), &asked).await),
                 Err(ran) => ran,
             };
             return Ok((ran, call));
         }
+        if call.name == tools::SOURCE_DIFF {
+            let ran = match tools::range_question(&call, &self.sources) {
+                Ok((asked, from_line)) => tools::range_answered(self.history.range(&asked).await, &asked, from_line),
+                Err(ran) => ran,
+            };
+            return Ok((ran, call));
+        }
+        let sources = self.sources.clone();
         self.with_workspace(move |workspace, scope, is_enough| {
             let review = DocsChecks { scope, is_enough };
-            Ok((tools::run(workspace, &call, scope, &review)?, call))
+            Ok((tools::run(workspace, &sources, &call, scope, &review)?, call))
         })
         .await
     }

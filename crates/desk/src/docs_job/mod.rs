@@ -11,6 +11,7 @@ mod refresh;
 mod review;
 mod round;
 mod sides;
+mod sources;
 mod update;
 
 use std::sync::Arc;

@@ -46,16 +46,16 @@ pub(crate) struct SendMessage {
 }
 
 /// The patterns that `#[schema(pattern = …)]` cannot take from a constant, by schema and property.
-pub(crate) const PATTERNS: [(&str, &str, &str); 3] = [
+pub(crate) const PATTERNS: [(&str, &str, &str); 5] = [
     ("CreateJob", "prompt", NOT_BLANK),
     ("SendMessage", "prompt", NOT_BLANK),
-    // The rules of `git check-ref-format`, as `copydesk_domain::git_ref` checks them.
-    (
-        "CreateJob",
-        "baseRef",
-        r"^(?!@$)(?!-)(?!.*\.\.)(?!.*@\{)(?!.*\.$)(?!/)(?!\.)(?!.*//)(?!.*/\.)(?!.*/$)(?!.*\.lock(?:/|$))[^\u0000-\u0020\u007f-\u009f~^:?*\[\\]+$",
-    ),
+    ("CreateJob", "baseRef", GIT_REF),
+    ("JobChanges", "from", GIT_REF),
+    ("JobChanges", "to", GIT_REF),
 ];
+
+/// The rules of `git check-ref-format`, as `copydesk_domain::git_ref` checks them.
+const GIT_REF: &str = r"^(?!@$)(?!-)(?!.*\.\.)(?!.*@\{)(?!.*\.$)(?!/)(?!\.)(?!.*//)(?!.*/\.)(?!.*/$)(?!.*\.lock(?:/|$))[^\u0000-\u0020\u007f-\u009f~^:?*\[\\]+$";
 
 impl From<CreateJob> for Draft {
     fn from(asked: CreateJob) -> Self {

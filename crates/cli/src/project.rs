@@ -5,17 +5,18 @@ use std::process::ExitCode;
 
 use copydesk_desk::Sender;
 use copydesk_desk::projects::{
-    self, Checked, HostDraft, NotDeleted, NotSaved, ProjectDraft, ProjectView, TestView, TrialResult, TrialView,
-    ViewsDraft, WritePathsDraft,
+    self, Checked, NotDeleted, NotSaved, ProjectDraft, ProjectView, TestView, ViewsDraft, WritePathsDraft,
 };
-use copydesk_domain::{HostKind, OnFindings, Project, ProjectId, format_duration};
+use copydesk_domain::{OnFindings, Project, ProjectId, format_duration};
 use serde_json::{Value, json};
 
-use crate::args::{HostArg, ProjectCommand, ProjectSettings};
+use crate::args::{ProjectCommand, ProjectSettings};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::host_flags::{host_draft, trial_line};
+use crate::output::note;
 use crate::views::open_views;
-use crate::{credential, engines, output, secrets, store};
+use crate::{credential, engines, output, secrets, source, store};
 
 pub(crate) async fn run(
     command: ProjectCommand,
@@ -56,6 +57,7 @@ pub(crate) async fn run(
         }
         ProjectCommand::Delete { id, yes, json } => delete(&id, yes, config, json).await,
         ProjectCommand::Credential(command) => credential::run(command, config, environment).await,
+        ProjectCommand::Source(command) => source::run(command, config, working_dir, environment).await,
     }
 }
 
@@ -66,10 +68,6 @@ async fn create(checked: Checked, id: Option<String>, config: &Config, json: boo
     let (project, notes) = projects::create(&store, id, checked, None).await?;
     note(&notes);
     show(&project, json)
-}
-
-pub(crate) fn note(notes: &[String]) {
-    notes.iter().for_each(|note| eprintln!("copydesk: note: {note}"));
 }
 
 impl From<NotDeleted> for Failure {
@@ -168,12 +166,7 @@ pub(crate) fn draft(name: Option<String>, repository: Option<String>, settings: 
             machines_from: views.machines_from.map(Into::into),
             keep: views.keep_views,
         },
-        host: HostDraft {
-            kind: host.host.map(Into::into),
-            api_url: host.host_api_url,
-            ca_file: host.host_ca_file,
-            accept_any_certificate: host.host_accept_any_certificate,
-        },
+        host: host_draft(host),
     }
 }
 
@@ -191,16 +184,6 @@ pub(crate) fn test(test: &TestView, project: &Project, as_json: bool) -> Result<
         });
     }
     Ok(if test.works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-pub(crate) fn trial_line(trial: &TrialView) -> String {
-    let mark = match trial.result {
-        TrialResult::Yes => "yes",
-        TrialResult::No => "NO",
-        TrialResult::Unknown => "?",
-    };
-    let why = trial.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-    format!("{mark:<4} {}{why}", trial.what)
 }
 
 fn view(project: &Project) -> Value {
@@ -263,18 +246,4 @@ fn host_rows(project: &Project) -> Vec<(&'static str, String)> {
         rows.push(("certificates", "any is taken".to_owned()));
     }
     rows
-}
-
-impl From<HostArg> for Option<HostKind> {
-    fn from(arg: HostArg) -> Self {
-        match arg {
-            HostArg::Auto => None,
-            HostArg::Github => Some(HostKind::Github),
-            HostArg::Gitlab => Some(HostKind::Gitlab),
-            // One asks the other's interface.
-            HostArg::Forgejo | HostArg::Gitea => Some(HostKind::Forgejo),
-            HostArg::Bitbucket => Some(HostKind::Bitbucket),
-            HostArg::Git => Some(HostKind::Git),
-        }
-    }
 }

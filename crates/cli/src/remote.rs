@@ -16,7 +16,7 @@ use url::Url;
 
 use crate::args::{KeyCommand, ProjectCommand};
 use crate::failure::Failure;
-use crate::{client, key, project};
+use crate::{client, key, output, project};
 
 /// The administration of a server.
 pub(crate) struct Remote {
@@ -98,7 +98,7 @@ pub(crate) async fn run_project(command: ProjectCommand, remote: &Remote) -> Res
             remote.send(Method::DELETE, &["projects", &id], None).await?;
             project::deleted_project(&id, json)
         }
-        ProjectCommand::Hook { .. } | ProjectCommand::Credential(_) => Err(only_there()),
+        ProjectCommand::Hook { .. } | ProjectCommand::Credential(_) | ProjectCommand::Source(_) => Err(only_there()),
     }
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn only_there() -> Failure {
 /// Shows a project that was made or changed, with what the server notes about it.
 fn shown(answer: Value, json: bool) -> Result<ExitCode, Failure> {
     let mut view: ProjectView = read(answer)?;
-    project::note(&std::mem::take(&mut view.notes));
+    output::note(&std::mem::take(&mut view.notes));
     project::show(&view.into(), json)
 }
 

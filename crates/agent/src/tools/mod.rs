@@ -9,6 +9,7 @@ mod past;
 mod places;
 mod range;
 mod read;
+mod refusal;
 mod replace;
 mod schema;
 mod search;
@@ -107,7 +108,7 @@ pub(crate) fn run(
     scope: &Scope,
     review: &dyn Review,
 ) -> io::Result<Ran> {
-    if let Some(why) = places::refusal(call, sources) {
+    if let Some(why) = refusal::refusal(call, sources) {
         return Ok(Ran { text: format!("Error: {why}"), ok: false, valid: true });
     }
     let most = scope.max_files;

@@ -15,5 +15,6 @@ mod people;
 mod projects_and_keys;
 mod remote;
 mod serving;
+mod sources;
 mod support;
 mod webhooks;

@@ -318,6 +318,9 @@ async fn a_follow_up_is_about_the_same_range(stage: &Stage) {
     put(&source, "A later commit", "src/later.rs", "// Later.\n");
     project.message(&id, "Is that all?").await.expect(200);
     assert_eq!(project.until(&id, "completed").await["status"], "completed");
+    // The source is told of as it is now, so what was said before is not said word for word again.
+    let violations = server.take_violations();
+    assert!(violations.iter().all(|it| it.message.contains("does not go on")), "{violations:?}");
     let seen = told(&server, "again");
     assert!(seen.contains("3 commits.") && !seen.contains("- A later commit"), "{seen}");
     assert!(seen.contains("Is that all?"), "{seen}");

@@ -94,6 +94,8 @@ const WORDS: [(&str, &str); 37] = [
     ("user.remove", "removed"),
     ("member.set", "gave a role to"),
     ("member.remove", "removed from the project"),
+    ("source.add", "added the code source"),
+    ("source.remove", "removed the code source"),
     ("webhook.create", "added the webhook"),
     ("webhook.pause", "paused the webhook"),
     ("webhook.resume", "resumed the webhook"),

@@ -64,7 +64,7 @@ fn actor(deed: &Deed) -> String {
 }
 
 /// What was done, as one says it of somebody.
-const WORDS: [(&str, &str); 37] = [
+const WORDS: [(&str, &str); 39] = [
     ("session.begin", "signed in"),
     ("session.end_all", "signed out everywhere"),
     ("job.create", "made the job"),

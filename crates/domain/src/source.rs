@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{HostSettings, Invalid, ProjectId, Repository, Timestamp, git_ref};
+use crate::{HostSettings, Invalid, Project, ProjectId, Repository, Timestamp, git_ref};
 
 /// How many code sources a project can have.
 pub const MAX_CODE_SOURCES: usize = 16;
@@ -20,6 +20,14 @@ pub struct CodeSource {
     /// How its host is reached.
     pub host: HostSettings,
     pub created_at: Timestamp,
+}
+
+impl CodeSource {
+    /// How its host is reached: as its settings say, or else as the project's host is, if both are on the same one.
+    pub fn host_in<'a>(&'a self, project: &'a Project) -> &'a HostSettings {
+        let is_told = self.host != HostSettings::default();
+        if !is_told && self.repository.is_beside(&project.repository) { &project.host } else { &self.host }
+    }
 }
 
 /// The name of a code source: it stands in paths and in addresses.

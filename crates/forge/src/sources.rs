@@ -15,8 +15,16 @@ impl Mirror {
         let branch = branch.map(checked).transpose()?;
         match self.fetch_shared(&Wanted::with_tags(branch.as_deref())).await? {
             Some(commit) => Ok(commit),
-            None => Err(self.explain_absence(branch.as_deref().unwrap_or("main")).await),
+            None => Err(self.explain_no_tip(branch.as_deref()).await),
         }
+    }
+
+    async fn explain_no_tip(&self, branch: Option<&str>) -> ForgeError {
+        let error = self.explain_absence(branch.unwrap_or("main")).await;
+        if branch.is_some() || error.message.contains("is empty") {
+            return error;
+        }
+        ForgeError::lasting("the repository does not say which branch is its main one; name the branch to read")
     }
 
     /// Fetches one commit, which no branch may lead to any more. False if the remote does not have it, or does not give

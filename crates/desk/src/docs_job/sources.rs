@@ -20,7 +20,7 @@ impl Workshop {
     /// The way to the host of a code source.
     pub async fn connect_source(&self, project: &Project, source: &CodeSource) -> Result<Connection, ForgeError> {
         let secret = self.credentials.of_source(project, source).await?;
-        self.hosts.connect(&source.repository, &source.host, secret)
+        self.hosts.connect(&source.repository, source.host_in(project), secret)
     }
 
     /// Fetches a branch of a code source, or its main branch, with all tags.

@@ -94,6 +94,9 @@ async fn what_is_missing_is_said() {
     assert_eq!(error.message, "the repository has no branch `nope`");
     let error = Sandbox::empty().mirror().await.fetch_with_tags(None).await.unwrap_err();
     assert!(error.message.starts_with("the repository is empty"), "{error}");
+    sandbox.remote(&["symbolic-ref", "HEAD", "refs/heads/nowhere"]);
+    let error = sandbox.mirror().await.fetch_with_tags(None).await.unwrap_err();
+    assert!(error.message.contains("name the branch to read"), "{error}");
 }
 
 #[tokio::test]

@@ -22,7 +22,9 @@ behaviours! {
     a_source_is_read_at_the_recorded_commit_although_it_has_moved_on,
     a_source_that_cannot_be_fetched_does_not_end_the_job,
     a_source_on_a_code_host_is_read_with_the_right_credential,
+    a_github_app_reads_what_is_beside_its_project,
     a_follow_up_is_about_the_same_range,
+    the_engine_without_a_model_says_that_it_reads_no_code,
 }
 
 fn settings(server: &ModelServer) -> ModelSettings {
@@ -302,6 +304,47 @@ async fn a_source_on_a_code_host_is_read_with_the_right_credential(stage: &Stage
     project.until(&id, "completed").await;
     let seen = told(&server, "closed");
     assert!(seen.contains("code source @other cannot be read") && seen.contains("SECONDS: u32 = 60;"), "{seen}");
+}
+
+/// The source says nothing of its host: what the project knows of it holds.
+async fn a_github_app_reads_what_is_beside_its_project(stage: &Stage) {
+    let script = Script::new().reply(read("@sdk/src/retry.rs")).reply(edit()).reply(finish());
+    let server = ModelServer::builder().script("app", script).start().await;
+    let host = FakeHost::start(HostKind::Github).await;
+    host.add("acme/docs", site());
+    host.add("acme/sdk", sdk());
+    host.make_private("acme/docs");
+    host.make_private("acme/sdk");
+    let fake = host.app(&["acme/docs", "acme/sdk"], Rights::ALL);
+    let secret = HostSecret::GithubApp {
+        app_id: fake.client_id.clone(),
+        installation_id: None,
+        private_key: fake.private_key.clone().into(),
+    };
+    let app = app(stage, &server).await;
+    let settings =
+        HostSettings { kind: Some(HostKind::Github), api_url: Some(host.api_url()), ..HostSettings::default() };
+    let repository = Repository::parse(&host.address("acme/docs"), Path::new("/")).unwrap();
+    let project = app.project_with("Docs", |new| (new.repository, new.host) = (repository, settings)).await;
+    app.set_secret(&project.id, &secret).await;
+    app.add_source(&project.id, "sdk", &host.address("acme/sdk"), None).await;
+    let id = created(&project, json!({ "prompt": "How long do we wait? [[script:app]]" })).await;
+    assert_eq!(project.until(&id, "completed").await["outcome"], "pr_created");
+    let seen = told(&server, "app");
+    assert!(seen.contains("1: pub const SECONDS: u32 = 60;"), "{seen}");
+}
+
+async fn the_engine_without_a_model_says_that_it_reads_no_code(stage: &Stage) {
+    let (repo, source) = (site(), sdk());
+    let editor = Arc::new(copydesk_agent::BuiltinEditor::new());
+    let app = stage.app_with(|setup| setup.editors(1, vec![editor])).await;
+    let project = project_on(&app, &repo, &source.address()).await;
+    let body = json!({ "prompt": "Fix the typos", "changes": { "source": "sdk", "from": "v1.4" } });
+    let id = created(&project, body).await;
+    let job = project.until(&id, "failed").await;
+    assert!(job["message"].as_str().unwrap().contains("name a model in copydesk.toml"), "{}", job["message"]);
+    let id = created(&project, json!({ "prompt": "Replace \"30\" with \"60\" in docs/" })).await;
+    assert_eq!(project.until(&id, "completed").await["outcome"], "pr_created", "a project with sources has its chores");
 }
 
 async fn a_follow_up_is_about_the_same_range(stage: &Stage) {

@@ -36,6 +36,7 @@ fn job() -> Job {
         draft: false,
         open_pull_request: true,
         client_reference: None,
+        changes: None,
         made_by: None,
         pr_link: Some(link()),
         pull_request: Some(PullRequest {

@@ -215,7 +215,7 @@ mod tests {
             id: format!("{number:07}"),
             date: "2026-01-02".to_owned(),
             subject: format!("Commit {number}"),
-            pull: (number % 2 == 0).then(|| PullName { number: format!("#{number}"), title: "Retries".to_owned() }),
+            pull: number.is_multiple_of(2).then(|| PullName { number: format!("#{number}"), title: "Retries".to_owned() }),
         };
         Range { commits: 900, left_behind: 0, newest: (0..500).map(commit).collect(), files, truncated: false }
     }

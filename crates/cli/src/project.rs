@@ -5,19 +5,20 @@ use std::process::ExitCode;
 
 use copydesk_desk::Sender;
 use copydesk_desk::projects::{
-    self, Checked, HostDraft, NotDeleted, NotSaved, ProjectDraft, ProjectView, TalkDraft, TestView, TrialResult,
-    TrialView, ViewsDraft, WritePathsDraft,
+    self, Checked, HostDraft, NotDeleted, NotSaved, ProjectDraft, ProjectView, TestView, ViewsDraft, WritePathsDraft,
 };
-use copydesk_domain::{Comments, HostKind, OnFindings, Project, ProjectId, format_duration};
+use copydesk_domain::{Comments, OnFindings, Project, ProjectId, format_duration};
 use copydesk_store::Asked;
 use serde_json::json;
 
-use crate::args::{CommentsArg, HostArg, ProjectCommand, ProjectSettings};
+use crate::args::{ProjectCommand, ProjectSettings};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::host_flags::{host_draft, talk_draft, trial_line};
+use crate::output::note;
 use crate::serve::job_rules;
 use crate::views::open_views;
-use crate::{credential, engines, output, secrets, store};
+use crate::{credential, engines, output, secrets, source, store};
 
 pub(crate) async fn run(
     command: ProjectCommand,
@@ -66,6 +67,7 @@ pub(crate) async fn run(
         }
         ProjectCommand::Delete { id, yes, json } => delete(&id, yes, config, json).await,
         ProjectCommand::Credential(command) => credential::run(command, config, environment).await,
+        ProjectCommand::Source(command) => source::run(command, config, working_dir, environment).await,
     }
 }
 
@@ -80,7 +82,7 @@ async fn create(checked: Checked, id: Option<String>, config: &Config, json: boo
 /// Shows a project that was made or changed, with what is noted about it.
 pub(crate) fn saved(mut view: ProjectView, json: bool) -> Result<ExitCode, Failure> {
     let notes = std::mem::take(&mut view.notes);
-    notes.iter().for_each(|note| eprintln!("copydesk: note: {note}"));
+    note(&notes);
     view.not_in_force.iter().for_each(|why| eprintln!("copydesk: warning: {why}"));
     show(&view, json)
 }
@@ -184,7 +186,7 @@ pub(crate) fn confirmed(project: &Project) -> Result<bool, Failure> {
 }
 
 pub(crate) fn draft(name: Option<String>, repository: Option<String>, settings: ProjectSettings) -> ProjectDraft {
-    let ProjectSettings { views, host, .. } = settings;
+    let ProjectSettings { views, host, talk, .. } = settings;
     ProjectDraft {
         name,
         repository,
@@ -203,19 +205,7 @@ pub(crate) fn draft(name: Option<String>, repository: Option<String>, settings: 
             machines_from: views.machines_from.map(Into::into),
             keep: views.keep_views,
         },
-        host: HostDraft {
-            kind: host.host.map(Into::into),
-            api_url: host.host_api_url,
-            ca_file: host.host_ca_file,
-            accept_any_certificate: host.host_accept_any_certificate,
-            talk: TalkDraft {
-                comments: host.talk.comments.map(Comments::from),
-                mention: host.talk.mention,
-                job_label: host.talk.job_label,
-                labels: host.talk.label,
-                reviewers: host.talk.reviewer,
-            },
-        },
+        host: HostDraft { talk: talk_draft(talk), ..host_draft(host) },
     }
 }
 
@@ -233,16 +223,6 @@ pub(crate) fn test(test: &TestView, project: &Project, as_json: bool) -> Result<
         });
     }
     Ok(if test.works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-pub(crate) fn trial_line(trial: &TrialView) -> String {
-    let mark = match trial.result {
-        TrialResult::Yes => "yes",
-        TrialResult::No => "NO",
-        TrialResult::Unknown => "?",
-    };
-    let why = trial.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-    format!("{mark:<4} {}{why}", trial.what)
 }
 
 fn days(keep: Option<u32>) -> String {
@@ -314,28 +294,4 @@ fn host_rows(project: &ProjectView) -> Vec<(&'static str, String)> {
     rows.extend([("labels", host.labels.join(", ")), ("reviewers", host.reviewers.join(", "))]);
     rows.retain(|(_, value)| !value.is_empty());
     rows
-}
-
-impl From<CommentsArg> for Comments {
-    fn from(arg: CommentsArg) -> Self {
-        match arg {
-            CommentsArg::Mentions => Self::Mentions,
-            CommentsArg::All => Self::All,
-            CommentsArg::Off => Self::Off,
-        }
-    }
-}
-
-impl From<HostArg> for Option<HostKind> {
-    fn from(arg: HostArg) -> Self {
-        match arg {
-            HostArg::Auto => None,
-            HostArg::Github => Some(HostKind::Github),
-            HostArg::Gitlab => Some(HostKind::Gitlab),
-            // One asks the other's interface.
-            HostArg::Forgejo | HostArg::Gitea => Some(HostKind::Forgejo),
-            HostArg::Bitbucket => Some(HostKind::Bitbucket),
-            HostArg::Git => Some(HostKind::Git),
-        }
-    }
 }

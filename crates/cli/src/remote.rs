@@ -102,7 +102,10 @@ pub(crate) async fn run_project(command: ProjectCommand, remote: &Remote) -> Res
             remote.send(Method::DELETE, &["projects", &id], None).await?;
             project::deleted_project(&id, json)
         }
-        ProjectCommand::Hook { .. } | ProjectCommand::Asks { .. } | ProjectCommand::Credential(_) => Err(only_there()),
+        ProjectCommand::Hook { .. }
+        | ProjectCommand::Asks { .. }
+        | ProjectCommand::Credential(_)
+        | ProjectCommand::Source(_) => Err(only_there()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A job as the outside sees it: in the answers of the interface and in what webhooks deliver.
 
-use copydesk_domain::{CheckSummary, Dollars, Job, Outcome, PullRequest, Status, Timestamp, Usage};
+use copydesk_domain::{ChangeRange, CheckSummary, Dollars, Job, Outcome, PullRequest, Status, Timestamp, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -56,6 +56,9 @@ pub struct JobView<'a> {
     /// the server hold beside it.
     #[schema(required, value_type = Option<f64>)]
     max_cost: Option<Dollars>,
+    /// The range of commits of a code source that the documentation is to be brought up to, as the client gave it.
+    #[schema(required)]
+    changes: Option<&'a ChangeRange>,
 }
 
 /// Where the documentation is
@@ -91,6 +94,7 @@ impl<'a> From<&'a Job> for JobView<'a> {
             branch: job.branch.as_deref(),
             client_reference: job.client_reference.as_deref(),
             max_cost: job.max_cost,
+            changes: job.changes.as_ref(),
         }
     }
 }

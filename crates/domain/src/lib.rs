@@ -19,6 +19,7 @@ mod project;
 mod prompt;
 mod repository;
 mod secret_text;
+mod source;
 mod steady;
 mod views;
 mod visible;
@@ -45,6 +46,7 @@ pub use project::{
 pub use prompt::{MAX_PROMPT_BYTES, Prompt, PromptError};
 pub use repository::Repository;
 pub use secret_text::SecretText;
+pub use source::{ChangeRange, CodeSource, MAX_CODE_SOURCES, code_source_name};
 pub use steady::{AT_ONCE, Doubt, SECOND_LOOK, SteadyTime};
 pub use views::{MAX_DOMAINS, Source, Sources, ViewSettings, domain};
 pub use visible::visible;

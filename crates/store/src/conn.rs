@@ -69,6 +69,11 @@ pub(crate) fn to_json(it: &impl Serialize) -> String {
     serde_json::to_string(it).expect("what the store keeps has text for keys and no errors of its own")
 }
 
+fn from_json<T: DeserializeOwned>(text: &str) -> Result<T> {
+    let wanted = std::any::type_name::<T>();
+    serde_json::from_str(text).map_err(|error| StoreError::Unreadable(format!("a column holds no {wanted}: {error}")))
+}
+
 /// PostgreSQL's text cannot hold a NUL, and a model or another server may write one.
 pub(crate) fn plain_text(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
@@ -98,9 +103,12 @@ impl Row {
     /// The next column, which is JSON.
     pub(crate) fn next_json<T: DeserializeOwned>(&mut self) -> Result<T> {
         let text: String = self.next()?;
-        let wanted = std::any::type_name::<T>();
-        serde_json::from_str(&text)
-            .map_err(|error| StoreError::Unreadable(format!("a column holds no {wanted}: {error}")))
+        from_json(&text)
+    }
+
+    /// The next column, which is JSON or null.
+    pub(crate) fn next_json_or_null<T: DeserializeOwned>(&mut self) -> Result<Option<T>> {
+        self.next::<Option<String>>()?.as_deref().map(from_json).transpose()
     }
 
     /// Whether the next column is null. It is left to be read.

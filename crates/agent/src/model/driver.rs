@@ -17,7 +17,8 @@ use super::{ModelEditor, events};
 use crate::machine::{Effect, Event, Machine};
 use crate::review::{DocsChecks, Review, sentence};
 use crate::said::{Call, Finish, Ran, Said, TokenCounts};
-use crate::{Assignment, EditFailure, Edited, Notebook, RecordedAnswer, prompt, seated, tools};
+use crate::sources::CodeSources;
+use crate::{Assignment, EditFailure, Edited, Notebook, RecordedAnswer, prompt, range_text, seated, tools};
 
 const NO_PRICE: &str = "The job's `maxCost` cannot be held to, because the worker does not know the price of the model: \
                         set `model.input_price` and `model.output_price`, or create the job without it.";
@@ -44,6 +45,8 @@ struct Desk<'a> {
     notebook: &'a dyn Notebook,
     /// The history of the repository.
     history: &'a dyn crate::History,
+    /// What else may be read.
+    sources: CodeSources,
     round: u32,
     key: Option<SecretString>,
     scope: Scope,
@@ -78,6 +81,7 @@ impl<'a> Desk<'a> {
             editor,
             notebook,
             history: assignment.history,
+            sources: assignment.sources,
             round,
             key,
             scope: Scope { max_files: assignment.max_files, ..(*assignment.scope).clone() },
@@ -90,9 +94,17 @@ impl<'a> Desk<'a> {
             live: false,
         };
         let room = editor.limits(budgets).context_bytes / 4;
-        let mut context =
-            desk.with_workspace(move |_, scope, _| prompt::context(&*base, &scope.docs_paths, room)).await?;
+        let sources = desk.sources.clone();
+        let mut context = desk
+            .with_workspace(move |_, scope, _| {
+                let context = prompt::context(&*base, &scope.docs_paths, room)?;
+                Ok(context + &prompt::sources(&*base, &sources, room)?)
+            })
+            .await?;
         context.push_str(&prompt::conflicts(assignment.conflicts));
+        if let Some(asked) = assignment.changes {
+            context.push_str(&range_text::fragment(asked, room));
+        }
         let history = History::new(&context, answers, round, first_message, messages);
         desk.recorded = history.recorded;
         desk.prompts = history.prompts;
@@ -180,10 +192,18 @@ impl<'a> Desk<'a> {
 
     async fn run_one(&mut self, call: Call) -> Result<Ran, EditFailure> {
         if call.name == tools::HISTORY {
-            return Ok(looking::past(self.history, &call).await);
+            return Ok(looking::past(self.history, &self.sources, &call).await);
         }
+        if call.name == tools::SOURCE_DIFF {
+            let ran = match tools::range_question(&call, &self.sources) {
+                Ok((asked, from_line)) => tools::range_answered(self.history.range(&asked).await, &asked, from_line),
+                Err(ran) => ran,
+            };
+            return Ok(ran);
+        }
+        let sources = self.sources.clone();
         self.with_workspace(move |workspace, scope, is_enough| {
-            tools::run(workspace, &call, scope, &DocsChecks { scope, is_enough })
+            tools::run(workspace, &sources, &call, scope, &DocsChecks { scope, is_enough })
         })
         .await
     }
@@ -191,7 +211,7 @@ impl<'a> Desk<'a> {
     /// Runs calls that change nothing.
     async fn look(&mut self, calls: &[Call], outcomes: &mut Vec<Ran>) -> Result<(), EditFailure> {
         let workspace = Arc::new(self.workspace.take().ok_or_else(broken)?);
-        let view = View { workspace, history: self.history };
+        let view = View { workspace, sources: self.sources.clone(), history: self.history };
         let mut looks = looking::look(&view, calls);
         for call in calls {
             let ran = looks.next().await.ok_or_else(broken)??;

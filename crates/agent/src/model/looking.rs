@@ -7,6 +7,7 @@ use copydesk_forge::Workspace;
 use futures_util::stream::{self, Stream, StreamExt};
 
 use crate::said::{Call, Ran};
+use crate::sources::CodeSources;
 use crate::{EditFailure, History, seated, tools};
 
 /// How many calls of one answer run at once. More would keep the threads from other jobs.
@@ -16,6 +17,7 @@ const AT_ONCE: usize = 4;
 #[derive(Clone)]
 pub(super) struct View<'a> {
     pub(super) workspace: Arc<Workspace>,
+    pub(super) sources: CodeSources,
     pub(super) history: &'a dyn History,
 }
 
@@ -26,18 +28,18 @@ pub(super) fn look<'a>(view: &View<'a>, calls: &[Call]) -> impl Stream<Item = Re
 }
 
 async fn look_once(view: View<'_>, call: Call) -> Result<Ran, EditFailure> {
-    let View { workspace, history } = view;
+    let View { workspace, sources, history } = view;
     if call.name == tools::HISTORY {
-        return Ok(past(history, &call).await);
+        return Ok(past(history, &sources, &call).await);
     }
-    let done = seated(move |_| tools::look(&workspace, &call));
+    let done = seated(move |_| tools::look(&workspace, &sources, &call));
     done.await.map_err(|_| broken())?.map_err(unreadable)
 }
 
 /// What a question about the past is answered with.
-pub(super) async fn past(history: &dyn History, call: &Call) -> Ran {
-    match tools::question(call) {
-        Ok(asked) => tools::answered(history.past(&asked).await),
+pub(super) async fn past(history: &dyn History, sources: &CodeSources, call: &Call) -> Ran {
+    match tools::question(call, sources) {
+        Ok((source, asked)) => tools::answered(history.past(source.as_deref(), &asked).await),
         Err(ran) => ran,
     }
 }

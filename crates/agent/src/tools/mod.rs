@@ -1,17 +1,22 @@
-//! What a model can do: each tool is a function of the workspace and its input. It sees nothing else, so it does the
-//! same again when a round is done again after a crash. Errors are sentences for the model; every answer is bounded.
+//! What a model can do: each tool is a function of the workspace, the code sources at the commits that the round has
+//! recorded, and its input. It sees nothing else, so it does the same again when a round is done again after a crash. Errors are sentences for the model; every answer is bounded.
 
 mod change;
 mod edit;
 mod list;
 mod moving;
 mod past;
+mod places;
+mod range;
 mod read;
+mod refusal;
 mod replace;
 mod schema;
 mod search;
 mod select;
 mod session;
+#[cfg(test)]
+mod source_tests;
 #[cfg(test)]
 mod tests;
 mod undo;
@@ -25,8 +30,10 @@ use serde_json::{Value, json};
 
 use crate::review::Review;
 use crate::said::{Call, Ran};
+use crate::sources::CodeSources;
 use crate::text::{head, short};
 pub(crate) use past::{HISTORY, answered, question};
+pub(crate) use range::{SOURCE_DIFF, range_answered, range_question};
 pub(crate) use session::{FINISH, LONGEST_SUMMARY, list_findings, plan_items, read_finish};
 
 /// The most bytes of a tool's answer.
@@ -86,6 +93,7 @@ pub(crate) fn definitions() -> Vec<Definition> {
         undo::RestoreFile::definition(),
         undo::ShowDiff::definition(),
         past::History::definition(),
+        range::SourceDiff::definition(),
         session::CheckDocs::definition(),
         session::Plan::definition(),
         session::Finish::definition(),
@@ -109,10 +117,19 @@ pub(crate) fn only_looks(call: &Call) -> bool {
 }
 
 /// Runs a call. An error means that the repository cannot be read.
-pub(crate) fn run(workspace: &mut Workspace, call: &Call, scope: &Scope, review: &dyn Review) -> io::Result<Ran> {
+pub(crate) fn run(
+    workspace: &mut Workspace,
+    sources: &CodeSources,
+    call: &Call,
+    scope: &Scope,
+    review: &dyn Review,
+) -> io::Result<Ran> {
+    if let Some(why) = refusal::refusal(call, sources) {
+        return Ok(Ran { text: format!("Error: {why}"), ok: false, valid: true });
+    }
     let most = scope.max_files;
     let done = match call.name.as_str() {
-        _ if only_looks(call) => return look(workspace, call),
+        _ if only_looks(call) => return look(workspace, sources, call),
         edit::EditFile::TOOL => with(call, |input| edit::run(workspace, input, most)),
         replace::ReplaceInFiles::TOOL => with(call, |input| replace::run(workspace, &input, most)),
         change::WriteFile::TOOL => with(call, |input| change::write(workspace, input, most)),
@@ -127,12 +144,22 @@ pub(crate) fn run(workspace: &mut Workspace, call: &Call, scope: &Scope, review:
 }
 
 /// Runs one of those.
-pub(crate) fn look(workspace: &Workspace, call: &Call) -> io::Result<Ran> {
+pub(crate) fn look(workspace: &Workspace, sources: &CodeSources, call: &Call) -> io::Result<Ran> {
     let done = match call.name.as_str() {
-        list::ListFiles::TOOL => with(call, |input| list::run(workspace, &input)),
-        search::Search::TOOL => with(call, |input| search::run(workspace, &input)),
-        read::ReadFile::TOOL => with(call, |input| read::run(workspace, &input)),
-        read::ReadFiles::TOOL => with(call, |input| read::several(workspace, &input)),
+        list::ListFiles::TOOL => with(call, |input: list::ListFiles| {
+            let folder = input.folder.as_deref();
+            let listed = list::run(places::files(workspace, sources, folder)?, &input);
+            places::with_note(listed, sources, folder, "code sources, which can be listed too")
+        }),
+        search::Search::TOOL => with(call, |input: search::Search| {
+            let folder = input.folder.as_deref();
+            let found = search::run(places::files(workspace, sources, folder)?, &input);
+            places::with_note(found, sources, folder, "not searched: the code sources; name one as `folder`")
+        }),
+        read::ReadFile::TOOL => {
+            with(call, |input: read::ReadFile| read::run(places::files(workspace, sources, Some(&input.path))?, &input))
+        }
+        read::ReadFiles::TOOL => with(call, |input| read::several(workspace, sources, &input)),
         undo::ShowDiff::TOOL => with(call, |input| undo::diff(workspace, &input)),
         _ => Err(unknown(&call.name)),
     };

@@ -2,12 +2,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use copydesk_agent::{
-    Assignment, EditFailure, Edited, Editor, History, KeySource, ModelEditor, ModelSettings, Notebook, Provider,
-    RecordedAnswer, SecretString, Stopped,
+    Assignment, CodeSources, EditFailure, Edited, Editor, History, KeySource, ModelEditor, ModelSettings, Notebook,
+    Provider, RangeQuestion, RecordedAnswer, SecretString, Stopped,
 };
 use copydesk_checks::Scope;
 use copydesk_domain::{Budgets, Message, Timestamp};
-use copydesk_forge::{Kind, MemoryTree, PastQuestion, Renames, Workspace};
+use copydesk_forge::{Kind, MemoryTree, PastQuestion, Range, Renames, Workspace};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 
@@ -114,7 +114,11 @@ impl History for NoHistory {
         async { Ok(Renames::default()) }.boxed()
     }
 
-    fn past<'a>(&'a self, _: &'a PastQuestion) -> BoxFuture<'a, Result<String, String>> {
+    fn past<'a>(&'a self, _: Option<&'a str>, _: &'a PastQuestion) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async { Err("there is no past here".to_owned()) })
+    }
+
+    fn range<'a>(&'a self, _: &'a RangeQuestion) -> BoxFuture<'a, Result<Range, String>> {
         Box::pin(async { Err("there is no past here".to_owned()) })
     }
 }
@@ -169,6 +173,8 @@ async fn round_of(
         notebook: pages,
         history: &NoHistory,
         budgets,
+        sources: CodeSources::default(),
+        changes: None,
     };
     editor.edit(assignment).await
 }

@@ -16,5 +16,6 @@ mod people;
 mod projects_and_keys;
 mod remote;
 mod serving;
+mod sources;
 mod support;
 mod webhooks;

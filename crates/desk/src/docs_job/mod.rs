@@ -12,6 +12,7 @@ mod refresh;
 mod review;
 mod round;
 mod sides;
+mod sources;
 mod turned_down;
 mod update;
 

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use copydesk_domain::{Dollars, Invalid, Project, Prompt, git_ref};
+use copydesk_domain::{ChangeRange, Dollars, Invalid, Project, Prompt, git_ref};
 use copydesk_store::NewJob;
 
 /// What holds for the jobs of every project.
@@ -34,6 +34,8 @@ pub struct Draft {
     pub client_reference: Option<String>,
     /// US dollars that each prompt may cost.
     pub max_cost: Option<f64>,
+    /// The range of commits of a code source to bring the documentation up to.
+    pub changes: Option<ChangeRange>,
 }
 
 impl Draft {
@@ -47,6 +49,7 @@ impl Draft {
             open_pull_request: true,
             client_reference: None,
             max_cost: None,
+            changes: None,
         }
     }
 
@@ -78,6 +81,9 @@ impl Draft {
             );
             wrong.push(Invalid::new("maxCost", why));
         }
+        if let Some(Err(all)) = self.changes.as_ref().map(ChangeRange::check) {
+            wrong.extend(all);
+        }
         let (Some(prompt), true) = (prompt, wrong.is_empty()) else { return Err(wrong) };
         Ok(NewJob {
             project_id: project.id.clone(),
@@ -88,6 +94,7 @@ impl Draft {
             open_pull_request: self.open_pull_request,
             client_reference: self.client_reference,
             max_cost,
+            changes: self.changes,
             prompt,
         })
     }
@@ -145,6 +152,7 @@ pub(super) mod tests {
                 open_pull_request: true,
                 client_reference: None,
                 max_cost: Some(max_cost),
+                changes: None,
             };
             draft.check(&project(), &rules()).map(|new| new.max_cost.unwrap().amount())
         };

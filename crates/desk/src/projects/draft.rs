@@ -151,7 +151,7 @@ impl ViewsDraft {
 }
 
 impl HostDraft {
-    fn check(
+    pub(super) fn check(
         self,
         mut host: HostSettings,
         working_dir: &Path,
@@ -209,7 +209,7 @@ fn name(text: &str) -> Result<String, Invalid> {
     }
 }
 
-fn repository(text: &str, working_dir: &Path, notes: &mut Vec<String>) -> Result<Repository, Invalid> {
+pub(super) fn repository(text: &str, working_dir: &Path, notes: &mut Vec<String>) -> Result<Repository, Invalid> {
     let repository = Repository::parse(text, working_dir)?;
     if repository.credential_dropped() {
         notes.push("the credential in the repository's address was not kept".to_owned());

@@ -3,6 +3,7 @@
 mod draft;
 mod main_branch;
 mod reach;
+mod source;
 mod talk;
 mod trial;
 mod view;
@@ -18,6 +19,7 @@ use copydesk_views::store::{ViewStore, ViewsError};
 pub use copydesk_forge::Ability;
 pub use draft::{Checked, HostDraft, ProjectDraft, ViewsDraft, WritePathsDraft};
 pub use reach::Reach;
+pub use source::{NotAdded, SourceDraft, add_source, source_trials};
 pub use talk::TalkDraft;
 pub use trial::{Trial, Tried, trials, trials_as_they_come, works};
 pub use view::{ProjectView, TestView, TrialResult, TrialView};

@@ -21,7 +21,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    fn new(name: &'static str, what: impl Into<String>, ability: Ability) -> Self {
+    pub(super) fn new(name: &'static str, what: impl Into<String>, ability: Ability) -> Self {
         Self { name, what: what.into(), ability }
     }
 }

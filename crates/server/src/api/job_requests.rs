@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use copydesk_desk::jobs::Draft;
-use copydesk_domain::{Status, hex};
+use copydesk_domain::{ChangeRange, Status, hex};
 use copydesk_store::{Idempotency, JobFilter};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -36,6 +36,8 @@ pub(crate) struct CreateJob {
     /// holds. Refused if the server does not know the price of the model. Kept to the millionth.
     #[schema(exclusive_minimum = 0, maximum = 1_000_000)]
     max_cost: Option<f64>,
+    /// Bring the documentation up to a range of commits of one of the project's code sources: the agent is given them.
+    changes: Option<ChangeRange>,
 }
 
 /// A follow-up
@@ -48,16 +50,16 @@ pub(crate) struct SendMessage {
 }
 
 /// The patterns that `#[schema(pattern = …)]` cannot take from a constant, by schema and property.
-pub(crate) const PATTERNS: [(&str, &str, &str); 3] = [
+pub(crate) const PATTERNS: [(&str, &str, &str); 5] = [
     ("CreateJob", "prompt", NOT_BLANK),
     ("SendMessage", "prompt", NOT_BLANK),
-    // The rules of `git check-ref-format`, as `copydesk_domain::git_ref` checks them.
-    (
-        "CreateJob",
-        "baseRef",
-        r"^(?!@$)(?!-)(?!.*\.\.)(?!.*@\{)(?!.*\.$)(?!/)(?!\.)(?!.*//)(?!.*/\.)(?!.*/$)(?!.*\.lock(?:/|$))[^\u0000-\u0020\u007f-\u009f~^:?*\[\\]+$",
-    ),
+    ("CreateJob", "baseRef", GIT_REF),
+    ("JobChanges", "from", GIT_REF),
+    ("JobChanges", "to", GIT_REF),
 ];
+
+/// The rules of `git check-ref-format`, as `copydesk_domain::git_ref` checks them.
+const GIT_REF: &str = r"^(?!@$)(?!-)(?!.*\.\.)(?!.*@\{)(?!.*\.$)(?!/)(?!\.)(?!.*//)(?!.*/\.)(?!.*/$)(?!.*\.lock(?:/|$))[^\u0000-\u0020\u007f-\u009f~^:?*\[\\]+$";
 
 impl From<CreateJob> for Draft {
     fn from(asked: CreateJob) -> Self {
@@ -69,6 +71,7 @@ impl From<CreateJob> for Draft {
             open_pull_request: asked.open_pull_request.unwrap_or(true),
             client_reference: asked.client_reference,
             max_cost: asked.max_cost,
+            changes: asked.changes,
         }
     }
 }

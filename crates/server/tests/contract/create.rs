@@ -41,6 +41,7 @@ async fn sends_every_field_with_the_right_nulls(stage: &Stage) {
         "branch": null,
         "clientReference": null,
         "maxCost": null,
+        "changes": null,
     });
     assert_eq!(created.json(), &expected);
 }

@@ -42,6 +42,7 @@ mod read_and_list;
 mod requests;
 mod running;
 mod sockets;
+mod sources;
 mod stage;
 mod stopping;
 mod stories;

@@ -181,6 +181,7 @@ pub fn new_job(project: &ProjectId) -> NewJob {
         open_pull_request: true,
         client_reference: None,
         max_cost: None,
+        changes: None,
         prompt: Prompt::parse("Fix the typos.").unwrap(),
     }
 }

@@ -118,6 +118,7 @@ pub(super) async fn create(State(dash): State<Dash>, who: InProject, form: Form)
         client_reference: None,
         // What is no number is refused as what is out of bounds is.
         max_cost: form.given("maxCost").map(|text| text.parse().unwrap_or(f64::NAN)),
+        changes: None,
     };
     let error = match who.jobs(&dash).create(&who.project, draft, once::idempotency("job", &form)).await {
         Ok(made) => return to(&who.path(&format!("/jobs/{}", made.job_id))),

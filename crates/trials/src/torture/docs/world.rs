@@ -236,6 +236,7 @@ pub(super) async fn create_job(
         open_pull_request: story.opens,
         client_reference: None,
         max_cost: None,
+        changes: None,
         prompt: Prompt::parse(&story.prompts[0]).unwrap(),
     };
     match store.create_job(new, Window::hourly(0), None, |job| job.id.to_string()).await.unwrap() {

@@ -20,6 +20,7 @@ fn job(id: &str, status: Status) -> Job {
         open_pull_request: true,
         client_reference: None,
         max_cost: None,
+        changes: None,
         made_by: None,
         pr_link: None,
         pull_request: None,

@@ -1,9 +1,11 @@
 use std::sync::Arc;
 
 use copydesk_checks::Scope;
-use copydesk_domain::{Message, ProjectId, Usage};
-use copydesk_forge::{PastQuestion, Renames, Tree, Workspace};
+use copydesk_domain::{Budgets, Message, ProjectId, Usage};
+use copydesk_forge::{PastQuestion, Range, Renames, Tree, Workspace};
 use futures_util::future::BoxFuture;
+
+use crate::sources::{AskedRange, CodeSources, RangeQuestion};
 
 /// What edits: given prompts and a workspace, it gives the workspace back, edited.
 pub trait Editor: Send + Sync {
@@ -43,16 +45,28 @@ pub struct Assignment<'a> {
     pub notebook: &'a dyn Notebook,
     /// Where files have gone.
     pub history: &'a dyn History,
+    /// What the round may cost, as the project and the job have it. An editor that costs something holds to the smallest,
+    /// its own limit included.
+    pub budgets: Budgets,
+    /// Further repositories that may be read.
+    pub sources: CodeSources,
+    /// The range of commits of one of them that the job is about.
+    pub changes: Option<&'a AskedRange>,
 }
 
-/// The history of the repository before the files that the editor is given, as far as it needs it.
+/// The history of the repository before the files that the editor is given, and of the code sources, as far as it needs
+/// it.
 pub trait History: Send + Sync {
     /// The renames on the way to the files that the editor is given. It takes a moment in a repository with a long past.
     /// The error says why the past cannot be read, as one sentence.
     fn renames(&self) -> BoxFuture<'_, Result<Renames, String>>;
 
-    /// What a question about the past is answered with. The error says why it is not, as one sentence.
-    fn past<'a>(&'a self, asked: &'a PastQuestion) -> BoxFuture<'a, Result<String, String>>;
+    /// What a question about the past is answered with, that of a code source if one is named. The error says why it is
+    /// not, as one sentence.
+    fn past<'a>(&'a self, source: Option<&'a str>, asked: &'a PastQuestion) -> BoxFuture<'a, Result<String, String>>;
+
+    /// What leads from one commit of a code source to another. The error says why that is not known, as one sentence.
+    fn range<'a>(&'a self, asked: &'a RangeQuestion) -> BoxFuture<'a, Result<Range, String>>;
 }
 
 /// What an editor has done.

@@ -6,9 +6,11 @@ mod edits;
 mod machine;
 mod model;
 mod prompt;
+mod range_text;
 mod review;
 mod said;
 mod seat;
+mod sources;
 mod text;
 mod tools;
 mod view;
@@ -18,4 +20,5 @@ pub use editor::{Assignment, EditFailure, Edited, Editor, History, Notebook, Rec
 pub use model::{KeySource, ModelEditor, ModelFact, ModelSettings, ModelTrial, Provider};
 pub use seat::seated;
 pub use secrecy::SecretString;
+pub use sources::{AskedRange, CodeSources, RangeQuestion, SourceCommit, SourceFiles};
 pub use view::WorkspaceFiles;

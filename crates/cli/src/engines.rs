@@ -8,6 +8,7 @@ use copydesk_agent::{BuiltinEditor, Editor, KeySource, ModelEditor, ModelSetting
 use copydesk_desk::credentials::Credentials;
 use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
 use copydesk_desk::runner::{Engine, Noop};
+use copydesk_domain::Dollars;
 use copydesk_forge::{Forge, ForgeSettings, Hosts, HostsSettings, Signature};
 use copydesk_store::Store;
 
@@ -62,7 +63,7 @@ pub(crate) fn model(config: &Config) -> Result<Option<ModelEditor>, Failure> {
         context_tokens: model.context_tokens,
         turns: config.limits.job_turns,
         tokens: u64::from(config.limits.job_tokens),
-        cost: config.limits.job_cost,
+        cost: config.limits.job_cost.map(Dollars::rounded),
         input_price: model.input_price,
         cached_input_price: model.cached_input_price,
         output_price: model.output_price,

@@ -3,7 +3,7 @@ use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use copydesk_domain::{Clock, SystemClock, new_id};
+use copydesk_domain::{ChangeRange, Clock, Dollars, SystemClock, new_id};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
@@ -26,10 +26,14 @@ pub(crate) async fn run(command: JobCommand, environment: &[(OsString, OsString)
             draft,
             no_pull_request,
             client_reference,
+            max_cost,
+            changes,
             idempotency_key,
             server,
         } => {
             let client = connect(&server)?;
+            let max_cost = max_cost.map(|text| Dollars::parse_limit("max_cost", &text)).transpose();
+            let max_cost = max_cost.map_err(|invalid| Failure::flag(&invalid))?;
             let mut body = json!({ "prompt": read_prompt(prompt)? });
             let mut set = |field: &str, value: Option<Value>| {
                 if let Some(value) = value {
@@ -41,6 +45,8 @@ pub(crate) async fn run(command: JobCommand, environment: &[(OsString, OsString)
             set("draft", draft.then_some(Value::from(true)));
             set("openPullRequest", no_pull_request.then_some(Value::from(false)));
             set("clientReference", client_reference.map(Value::from));
+            set("maxCost", max_cost.map(|it| Value::from(it.amount())));
+            set("changes", changes.as_deref().map(range).transpose()?);
             let key = idempotency_key.unwrap_or_else(fresh_key);
             let job = client.post(&["job"], Some(&body), Some(&key)).await?;
             conclude(&client, job, wait, server.json).await
@@ -79,6 +85,19 @@ pub(crate) async fn run(command: JobCommand, environment: &[(OsString, OsString)
 
 async fn act(client: &Client, id: &str, action: &str, json: bool) -> Result<ExitCode, Failure> {
     show(&client.post(&["job", id, action], None, None).await?, json)
+}
+
+/// A range of commits as the interface takes it.
+fn range(text: &str) -> Result<Value, Failure> {
+    let wrong = || {
+        Failure::usage(format!("--changes {text:?} is not a range of commits of a code source"))
+            .hint("write it as sdk:v1.4..v1.5; `copydesk project source list` names the sources")
+    };
+    let ChangeRange { source, from, to } = ChangeRange::parse(text).ok_or_else(wrong)?;
+    Ok(match to {
+        Some(to) => json!({ "source": source, "from": from, "to": to }),
+        None => json!({ "source": source, "from": from }),
+    })
 }
 
 fn fresh_key() -> String {

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::args::ModelCommand;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{engines, output, project};
+use crate::{engines, host_flags, output};
 
 pub(crate) async fn run(command: ModelCommand, config: &Config) -> Result<ExitCode, Failure> {
     let ModelCommand::Test { project: id, json } = command;
@@ -26,7 +26,7 @@ pub(crate) async fn run(command: ModelCommand, config: &Config) -> Result<ExitCo
     if json {
         output::json(&json!({ "model": model.name(), "works": works, "trials": trials }))?;
     } else {
-        trials.iter().for_each(|trial| output::line(&project::trial_line(trial)));
+        trials.iter().for_each(|trial| output::line(&host_flags::trial_line(trial)));
         output::line(if works { "Jobs can be done with it." } else { "Jobs cannot be done with it; see above." });
     }
     Ok(if works { ExitCode::SUCCESS } else { ExitCode::FAILURE })

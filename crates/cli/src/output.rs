@@ -91,3 +91,8 @@ pub(crate) fn config(config: &Config, as_json: bool) -> Result<ExitCode, Failure
         .map(|entry| json!({ "key": entry.key, "value": entry.shown_value, "origin": entry.origin.to_string() }));
     json(&Value::from(entries.collect::<Vec<_>>()))
 }
+
+/// What is allowed and may still be a mistake.
+pub(crate) fn note(notes: &[String]) {
+    notes.iter().for_each(|note| eprintln!("copydesk: note: {note}"));
+}

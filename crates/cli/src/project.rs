@@ -5,18 +5,20 @@ use std::process::ExitCode;
 
 use copydesk_desk::Sender;
 use copydesk_desk::projects::{
-    self, Checked, HostDraft, NotDeleted, NotSaved, ProjectDraft, ProjectView, TalkDraft, TestView, TrialResult,
-    TrialView, ViewsDraft, WritePathsDraft,
+    self, Checked, HostDraft, NotDeleted, NotSaved, ProjectDraft, ProjectView, TestView, ViewsDraft, WritePathsDraft,
 };
-use copydesk_domain::{Comments, HostKind, OnFindings, Project, ProjectId, format_duration};
+use copydesk_domain::{Comments, OnFindings, Project, ProjectId, format_duration};
 use copydesk_store::Asked;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::args::{CommentsArg, HostArg, ProjectCommand, ProjectSettings};
+use crate::args::{ProjectCommand, ProjectSettings};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::host_flags::{host_draft, talk_draft, trial_line};
+use crate::output::note;
+use crate::serve::job_rules;
 use crate::views::open_views;
-use crate::{credential, engines, output, secrets, store};
+use crate::{credential, engines, output, secrets, source, store};
 
 pub(crate) async fn run(
     command: ProjectCommand,
@@ -29,25 +31,28 @@ pub(crate) async fn run(
             let checked = draft(Some(name), Some(repository), settings).check(None, working_dir);
             create(checked.map_err(|invalid| Failure::flag(&invalid))?, id, config, json).await
         }
-        ProjectCommand::List { json } => list(&store::open_ready(config).await?.projects().await?, json),
+        ProjectCommand::List { json } => {
+            let projects = store::open_ready(config).await?.projects().await?;
+            list(&projects.iter().map(|project| view(project, config)).collect::<Vec<_>>(), json)
+        }
         ProjectCommand::Show { id, json } => {
             let project = store::project(&store::open_ready(config).await?, &id).await?;
-            show(&project, json)
+            show(&view(&project, config), json)
         }
         ProjectCommand::Update { id, name, repository, settings, json } => {
             let store = store::open_ready(config).await?;
             let old = store::project(&store, &id).await?;
             let checked = draft(name, repository, settings).check(Some(&old), working_dir);
             let Checked { change, notes } = checked.map_err(|invalid| Failure::flag(&invalid))?;
-            note(&notes);
             let project = store.update_project(&old.id, change).await?.ok_or_else(|| Failure::unknown_project(&id))?;
-            show(&project, json)
+            saved(view(&project, config).with_notes(notes), json)
         }
         ProjectCommand::Test { id, json } => {
             let store = store::open_ready(config).await?;
             let project = store::project(&store, &id).await?;
             let workshop = engines::workshop(config, &store, environment, config.public_url())?;
-            test(&TestView::new(&project, &projects::trials(&workshop, &project).await), &project, json)
+            let trials = projects::trials(&workshop, &project, &job_rules(config)).await;
+            test(&TestView::new(&project, &trials), &project, json)
         }
         ProjectCommand::Hook { id, rotate, json } => {
             let store = store::open_ready(config).await?;
@@ -62,6 +67,7 @@ pub(crate) async fn run(
         }
         ProjectCommand::Delete { id, yes, json } => delete(&id, yes, config, json).await,
         ProjectCommand::Credential(command) => credential::run(command, config, environment).await,
+        ProjectCommand::Source(command) => source::run(command, config, working_dir, environment).await,
     }
 }
 
@@ -70,12 +76,20 @@ async fn create(checked: Checked, id: Option<String>, config: &Config, json: boo
     let id = id.map(|id| ProjectId::parse(&id)).transpose().map_err(|invalid| Failure::flag(&invalid))?;
     let store = store::open_or_make(config).await?;
     let (project, notes) = projects::create(&store, id, checked, None).await?;
-    note(&notes);
-    show(&project, json)
+    saved(view(&project, config).with_notes(notes), json)
 }
 
-pub(crate) fn note(notes: &[String]) {
-    notes.iter().for_each(|note| eprintln!("copydesk: note: {note}"));
+/// Shows a project that was made or changed, with what is noted about it.
+pub(crate) fn saved(mut view: ProjectView, json: bool) -> Result<ExitCode, Failure> {
+    let notes = std::mem::take(&mut view.notes);
+    note(&notes);
+    view.not_in_force.iter().for_each(|why| eprintln!("copydesk: warning: {why}"));
+    show(&view, json)
+}
+
+/// A project as the server of this configuration has it.
+fn view(project: &Project, config: &Config) -> ProjectView {
+    ProjectView::new(project, &job_rules(config))
 }
 
 impl From<NotDeleted> for Failure {
@@ -94,13 +108,11 @@ impl From<NotSaved> for Failure {
     }
 }
 
-pub(crate) fn list(projects: &[Project], json: bool) -> Result<ExitCode, Failure> {
+pub(crate) fn list(projects: &[ProjectView], json: bool) -> Result<ExitCode, Failure> {
     if json {
-        return output::json(&projects.iter().map(view).collect());
+        return output::json(&json!(projects));
     }
-    let row = |project: &Project| {
-        vec![project.id.to_string(), project.name.clone(), project.repository.public_address().to_owned()]
-    };
+    let row = |project: &ProjectView| vec![project.id.to_string(), project.name.clone(), project.repository.clone()];
     output::table(&["id", "name", "repository"], &projects.iter().map(row).collect::<Vec<_>>());
     Ok(ExitCode::SUCCESS)
 }
@@ -174,7 +186,7 @@ pub(crate) fn confirmed(project: &Project) -> Result<bool, Failure> {
 }
 
 pub(crate) fn draft(name: Option<String>, repository: Option<String>, settings: ProjectSettings) -> ProjectDraft {
-    let ProjectSettings { views, host, .. } = settings;
+    let ProjectSettings { views, host, talk, .. } = settings;
     ProjectDraft {
         name,
         repository,
@@ -185,6 +197,7 @@ pub(crate) fn draft(name: Option<String>, repository: Option<String>, settings: 
         jobs_per_hour: settings.jobs_per_hour,
         max_running: settings.max_running,
         time_limit: settings.time_limit,
+        job_cost: settings.job_cost,
         on_findings: settings.on_findings.map(OnFindings::from),
         views: ViewsDraft {
             domains: views.domain,
@@ -192,19 +205,7 @@ pub(crate) fn draft(name: Option<String>, repository: Option<String>, settings: 
             machines_from: views.machines_from.map(Into::into),
             keep: views.keep_views,
         },
-        host: HostDraft {
-            kind: host.host.map(Into::into),
-            api_url: host.host_api_url,
-            ca_file: host.host_ca_file,
-            accept_any_certificate: host.host_accept_any_certificate,
-            talk: TalkDraft {
-                comments: host.talk.comments.map(Comments::from),
-                mention: host.talk.mention,
-                job_label: host.talk.job_label,
-                labels: host.talk.label,
-                reviewers: host.talk.reviewer,
-            },
-        },
+        host: HostDraft { talk: talk_draft(talk), ..host_draft(host) },
     }
 }
 
@@ -224,20 +225,6 @@ pub(crate) fn test(test: &TestView, project: &Project, as_json: bool) -> Result<
     Ok(if test.works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-pub(crate) fn trial_line(trial: &TrialView) -> String {
-    let mark = match trial.result {
-        TrialResult::Yes => "yes",
-        TrialResult::No => "NO",
-        TrialResult::Unknown => "?",
-    };
-    let why = trial.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-    format!("{mark:<4} {}{why}", trial.what)
-}
-
-fn view(project: &Project) -> Value {
-    json!(ProjectView::from(project))
-}
-
 fn days(keep: Option<u32>) -> String {
     match keep {
         None => "default".to_owned(),
@@ -246,9 +233,9 @@ fn days(keep: Option<u32>) -> String {
     }
 }
 
-pub(crate) fn show(project: &Project, json: bool) -> Result<ExitCode, Failure> {
+pub(crate) fn show(project: &ProjectView, json: bool) -> Result<ExitCode, Failure> {
     if json {
-        return output::json(&view(project));
+        return output::json(&json!(project));
     }
     let number = |limit: Option<u32>| match limit {
         None => "default".to_owned(),
@@ -256,10 +243,11 @@ pub(crate) fn show(project: &Project, json: bool) -> Result<ExitCode, Failure> {
         Some(number) => number.to_string(),
     };
     let time = project.time_limit_seconds.map(|it| format_duration(std::time::Duration::from_secs(it.into())));
+    let cost = project.job_cost.map(|it| format!("{it} US dollars"));
     for (label, value) in [
         ("id", project.id.to_string()),
         ("name", project.name.clone()),
-        ("repository", project.repository.public_address().to_owned()),
+        ("repository", project.repository.clone()),
         ("base branch", project.base_ref.clone()),
         ("docs folders", project.docs_paths.join(", ")),
         ("also allowed", project.write_paths.allow.join(", ")),
@@ -268,26 +256,30 @@ pub(crate) fn show(project: &Project, json: bool) -> Result<ExitCode, Failure> {
         ("jobs an hour", number(project.jobs_per_hour)),
         ("jobs at a time", number(project.max_running)),
         ("time limit", time.unwrap_or_else(|| "default".to_owned())),
+        ("cost of a prompt", cost.unwrap_or_else(|| "default".to_owned())),
         ("new findings", project.on_findings.as_str().to_owned()),
         ("domains", project.views.domains.join(", ")),
         ("people from", project.views.sources.people.as_str().to_owned()),
         ("machines from", project.views.sources.machines.as_str().to_owned()),
         ("views kept", days(project.views.keep_days)),
     ] {
-        output::line(&format!("{label:<15} {value}"));
+        output::line(&format!("{label:<16} {value}"));
     }
     for (label, value) in host_rows(project) {
-        output::line(&format!("{label:<15} {value}"));
+        output::line(&format!("{label:<16} {value}"));
     }
-    output::line(&format!("{:<15} {}", "created", project.created_at));
+    output::line(&format!("{:<16} {}", "created", project.created_at));
+    for why in &project.not_in_force {
+        output::line(&format!("{:<16} {why}", "not in force"));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Labels and values, of which those that say nothing are left out.
-fn host_rows(project: &Project) -> Vec<(&'static str, String)> {
+fn host_rows(project: &ProjectView) -> Vec<(&'static str, String)> {
     let host = &project.host;
     let told = if host.kind.is_none() { ", by the repository's address" } else { "" };
-    let mut rows = vec![("code host", format!("{}{told}", host.kind_of(&project.repository).title()))];
+    let mut rows = vec![("code host", format!("{}{told}", project.host_kind.title()))];
     rows.extend(host.api_url.clone().map(|url| ("host interface", url)));
     rows.extend(host.ca_file.clone().map(|file| ("host CA file", file)));
     if host.accept_any_certificate {
@@ -302,28 +294,4 @@ fn host_rows(project: &Project) -> Vec<(&'static str, String)> {
     rows.extend([("labels", host.labels.join(", ")), ("reviewers", host.reviewers.join(", "))]);
     rows.retain(|(_, value)| !value.is_empty());
     rows
-}
-
-impl From<CommentsArg> for Comments {
-    fn from(arg: CommentsArg) -> Self {
-        match arg {
-            CommentsArg::Mentions => Self::Mentions,
-            CommentsArg::All => Self::All,
-            CommentsArg::Off => Self::Off,
-        }
-    }
-}
-
-impl From<HostArg> for Option<HostKind> {
-    fn from(arg: HostArg) -> Self {
-        match arg {
-            HostArg::Auto => None,
-            HostArg::Github => Some(HostKind::Github),
-            HostArg::Gitlab => Some(HostKind::Gitlab),
-            // One asks the other's interface.
-            HostArg::Forgejo | HostArg::Gitea => Some(HostKind::Forgejo),
-            HostArg::Bitbucket => Some(HostKind::Bitbucket),
-            HostArg::Git => Some(HostKind::Git),
-        }
-    }
 }

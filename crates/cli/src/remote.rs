@@ -57,8 +57,12 @@ impl Remote {
         if answer.status() == StatusCode::NO_CONTENT { Ok(Value::Null) } else { client::read(answer).await }
     }
 
+    async fn view(&self, id: &str) -> Result<ProjectView, Failure> {
+        read(self.send(Method::GET, &["projects", id], None).await?)
+    }
+
     async fn project(&self, id: &str) -> Result<Project, Failure> {
-        Ok(read::<ProjectView>(self.send(Method::GET, &["projects", id], None).await?)?.into())
+        Ok(self.view(id).await?.into())
     }
 }
 
@@ -77,9 +81,9 @@ pub(crate) async fn run_project(command: ProjectCommand, remote: &Remote) -> Res
         ProjectCommand::List { json } => {
             let mut answer = remote.send(Method::GET, &["projects"], None).await?;
             let views: Vec<ProjectView> = read(answer["projects"].take())?;
-            project::list(&views.into_iter().map(Project::from).collect::<Vec<_>>(), json)
+            project::list(&views, json)
         }
-        ProjectCommand::Show { id, json } => project::show(&remote.project(&id).await?, json),
+        ProjectCommand::Show { id, json } => project::show(&remote.view(&id).await?, json),
         ProjectCommand::Update { id, name, repository, settings, json } => {
             let old = remote.project(&id).await?;
             let body = given(project::draft(name, repository, settings), Some(&old))?;
@@ -98,7 +102,10 @@ pub(crate) async fn run_project(command: ProjectCommand, remote: &Remote) -> Res
             remote.send(Method::DELETE, &["projects", &id], None).await?;
             project::deleted_project(&id, json)
         }
-        ProjectCommand::Hook { .. } | ProjectCommand::Asks { .. } | ProjectCommand::Credential(_) => Err(only_there()),
+        ProjectCommand::Hook { .. }
+        | ProjectCommand::Asks { .. }
+        | ProjectCommand::Credential(_)
+        | ProjectCommand::Source(_) => Err(only_there()),
     }
 }
 
@@ -106,11 +113,8 @@ pub(crate) fn only_there() -> Failure {
     Failure::usage("this command works on the machine of the server only, without --url")
 }
 
-/// Shows a project that was made or changed, with what the server notes about it.
 fn shown(answer: Value, json: bool) -> Result<ExitCode, Failure> {
-    let mut view: ProjectView = read(answer)?;
-    project::note(&std::mem::take(&mut view.notes));
-    project::show(&view.into(), json)
+    project::saved(read(answer)?, json)
 }
 
 /// What was given, as the interface takes it. What is wrong is said here, by its flag; but files and folders are those of
@@ -137,6 +141,7 @@ fn given(mut draft: ProjectDraft, old: Option<&Project>) -> Result<Map<String, V
     put("jobsPerHour", change.jobs_per_hour.map(|it| json!(it)));
     put("maxRunning", change.max_running.map(|it| json!(it)));
     put("timeLimitSeconds", change.time_limit_seconds.map(|it| json!(it)));
+    put("jobCost", change.job_cost.map(|it| json!(it)));
     put("onFindings", change.on_findings.map(|it| json!(it)));
     put("writePaths", write_paths.as_ref().map(|it| json!(it)));
     put("views", views.as_ref().map(|it| json!(it)));

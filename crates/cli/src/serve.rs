@@ -14,6 +14,7 @@ use copydesk_desk::people::People;
 use copydesk_desk::runner::Runner;
 use copydesk_desk::webhooks::deliver_forever;
 use copydesk_desk::{Desk, KeyUse, Metrics, SenderSecrets, Stop, keep_up};
+use copydesk_domain::Dollars;
 use copydesk_server::{AdminListener, App, Limits, Operation, Pages, Served, api, listener, serve as serve_http};
 use copydesk_store::{QueueTerms, Store};
 use copydesk_views_embedded::SharedStore;
@@ -217,11 +218,21 @@ pub(crate) fn job_rules(config: &Config) -> JobRules {
     JobRules {
         models: config.jobs.models.clone(),
         default_model: config.jobs.default_model.clone(),
+        priced_models: priced_models(config),
         jobs_per_hour: config.limits.jobs_per_hour,
         running_per_project: config.limits.running_per_project,
         job_time: config.limits.job_time,
-        job_cost: config.limits.job_cost,
+        job_cost: config.limits.job_cost.map(Dollars::rounded),
     }
+}
+
+/// Those that cost nothing, and the one that is configured, if its prices are. What others cost, which other workers run, is
+/// not known here.
+fn priced_models(config: &Config) -> Vec<String> {
+    let model = &config.model;
+    let is_priced = model.input_price.is_some() && model.output_price.is_some();
+    let named = model.name.clone().filter(|_| is_priced);
+    ["builtin", "noop"].map(str::to_owned).into_iter().chain(named).collect()
 }
 
 /// Health and figures on a listener of their own, if there is to be one.

@@ -50,6 +50,11 @@ pub(crate) fn on_this_server(default: &str) -> String {
     format!("On this server: {default}.")
 }
 
+/// The same of a limit that a project can only lower.
+pub(crate) fn only_lower(default: &str) -> String {
+    format!("{} A project can only lower it; it holds where the price of the model is known.", on_this_server(default))
+}
+
 /// The same with a large letter first.
 pub(crate) fn capital(text: &str) -> String {
     let mut rest = text.chars();

@@ -1,6 +1,6 @@
 //! A job as the outside sees it: in the answers of the interface and in what webhooks deliver.
 
-use copydesk_domain::{CheckSummary, Job, Outcome, PullRequest, Status, Timestamp, Usage};
+use copydesk_domain::{ChangeRange, CheckSummary, Dollars, Job, Outcome, PullRequest, Status, Timestamp, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -52,6 +52,13 @@ pub struct JobView<'a> {
     /// What the client gave as `clientReference`.
     #[schema(required)]
     client_reference: Option<&'a str>,
+    /// What the client gave as `maxCost`: US dollars that each prompt of the job may cost. Smaller limits of the project and
+    /// the server hold beside it.
+    #[schema(required, value_type = Option<f64>)]
+    max_cost: Option<Dollars>,
+    /// The range of commits of a code source that the documentation is to be brought up to, as the client gave it.
+    #[schema(required)]
+    changes: Option<&'a ChangeRange>,
 }
 
 /// Where the documentation is
@@ -86,6 +93,8 @@ impl<'a> From<&'a Job> for JobView<'a> {
             base_ref: &job.base_ref,
             branch: job.branch.as_deref(),
             client_reference: job.client_reference.as_deref(),
+            max_cost: job.max_cost,
+            changes: job.changes.as_ref(),
         }
     }
 }

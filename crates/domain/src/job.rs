@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{CheckSummary, JobId, ProjectId, PullRequest, Timestamp};
+use crate::{ChangeRange, CheckSummary, Dollars, JobId, ProjectId, PullRequest, Timestamp};
 
 /// Where a job stands. Poll until it is `completed`, `archived` or `failed`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -202,6 +202,10 @@ pub struct Job {
     pub open_pull_request: bool,
     /// The client's own name for it.
     pub client_reference: Option<String>,
+    /// US dollars that each of its prompts may cost, if less than what is allowed anyway.
+    pub max_cost: Option<Dollars>,
+    /// The range of commits of a code source that the documentation is to be brought up to.
+    pub changes: Option<ChangeRange>,
     /// Who made it, as people call them; none if that is not known.
     pub made_by: Option<String>,
     /// The pull request, also while a follow-up runs; see [`Job::visible_pr_link`].

@@ -3,6 +3,7 @@
 //! Nothing here does I/O. Everything above imports from here; this imports from nobody.
 
 mod ask;
+mod budget;
 mod checks;
 mod clock;
 pub mod dates;
@@ -18,6 +19,7 @@ mod project;
 mod prompt;
 mod repository;
 mod secret_text;
+mod source;
 mod steady;
 mod views;
 mod visible;
@@ -25,6 +27,7 @@ mod webhook;
 mod window;
 
 pub use ask::{Ask, Person, mentions};
+pub use budget::{Budget, BudgetOf, Budgets, Dollars};
 pub use checks::{CheckSummary, FindingSummary, NotJudged};
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use duration::{format_duration, parse_duration};
@@ -43,6 +46,7 @@ pub use project::{
 pub use prompt::{MAX_PROMPT_BYTES, Prompt, PromptError};
 pub use repository::Repository;
 pub use secret_text::SecretText;
+pub use source::{ChangeRange, CodeSource, MAX_CODE_SOURCES, code_source_name};
 pub use steady::{AT_ONCE, Doubt, SECOND_LOOK, SteadyTime};
 pub use views::{MAX_DOMAINS, Source, Sources, ViewSettings, domain};
 pub use visible::visible;

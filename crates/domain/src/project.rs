@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::id::text_id;
-use crate::{HostSettings, Invalid, Repository, Timestamp, ViewSettings};
+use crate::{Dollars, HostSettings, Invalid, Repository, Timestamp, ViewSettings};
 
 /// A project's id: 1 to 64 lower-case letters, digits and dashes, so that it is safe in an address. What comes from
 /// outside is looked at by `parse`; `from` takes the word of the database.
@@ -72,6 +72,8 @@ pub struct Project {
     pub max_running: Option<u32>,
     /// How long a job may run, in seconds; none: the server's default.
     pub time_limit_seconds: Option<u32>,
+    /// US dollars that a prompt of a job may cost, where prices are known; none: what the server allows.
+    pub job_cost: Option<Dollars>,
     /// What becomes of a change that brings new findings of the docs checks.
     pub on_findings: OnFindings,
     /// How its page views are collected, counted and kept.

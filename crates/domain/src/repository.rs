@@ -76,6 +76,17 @@ impl Repository {
         bare.strip_suffix(".git").unwrap_or(bare).trim_end_matches('/')
     }
 
+    /// Whether it is on the same host as another, reached in the same way: what one may be shown, so may the other.
+    pub fn is_beside(&self, other: &Self) -> bool {
+        let place = |it: &Self| {
+            let url = Url::parse(&it.clone_address).ok().filter(|url| url.scheme() != "file")?;
+            let host = url.host_str()?.to_ascii_lowercase();
+            Some((url.scheme().to_owned(), host, url.port_or_known_default()))
+        };
+        let (one, two) = (place(self), place(other));
+        one.is_some() && one == two
+    }
+
     /// Whether a credential was left out when the text was read.
     pub fn credential_dropped(&self) -> bool {
         self.credential_dropped
@@ -117,6 +128,22 @@ mod tests {
         assert!(parse("https://token@github.com/acme/docs"));
         assert!(parse("ssh://git:pw@host/docs"));
         assert!(!parse("ssh://git@host/docs"));
+    }
+
+    #[test]
+    fn what_is_beside_each_other_has_scheme_host_and_port_in_common() {
+        let parse = |text| Repository::parse(text, Path::new("/srv")).unwrap();
+        for (one, two, is_beside) in [
+            ("https://git.example.com/acme/docs", "https://GIT.example.com:443/other/sdk", true),
+            ("git@git.example.com:acme/docs", "ssh://other@Git.example.com/acme/sdk", true),
+            ("https://git.example.com/acme/docs", "http://git.example.com/acme/sdk", false),
+            ("https://git.example.com/acme/docs", "https://git.example.com:8443/acme/sdk", false),
+            ("https://git.example.com/acme/docs", "https://git.example.com.evil.example/acme/sdk", false),
+            ("https://git.example.com/acme/docs", "git@git.example.com:acme/sdk", false),
+            ("/srv/docs", "/srv/sdk", false),
+        ] {
+            assert_eq!(parse(one).is_beside(&parse(two)), is_beside, "{one} {two}");
+        }
     }
 
     #[test]

@@ -39,6 +39,48 @@ pub(crate) struct SharedMirror {
 /// have changed nothing. git refuses it otherwise.
 const WITH_FILES: &str = "--receive-pack=git -c receive.denyCurrentBranch=updateInstead receive-pack";
 
+/// All tags of a repository, where the mirror keeps them: out of the way of names that git would take for a commit.
+const ALL_TAGS: &str = "+refs/tags/*:refs/copydesk-tags/*";
+
+/// What is fetched.
+pub(crate) struct Wanted {
+    /// What the mirror remembers its commit by.
+    name: String,
+    /// What it is called on the remote.
+    from: String,
+    /// Whether all tags come along.
+    tags: bool,
+    /// What git says if the remote does not have it.
+    absence: &'static [&'static str],
+}
+
+const NO_REFERENCE: &[&str] = &["couldn't find remote ref"];
+/// A remote may also have a commit and not give it away.
+const NO_COMMIT: &[&str] = &["couldn't find remote ref", "not our ref", "unadvertised object"];
+
+impl Wanted {
+    fn branch(branch: &str) -> Self {
+        Self { name: branch.to_owned(), from: format!("refs/heads/{branch}"), tags: false, absence: NO_REFERENCE }
+    }
+
+    /// A branch, or what `HEAD` stands for, and all tags. No branch can have a colon in its name.
+    pub(crate) fn with_tags(branch: Option<&str>) -> Self {
+        match branch {
+            Some(branch) => Self { tags: true, ..Self::branch(branch) },
+            None => Self { name: ":HEAD".to_owned(), from: "HEAD".to_owned(), tags: true, absence: NO_REFERENCE },
+        }
+    }
+
+    /// One commit by its id.
+    pub(crate) fn commit(id: &CommitId) -> Self {
+        Self { name: format!(":{id}"), from: id.to_string(), tags: false, absence: NO_COMMIT }
+    }
+
+    fn key(&self) -> String {
+        format!("{}{}", if self.tags { "::" } else { "" }, self.name)
+    }
+}
+
 #[boxed]
 impl Mirror {
     /// Fetches a branch and gives the commit it is at.
@@ -59,8 +101,14 @@ impl Mirror {
                 Tip::At(_) | Tip::Unknown => {}
             }
         }
-        let key = (branch.clone(), Arc::clone(&self.remote));
-        self.shared.fetches.share(key, || self.fetch_now(&branch)).await
+        let what = Wanted::branch(&branch);
+        self.fetch_shared(&what).await
+    }
+
+    /// Fetches, or waits for another caller who does.
+    pub(crate) async fn fetch_shared(&self, what: &Wanted) -> Result<Option<CommitId>, ForgeError> {
+        let key = (what.key(), Arc::clone(&self.remote));
+        self.shared.fetches.share(key, || self.fetch_now(what)).await
     }
 
     /// Whether a commit is in the mirror.
@@ -199,32 +247,37 @@ impl Mirror {
         git_errors::rejected(&self.git(), summary, &output.stderr)
     }
 
-    async fn fetch_now(&self, branch: &str) -> Result<Option<CommitId>, ForgeError> {
+    async fn fetch_now(&self, what: &Wanted) -> Result<Option<CommitId>, ForgeError> {
         let shared = &self.shared;
         let lock = shared.folder.lock(shared.settings.time_limit).await?;
         shared.folder.sweep();
         if shared.objects.is_damaged() || !shared.folder.is_whole() {
             shared.make_anew()?;
         }
-        let mut output = self.fetch_once(branch, &lock).await?;
+        let mut output = self.fetch_once(what, &lock).await?;
         if !output.success && git_errors::is_damage(&output.stderr) && !self.is_sound(&lock).await {
             shared.make_anew()?;
-            output = self.fetch_once(branch, &lock).await?;
+            output = self.fetch_once(what, &lock).await?;
         }
         if output.success {
             self.tidy(&lock).await;
-            return Ok(shared.folder.remembered(branch));
+            return Ok(shared.folder.remembered(&what.name));
         }
-        if output.stderr.contains("couldn't find remote ref") {
+        if what.absence.iter().any(|sign| output.stderr.contains(sign)) {
             return Ok(None);
         }
         Err(git_errors::explain(&self.git(), &output.stderr))
     }
 
-    async fn fetch_once(&self, branch: &str, lock: &File) -> Result<Output, ForgeError> {
-        let what = format!("+refs/heads/{branch}:{}", MirrorFolder::reference(branch));
-        let from = self.shared.address.url.as_str();
-        let arguments = ["fetch", "--quiet", "--no-write-fetch-head", "--no-tags", "--no-auto-gc", from, &what];
+    async fn fetch_once(&self, what: &Wanted, lock: &File) -> Result<Output, ForgeError> {
+        let one = format!("+{}:{}", what.from, MirrorFolder::reference(&what.name));
+        let mut arguments = vec!["fetch", "--quiet", "--no-write-fetch-head", "--no-tags", "--no-auto-gc"];
+        if what.tags {
+            // A tag that is gone may stand in the way of a new one: `a` and `a/b` cannot both be references.
+            arguments.push("--prune");
+        }
+        arguments.extend([self.shared.address.url.as_str(), &one]);
+        arguments.extend(what.tags.then_some(ALL_TAGS));
         self.git().run(&arguments, Some(lock)).await
     }
 
@@ -243,7 +296,7 @@ impl Mirror {
     }
 
     /// Why there is no branch: the repository may have none at all.
-    async fn explain_absence(&self, branch: &str) -> ForgeError {
+    pub(crate) async fn explain_absence(&self, branch: &str) -> ForgeError {
         let arguments = ["ls-remote", "--quiet", "--heads", self.shared.address.url.as_str()];
         match self.git().run(&arguments, None).await {
             Ok(output) if output.success && output.stdout.trim().is_empty() => {
@@ -270,7 +323,7 @@ impl SharedMirror {
     }
 }
 
-fn checked(branch: &str) -> Result<String, ForgeError> {
+pub(crate) fn checked(branch: &str) -> Result<String, ForgeError> {
     git_ref("branch", branch).map_err(|_| ForgeError::lasting("that is not a branch name that git accepts"))
 }
 

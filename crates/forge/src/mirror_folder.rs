@@ -128,6 +128,7 @@ impl MirrorFolder {
         stale("objects/pack", |name| name.starts_with("tmp_") || name.starts_with(".tmp-"));
         stale("refs/copydesk", |name| name.ends_with(".lock"));
         stale("", |name| name.ends_with(".lock"));
+        sweep_locks(&self.git_dir.join("refs/copydesk-tags"), DEEPEST_TAG);
         self.sweep_keys();
     }
 
@@ -150,6 +151,22 @@ impl MirrorFolder {
     pub(crate) fn remembered(&self, branch: &str) -> Option<CommitId> {
         let text = fs::read_to_string(self.git_dir.join(Self::reference(branch))).ok()?;
         text.trim_end().parse().ok()
+    }
+}
+
+/// How deep the folders are in which tags are looked at.
+const DEEPEST_TAG: usize = 8;
+
+/// Removes the locks of references below a folder. No reference can be called like one.
+fn sweep_locks(folder: &Path, depth: usize) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && depth > 0 {
+            sweep_locks(&entry.path(), depth - 1);
+        } else if !is_folder && entry.file_name().to_str().is_some_and(|name| name.ends_with(".lock")) {
+            // If it stays, git will say so.
+            _ = fs::remove_file(entry.path());
+        }
     }
 }
 

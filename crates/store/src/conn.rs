@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use copydesk_domain::{
-    Actor, ActorKind, EventKind, JobId, OnFindings, Outcome, ProjectId, PullRequestState, Role, Scope, Status,
+    Actor, ActorKind, Dollars, EventKind, JobId, OnFindings, Outcome, ProjectId, PullRequestState, Role, Scope, Status,
     Timestamp,
 };
 use futures_util::future::BoxFuture;
@@ -42,6 +42,8 @@ value_from! {
     bool => |it| Self::Int(Some(i64::from(it)));
     Option<i64> => |it| Self::Int(it);
     Option<u32> => |it| Self::Int(it.map(i64::from));
+    // Far below what an integer of the databases holds.
+    Option<Dollars> => |it| Self::Int(it.map(|it| i64::try_from(it.millionths()).unwrap_or(i64::MAX)));
     Timestamp => |it| Self::Int(Some(it.as_millis()));
     Option<Timestamp> => |it| Self::Int(it.map(|at| at.as_millis()));
     &str => |it| Self::Text(Some(it.to_owned()));
@@ -65,6 +67,11 @@ pub(crate) use values;
 /// JSON as it is kept in a column of text.
 pub(crate) fn to_json(it: &impl Serialize) -> String {
     serde_json::to_string(it).expect("what the store keeps has text for keys and no errors of its own")
+}
+
+fn from_json<T: DeserializeOwned>(text: &str) -> Result<T> {
+    let wanted = std::any::type_name::<T>();
+    serde_json::from_str(text).map_err(|error| StoreError::Unreadable(format!("a column holds no {wanted}: {error}")))
 }
 
 /// PostgreSQL's text cannot hold a NUL, and a model or another server may write one.
@@ -96,9 +103,12 @@ impl Row {
     /// The next column, which is JSON.
     pub(crate) fn next_json<T: DeserializeOwned>(&mut self) -> Result<T> {
         let text: String = self.next()?;
-        let wanted = std::any::type_name::<T>();
-        serde_json::from_str(&text)
-            .map_err(|error| StoreError::Unreadable(format!("a column holds no {wanted}: {error}")))
+        from_json(&text)
+    }
+
+    /// The next column, which is JSON or null.
+    pub(crate) fn next_json_or_null<T: DeserializeOwned>(&mut self) -> Result<Option<T>> {
+        self.next::<Option<String>>()?.as_deref().map(from_json).transpose()
     }
 
     /// Whether the next column is null. It is left to be read.
@@ -141,6 +151,7 @@ columns! {
     u32: Value::Int(Some(it)) => it.try_into().ok();
     u64: Value::Int(Some(it)) => it.try_into().ok();
     bool: Value::Int(Some(it)) => Some(it != 0);
+    Dollars: Value::Int(Some(it)) => it.try_into().ok().map(Self::from_millionths);
     Timestamp: Value::Int(Some(it)) => Some(Self::from_millis(it));
     String: Value::Text(it) => it;
     Vec<u8>: Value::Bytes(it) => Some(it);

@@ -1,11 +1,13 @@
 //! What makes work: a new job, and a follow-up to one that is there.
 
 use copydesk_boxed::boxed;
-use copydesk_domain::{Command, EventKind, Job, JobId, ProjectId, Prompt, Status, Timestamp, Usage, Window};
+use copydesk_domain::{
+    ChangeRange, Command, Dollars, EventKind, Job, JobId, ProjectId, Prompt, Status, Timestamp, Usage, Window,
+};
 use serde_json::json;
 
 use crate::admission::{self, Admission, Gate, Idempotency};
-use crate::conn::{Conn, Result, plain_text, values};
+use crate::conn::{Conn, Result, plain_text, to_json, values};
 use crate::database::Store;
 use crate::hub::Change;
 use crate::{deeds, events, jobs, outbox};
@@ -20,6 +22,8 @@ pub struct NewJob {
     pub draft: bool,
     pub open_pull_request: bool,
     pub client_reference: Option<String>,
+    pub max_cost: Option<Dollars>,
+    pub changes: Option<ChangeRange>,
     pub prompt: Prompt,
 }
 
@@ -79,6 +83,8 @@ pub(crate) async fn create(
         draft: new.draft,
         open_pull_request: new.open_pull_request,
         client_reference: new.client_reference,
+        max_cost: new.max_cost,
+        changes: new.changes,
         made_by: c.actor().shown(),
         pr_link: None,
         pull_request: None,
@@ -107,8 +113,9 @@ pub(crate) async fn create(
 async fn insert(c: &mut dyn Conn, job: &Job) -> Result<()> {
     c.run(
         "INSERT INTO jobs (id, project_id, status, repository, base_ref, model, draft, open_pull_request, \
-         client_reference, usage, checks, turn, created_at, updated_at, queued_at, not_before, tries, attempt, made_by) \
-         VALUES ($1, $2, 'active', $3, $4, $5, $6, $7, $8, '{}', '[]', 1, $9, $9, $9, $9, 0, 0, $10)",
+         client_reference, usage, checks, turn, created_at, updated_at, queued_at, not_before, tries, attempt, made_by, \
+         max_cost, changes) \
+         VALUES ($1, $2, 'active', $3, $4, $5, $6, $7, $8, '{}', '[]', 1, $9, $9, $9, $9, 0, 0, $10, $11, $12)",
         values![
             &job.id,
             &job.project_id,
@@ -120,6 +127,8 @@ async fn insert(c: &mut dyn Conn, job: &Job) -> Result<()> {
             job.client_reference.clone(),
             job.created_at,
             job.made_by.as_deref().map(plain_text),
+            job.max_cost,
+            job.changes.as_ref().map(to_json),
         ],
     )
     .await

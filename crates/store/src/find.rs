@@ -1,7 +1,7 @@
 //! Jobs by what they are about.
 
 use copydesk_boxed::boxed;
-use copydesk_domain::{Job, ProjectId, Timestamp};
+use copydesk_domain::{Job, JobId, ProjectId, Timestamp};
 
 use crate::conn::{Conn, Dialect, Result, plain_text, values};
 use crate::database::Store;
@@ -11,6 +11,8 @@ use crate::jobs::COLUMNS;
 const WORDS_OF: u32 = 2000;
 /// The same for what they changed, which is longer.
 const DIFFS_OF: u32 = 200;
+/// How many jobs that are like another are of interest.
+const ALIKE: u32 = 10;
 
 #[boxed]
 impl Store {
@@ -24,6 +26,14 @@ impl Store {
     pub async fn jobs_that_changed(&self, project_id: &ProjectId, file: &str, limit: u32) -> Result<Vec<Job>> {
         let (project_id, file) = (project_id.clone(), file.to_owned());
         self.read(move |c| Box::pin(by_file(c, project_id, file, limit))).await
+    }
+
+    /// Jobs of late that have a pull request which is not merged, and that were asked for in the same words as this one or
+    /// have made the same change, newest first, each with its change.
+    pub async fn jobs_like(&self, job: &Job, diff: &[u8]) -> Result<Vec<(Job, Vec<u8>)>> {
+        let (project_id, id, base_ref, diff) =
+            (job.project_id.clone(), job.id.clone(), job.base_ref.clone(), diff.to_vec());
+        self.read(move |c| Box::pin(like(c, project_id, id, base_ref, diff))).await
     }
 
     /// Jobs whose pull request is open and that nothing has happened to since `before`, the longest first.
@@ -52,6 +62,31 @@ async fn by_words(c: &mut dyn Conn, project_id: ProjectId, text: String, limit: 
          WHERE m.job_id = jobs.id AND {place}(lower({prompt}), lower($4)) > 0)) ORDER BY id DESC LIMIT $5"
     );
     c.rows(sql, values![project_id, WORDS_OF, &text, &text, limit]).await
+}
+
+async fn like(
+    c: &mut dyn Conn,
+    project_id: ProjectId,
+    id: JobId,
+    base_ref: String,
+    diff: Vec<u8>,
+) -> Result<Vec<(Job, Vec<u8>)>> {
+    // The last edit of a job holds all that it has changed.
+    let last = "SELECT e.diff FROM edits e WHERE e.job_id = jobs.id ORDER BY e.round DESC LIMIT 1";
+    let sql = format!(
+        "SELECT {COLUMNS} FROM jobs WHERE id IN (SELECT id FROM jobs WHERE project_id = $1 ORDER BY id DESC LIMIT $2) \
+         AND id <> $3 AND pr_state IN ('open', 'closed') AND base_ref = $4 AND (({last}) = $5 OR EXISTS (SELECT 1 \
+         FROM messages m JOIN messages o ON o.prompt = m.prompt AND o.job_id = $6 AND o.number = 1 \
+         WHERE m.job_id = jobs.id AND m.number = 1)) ORDER BY id DESC LIMIT $7"
+    );
+    let jobs: Vec<Job> = c.rows(sql, values![project_id, WORDS_OF, &id, base_ref, diff, &id, ALIKE]).await?;
+    let mut alike = Vec::new();
+    for job in jobs {
+        let last = "SELECT diff FROM edits WHERE job_id = $1 ORDER BY round DESC LIMIT 1";
+        let diff: Option<Vec<u8>> = c.row(last, values![&job.id]).await?;
+        alike.extend(diff.map(|diff| (job, diff)));
+    }
+    Ok(alike)
 }
 
 async fn by_file(c: &mut dyn Conn, project_id: ProjectId, file: String, limit: u32) -> Result<Vec<Job>> {

@@ -11,8 +11,9 @@ use crate::error::StoreError;
 
 /// What the code calls a job's run is `turn` in the tables.
 pub(crate) const COLUMNS: &str = "id, project_id, status, repository, base_ref, branch, model, draft, open_pull_request, \
-     client_reference, pr_link, outcome, message, title, usage, checks, cancel_requested_at, turn, turn_message, \
-     created_at, updated_at, archived_at, pr_number, pr_state, pr_draft, pr_merged_at, pr_checked_at, made_by";
+     client_reference, max_cost, pr_link, outcome, message, title, usage, checks, cancel_requested_at, turn, turn_message, \
+     created_at, updated_at, archived_at, pr_number, pr_state, pr_draft, pr_merged_at, pr_checked_at, made_by, \
+     changes";
 
 /// How many bytes of a prompt a list shows at the most.
 const BRIEF: u32 = 400;
@@ -197,6 +198,7 @@ impl FromRow for Job {
             draft: row.next()?,
             open_pull_request: row.next()?,
             client_reference: row.next()?,
+            max_cost: row.next()?,
             pr_link: row.next()?,
             outcome: row.next()?,
             message: row.next()?,
@@ -212,10 +214,12 @@ impl FromRow for Job {
             pull_request: None,
             pull_checked_at: None,
             made_by: None,
+            changes: None,
         };
         job.pull_request = pull_request(row, job.pr_link.as_deref())?;
         job.pull_checked_at = row.next()?;
         job.made_by = row.next()?;
+        job.changes = row.next_json_or_null()?;
         Ok(job)
     }
 }

@@ -36,6 +36,7 @@ mod queue;
 mod rounds;
 mod secrets;
 mod sessions;
+mod sources;
 mod sqlite;
 mod upkeep;
 mod vault;
@@ -68,6 +69,7 @@ pub use queue::{Claimed, QueueDepth, QueueState, QueueTerms};
 pub use rounds::{Change as JobChange, Edit, Merged, Round, Step, Verdict};
 pub use secrets::{Rotated, SecretName, SecretRecord};
 pub use sessions::{NewSession, Session, Visit};
+pub use sources::{NamedCommit, NewSource, RangeAt, RoundSources, SourceAdded, SourceAt, SourceState};
 pub use upkeep::Reaped;
 pub use vault::{Held, MAX_SECRET_BYTES, Vault, VaultError};
 pub use webhooks::{

@@ -19,6 +19,8 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (12, "pull words", include_str!("../migrations/0012_pull_words.sql")),
     (13, "browsers", include_str!("../migrations/0013_browsers.sql")),
     (14, "asks", include_str!("../migrations/0014_asks.sql")),
+    (15, "job cost", include_str!("../migrations/0015_job_cost.sql")),
+    (16, "sources", include_str!("../migrations/0016_sources.sql")),
 ];
 
 /// The newest schema version this program knows.

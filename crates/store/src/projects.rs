@@ -1,6 +1,7 @@
 use copydesk_boxed::boxed;
 use copydesk_domain::{
-    HostSettings, OnFindings, Project, ProjectId, Repository, Timestamp, ViewSettings, WritePaths, random_suffix,
+    Dollars, HostSettings, OnFindings, Project, ProjectId, Repository, Timestamp, ViewSettings, WritePaths,
+    random_suffix,
 };
 
 use crate::conn::{Conn, Dialect, FromRow, Result, Row, to_json, values};
@@ -10,7 +11,7 @@ use crate::error::StoreError;
 use crate::hub::Change;
 
 pub(crate) const COLUMNS: &str = "p.id, p.name, p.repository, p.base_ref, p.docs_paths, p.write_paths, p.time_zone, p.jobs_per_hour, \
-     p.max_running, p.time_limit_seconds, p.on_findings, p.views, p.host, p.created_at, p.updated_at";
+     p.max_running, p.time_limit_seconds, p.job_cost, p.on_findings, p.views, p.host, p.created_at, p.updated_at";
 
 /// A project to make; see [`Project`] for the fields.
 #[derive(Debug, Clone)]
@@ -26,6 +27,7 @@ pub struct NewProject {
     pub jobs_per_hour: Option<u32>,
     pub max_running: Option<u32>,
     pub time_limit_seconds: Option<u32>,
+    pub job_cost: Option<Dollars>,
     pub on_findings: OnFindings,
     pub views: ViewSettings,
     pub host: HostSettings,
@@ -43,6 +45,7 @@ pub struct ProjectChange {
     pub jobs_per_hour: Option<Option<u32>>,
     pub max_running: Option<Option<u32>>,
     pub time_limit_seconds: Option<Option<u32>>,
+    pub job_cost: Option<Option<Dollars>>,
     pub on_findings: Option<OnFindings>,
     pub views: Option<ViewSettings>,
     pub host: Option<HostSettings>,
@@ -65,6 +68,7 @@ impl ProjectChange {
             (differs(&self.jobs_per_hour, &old.jobs_per_hour), "jobs an hour"),
             (differs(&self.max_running, &old.max_running), "jobs at once"),
             (differs(&self.time_limit_seconds, &old.time_limit_seconds), "time limit"),
+            (differs(&self.job_cost, &old.job_cost), "cost of a prompt"),
             (differs(&self.on_findings, &old.on_findings), "what findings lead to"),
             (differs(&self.views, &old.views), "page views"),
             (differs(&self.host, &old.host), "code host"),
@@ -133,6 +137,7 @@ async fn create(c: &mut dyn Conn, new: NewProject, now: Timestamp) -> Result<Opt
         jobs_per_hour: new.jobs_per_hour,
         max_running: new.max_running,
         time_limit_seconds: new.time_limit_seconds,
+        job_cost: new.job_cost,
         on_findings: new.on_findings,
         views: new.views,
         host: new.host,
@@ -154,8 +159,8 @@ async fn insert(c: &mut dyn Conn, project: &Project) -> Result<bool> {
     let inserted = c
         .run(
             "INSERT INTO projects (id, name, repository, base_ref, docs_paths, write_paths, time_zone, jobs_per_hour, \
-             max_running, time_limit_seconds, on_findings, views, host, created_at, updated_at) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
+             max_running, time_limit_seconds, job_cost, on_findings, views, host, created_at, updated_at) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) \
              ON CONFLICT (id) DO NOTHING",
             values![
                 &project.id,
@@ -168,6 +173,7 @@ async fn insert(c: &mut dyn Conn, project: &Project) -> Result<bool> {
                 project.jobs_per_hour,
                 project.max_running,
                 project.time_limit_seconds,
+                project.job_cost,
                 project.on_findings.as_str(),
                 to_json(&project.views),
                 to_json(&project.host),
@@ -212,6 +218,7 @@ async fn update(c: &mut dyn Conn, id: ProjectId, change: ProjectChange, now: Tim
         jobs_per_hour: change.jobs_per_hour.unwrap_or(old.jobs_per_hour),
         max_running: change.max_running.unwrap_or(old.max_running),
         time_limit_seconds: change.time_limit_seconds.unwrap_or(old.time_limit_seconds),
+        job_cost: change.job_cost.unwrap_or(old.job_cost),
         on_findings: change.on_findings.unwrap_or(old.on_findings),
         views: change.views.unwrap_or(old.views),
         host: change.host.unwrap_or(old.host),
@@ -220,8 +227,8 @@ async fn update(c: &mut dyn Conn, id: ProjectId, change: ProjectChange, now: Tim
     };
     c.run(
         "UPDATE projects SET name = $1, repository = $2, base_ref = $3, docs_paths = $4, write_paths = $5, \
-         time_zone = $6, jobs_per_hour = $7, max_running = $8, time_limit_seconds = $9, on_findings = $10, \
-         views = $11, host = $12, updated_at = $13 WHERE id = $14",
+         time_zone = $6, jobs_per_hour = $7, max_running = $8, time_limit_seconds = $9, job_cost = $10, \
+         on_findings = $11, views = $12, host = $13, updated_at = $14 WHERE id = $15",
         values![
             &project.name,
             project.repository.clone_address(),
@@ -232,6 +239,7 @@ async fn update(c: &mut dyn Conn, id: ProjectId, change: ProjectChange, now: Tim
             project.jobs_per_hour,
             project.max_running,
             project.time_limit_seconds,
+            project.job_cost,
             project.on_findings.as_str(),
             to_json(&project.views),
             to_json(&project.host),
@@ -285,6 +293,7 @@ impl FromRow for Project {
             jobs_per_hour: row.next()?,
             max_running: row.next()?,
             time_limit_seconds: row.next()?,
+            job_cost: row.next()?,
             on_findings: row.next()?,
             views: row.next_json()?,
             host: row.next_json()?,

@@ -9,6 +9,7 @@ use crate::conn::{Column, Conn, FromRow, Result, Row, Value, plain_text, to_json
 use crate::database::Store;
 use crate::events::{self, NewEvent};
 use crate::lease::{self, Lease, LeaseError};
+use crate::sources::RoundSources;
 use crate::{jobs, pull_state};
 
 /// One way from prompts to a commit on the job's branch. A job has another one when prompts come in after it.
@@ -27,6 +28,8 @@ pub struct Round {
     /// Where the work branch was when the base branch was brought into it; none if it was not. The commit that the
     /// edits are made on is then that merge.
     pub merged: Option<Merged>,
+    /// Where the code sources were.
+    pub sources: RoundSources,
     /// What came out of it, once it is edited.
     pub edit: Option<Edit>,
     /// The branch, once there is a commit.
@@ -192,7 +195,7 @@ const PUBLISHED: &str = "FROM edits e JOIN rounds r ON r.job_id = e.job_id AND r
 
 async fn list(c: &mut dyn Conn, job_id: JobId) -> Result<Vec<Round>> {
     let sql = "SELECT number, turn, first_message, base_commit, parent_commit, branch, commit_id, pushed_at, dropped_at, \
-         merged_commit, conflicts FROM rounds WHERE job_id = $1 ORDER BY number";
+         sources, merged_commit, conflicts FROM rounds WHERE job_id = $1 ORDER BY number";
     let mut rounds: Vec<Round> = c.rows(sql, values![&job_id]).await?;
     let sql = "SELECT round, title, summary, not_done, taken_through, verdict, checks, changes, diff, made_at FROM edits \
          WHERE job_id = $1 ORDER BY round";
@@ -217,6 +220,7 @@ impl FromRow for Round {
             commit: row.next()?,
             pushed: row.next::<Option<Timestamp>>()?.is_some(),
             dropped: row.next::<Option<Timestamp>>()?.is_some(),
+            sources: row.next_json_or_null()?.unwrap_or_default(),
             merged: match row.next()? {
                 Some(from) if row.next_is_null() => Some(Merged { from, conflicts: Vec::new() }),
                 Some(from) => Some(Merged { from, conflicts: row.next_json()? }),
@@ -276,8 +280,11 @@ async fn take(c: &mut dyn Conn, job_id: &JobId, step: Step, now: Timestamp) -> R
         }
         Step::Prepared(round) => {
             insert_round(c, job_id, &round).await?;
-            let data = json!({ "round": round.number, "base": round.base_commit, "parent": round.parent_commit });
-            Ok(vec![NewEvent::new("prepared", data)])
+            let mut data = json!({ "round": round.number, "base": round.base_commit, "parent": round.parent_commit });
+            if !round.sources.is_empty() {
+                data["sources"] = round.sources.told();
+            }
+            Ok(std::iter::once(NewEvent::new("prepared", data)).chain(round.sources.unread()).collect())
         }
         Step::Edited { round, edit, commit } => {
             insert_edit(c, job_id, round, &edit).await?;
@@ -305,7 +312,7 @@ async fn take(c: &mut dyn Conn, job_id: &JobId, step: Step, now: Timestamp) -> R
 async fn insert_round(c: &mut dyn Conn, job_id: &JobId, round: &Round) -> Result<()> {
     c.run(
         "INSERT INTO rounds (job_id, number, turn, first_message, base_commit, parent_commit, branch, merged_commit, \
-         conflicts) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+         conflicts, sources) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         values![
             job_id,
             round.number,
@@ -316,6 +323,7 @@ async fn insert_round(c: &mut dyn Conn, job_id: &JobId, round: &Round) -> Result
             round.branch.clone(),
             round.merged.as_ref().map(|merged| merged.from.as_str()),
             round.merged.as_ref().map(|merged| to_json(&merged.conflicts)),
+            (!round.sources.is_empty()).then(|| to_json(&round.sources)),
         ],
     )
     .await

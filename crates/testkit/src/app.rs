@@ -19,7 +19,7 @@ use copydesk_domain::{
 };
 use copydesk_forge::{Forge, ForgeSettings, HostSecret, Hosts, HostsSettings, Signature};
 use copydesk_server::{App, Limits, Pages, Served, api, serve};
-use copydesk_store::{NewKey, NewProject, QueueTerms, SecretName, Store, Vault};
+use copydesk_store::{NewKey, NewProject, NewSource, QueueTerms, SecretName, SourceAdded, Store, Vault};
 use copydesk_views::classify::Classifier;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -305,6 +305,20 @@ impl TestApp {
         stored.unwrap().unwrap();
     }
 
+    /// Gives a project a code source, with what it shows to its host if it is not to be what the project shows.
+    pub async fn add_source(&self, project: &ProjectId, name: &str, address: &str, secret: Option<&HostSecret>) {
+        let new = NewSource {
+            project_id: project.clone(),
+            name: name.to_owned(),
+            repository: Repository::parse(address, Path::new("/")).unwrap(),
+            branch: None,
+            host: HostSettings::default(),
+            secret: secret.map(|secret| (secret.title().to_owned(), secret.to_bytes().to_vec())),
+        };
+        let added = self.store().add_source(&self.vault(), new).await.unwrap();
+        assert!(matches!(added, SourceAdded::Done(_)), "{added:?}");
+    }
+
     pub fn mirrors(&self) -> &Path {
         self.mirrors.path()
     }
@@ -316,6 +330,11 @@ impl TestApp {
     /// Makes a project, and a client with a key that may write to it.
     pub async fn project(&self, name: &str) -> ProjectClient {
         self.project_with(name, |_| {}).await
+    }
+
+    /// A project that another server has made, with the same key.
+    pub fn project_of(&self, there: &ProjectClient) -> ProjectClient {
+        ProjectClient::new(&self.client, &there.id, there.key.clone())
     }
 
     /// Makes a project that differs from the usual one.
@@ -331,6 +350,7 @@ impl TestApp {
             jobs_per_hour: None,
             max_running: None,
             time_limit_seconds: None,
+            job_cost: None,
             on_findings: OnFindings::default(),
             views: ViewSettings::default(),
             host: HostSettings::default(),
@@ -396,6 +416,7 @@ pub(crate) fn rules() -> JobRules {
     JobRules {
         models: ["builtin", "noop", "gate"].map(str::to_owned).to_vec(),
         default_model: "builtin".to_owned(),
+        priced_models: ["builtin", "noop", "gate"].map(str::to_owned).to_vec(),
         jobs_per_hour: 0,
         running_per_project: 0,
         job_time: Duration::from_secs(1800),

@@ -61,10 +61,11 @@ impl Product {
 pub(crate) const SHUTDOWN_TIME: Duration = Duration::from_secs(4);
 
 /// What holds for jobs, with everything at its default but the model.
-fn rules(model: &str) -> JobRules {
+pub(crate) fn rules(model: &str) -> JobRules {
     JobRules {
         models: vec![model.to_owned()],
         default_model: model.to_owned(),
+        priced_models: Vec::new(),
         jobs_per_hour: 100,
         running_per_project: 0,
         job_time: Duration::from_secs(1800),
@@ -104,6 +105,7 @@ pub(crate) async fn create_project(store: &Store, jobs_per_hour: Option<u32>) ->
         jobs_per_hour,
         max_running: None,
         time_limit_seconds: None,
+        job_cost: None,
         on_findings: OnFindings::default(),
         views: ViewSettings::default(),
         host: HostSettings::default(),

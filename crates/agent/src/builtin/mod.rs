@@ -75,6 +75,11 @@ async fn edit(assignment: Assignment<'_>) -> Result<Edited, EditFailure> {
             clip(first, 300)
         )));
     }
+    if assignment.changes.is_some() {
+        let sentence = "The job is about a range of commits of a code source, which the engine `builtin` does not read; name a \
+                        model in copydesk.toml, or leave `changes` out.";
+        return Err(EditFailure::Fatal(sentence.to_owned()));
+    }
     let mut work =
         ChoreWork { docs_paths, max_files, notebook, history, dropped: DropFlag::default(), finished: Vec::new() };
     let mut through = first_message.saturating_sub(1);

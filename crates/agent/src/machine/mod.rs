@@ -8,6 +8,7 @@ mod tests;
 
 use std::collections::HashSet;
 
+use copydesk_domain::Dollars;
 pub(crate) use step::{Effect, Event, Limits};
 use step::{Phase, Repair, Running};
 pub(crate) use talk::{Item, Talk, ToolResult};
@@ -160,8 +161,9 @@ impl Machine {
         if self.tokens >= tokens {
             return Some(format!("The job has used {} tokens for this prompt; {tokens} are allowed.", self.tokens));
         }
-        let most = cost.filter(|most| self.cost >= *most)?;
-        Some(format!("The job has cost {:.2} US dollars for this prompt; {most:.2} are allowed.", self.cost))
+        let budget = cost.filter(|budget| self.cost >= budget.most.amount())?;
+        let cost = Dollars::rounded(self.cost);
+        Some(format!("The job has cost {cost} US dollars for this prompt; {budget}."))
     }
 
     /// Ends without the model's word for it. A change that was finished and was only to be repaired is kept.

@@ -1,3 +1,5 @@
+use copydesk_domain::Budget;
+
 use super::{MOST_CALLS, ToolResult};
 use crate::said::{Call, Finish, Ran, Said, Stop};
 use crate::tools;
@@ -47,7 +49,7 @@ pub(crate) struct Limits {
     /// Tokens in and out a round of the job.
     pub(crate) tokens: u64,
     /// US dollars a round of the job.
-    pub(crate) cost: Option<f64>,
+    pub(crate) cost: Option<Budget>,
     /// How large the talk may be.
     pub(crate) context_bytes: usize,
     /// Answers of the model to repair what the checks find.

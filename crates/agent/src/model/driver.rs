@@ -1,20 +1,27 @@
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use copydesk_checks::Scope;
 use copydesk_domain::{ProjectId, Usage};
 use copydesk_forge::{FileChange, Workspace};
+use futures_util::StreamExt;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use super::call::{self, NoAnswer};
 use super::history::{History, Prompts, Recorded, tokens_of};
+use super::looking::{self, View, broken, unreadable};
 use super::{ModelEditor, events};
 use crate::machine::{Effect, Event, Machine};
 use crate::review::{DocsChecks, Review, sentence};
 use crate::said::{Call, Finish, Ran, Said, TokenCounts};
-use crate::{Assignment, EditFailure, Edited, Notebook, RecordedAnswer, prompt, seated, tools};
+use crate::sources::CodeSources;
+use crate::{Assignment, EditFailure, Edited, Notebook, RecordedAnswer, prompt, range_text, seated, tools};
+
+const NO_PRICE: &str = "The job's `maxCost` cannot be held to, because the worker does not know the price of the model: \
+                        set `model.input_price` and `model.output_price`, or create the job without it.";
 
 /// Does what the machine says until it says that it is over.
 pub(super) async fn edit(editor: &ModelEditor, assignment: Assignment<'_>) -> Result<Edited, EditFailure> {
@@ -38,6 +45,8 @@ struct Desk<'a> {
     notebook: &'a dyn Notebook,
     /// The history of the repository.
     history: &'a dyn crate::History,
+    /// What else may be read.
+    sources: CodeSources,
     round: u32,
     key: Option<SecretString>,
     scope: Scope,
@@ -56,10 +65,15 @@ struct Desk<'a> {
 
 impl<'a> Desk<'a> {
     async fn set_up(editor: &'a ModelEditor, assignment: Assignment<'a>) -> Result<(Desk<'a>, Machine), EditFailure> {
-        let Assignment { project_id, round, first_message, messages, workspace, base, notebook, .. } = assignment;
+        let Assignment { project_id, round, first_message, messages, workspace, base, notebook, budgets, .. } =
+            assignment;
         let key = read_key(editor, project_id).await?;
         if key.is_none() && editor.client.needs_key() {
             return Err(EditFailure::Fatal("There is no API key for the model provider.".to_owned()));
+        }
+        // Looked at when the job was made, but this worker may have another configuration, or the server another one now.
+        if budgets.job.is_some() && !editor.settings.has_prices() {
+            return Err(EditFailure::Fatal(NO_PRICE.to_owned()));
         }
         let answers = notebook.answers().await?;
         let before = workspace.changes();
@@ -67,6 +81,7 @@ impl<'a> Desk<'a> {
             editor,
             notebook,
             history: assignment.history,
+            sources: assignment.sources,
             round,
             key,
             scope: Scope { max_files: assignment.max_files, ..(*assignment.scope).clone() },
@@ -78,10 +93,18 @@ impl<'a> Desk<'a> {
             answers: 0,
             live: false,
         };
-        let room = editor.limits().context_bytes / 4;
-        let mut context =
-            desk.with_workspace(move |_, scope, _| prompt::context(&*base, &scope.docs_paths, room)).await?;
+        let room = editor.limits(budgets).context_bytes / 4;
+        let sources = desk.sources.clone();
+        let mut context = desk
+            .with_workspace(move |_, scope, _| {
+                let context = prompt::context(&*base, &scope.docs_paths, room)?;
+                Ok(context + &prompt::sources(&*base, &sources, room)?)
+            })
+            .await?;
         context.push_str(&prompt::conflicts(assignment.conflicts));
+        if let Some(asked) = assignment.changes {
+            context.push_str(&range_text::fragment(asked, room));
+        }
         let history = History::new(&context, answers, round, first_message, messages);
         desk.recorded = history.recorded;
         desk.prompts = history.prompts;
@@ -90,7 +113,7 @@ impl<'a> Desk<'a> {
         if !desk.recorded.is_empty() {
             desk.notebook.tell("resumed", resumed(&desk.recorded)).await?;
         }
-        let machine = Machine::new(history.talk, editor.limits());
+        let machine = Machine::new(history.talk, editor.limits(budgets));
         Ok((desk, machine))
     }
 
@@ -151,12 +174,15 @@ impl<'a> Desk<'a> {
 
     async fn run(&mut self, calls: Vec<Call>) -> Result<Event, EditFailure> {
         let mut outcomes = Vec::with_capacity(calls.len());
-        for call in calls {
-            let (ran, call) = self.run_one(call).await?;
-            if self.live {
-                self.tell_about(&call, &ran).await?;
+        // Calls in a row that change nothing run at once; one that does waits for all before it.
+        for calls in calls.chunk_by(|one, next| tools::only_looks(one) && tools::only_looks(next)) {
+            match calls {
+                [call] => {
+                    let ran = self.run_one(call.clone()).await?;
+                    self.ran(call, ran, &mut outcomes).await?;
+                }
+                calls => self.look(calls, &mut outcomes).await?,
             }
-            outcomes.push(ran);
         }
         let workspace = self.workspace()?;
         let edited =
@@ -164,19 +190,44 @@ impl<'a> Desk<'a> {
         Ok(Event::Ran { outcomes, edited })
     }
 
-    async fn run_one(&mut self, call: Call) -> Result<(Ran, Call), EditFailure> {
+    async fn run_one(&mut self, call: Call) -> Result<Ran, EditFailure> {
         if call.name == tools::HISTORY {
-            let ran = match tools::question(&call) {
-                Ok(asked) => tools::answered(self.history.past(&asked).await),
+            return Ok(looking::past(self.history, &self.sources, &call).await);
+        }
+        if call.name == tools::SOURCE_DIFF {
+            let ran = match tools::range_question(&call, &self.sources) {
+                Ok((asked, from_line)) => tools::range_answered(self.history.range(&asked).await, &asked, from_line),
                 Err(ran) => ran,
             };
-            return Ok((ran, call));
+            return Ok(ran);
         }
+        let sources = self.sources.clone();
         self.with_workspace(move |workspace, scope, is_enough| {
-            let review = DocsChecks { scope, is_enough };
-            Ok((tools::run(workspace, &call, scope, &review)?, call))
+            tools::run(workspace, &sources, &call, scope, &DocsChecks { scope, is_enough })
         })
         .await
+    }
+
+    /// Runs calls that change nothing.
+    async fn look(&mut self, calls: &[Call], outcomes: &mut Vec<Ran>) -> Result<(), EditFailure> {
+        let workspace = Arc::new(self.workspace.take().ok_or_else(broken)?);
+        let view = View { workspace, sources: self.sources.clone(), history: self.history };
+        let mut looks = looking::look(&view, calls);
+        for call in calls {
+            let ran = looks.next().await.ok_or_else(broken)??;
+            self.ran(call, ran, outcomes).await?;
+        }
+        drop(looks);
+        self.workspace = Some(Arc::unwrap_or_clone(view.workspace));
+        Ok(())
+    }
+
+    async fn ran(&self, call: &Call, ran: Ran, outcomes: &mut Vec<Ran>) -> Result<(), EditFailure> {
+        if self.live {
+            self.tell_about(call, &ran).await?;
+        }
+        outcomes.push(ran);
+        Ok(())
     }
 
     async fn tell_about(&self, call: &Call, ran: &Ran) -> Result<(), EditFailure> {
@@ -201,26 +252,25 @@ impl<'a> Desk<'a> {
         &mut self,
         work: impl FnOnce(&mut Workspace, &Scope, &AtomicBool) -> io::Result<T> + Send + 'static,
     ) -> Result<T, EditFailure> {
-        let lost = || EditFailure::Fatal("A tool broke down.".to_owned());
-        let mut workspace = self.workspace.take().ok_or_else(lost)?;
+        let mut workspace = self.workspace.take().ok_or_else(broken)?;
         let scope = self.scope.clone();
         let done = seated(move |is_enough| {
             let done = work(&mut workspace, &scope, is_enough);
             (workspace, done)
         });
-        let (workspace, done) = done.await.map_err(|_| lost())?;
+        let (workspace, done) = done.await.map_err(|_| broken())?;
         self.workspace = Some(workspace);
-        done.map_err(|_| EditFailure::Retry("The repository could not be read.".to_owned()))
+        done.map_err(unreadable)
     }
 
     fn workspace(&self) -> Result<&Workspace, EditFailure> {
-        self.workspace.as_ref().ok_or_else(|| EditFailure::Fatal("A tool broke down.".to_owned()))
+        self.workspace.as_ref().ok_or_else(broken)
     }
 
     fn clear(self, finish: Finish) -> Result<Edited, EditFailure> {
         let Finish { title, summary, not_done } = finish;
         let taken_through = self.taken_through;
-        let workspace = self.workspace.ok_or_else(|| EditFailure::Fatal("A tool broke down.".to_owned()))?;
+        let workspace = self.workspace.ok_or_else(broken)?;
         Ok(Edited { workspace, title, summary, not_done, taken_through })
     }
 }

@@ -7,11 +7,13 @@ mod driver;
 mod events;
 mod failure;
 mod history;
+mod looking;
 mod openai;
 mod settings;
 mod sse;
 mod trial;
 
+use copydesk_domain::Budgets;
 use futures_util::future::{BoxFuture, FutureExt};
 
 use crate::machine::Limits;
@@ -45,7 +47,7 @@ impl ModelEditor {
             .sum();
         let fixed_bytes = prompt::SYSTEM.len() + tool_bytes;
         let editor = Self { settings, client, random: copydesk_domain::random_fraction, fixed_bytes };
-        if editor.limits().context_bytes < LEAST_ROOM {
+        if editor.limits(Budgets::default()).context_bytes < LEAST_ROOM {
             return Err(
                 "`context_tokens` leaves no room for a conversation besides rules, tools and the answer".to_owned()
             );
@@ -53,13 +55,14 @@ impl ModelEditor {
         Ok(editor)
     }
 
-    fn limits(&self) -> Limits {
+    /// Where a round ends by itself. The server's own limit stands beside those of the project and the job.
+    fn limits(&self, budgets: Budgets) -> Limits {
         let room = u64::from(self.settings.context_tokens.saturating_sub(self.settings.max_output_tokens));
         let context_bytes = usize::try_from(bytes_of(room)).unwrap_or(usize::MAX).saturating_sub(self.fixed_bytes);
         Limits {
             turns: self.settings.turns,
             tokens: self.settings.tokens,
-            cost: self.settings.cost,
+            cost: Budgets { server: self.settings.cost, ..budgets }.smallest(),
             context_bytes,
             repair_turns: REPAIR_TURNS,
         }

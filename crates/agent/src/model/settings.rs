@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_domain::ProjectId;
+use copydesk_domain::{Dollars, ProjectId};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::said::TokenCounts;
@@ -27,7 +27,7 @@ pub struct ModelSettings {
     /// The most tokens a round of a job, in and out.
     pub tokens: u64,
     /// The most US dollars a round of a job. Takes prices to be of use.
-    pub cost: Option<f64>,
+    pub cost: Option<Dollars>,
     /// US dollars for a million tokens in.
     pub input_price: Option<f64>,
     /// US dollars for a million tokens in that came from the provider's cache. If it is not known, a part of
@@ -60,6 +60,11 @@ impl ModelSettings {
             silence: Duration::from_secs(120),
             pause: Duration::from_secs(1),
         }
+    }
+
+    /// Whether it is known what an answer costs.
+    pub fn has_prices(&self) -> bool {
+        self.input_price.is_some() && self.output_price.is_some()
     }
 
     /// What an answer cost in US dollars, if prices are known.

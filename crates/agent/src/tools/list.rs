@@ -13,7 +13,8 @@ tool_input! {
     /// Lists files of the repository by path. Where there are more than 500, or deeper ones than `depth`, folders are
     /// shown with the number of files in them; list such a folder to see more. Files that may not be changed are marked.
     ListFiles as "list_files" {
-        /// Only files below this folder, for example `docs/guides`. All files if left out.
+        /// Only files below this folder, for example `docs/guides`, or `@NAME` for those of a code source. All files of
+        /// the documentation's repository if left out.
         folder: Option<String>,
         /// Only paths that match this glob, for example `*.mdx` or `docs/**/intro.md`.
         pattern: Option<String>,

@@ -1,17 +1,22 @@
-//! What a model can do: each tool is a function of the workspace and its input. It sees nothing else, so it does the
-//! same again when a round is done again after a crash. Errors are sentences for the model; every answer is bounded.
+//! What a model can do: each tool is a function of the workspace, the code sources at the commits that the round has
+//! recorded, and its input. It sees nothing else, so it does the same again when a round is done again after a crash. Errors are sentences for the model; every answer is bounded.
 
 mod change;
 mod edit;
 mod list;
 mod moving;
 mod past;
+mod places;
+mod range;
 mod read;
+mod refusal;
 mod replace;
 mod schema;
 mod search;
 mod select;
 mod session;
+#[cfg(test)]
+mod source_tests;
 #[cfg(test)]
 mod tests;
 mod undo;
@@ -25,8 +30,10 @@ use serde_json::{Value, json};
 
 use crate::review::Review;
 use crate::said::{Call, Ran};
+use crate::sources::CodeSources;
 use crate::text::{head, short};
 pub(crate) use past::{HISTORY, answered, question};
+pub(crate) use range::{SOURCE_DIFF, range_answered, range_question};
 pub(crate) use session::{FINISH, LONGEST_SUMMARY, list_findings, plan_items, read_finish};
 
 /// The most bytes of a tool's answer.
@@ -86,31 +93,81 @@ pub(crate) fn definitions() -> Vec<Definition> {
         undo::RestoreFile::definition(),
         undo::ShowDiff::definition(),
         past::History::definition(),
+        range::SourceDiff::definition(),
         session::CheckDocs::definition(),
         session::Plan::definition(),
         session::Finish::definition(),
     ]
 }
 
+/// The tools that change nothing: however many of them run at once, each says what it would say alone. `check_docs` is not
+/// among them because it keeps every processor busy by itself.
+const LOOKING: [&str; 6] = [
+    list::ListFiles::TOOL,
+    search::Search::TOOL,
+    read::ReadFile::TOOL,
+    read::ReadFiles::TOOL,
+    undo::ShowDiff::TOOL,
+    HISTORY,
+];
+
+/// Whether a call may run beside others like it.
+pub(crate) fn only_looks(call: &Call) -> bool {
+    LOOKING.contains(&call.name.as_str())
+}
+
 /// Runs a call. An error means that the repository cannot be read.
-pub(crate) fn run(workspace: &mut Workspace, call: &Call, scope: &Scope, review: &dyn Review) -> io::Result<Ran> {
+pub(crate) fn run(
+    workspace: &mut Workspace,
+    sources: &CodeSources,
+    call: &Call,
+    scope: &Scope,
+    review: &dyn Review,
+) -> io::Result<Ran> {
+    if let Some(why) = refusal::refusal(call, sources) {
+        return Ok(Ran { text: format!("Error: {why}"), ok: false, valid: true });
+    }
     let most = scope.max_files;
     let done = match call.name.as_str() {
-        list::ListFiles::TOOL => with(call, |input| list::run(workspace, &input)),
-        search::Search::TOOL => with(call, |input| search::run(workspace, &input)),
-        read::ReadFile::TOOL => with(call, |input| read::run(workspace, &input)),
-        read::ReadFiles::TOOL => with(call, |input| read::several(workspace, &input)),
+        _ if only_looks(call) => return look(workspace, sources, call),
         edit::EditFile::TOOL => with(call, |input| edit::run(workspace, input, most)),
         replace::ReplaceInFiles::TOOL => with(call, |input| replace::run(workspace, &input, most)),
         change::WriteFile::TOOL => with(call, |input| change::write(workspace, input, most)),
         moving::MoveFile::TOOL => with(call, |input| moving::rename(workspace, &input, scope, review)),
         moving::DeleteFile::TOOL => with(call, |input| moving::delete(workspace, &input, most, review)),
         undo::RestoreFile::TOOL => with(call, |input| undo::restore(workspace, &input)),
-        undo::ShowDiff::TOOL => with(call, |input| undo::diff(workspace, &input)),
         session::CheckDocs::TOOL => with(call, |input| session::check(workspace, &input, review)),
         session::Plan::TOOL => with(call, |input| session::plan(&input)),
         _ => Err(unknown(&call.name)),
     };
+    outcome(call, done)
+}
+
+/// Runs one of those.
+pub(crate) fn look(workspace: &Workspace, sources: &CodeSources, call: &Call) -> io::Result<Ran> {
+    let done = match call.name.as_str() {
+        list::ListFiles::TOOL => with(call, |input: list::ListFiles| {
+            let folder = input.folder.as_deref();
+            let listed = list::run(places::files(workspace, sources, folder)?, &input);
+            places::with_note(listed, sources, folder, "code sources, which can be listed too")
+        }),
+        search::Search::TOOL => with(call, |input: search::Search| {
+            let folder = input.folder.as_deref();
+            let found = search::run(places::files(workspace, sources, folder)?, &input);
+            places::with_note(found, sources, folder, "not searched: the code sources; name one as `folder`")
+        }),
+        read::ReadFile::TOOL => {
+            with(call, |input: read::ReadFile| read::run(places::files(workspace, sources, Some(&input.path))?, &input))
+        }
+        read::ReadFiles::TOOL => with(call, |input| read::several(workspace, sources, &input)),
+        undo::ShowDiff::TOOL => with(call, |input| undo::diff(workspace, &input)),
+        _ => Err(unknown(&call.name)),
+    };
+    outcome(call, done)
+}
+
+/// What the model is told of a call.
+fn outcome(call: &Call, done: Result<ToolAnswer, String>) -> io::Result<Ran> {
     let is_reading = [read::ReadFile::TOOL, read::ReadFiles::TOOL].contains(&call.name.as_str());
     let longest = if is_reading { read::LONGEST_ANSWER } else { LONGEST_ANSWER };
     match done {

@@ -3,6 +3,7 @@ use copydesk_forge::PastQuestion;
 use super::schema::tool_input;
 use super::{LONGEST_ANSWER, bounded, input};
 use crate::said::{Call, Ran};
+use crate::sources::CodeSources;
 
 /// The tool that looks into the history; whoever has that runs it.
 pub(crate) const HISTORY: &str = History::TOOL;
@@ -10,7 +11,8 @@ pub(crate) const HISTORY: &str = History::TOOL;
 tool_input! {
     /// Shows the history of the repository. Without `commit`, the newest 60 commits that touched `path`: id, date, author
     /// and subject. With `text`, only those that brought that text in or took it out, for example to find when a heading
-    /// was renamed. With `commit`, what that commit changed.
+    /// was renamed. With `commit`, what that commit changed. With a `path` of a code source, such as `@sdk` or
+    /// `@sdk/src`, that source's history.
     History as "history" {
         /// Only this file, or files below this folder.
         path: Option<String>,
@@ -21,8 +23,8 @@ tool_input! {
     }
 }
 
-/// What a call asks; or what the model is told if it does not fit.
-pub(crate) fn question(call: &Call) -> Result<PastQuestion, Ran> {
+/// What a call asks, and of which code source if it is one; or what the model is told if it does not fit.
+pub(crate) fn question(call: &Call, sources: &CodeSources) -> Result<(Option<String>, PastQuestion), Ran> {
     let asked: History = input(HISTORY, &call.arguments).map_err(|text| Ran { text, ok: false, valid: false })?;
     let given = |text: Option<String>| text.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
     let text = asked.text.filter(|text| !text.is_empty());
@@ -30,7 +32,14 @@ pub(crate) fn question(call: &Call) -> Result<PastQuestion, Ran> {
         let text = "Error: the text must have at most 500 bytes and no NUL".to_owned();
         return Err(Ran { text, ok: false, valid: true });
     }
-    Ok(PastQuestion { path: given(asked.path), text, commit: given(asked.commit) })
+    let (path, commit) = (given(asked.path), given(asked.commit));
+    let Some((source, rest)) = path.as_deref().and_then(|path| sources.at(path)) else {
+        return Ok((None, PastQuestion { path, text, commit }));
+    };
+    let unread = |why: String| Ran { text: format!("Error: {why}"), ok: false, valid: true };
+    source.files().map_err(unread)?;
+    let path = given(Some(rest.to_owned()));
+    Ok((Some(source.about.name.clone()), PastQuestion { path, text, commit }))
 }
 
 /// What the model is told.

@@ -4,7 +4,8 @@ use copydesk_forge::{Refusal, Workspace, is_kept_back};
 
 use super::schema::tool_input;
 use super::select::not_shown;
-use super::{ToolAnswer, Unable, told};
+use super::{ToolAnswer, Unable, places, told};
+use crate::sources::CodeSources;
 use crate::text::short;
 
 /// How many lines are shown at once.
@@ -18,7 +19,7 @@ tool_input! {
     /// Reads a text file. Each line is shown with its number, a colon and a space, which are not part of the file. At
     /// most 2000 lines are shown; read the rest with `from_line`.
     ReadFile as "read_file" {
-        /// The path of the file, relative to the repository.
+        /// The path of the file, relative to the repository; `@NAME/` and its path there for a file of a code source.
         path: String,
         /// The first line to show, from 1.
         from_line: Option<u32>,
@@ -31,7 +32,7 @@ tool_input! {
     /// Reads several text files at once, each from its beginning, as `read_file` shows them. Long ones are cut, so that
     /// all fit: read on with `read_file`.
     ReadFiles as "read_files" {
-        /// The paths of the files, at most 20.
+        /// The paths of the files, at most 20; `@NAME/` and the path there for files of a code source.
         paths: Vec<String>,
     }
 }
@@ -39,7 +40,7 @@ tool_input! {
 /// How many files are read at once.
 const MOST_FILES: usize = 20;
 
-pub(super) fn several(workspace: &Workspace, input: &ReadFiles) -> ToolAnswer {
+pub(super) fn several(workspace: &Workspace, sources: &CodeSources, input: &ReadFiles) -> ToolAnswer {
     match input.paths.len() {
         0 => return told("`paths` is empty"),
         1..=MOST_FILES => {}
@@ -49,7 +50,8 @@ pub(super) fn several(workspace: &Workspace, input: &ReadFiles) -> ToolAnswer {
     let mut text = String::new();
     for path in &input.paths {
         let read = ReadFile { path: path.clone(), from_line: None, to_line: None };
-        let part = match run_within(workspace, &read, share) {
+        let part = places::files(workspace, sources, Some(path)).and_then(|files| run_within(files, &read, share));
+        let part = match part {
             Ok(part) => part,
             Err(Unable::Told(why)) => format!("Error: {why}\n"),
             Err(unreadable) => return Err(unreadable),

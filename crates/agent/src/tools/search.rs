@@ -27,7 +27,7 @@ tool_input! {
     Search as "search" {
         /// The regular expression, as in Rust or RE2: no look-around, no back-references.
         pattern: String,
-        /// Only files below this folder, or this file.
+        /// Only files below this folder, or this file; `@NAME` for a code source, which is not searched otherwise.
         folder: Option<String>,
         /// Only paths that match this glob, for example `*.mdx`.
         files: Option<String>,

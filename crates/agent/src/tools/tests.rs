@@ -64,14 +64,14 @@ fn scope(max_files: usize) -> Scope {
 
 fn call(workspace: &mut Workspace, name: &str, arguments: Value) -> Ran {
     let call = Call { name: name.to_owned(), arguments, ..Call::default() };
-    run(workspace, &call, &scope(100), &OneFault).unwrap()
+    run(workspace, &CodeSources::default(), &call, &scope(100), &OneFault).unwrap()
 }
 
 /// With the checks that jobs have.
 fn checked(workspace: &mut Workspace, name: &str, arguments: Value) -> String {
     let (call, scope) = (Call { name: name.to_owned(), arguments, ..Call::default() }, scope(100));
     let review = DocsChecks { scope: &scope, is_enough: &AtomicBool::new(false) };
-    let ran = run(workspace, &call, &scope, &review).unwrap();
+    let ran = run(workspace, &CodeSources::default(), &call, &scope, &review).unwrap();
     assert!(ran.ok && ran.valid, "{}", ran.text);
     ran.text
 }
@@ -319,7 +319,7 @@ fn one_text_is_replaced_in_many_files() {
     assert!(closed.contains("Nothing to replace") && closed.contains("may not be changed: README.md"), "{closed}");
     let call = |workspace: &mut Workspace, arguments: Value| {
         let call = Call { name: "replace_in_files".to_owned(), arguments, ..Call::default() };
-        run(workspace, &call, &scope(2), &OneFault).unwrap()
+        run(workspace, &CodeSources::default(), &call, &scope(2), &OneFault).unwrap()
     };
     let many = call(workspace, json!({"old_text": "one", "new_text": "1"}));
     assert!(!many.ok && many.text.contains("at most 2 may be changed"), "{}", many.text);
@@ -426,7 +426,7 @@ fn one_file_too_many_is_refused() {
     let workspace = &mut workspace();
     let call = |workspace: &mut Workspace, name: &str, arguments: Value| {
         let call = Call { name: name.to_owned(), arguments, ..Call::default() };
-        run(workspace, &call, &scope(2), &OneFault).unwrap()
+        run(workspace, &CodeSources::default(), &call, &scope(2), &OneFault).unwrap()
     };
     let write = |path: &str| json!({"path": path, "text": "n"});
     assert!(call(workspace, "write_file", write("docs/new.md")).ok);

@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use copydesk_agent::{
-    Assignment, BuiltinEditor, EditFailure, Edited, Editor, History, Notebook, RecordedAnswer, Stopped,
+    Assignment, BuiltinEditor, CodeSources, EditFailure, Edited, Editor, History, Notebook, RangeQuestion,
+    RecordedAnswer, Stopped,
 };
 use copydesk_checks::Scope;
-use copydesk_domain::{Message, Timestamp};
-use copydesk_forge::{Guard, MemoryTree, PastQuestion, Renames, Workspace};
+use copydesk_domain::{Budgets, Message, Timestamp};
+use copydesk_forge::{Guard, MemoryTree, PastQuestion, Range, Renames, Workspace};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
@@ -128,6 +129,9 @@ async fn edit(
         max_files,
         notebook,
         history,
+        budgets: Budgets::default(),
+        sources: CodeSources::default(),
+        changes: None,
     };
     editor.edit(assignment).await
 }
@@ -169,7 +173,11 @@ impl History for Past {
         Box::pin(async { Ok(self.0.clone()) })
     }
 
-    fn past<'a>(&'a self, _: &'a PastQuestion) -> BoxFuture<'a, Result<String, String>> {
+    fn past<'a>(&'a self, _: Option<&'a str>, _: &'a PastQuestion) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async { Err("there is no past here".to_owned()) })
+    }
+
+    fn range<'a>(&'a self, _: &'a RangeQuestion) -> BoxFuture<'a, Result<Range, String>> {
         Box::pin(async { Err("there is no past here".to_owned()) })
     }
 }

@@ -2,12 +2,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use copydesk_agent::{
-    Assignment, EditFailure, Edited, Editor, History, KeySource, ModelEditor, ModelSettings, Notebook, Provider,
-    RecordedAnswer, SecretString, Stopped,
+    Assignment, CodeSources, EditFailure, Edited, Editor, History, KeySource, ModelEditor, ModelSettings, Notebook,
+    Provider, RangeQuestion, RecordedAnswer, SecretString, Stopped,
 };
 use copydesk_checks::Scope;
-use copydesk_domain::{Message, Timestamp};
-use copydesk_forge::{Kind, MemoryTree, PastQuestion, Renames, Workspace};
+use copydesk_domain::{Budgets, Message, Timestamp};
+use copydesk_forge::{Kind, MemoryTree, PastQuestion, Range, Renames, Workspace};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 
@@ -114,7 +114,11 @@ impl History for NoHistory {
         async { Ok(Renames::default()) }.boxed()
     }
 
-    fn past<'a>(&'a self, _: &'a PastQuestion) -> BoxFuture<'a, Result<String, String>> {
+    fn past<'a>(&'a self, _: Option<&'a str>, _: &'a PastQuestion) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async { Err("there is no past here".to_owned()) })
+    }
+
+    fn range<'a>(&'a self, _: &'a RangeQuestion) -> BoxFuture<'a, Result<Range, String>> {
         Box::pin(async { Err("there is no past here".to_owned()) })
     }
 }
@@ -132,20 +136,45 @@ pub async fn round_of_at_most(
     round: u32,
     first: u32,
 ) -> Result<Edited, EditFailure> {
+    round_of(workspace(), max_files, Budgets::default(), editor, pages, round, first).await
+}
+
+/// The first round, which may cost so much.
+pub async fn round_within(budgets: Budgets, editor: &ModelEditor, pages: &Pages) -> Result<Edited, EditFailure> {
+    round_of(workspace(), 100, budgets, editor, pages, 1, 1).await
+}
+
+/// The first round over another workspace.
+pub async fn round_over(workspace: Workspace, editor: &ModelEditor, pages: &Pages) -> Result<Edited, EditFailure> {
+    round_of(workspace, 100, Budgets::default(), editor, pages, 1, 1).await
+}
+
+async fn round_of(
+    workspace: Workspace,
+    max_files: usize,
+    budgets: Budgets,
+    editor: &ModelEditor,
+    pages: &Pages,
+    round: u32,
+    first: u32,
+) -> Result<Edited, EditFailure> {
     let messages = pages.messages.lock().unwrap().clone();
     let assignment = Assignment {
         project_id: &"p".into(),
         round,
         first_message: first,
         messages: &messages,
-        base: workspace().base().clone(),
-        workspace: workspace(),
+        base: workspace.base().clone(),
+        workspace,
         conflicts: &[],
         docs_paths: &["docs".to_owned()],
         scope: Arc::new(Scope::new(&["docs".to_owned()])),
         max_files,
         notebook: pages,
         history: &NoHistory,
+        budgets,
+        sources: CodeSources::default(),
+        changes: None,
     };
     editor.edit(assignment).await
 }

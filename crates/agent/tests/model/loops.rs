@@ -1,7 +1,8 @@
 use copydesk_agent::{ModelEditor, Provider};
+use copydesk_domain::{Budgets, Dollars};
 use serde_json::json;
 
-use crate::desk::{Pages, edit, editor, fatal, round_of_at_most, settings, text};
+use crate::desk::{Pages, edit, editor, fatal, round_of_at_most, round_within, settings, text};
 use crate::stub::{self, Reply, Stub, finish, openai, openai_stream};
 
 #[tokio::test]
@@ -29,12 +30,48 @@ async fn tokens_and_cost_are_limited() {
     );
     let stub = Stub::new(script()).await;
     let mut limited = settings(&stub, Provider::OpenAi);
-    (limited.cost, limited.input_price, limited.output_price) = (Some(1.0), Some(3_000.0), Some(10_000.0));
+    (limited.input_price, limited.output_price) = (Some(3_000.0), Some(10_000.0));
+    limited.cost = Some(Dollars::rounded(1.0));
     let sentence = fatal(edit(&ModelEditor::new(limited).unwrap(), &Pages::with_prompt("Go.")).await);
     assert_eq!(
         (sentence.as_str(), stub.asked().len()),
-        ("The job has cost 1.20 US dollars for this prompt; 1.00 are allowed.", 3)
+        ("The job has cost 1.20 US dollars for this prompt; 1.00 are allowed on this server (`limits.job_cost`).", 3)
     );
+}
+
+#[tokio::test]
+async fn the_smallest_budget_holds_and_is_named() {
+    let script = || (0..99).map(|at| openai("", &[("c", "read_file", json!({"path": format!("docs/{at}.md")}))]));
+    let dollars = |amount| Some(Dollars::rounded(amount));
+    // Each answer costs 0.40.
+    for (server, project, job, answers, whose) in [
+        (None, dollars(1.0), None, 3, "1.00 are allowed by the settings of the project."),
+        (dollars(1.0), dollars(0.5), dollars(0.75), 2, "0.50 are allowed by the settings of the project."),
+        (dollars(1.0), dollars(0.5), dollars(0.25), 1, "0.25 are allowed by the job's own `maxCost`."),
+        (dollars(0.25), dollars(0.5), dollars(9.0), 1, "0.25 are allowed on this server (`limits.job_cost`)."),
+    ] {
+        let stub = Stub::new(script()).await;
+        let mut settings = settings(&stub, Provider::OpenAi);
+        (settings.cost, settings.input_price, settings.output_price) = (server, Some(3_000.0), Some(10_000.0));
+        let budgets = Budgets { server: None, project, job };
+        let pages = Pages::with_prompt("Go.");
+        let sentence = fatal(round_within(budgets, &ModelEditor::new(settings).unwrap(), &pages).await);
+        assert!(sentence.ends_with(whose), "{sentence}");
+        assert_eq!(stub.asked().len(), answers, "{sentence}");
+    }
+}
+
+#[tokio::test]
+async fn a_job_with_a_budget_asks_no_model_of_unknown_price() {
+    let stub = Stub::new([openai("", &[finish("")])]).await;
+    let budgets = Budgets { job: Some(Dollars::rounded(5.0)), ..Budgets::default() };
+    let pages = Pages::with_prompt("Go.");
+    let sentence = fatal(round_within(budgets, &editor(&stub, Provider::OpenAi), &pages).await);
+    assert!(sentence.contains("does not know the price") && sentence.contains("`model.input_price`"), "{sentence}");
+    assert_eq!(stub.asked().len(), 0);
+    // That of a project is said not to hold where it is set.
+    let budgets = Budgets { project: Some(Dollars::rounded(0.1)), ..Budgets::default() };
+    round_within(budgets, &editor(&stub, Provider::OpenAi), &pages).await.unwrap();
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 
 mod desk;
 mod failures;
+mod looking;
 mod loops;
 mod replay;
 mod requests;

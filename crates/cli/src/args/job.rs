@@ -37,6 +37,14 @@ pub(crate) enum JobCommand {
         /// Anything of yours, echoed in the job
         #[arg(long, value_name = "TEXT")]
         client_reference: Option<String>,
+        /// US dollars that each prompt of the job may cost, such as 0.50, where the price of the model is known; it can
+        /// only lower what the project and the server allow
+        #[arg(long, value_name = "DOLLARS")]
+        max_cost: Option<String>,
+        /// Bring the documentation up to what changed in a code source, such as sdk:v1.4..v1.5; without the end, up to
+        /// where the source is
+        #[arg(long, value_name = "SOURCE:FROM..TO")]
+        changes: Option<String>,
         /// Makes running this command again safe [default: a new one each time]
         #[arg(long, value_name = "KEY")]
         idempotency_key: Option<String>,

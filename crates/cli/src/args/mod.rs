@@ -1,7 +1,10 @@
 mod credential;
+mod host;
 mod job;
 mod key;
 mod project;
+mod source;
+mod talk;
 mod user;
 mod views;
 mod webhook;
@@ -13,9 +16,12 @@ use clap::{Parser, Subcommand};
 use crate::config::FlagValue;
 
 pub(crate) use credential::{CredentialCommand, CredentialFlags, CredentialsCommand, RotateFlags, TokenFlags};
+pub(crate) use host::{HostArg, HostFlags};
 pub(crate) use job::{JobCommand, ServerFlags};
 pub(crate) use key::{KeyCommand, ScopeArg};
-pub(crate) use project::{CommentsArg, HostArg, ProjectCommand, ProjectSettings};
+pub(crate) use project::{ProjectCommand, ProjectSettings};
+pub(crate) use source::SourceCommand;
+pub(crate) use talk::{CommentsArg, TalkFlags};
 pub(crate) use user::UserCommand;
 pub(crate) use views::{ClassifyFlags, ImportFlags, ListsCommand, Range, ReclassifyFlags, ViewFlags, ViewsCommand};
 pub(crate) use webhook::WebhookCommand;

@@ -1,6 +1,6 @@
 use clap::{Subcommand, ValueEnum};
 
-use super::{CredentialCommand, RotateFlags, ViewFlags};
+use super::{CredentialCommand, HostFlags, RotateFlags, SourceCommand, TalkFlags, ViewFlags};
 
 #[derive(Subcommand)]
 pub(crate) enum ProjectCommand {
@@ -95,6 +95,9 @@ pub(crate) enum ProjectCommand {
     /// Manage what a project shows to its code host
     #[command(subcommand)]
     Credential(CredentialCommand),
+    /// Manage code sources: further repositories that a project's agents may read
+    #[command(subcommand)]
+    Source(SourceCommand),
 }
 
 #[derive(clap::Args)]
@@ -124,6 +127,10 @@ pub(crate) struct ProjectSettings {
     /// How long a job may run, such as 45m; `default` for the server's
     #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<String>,
+    /// US dollars that a prompt of a job may cost, such as 0.50, where the prices of the model are known; it can only lower
+    /// what the server allows (`limits.job_cost`); `default` for what the server allows
+    #[arg(long, value_name = "DOLLARS")]
+    pub(crate) job_cost: Option<String>,
     /// What becomes of a change that brings new findings of the docs checks [default: draft]
     #[arg(long, value_name = "WHAT", value_enum)]
     pub(crate) on_findings: Option<OnFindingsArg>,
@@ -131,74 +138,8 @@ pub(crate) struct ProjectSettings {
     pub(crate) views: ViewFlags,
     #[command(flatten)]
     pub(crate) host: HostFlags,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct HostFlags {
-    /// The kind of code host [default: auto, told by the address of the repository]
-    #[arg(long, value_name = "KIND", value_enum)]
-    pub(crate) host: Option<HostArg>,
-    /// Where the code host's interface is, such as https://git.example.com/api/v4; `default` for where that kind of
-    /// host has it
-    #[arg(long, value_name = "URL")]
-    pub(crate) host_api_url: Option<String>,
-    /// A file with certificates of authorities to trust beside the known ones, in PEM; `none` for no file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) host_ca_file: Option<String>,
-    /// Take any certificate of the code host: anybody in between can listen; `=false` to check again
-    #[arg(long, value_name = "YES", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    pub(crate) host_accept_any_certificate: Option<bool>,
     #[command(flatten)]
     pub(crate) talk: TalkFlags,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct TalkFlags {
-    /// Which comments on its pull requests are taken as follow-ups, of people who may write to the repository; needs the
-    /// code host's webhook, see `copydesk project hook` [default: mentions]
-    #[arg(long, value_name = "WHICH", value_enum)]
-    pub(crate) comments: Option<CommentsArg>,
-    /// The name by which comments mention it; `default` for copydesk
-    #[arg(long, value_name = "NAME")]
-    pub(crate) mention: Option<String>,
-    /// An issue that gets this label from somebody who may write to the repository becomes a job; `none` for no label
-    #[arg(long, value_name = "LABEL")]
-    pub(crate) job_label: Option<String>,
-    /// A label that pull requests get; can be given several times, `none` for none
-    #[arg(long, value_name = "LABEL")]
-    pub(crate) label: Vec<String>,
-    /// Somebody who is asked to review pull requests, by their name on the code host (`acme/writers`: a team; on Bitbucket
-    /// the account's UUID); can be given several times, `none` for nobody
-    #[arg(long, value_name = "NAME")]
-    pub(crate) reviewer: Vec<String>,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum CommentsArg {
-    /// Those that mention it
-    Mentions,
-    /// All
-    All,
-    /// None
-    Off,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum HostArg {
-    /// What the address of the repository tells
-    Auto,
-    /// GitHub and GitHub Enterprise
-    Github,
-    /// GitLab
-    Gitlab,
-    /// Forgejo and Codeberg
-    Forgejo,
-    /// Gitea
-    Gitea,
-    /// Bitbucket Cloud
-    Bitbucket,
-    /// A git server without pull requests
-    Git,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -122,7 +122,7 @@ settings! {
         pub job_turns: u32 = whole(1, 10_000), default "60";
         /// Tokens that a job may use for a prompt, read and written
         pub job_tokens: u32 = whole(1000, 1_000_000_000), default "2000000";
-        /// US dollars that a job may cost for a prompt, where prices are set
+        /// US dollars that a job may cost for a prompt, where prices are set; a project and a job can only lower it
         pub job_cost: Option<f64> = optional(dollars());
         /// Files that a job may change
         pub changed_files: u32 = whole(1, 100_000), default "100";

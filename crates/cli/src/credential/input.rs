@@ -17,7 +17,7 @@ use crate::failure::Failure;
 const READ_BYTES: u64 = MAX_CREDENTIAL_BYTES as u64 + 3;
 
 /// The credential that the flags tell of.
-pub(super) fn read(flags: CredentialFlags, environment: &[(OsString, OsString)]) -> Result<HostSecret, Failure> {
+pub(crate) fn read(flags: CredentialFlags, environment: &[(OsString, OsString)]) -> Result<HostSecret, Failure> {
     if let (Some(app_id), Some(file)) = (flags.github_app, &flags.private_key_file) {
         let app_id = plain_word("--github-app", app_id)?;
         let private_key = private_key::pem(&file_text("--private-key-file", file)?)

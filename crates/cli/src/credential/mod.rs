@@ -2,7 +2,7 @@
 
 mod input;
 
-pub(crate) use input::hidden;
+pub(crate) use input::{hidden, read};
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -46,7 +46,7 @@ async fn set(
     environment: &Environment,
     json: bool,
 ) -> Result<ExitCode, Failure> {
-    let secret = input::read(flags, environment)?;
+    let secret = read(flags, environment)?;
     for misfit in misfits(&secret, project) {
         eprintln!("copydesk: note: {misfit}{}", flags_against(&misfit));
     }

@@ -125,6 +125,7 @@ async fn a_rotation_that_is_killed_loses_nothing() {
             jobs_per_hour: None,
             max_running: None,
             time_limit_seconds: None,
+            job_cost: None,
             on_findings: model.on_findings,
             views: model.views.clone(),
             host: model.host.clone(),

@@ -1,6 +1,7 @@
 //! The program as its users meet it: the real binary, its output and its exit codes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
+mod budgets;
 mod checking;
 mod classification;
 mod configuration;
@@ -15,5 +16,6 @@ mod people;
 mod projects_and_keys;
 mod remote;
 mod serving;
+mod sources;
 mod support;
 mod webhooks;

@@ -65,7 +65,7 @@ fn actor(deed: &Deed) -> String {
 }
 
 /// What was done, as one says it of somebody.
-const WORDS: [(&str, &str); 37] = [
+const WORDS: [(&str, &str); 39] = [
     ("session.begin", "signed in"),
     ("session.end_all", "signed out everywhere"),
     ("job.create", "made the job"),
@@ -95,6 +95,8 @@ const WORDS: [(&str, &str); 37] = [
     ("user.remove", "removed"),
     ("member.set", "gave a role to"),
     ("member.remove", "removed from the project"),
+    ("source.add", "added the code source"),
+    ("source.remove", "removed the code source"),
     ("webhook.create", "added the webhook"),
     ("webhook.pause", "paused the webhook"),
     ("webhook.resume", "resumed the webhook"),

@@ -77,8 +77,14 @@ async fn a_form_makes_one_job_however_often_it_is_sent(stage: Stage) {
     let form = format!("/p/{}/jobs/new", project.id);
     let shown = editor.get(&form).await;
     let mark = hidden(&shown, "mark");
-    let fields =
-        [("mark", mark.as_str()), ("prompt", "Fix\r\nit"), ("model", "noop"), ("baseRef", "next"), ("draft", "1")];
+    let fields = [
+        ("mark", mark.as_str()),
+        ("prompt", "Fix\r\nit"),
+        ("model", "noop"),
+        ("baseRef", "next"),
+        ("draft", "1"),
+        ("maxCost", "0.25"),
+    ];
     let first = editor.post(&form, &fields).await.leads_to();
     assert_eq!(editor.post(&form, &fields).await.leads_to(), first, "sent twice");
     let mut changed = fields;
@@ -90,6 +96,7 @@ async fn a_form_makes_one_job_however_often_it_is_sent(stage: Stage) {
         (job.model.as_str(), job.base_ref.as_str(), job.draft, job.open_pull_request),
         ("noop", "next", true, false)
     );
+    assert_eq!(job.max_cost.map(|it| it.amount()), Some(0.25));
     assert_eq!(job.made_by.as_deref(), Some(&*format!("editor-of-{}@example.com", project.id)));
     assert_eq!(stage.app.store().messages(&id).await.unwrap()[0].prompt, "Fix\nit");
     editor.get(&first).await.is(200).shows("Fix").shows("by editor-of-").shows("Created");
@@ -102,6 +109,10 @@ async fn what_is_wrong_is_said_beside_the_field(stage: Stage) {
     let shown = editor.post(&form, &[("prompt", "  "), ("model", "<b>odd"), ("baseRef", "a..b")]).await;
     shown.is(422).shows("id=\"w-prompt\"").shows("id=\"w-model\"").shows("id=\"w-baseRef\"").shows("value=\"a..b\"");
     shown.shows("Is needed: say in your own words").hides("<b>odd");
+    for wrong in ["0", "much", "-1", "inf"] {
+        let shown = editor.post(&form, &[("prompt", "x"), ("maxCost", wrong)]).await;
+        shown.is(422).shows("id=\"w-maxCost\"").shows("Must be more than 0").shows(&format!("value=\"{wrong}\""));
+    }
     let long = "x".repeat(70_000);
     editor.post(&form, &[("prompt", &long)]).await.is(422).shows("id=\"w-prompt\"").shows(&long);
 }
@@ -125,10 +136,12 @@ async fn a_form_begins_with_what_is_known(stage: Stage) {
     editor.get(&form).await.is(200).shows("value=\"main\"").shows("<option selected>builtin</option>");
     let shown = editor.get(&format!("{form}?prompt=Repair%20%3C%2Ftextarea%3E&page=%2Fguide")).await;
     shown.is(200).shows("Repair &#60;/textarea&#62;\n\nIt is about the page /guide.</textarea>");
-    let body = json!({ "prompt": "Once more", "model": "noop", "baseRef": "next", "openPullRequest": false });
+    let body = json!({ "prompt": "Once more", "model": "noop", "baseRef": "next", "openPullRequest": false,
+        "maxCost": 0.25 });
     let id = project.try_create(body).await.expect(201)["id"].as_str().unwrap().to_owned();
     let again = editor.get(&format!("{form}?again={id}")).await;
     again.is(200).shows("Once more</textarea>").shows("<option selected>noop</option>").shows("value=\"next\"");
+    again.shows("value=\"0.25\"");
     assert!(!again.html.contains("name=\"open\" value=\"1\" checked"));
     editor.get(&format!("{form}?again=nobody")).await.is(404);
 }

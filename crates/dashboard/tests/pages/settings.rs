@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use copydesk_desk::projects::Ability;
 use copydesk_desk::{ModelFact, ModelTrial};
-use copydesk_domain::{HostKind, OnFindings, Project, ProjectId, Role, Source};
+use copydesk_domain::{Ask, Comments, Dollars, HostKind, HostSettings, OnFindings, Project, ProjectId, Role, Source};
 use copydesk_store::DeedFilter;
 use copydesk_testkit::{GitRepo, ProjectClient, Receiver};
 use futures_util::future::BoxFuture;
@@ -15,12 +15,14 @@ use crate::stage::Stage;
 
 behaviours! {
     each_subject_saves_its_own,
+    what_is_asked_for_at_the_code_host_is_listed,
     what_is_wrong_stays_in_the_form_and_is_said_beside_it,
     hostile_text_is_only_text_in_every_field,
     owners_lead_the_server_nowhere_inside,
     a_credential_is_set_and_never_shown,
     a_connection_is_tested_line_by_line,
     a_model_is_tried_out,
+    a_limit_without_a_price_is_said_not_to_hold,
     secrets_of_senders_are_shown_once,
     a_view_is_waited_for,
     webhooks_live_from_their_making_to_their_removal,
@@ -61,8 +63,16 @@ async fn each_subject_saves_its_own(stage: Stage) {
     };
     save("general", &[("name", "Handbook"), ("time_zone", "Europe/Berlin")]).await;
     save("repository", &REPOSITORY).await;
-    save("model", &[("jobs_per_hour", "12"), ("max_running", "0"), ("time_limit", "45m")]).await;
+    save("model", &[("jobs_per_hour", "12"), ("max_running", "0"), ("time_limit", "45m"), ("job_cost", "0.5")]).await;
     save("checks", &[("on_findings", "fail"), ("allow", "docs/data/*.json"), ("deny", "docs/legal")]).await;
+    let talk = [
+        ("label", "docs\r\nby copydesk"),
+        ("reviewer", "ada"),
+        ("comments", "all"),
+        ("mention", "@docs-bot"),
+        ("job_label", "docs wanted"),
+    ];
+    save("talk", &talk).await;
     let views =
         [("domain", "docs.example.com"), ("people_from", "both"), ("machines_from", "server"), ("keep_views", "90")];
     save("collection", &views).await;
@@ -70,17 +80,45 @@ async fn each_subject_saves_its_own(stage: Stage) {
     assert_eq!((&*it.name, &*it.time_zone, &*it.base_ref), ("Handbook", "Europe/Berlin", "trunk"));
     assert_eq!((it.docs_paths.len(), it.host.kind), (2, Some(HostKind::Gitlab)));
     assert_eq!((it.jobs_per_hour, it.max_running, it.time_limit_seconds), (Some(12), Some(0), Some(2700)));
+    assert_eq!(it.job_cost.map(|it| it.to_string()).as_deref(), Some("0.50"));
     assert_eq!((it.on_findings, &*it.write_paths.allow[0]), (OnFindings::Fail, "docs/data/*.json"));
     assert_eq!((it.views.sources.people, it.views.keep_days), (Source::Both, Some(90)));
+    assert_eq!(
+        (it.host.labels, it.host.reviewers.len(), it.host.comments),
+        (vec!["docs".to_owned(), "by copydesk".to_owned()], 1, Comments::All)
+    );
+    assert_eq!((it.host.mention.as_deref(), it.host.job_label.as_deref()), (Some("docs-bot"), Some("docs wanted")));
     // What is left empty goes back to what holds for all.
+    save("talk", &[("label", ""), ("reviewer", ""), ("comments", "mentions"), ("mention", ""), ("job_label", "")])
+        .await;
     save("model", &[("jobs_per_hour", ""), ("max_running", ""), ("time_limit", "")]).await;
     save("checks", &[("on_findings", "draft"), ("allow", ""), ("deny", "")]).await;
     let it = saved(&stage, &project.id).await;
     assert_eq!((it.jobs_per_hour, it.time_limit_seconds, it.write_paths.deny.len()), (None, None, 0));
+    assert_eq!(it.job_cost, None);
+    assert_eq!(it.host, HostSettings { kind: Some(HostKind::Gitlab), ..HostSettings::default() });
     assert_eq!(it.views.domains, ["docs.example.com"], "what other forms have is left alone");
     for (subject, text) in [("general", "Handbook"), ("repository", "trunk"), ("collection", "docs.example.com")] {
         owner.get(&page(&project, subject)).await.is(200).shows(text);
     }
+}
+
+async fn what_is_asked_for_at_the_code_host_is_listed(stage: Stage) {
+    let (project, owner) = owned(&stage).await;
+    let at = page(&project, "talk");
+    owner.get(&at).await.is(200).shows("Nothing yet.");
+    let store = stage.app.store();
+    assert!(store.hear(&project.id, vec![Ask::Comment { pull: 7, id: 12 }]).await.unwrap());
+    let asked = store.ask(&project.id, "comment 12").await.unwrap().unwrap();
+    store.refuse_ask(&asked, &format!("{HOSTILE} may not write")).await.unwrap();
+    owner
+        .get(&at)
+        .await
+        .is(200)
+        .shows("Comment 12 on #7")
+        .shows("left alone")
+        .shows("may not write")
+        .hides("<script>alert");
 }
 
 async fn what_is_wrong_stays_in_the_form_and_is_said_beside_it(stage: Stage) {
@@ -99,8 +137,12 @@ async fn what_is_wrong_stays_in_the_form_and_is_said_beside_it(stage: Stage) {
         ("repository", with("host", "local").to_vec(), "Must be one of the kinds", "trunk"),
         ("model", vec![("jobs_per_hour", "many")], "Must be a whole number", "value=\"many\""),
         ("model", vec![("time_limit", "8d")], "Must be from 1s to 7d", "value=\"8d\""),
+        ("model", vec![("job_cost", "0")], "Must be more than 0", "value=\"0\""),
         ("checks", vec![("on_findings", "draft"), ("allow", "/etc")], "Must be a path inside", "/etc"),
         ("checks", vec![("on_findings", "perhaps")], "Must be one of the two", "Checks"),
+        ("talk", vec![("comments", "some")], "Must be one of the three", "Labels"),
+        ("talk", vec![("comments", "all"), ("label", "a,b")], "Must have 1 to 100", "a,b"),
+        ("talk", vec![("comments", "all"), ("mention", "a b")], "Must be a name such as", "value=\"a b\""),
         ("collection", vec![("people_from", "auto"), ("machines_from", "x")], "Must be one of those", "Hosts"),
         (
             "collection",
@@ -124,11 +166,12 @@ async fn what_is_wrong_stays_in_the_form_and_is_said_beside_it(stage: Stage) {
 
 async fn hostile_text_is_only_text_in_every_field(stage: Stage) {
     let (project, owner) = owned(&stage).await;
-    let names: [(&str, &[&str]); 9] = [
+    let names: [(&str, &[&str]); 10] = [
+        ("talk", &["label", "reviewer", "comments", "mention", "job_label"]),
         ("general", &["name", "time_zone"]),
         ("repository", &["repository", "base_ref", "docs_path", "host", "host_api_url"]),
         ("repository/credential", &["kind", "token", "username", "private_key", "app_id"]),
-        ("model", &["jobs_per_hour", "max_running", "time_limit"]),
+        ("model", &["jobs_per_hour", "max_running", "time_limit", "job_cost"]),
         ("checks", &["on_findings", "allow", "deny"]),
         ("collection", &["domain", "people_from", "machines_from", "keep_views"]),
         ("webhooks", &["url", "description", "event"]),
@@ -145,7 +188,8 @@ async fn hostile_text_is_only_text_in_every_field(stage: Stage) {
     // As a name that was taken, everywhere it is shown.
     let name = HOSTILE.replace('\u{202e}', "");
     owner.post(&page(&project, "general"), &[("name", HOSTILE), ("time_zone", "UTC")]).await;
-    for subject in ["general", "repository", "model", "checks", "collection", "webhooks", "members", "audit", "danger"]
+    for subject in
+        ["general", "repository", "talk", "model", "checks", "collection", "webhooks", "members", "audit", "danger"]
     {
         owner.get(&page(&project, subject)).await.is(200).hides(&name).hides("<script>alert");
     }
@@ -262,6 +306,36 @@ impl ModelTrial for Talker {
             fact("tools", "it calls tools", Ability::No(HOSTILE.to_owned())),
         ];
         Box::pin(async move { facts })
+    }
+}
+
+async fn a_limit_without_a_price_is_said_not_to_hold(stage: Stage) {
+    let (project, owner) = owned(&stage).await;
+    for (is_priced, cost, on_server) in [(false, None, "no limit"), (true, Some(2.0), "2.00 US dollars")] {
+        let there = stage.another(|setup| {
+            setup.rules(|rules| {
+                rules.models.push("gpt-x".to_owned());
+                rules.default_model = "gpt-x".to_owned();
+                rules.priced_models.extend(is_priced.then(|| "gpt-x".to_owned()));
+                rules.job_cost = cost.map(Dollars::rounded);
+            })
+        });
+        let there = there.await;
+        let owner = there.browser().with_cookies_of(&owner);
+        let (settings, new) = (page(&project, "model"), format!("/p/{}/jobs/new", project.id));
+        owner.post_and_follow(&settings, &[("job_cost", "")]).await.is(200).hides("does not hold");
+        let saved = owner.post_and_follow(&settings, &[("job_cost", "0.5")]).await;
+        saved.is(200).shows("value=\"0.50\"").shows(&format!("On this server: {on_server}."));
+        let form = owner.get(&new).await;
+        if is_priced {
+            saved.hides("does not hold");
+            form.is(200).shows("A prompt may cost $0.500 at the most.");
+        } else {
+            saved.shows("does not hold for jobs of gpt-x");
+            form.is(200).hides("A prompt may cost");
+            owner.post(&new, &[("prompt", "x"), ("maxCost", "1")]).await.is(422).shows("the price of gpt-x");
+        }
+        there.app.stop().await;
     }
 }
 

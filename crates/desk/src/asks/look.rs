@@ -157,7 +157,7 @@ async fn remarked(
     if host.read(pull).await?.state != PullRequestState::Open {
         return refuse("the pull request is merged or closed");
     }
-    match words::follow_up(&remark) {
+    match words::follow_up(&remark, project.host.mention()) {
         Ok(prompt) => Ok(Verdict::Grant(Box::new(Grant::FollowUp(job.id, prompt)), remark.by)),
         Err(error) => refuse(&error.to_string()),
     }
@@ -200,7 +200,7 @@ async fn labelled(
         return Ok(Verdict::Refuse(why));
     }
     let refuse = |why: String| Ok(Verdict::Refuse(why));
-    let prompt = match words::job(number, &issue) {
+    let prompt = match words::job(&issue) {
         Ok(prompt) => prompt,
         Err(error) => return refuse(error.to_string()),
     };

@@ -23,8 +23,8 @@ use crate::stop::Stop;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How many are looked at at once: a host that does not answer must not keep others waiting.
 const AT_ONCE: usize = 8;
-/// How long nobody else looks at one. Longer than a host can take to answer all questions about it.
-const HOLD: Duration = Duration::from_secs(300);
+/// How long nobody else looks at one, unless whoever does has died.
+const HOLD: Duration = Duration::from_secs(120);
 
 /// What a code host has told of, in no host's own words.
 #[derive(Debug, Clone, PartialEq, Eq)]

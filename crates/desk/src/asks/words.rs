@@ -7,24 +7,35 @@ use copydesk_forge::{Issue, LineRemark, Remark};
 const CUT: &str = "\n\n(The rest is left out: it is too long.)";
 
 /// A comment or a review as the prompt of a follow-up.
-pub(super) fn follow_up(remark: &Remark) -> Result<Prompt, PromptError> {
-    let mut parts = vec![format!("{} writes about the pull request:", remark.by.name)];
-    if !remark.text.trim().is_empty() {
-        parts.push(remark.text.trim().to_owned());
-    }
-    parts.extend(remark.at_lines.iter().map(at_line));
+pub(super) fn follow_up(remark: &Remark, mention: &str) -> Result<Prompt, PromptError> {
+    let text = addressed(&remark.text, mention);
+    let mut parts = if text.is_empty() { Vec::new() } else { vec![text.to_owned()] };
+    parts.extend(remark.at_lines.iter().map(|line| at_line(line, mention)));
     fitted(parts.join("\n\n"))
 }
 
-fn at_line(remark: &LineRemark) -> String {
+/// What is said, without whom it is said to.
+fn addressed<'t>(text: &'t str, mention: &str) -> &'t str {
+    let text = text.trim();
+    let name = text.strip_prefix('@').and_then(|rest| rest.get(..mention.len()));
+    if !name.is_some_and(|name| name.eq_ignore_ascii_case(mention)) {
+        return text;
+    }
+    let rest = &text[1 + mention.len()..];
+    let said = rest.trim_start_matches([',', ':', ';', '.', '!', '-']).trim_start();
+    // `@copydesk-team` is somebody else.
+    if said.len() < rest.len() || rest.is_empty() { said } else { text }
+}
+
+fn at_line(remark: &LineRemark, mention: &str) -> String {
     let LineRemark { path, line, text } = remark;
     let place = line.map_or_else(|| format!("On {path}:"), |line| format!("On {path}, line {line}:"));
-    format!("{place}\n\n{}", text.trim())
+    format!("{place}\n\n{}", addressed(text, mention))
 }
 
 /// An issue as the prompt of a job.
-pub(super) fn job(number: u64, issue: &Issue) -> Result<Prompt, PromptError> {
-    fitted(format!("Do what issue #{number} asks for: {}\n\n{}", issue.title.trim(), issue.text.trim()))
+pub(super) fn job(issue: &Issue) -> Result<Prompt, PromptError> {
+    fitted(format!("Resolve this issue: {}\n\n{}", issue.title.trim(), issue.text.trim()))
 }
 
 fn fitted(mut text: String) -> Result<Prompt, PromptError> {
@@ -45,12 +56,26 @@ mod tests {
     fn a_review_says_where() {
         let by = Person { id: "7".to_owned(), name: "ada".to_owned() };
         let line = |line, text: &str| LineRemark { path: "docs/a.md".to_owned(), line, text: text.to_owned() };
-        let at_lines = vec![line(Some(12), "Too long."), line(None, "Move it.")];
+        let at_lines = vec![line(Some(12), "@copydesk Too long."), line(None, "Move it.")];
         let remark = Remark { by, is_of_program: false, url: String::new(), text: " Nearly.\n".to_owned(), at_lines };
-        let prompt = follow_up(&remark).unwrap();
-        let expected = "ada writes about the pull request:\n\nNearly.\n\nOn docs/a.md, line 12:\n\nToo long.\n\n\
-                        On docs/a.md:\n\nMove it.";
+        let prompt = follow_up(&remark, "copydesk").unwrap();
+        let expected = "Nearly.\n\nOn docs/a.md, line 12:\n\nToo long.\n\nOn docs/a.md:\n\nMove it.";
         assert_eq!(prompt.as_str(), expected);
+    }
+
+    #[test]
+    fn whom_it_is_said_to_is_not_said() {
+        for (text, said) in [
+            ("@copydesk, say two", "say two"),
+            (" @Copydesk: @ada wants two", "@ada wants two"),
+            ("@copydesk\n\nSay two.", "Say two."),
+            ("@copydesk", ""),
+            ("Say two, @copydesk", "Say two, @copydesk"),
+            ("@copydesks say two", "@copydesks say two"),
+            ("@é", "@é"),
+        ] {
+            assert_eq!(addressed(text, "copydesk"), said);
+        }
     }
 
     #[test]
@@ -62,8 +87,8 @@ mod tests {
             is_open: true,
             labels: Vec::new(),
         };
-        let prompt = job(4, &issue).unwrap();
-        assert!(prompt.as_str().starts_with("Do what issue #4 asks for: Say é\n\né") && prompt.as_str().ends_with(CUT));
+        let prompt = job(&issue).unwrap();
+        assert!(prompt.as_str().starts_with("Resolve this issue: Say é\n\né") && prompt.as_str().ends_with(CUT));
         assert!(prompt.as_str().len() <= MAX_PROMPT_BYTES);
     }
 }

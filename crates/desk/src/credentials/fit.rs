@@ -1,6 +1,6 @@
 //! Whether a credential is of use with the project's code host.
 
-use copydesk_domain::{HostKind, Project};
+use copydesk_domain::{HostKind, HostSettings, Project, Repository};
 use copydesk_forge::HostSecret;
 use url::Url;
 
@@ -23,8 +23,19 @@ pub enum Misfit {
 
 /// What does not fit about a credential for a project.
 pub fn misfits(secret: &HostSecret, project: &Project) -> Vec<Misfit> {
-    let kind = project.host.kind_of(&project.repository);
-    let url = Url::parse(project.repository.clone_address()).ok();
+    misfits_at(secret, &project.repository, &project.host)
+}
+
+/// What does not fit about a credential for a code source, of which no pull requests are asked for.
+pub fn source_misfits(secret: &HostSecret, repository: &Repository, host: &HostSettings) -> Vec<Misfit> {
+    let mut misfits = misfits_at(secret, repository, host);
+    misfits.retain(|misfit| !matches!(misfit, Misfit::NeedsToken(_)));
+    misfits
+}
+
+fn misfits_at(secret: &HostSecret, repository: &Repository, host: &HostSettings) -> Vec<Misfit> {
+    let kind = host.kind_of(repository);
+    let url = Url::parse(repository.clone_address()).ok();
     let scheme = url.as_ref().map_or("", Url::scheme);
     if kind == HostKind::Local || scheme == "file" {
         return vec![Misfit::LocalRepository];
@@ -47,7 +58,7 @@ pub fn misfits(secret: &HostSecret, project: &Project) -> Vec<Misfit> {
 mod tests {
     use std::path::Path;
 
-    use copydesk_domain::{HostSettings, OnFindings, Repository, Timestamp, ViewSettings, WritePaths};
+    use copydesk_domain::{OnFindings, Timestamp, ViewSettings, WritePaths};
 
     use super::*;
 
@@ -64,6 +75,7 @@ mod tests {
             jobs_per_hour: None,
             max_running: None,
             time_limit_seconds: None,
+            job_cost: None,
             on_findings: OnFindings::Draft,
             views: ViewSettings::default(),
             host: HostSettings { kind, ..HostSettings::default() },

@@ -8,12 +8,12 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 
 use copydesk_boxed::boxed;
-use copydesk_domain::{Actor, ProjectId};
+use copydesk_domain::{Actor, CodeSource, Project, ProjectId};
 use copydesk_forge::{ForgeError, HostSecret, HostSecretError};
 use copydesk_store::{SecretName, SecretRecord, Store, StoreError, Vault, VaultError};
 
 pub use draft::{CredentialDraft, plain_word};
-pub use fit::{Misfit, misfits};
+pub use fit::{Misfit, misfits, source_misfits};
 
 /// Begins the names of variables that hold the tokens of projects.
 pub const VARIABLE_PREFIX: &str = "COPYDESK_CREDENTIAL_";
@@ -73,6 +73,9 @@ pub enum CredentialError {
     /// It opens, and is not what this program writes.
     #[error("{0}; set it again with `copydesk project credential set`")]
     Unreadable(#[from] HostSecretError),
+    /// The same of one for a code source.
+    #[error("{problem}; remove the code source {name} and add it again with a credential")]
+    SourceUnreadable { name: String, problem: HostSecretError },
     /// The variable holds no token.
     #[error("the token in the variable {name} {problem}")]
     Variable {
@@ -158,6 +161,24 @@ impl Credentials {
         let token = checked.map_err(|problem| CredentialError::Variable { name: name.clone(), problem })?;
         let secret = HostSecret::Token { username: None, token: token.into() };
         Ok(Some(Credential { secret, source: CredentialSource::Environment(name) }))
+    }
+}
+
+#[boxed]
+impl Credentials {
+    /// What is shown to the host of a code source: its own, or else the project's if the source is on the same host as
+    /// the project's repository; none: nothing is shown.
+    pub async fn of_source(
+        &self,
+        project: &Project,
+        source: &CodeSource,
+    ) -> Result<Option<HostSecret>, CredentialError> {
+        let name = SecretName::Source(source.name.clone());
+        if let Some((_, content)) = self.store.secret(&self.vault, &project.id, &name).await? {
+            let unreadable = |problem| CredentialError::SourceUnreadable { name: source.name.clone(), problem };
+            return HostSecret::from_bytes(&content).map(Some).map_err(unreadable);
+        }
+        if source.repository.is_beside(&project.repository) { self.of(&project.id).await } else { Ok(None) }
     }
 }
 

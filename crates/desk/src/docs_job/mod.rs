@@ -12,6 +12,8 @@ mod refresh;
 mod review;
 mod round;
 mod sides;
+mod sources;
+mod turned_down;
 mod update;
 
 use std::sync::Arc;
@@ -146,6 +148,15 @@ impl Bench<'_> {
         }
         if !self.task.job.open_pull_request {
             return Ok(finish(Outcome::ChangesReady, with_not_done(edit)));
+        }
+        if let Some(pull) = self.turned_down(edit).await? {
+            let why = format!(
+                "{}\n\nNo pull request was opened: {} was about the same and somebody has closed it. Send a message, or open \
+                 one from this change, if it is wanted nevertheless.",
+                with_not_done(edit),
+                pull.url
+            );
+            return Ok(finish(Outcome::ChangesReady, why));
         }
         let link = self.open(rounds).await?;
         let untold = self.project.host.untold(&self.project.repository);

@@ -3,37 +3,19 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use copydesk_agent::{Assignment, EditFailure, Edited, Editor, History, WorkspaceFiles, seated};
+use copydesk_agent::{Assignment, EditFailure, Edited, Editor, WorkspaceFiles, seated};
 use copydesk_checks::{Scope, Until};
-use copydesk_domain::Job;
-use copydesk_forge::{
-    CommitId, FileChange, Mirror, PastQuestion, Renames, Workspace, branch_name, commit_message, is_kept_back,
-};
+use copydesk_domain::{Budgets, Job};
+use copydesk_forge::{CommitId, FileChange, Mirror, Workspace, branch_name, commit_message, is_kept_back};
 use copydesk_store::{Edit, Merged, Permit, Round, Step, Verdict};
-use futures_util::future::BoxFuture;
 
 use super::failure::{aside, commit_id};
 use super::notebook::JobNotebook;
 use super::refresh::still_open;
+use super::sources::RoundHistory;
 use super::update::marks;
 use super::{Bench, changes, review, update};
 use crate::runner::Failure;
-
-/// The history before the commit that a round starts from.
-struct MirrorHistory<'a> {
-    mirror: &'a Mirror,
-    commit: &'a CommitId,
-}
-
-impl History for MirrorHistory<'_> {
-    fn renames(&self) -> BoxFuture<'_, Result<Renames, String>> {
-        Box::pin(async { self.mirror.renames(self.commit).await.map_err(|error| error.to_string()) })
-    }
-
-    fn past<'a>(&'a self, asked: &'a PastQuestion) -> BoxFuture<'a, Result<String, String>> {
-        Box::pin(async { self.mirror.past(self.commit, asked).await.map_err(|error| error.to_string()) })
-    }
-}
 
 impl Bench<'_> {
     /// All rounds of the job, of which the last is edited and has taken in what there was to take in when it began.
@@ -91,6 +73,7 @@ impl Bench<'_> {
         let seen = task.store().answers(&task.job.id).await?.into_iter().map(|answer| answer.seen_through);
         let next = (taken.chain(seen).max().unwrap_or(0) + 1).max(task.job.run_message);
         let first_message = start.again.unwrap_or(next).min(task.last_message().max(1));
+        let sources = self.prepare_sources(before).await?;
         let round = Round {
             number: before.last().map_or(0, |round| round.number) + 1,
             run: task.job.run,
@@ -98,6 +81,7 @@ impl Bench<'_> {
             base_commit: base,
             parent_commit: start.parent.clone(),
             merged: start.merged.clone(),
+            sources,
             edit: None,
             // Also that of a round whose commit was dropped: a job has one branch.
             branch: before.iter().rev().find_map(|round| round.branch.clone()),
@@ -171,7 +155,9 @@ impl Bench<'_> {
         }
         let scope = self.scope(&commit_id(&round.base_commit)?).await?;
         let workspace = Workspace::new(self.mirror.tree(&parent)?, guard(&scope));
-        let history = MirrorHistory { mirror: self.mirror, commit: &parent };
+        let sources = self.open_sources(&round).await?;
+        let changes = sources.asked_range().await?;
+        let history = RoundHistory { mirror: self.mirror, commit: &parent, sources: &sources };
         let assignment = Assignment {
             project_id: &self.project.id,
             round: round.number,
@@ -185,6 +171,9 @@ impl Bench<'_> {
             max_files: self.workshop.limits.files as usize,
             notebook: &notebook,
             history: &history,
+            budgets: Budgets { server: None, project: self.project.job_cost, job: self.task.job.max_cost },
+            sources: sources.files()?,
+            changes: changes.as_ref(),
         };
         let edited = tokio::select! {
             edited = editor.edit(assignment) => edited,

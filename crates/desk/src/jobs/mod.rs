@@ -1,5 +1,6 @@
 //! Jobs, for whoever asks for them: created, followed, looked at, opened. Who may do that is decided by the caller.
 
+mod budget;
 mod draft;
 mod error;
 mod watch;
@@ -69,8 +70,23 @@ impl Jobs {
         idempotency: Option<Idempotency>,
     ) -> Result<Admitted, JobError> {
         let new = draft.check(project, &self.rules).map_err(JobError::Invalid)?;
+        if let Some(range) = &new.changes {
+            self.check_source(project, &range.source).await?;
+        }
         let admission = self.store.create_job(new, self.window(project), idempotency, render).await?;
         admitted(admission, JobError::NoProject)
+    }
+
+    /// Whether a project has a code source of that name; if not, which it has.
+    async fn check_source(&self, project: &Project, name: &str) -> Result<(), JobError> {
+        let sources = self.store.sources(&project.id).await?;
+        if sources.iter().any(|source| source.name == name) {
+            return Ok(());
+        }
+        let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+        let has = if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) };
+        let wrong = format!("{name:?} is not a code source of this project; {has}");
+        Err(JobError::Invalid(vec![Invalid::new("changes.source", wrong)]))
     }
 
     /// Sends a follow-up to a job.

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use copydesk_domain::{
-    HostKind, HostSettings, Invalid, MAX_DOMAINS, MAX_PATTERNS, OnFindings, Project, Repository, Source, ViewSettings,
-    WritePaths, api_url, docs_path, domain, git_ref, parse_duration, path_pattern, time_zone,
+    Dollars, HostKind, HostSettings, Invalid, MAX_DOMAINS, MAX_PATTERNS, OnFindings, Project, Repository, Source,
+    ViewSettings, WritePaths, api_url, docs_path, domain, git_ref, parse_duration, path_pattern, time_zone,
 };
 use copydesk_store::ProjectChange;
 
@@ -27,6 +27,8 @@ pub struct ProjectDraft {
     pub max_running: Option<String>,
     /// A duration such as `45m`, or `default`.
     pub time_limit: Option<String>,
+    /// US dollars such as `0.5`, or `default`.
+    pub job_cost: Option<String>,
     pub on_findings: Option<OnFindings>,
     pub views: ViewsDraft,
     pub host: HostDraft,
@@ -89,6 +91,7 @@ impl ProjectDraft {
             jobs_per_hour: self.jobs_per_hour.map(|text| limit("jobs_per_hour", &text)).transpose()?,
             max_running: self.max_running.map(|text| limit("max_running", &text)).transpose()?,
             time_limit_seconds: self.time_limit.map(|text| time_limit(&text)).transpose()?,
+            job_cost: self.job_cost.map(|text| job_cost(&text)).transpose()?,
             on_findings: self.on_findings,
             views: differs(views, old.map(|old| &old.views)),
             host: differs(host.clone(), old.map(|old| &old.host)),
@@ -148,7 +151,7 @@ impl ViewsDraft {
 }
 
 impl HostDraft {
-    fn check(
+    pub(super) fn check(
         self,
         mut host: HostSettings,
         working_dir: &Path,
@@ -206,7 +209,7 @@ fn name(text: &str) -> Result<String, Invalid> {
     }
 }
 
-fn repository(text: &str, working_dir: &Path, notes: &mut Vec<String>) -> Result<Repository, Invalid> {
+pub(super) fn repository(text: &str, working_dir: &Path, notes: &mut Vec<String>) -> Result<Repository, Invalid> {
     let repository = Repository::parse(text, working_dir)?;
     if repository.credential_dropped() {
         notes.push("the credential in the repository's address was not kept".to_owned());
@@ -236,6 +239,11 @@ fn time_limit(text: &str) -> Result<Option<u32>, Invalid> {
     seconds.map(Some).ok_or_else(|| Invalid::new("time_limit", "must be from 1s to 7d"))
 }
 
+/// What a prompt may cost. There is no 0 for no limit: a project can only lower what the server allows.
+fn job_cost(text: &str) -> Result<Option<Dollars>, Invalid> {
+    if text == "default" { Ok(None) } else { Dollars::parse_limit("job_cost", text).map(Some) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -263,6 +271,8 @@ mod tests {
             ("max_running", ProjectDraft { max_running: text("1000001"), ..ProjectDraft::default() }),
             ("time_limit", ProjectDraft { time_limit: text("10"), ..ProjectDraft::default() }),
             ("time_limit", ProjectDraft { time_limit: text("8d"), ..ProjectDraft::default() }),
+            ("job_cost", ProjectDraft { job_cost: text("0"), ..ProjectDraft::default() }),
+            ("job_cost", ProjectDraft { job_cost: text("1,5"), ..ProjectDraft::default() }),
             ("host_api_url", ProjectDraft { host: host(text("git.example.com"), None), ..ProjectDraft::default() }),
             ("host_ca_file", ProjectDraft { host: host(None, text("nowhere.pem")), ..ProjectDraft::default() }),
         ] {

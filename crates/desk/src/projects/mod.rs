@@ -3,6 +3,7 @@
 mod draft;
 mod main_branch;
 mod reach;
+mod source;
 mod talk;
 mod trial;
 mod view;
@@ -18,6 +19,7 @@ use copydesk_views::store::{ViewStore, ViewsError};
 pub use copydesk_forge::Ability;
 pub use draft::{Checked, HostDraft, ProjectDraft, ViewsDraft, WritePathsDraft};
 pub use reach::Reach;
+pub use source::{NotAdded, SourceDraft, add_source, source_trials};
 pub use talk::TalkDraft;
 pub use trial::{Trial, Tried, trials, trials_as_they_come, works};
 pub use view::{ProjectView, TestView, TrialResult, TrialView};
@@ -60,6 +62,7 @@ pub async fn create(
         jobs_per_hour: change.jobs_per_hour.flatten(),
         max_running: change.max_running.flatten(),
         time_limit_seconds: change.time_limit_seconds.flatten(),
+        job_cost: change.job_cost.flatten(),
         on_findings: change.on_findings.unwrap_or_default(),
         views: change.views.unwrap_or_default(),
         host,

@@ -9,6 +9,7 @@ use copydesk_forge::{Abilities, Ability, Connection, ForgeError, Mirror, Remote}
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::docs_job::Workshop;
+use crate::jobs::JobRules;
 
 /// One thing that was tried.
 pub struct Trial {
@@ -20,7 +21,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    fn new(name: &'static str, what: impl Into<String>, ability: Ability) -> Self {
+    pub(super) fn new(name: &'static str, what: impl Into<String>, ability: Ability) -> Self {
         Self { name, what: what.into(), ability }
     }
 }
@@ -46,12 +47,21 @@ pub fn works(trials: &[Trial]) -> bool {
     trials.iter().all(|trial| !matches!(trial.ability, Ability::No(_)))
 }
 
-/// Tries all that a job needs of a project's code host, and leaves nothing behind.
+/// Tries all that a job needs of a project's code host, and leaves nothing behind; and says whether what it may cost is
+/// held to.
 #[boxed]
-pub async fn trials(workshop: &Workshop, project: &Project) -> Vec<Trial> {
+pub async fn trials(workshop: &Workshop, project: &Project, rules: &JobRules) -> Vec<Trial> {
     let mut trials = Vec::new();
     try_out(workshop, project, |trial| trials.push(trial)).await;
+    trials.extend(budget_trial(project, rules));
     trials
+}
+
+/// A limit that does not hold keeps no job from running, so it is no failure.
+fn budget_trial(project: &Project, rules: &JobRules) -> Option<Trial> {
+    let what = format!("a prompt is kept from costing more than {} US dollars", project.job_cost?);
+    let ability = rules.budget_not_in_force(project).map_or(Ability::Yes, Ability::Unknown);
+    Some(Trial::new("job_cost", what, ability))
 }
 
 /// The same, each as soon as it is known. It goes on to its end although nobody may listen any more.

@@ -1,13 +1,14 @@
 //! How a project and its trials are shown: by the interface, and by the command line as JSON.
 
 use copydesk_domain::{
-    HostKind, HostSettings, OnFindings, Project, ProjectId, Repository, Timestamp, ViewSettings, WritePaths,
+    Dollars, HostKind, HostSettings, OnFindings, Project, ProjectId, Repository, Timestamp, ViewSettings, WritePaths,
 };
 use copydesk_forge::Ability;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::trial::Trial;
+use crate::jobs::JobRules;
 
 /// A project
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -37,6 +38,10 @@ pub struct ProjectView {
     /// How long a job may run, in seconds; null: the server's default.
     #[schema(required)]
     pub time_limit_seconds: Option<u32>,
+    /// US dollars that a prompt of a job may cost, where the prices of the model are known; null: what the server allows,
+    /// which this can only lower.
+    #[schema(required, value_type = Option<f64>)]
+    pub job_cost: Option<Dollars>,
     pub on_findings: OnFindings,
     pub views: ViewSettings,
     /// The kind of its code host, set or told by the address.
@@ -52,9 +57,18 @@ pub struct ProjectView {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub notes: Vec<String>,
+    /// Settings that do not hold on this server, a sentence with the reason each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub not_in_force: Vec<String>,
 }
 
 impl ProjectView {
+    /// A project as it is on a server with these rules.
+    pub fn new(project: &Project, rules: &JobRules) -> Self {
+        Self { not_in_force: rules.budget_not_in_force(project).into_iter().collect(), ..Self::from(project) }
+    }
+
     #[must_use]
     pub fn with_notes(mut self, notes: Vec<String>) -> Self {
         self.notes = notes;
@@ -75,6 +89,7 @@ impl From<&Project> for ProjectView {
             jobs_per_hour: project.jobs_per_hour,
             max_running: project.max_running,
             time_limit_seconds: project.time_limit_seconds,
+            job_cost: project.job_cost,
             on_findings: project.on_findings,
             views: project.views.clone(),
             host_kind: project.host.kind_of(&project.repository),
@@ -82,6 +97,7 @@ impl From<&Project> for ProjectView {
             created_at: project.created_at,
             updated_at: project.updated_at,
             notes: Vec::new(),
+            not_in_force: Vec::new(),
         }
     }
 }
@@ -100,6 +116,7 @@ impl From<ProjectView> for Project {
             jobs_per_hour: view.jobs_per_hour,
             max_running: view.max_running,
             time_limit_seconds: view.time_limit_seconds,
+            job_cost: view.job_cost,
             on_findings: view.on_findings,
             views: view.views,
             host: view.host,

@@ -83,6 +83,39 @@ pub(crate) fn between(objects: &Objects, from: &ObjectId, to: &ObjectId) -> io::
     render(pairs, truncated, &|id| compare::load(objects, id))
 }
 
+/// One file of a difference with its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileDiff {
+    pub summary: FileSummary,
+    /// Its part of the difference; none where there was no room for it any more.
+    pub text: Option<String>,
+}
+
+/// The difference between two trees file by file, sorted by path, and whether there are more files than are given. Files
+/// that are not `shown` are left out, also as what another was renamed from.
+pub(crate) fn by_file(
+    objects: &Objects,
+    from: &ObjectId,
+    to: &ObjectId,
+    shown: &dyn Fn(&str) -> bool,
+    wanted: &dyn Fn(&str) -> bool,
+) -> io::Result<(Vec<FileDiff>, bool)> {
+    let (mut pairs, truncated) = compare::trees(objects, from, to)?;
+    let load: Load = &|id| compare::load(objects, id);
+    pairs.retain(|pair| shown(&pair.path));
+    rename::pair_up(&mut pairs, load)?;
+    pairs.retain(|pair| wanted(&pair.path) || pair.old_path.as_deref().is_some_and(wanted));
+    pairs.sort_by(|a, b| a.path.cmp(&b.path));
+    let (mut files, mut bytes) = (Vec::with_capacity(pairs.len()), 0);
+    for pair in &pairs {
+        let (text, summary) = unified::file(pair, load)?;
+        let fits = bytes + text.len() <= LONGEST_DIFF;
+        bytes += if fits { text.len() } else { 0 };
+        files.push(FileDiff { summary, text: fits.then(|| String::from_utf8_lossy(&text).into_owned()) });
+    }
+    Ok((files, truncated))
+}
+
 /// Gets a blob; none if it is too large to be shown.
 type Load<'a> = &'a dyn Fn(&ObjectId) -> io::Result<Option<Vec<u8>>>;
 

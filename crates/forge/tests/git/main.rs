@@ -9,4 +9,5 @@ mod mirror;
 mod push;
 mod sandbox;
 mod sharing;
+mod sources;
 mod ssh;

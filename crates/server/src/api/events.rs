@@ -28,7 +28,8 @@ pub(crate) struct EventView {
     /// Counts up from 1 in each job.
     id: u32,
     /// What happened: `created`, `message`, `claimed`, `cancelling`, `retrying`, `waiting` (for a code host that is away),
-    /// `released`, `completed`, `failed`, `archived`, `link_revoked`; the steps of a documentation job `prepared`, `edited`, `committed`, `pushed`, `taken_back` (the branch, since no pull
+    /// `released`, `completed`, `failed`, `archived`, `link_revoked`; the steps of a documentation job `prepared`,
+    /// `source_unread` (a code source that could not be fetched: `source`, `reason`), `edited`, `committed`, `pushed`, `taken_back` (the branch, since no pull
     /// request could be opened from it), `opened`; and on the way
     /// `model_call`, `model_failed` (a call that did not work: `reason`, `tries`, `nextInSeconds`), `tool_call`, `plan`, `repairing`, `chore`, and `resumed` where a worker goes on from recorded answers of the
     /// model (`replayedAnswers`, and the `tokensSaved` that are not paid for twice); `pull_request` when its state is another.

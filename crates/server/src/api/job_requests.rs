@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use copydesk_desk::jobs::Draft;
-use copydesk_domain::{Status, hex};
+use copydesk_domain::{ChangeRange, Status, hex};
 use copydesk_store::{Idempotency, JobFilter};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -32,6 +32,12 @@ pub(crate) struct CreateJob {
     /// Anything of yours, echoed in the job. 1 to 255 characters, no control characters.
     #[schema(min_length = 1, max_length = 255, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$")]
     client_reference: Option<String>,
+    /// US dollars that each prompt of the job may cost. The project and the server may have smaller limits, and the smallest
+    /// holds. Refused if the server does not know the price of the model. Kept to the millionth.
+    #[schema(exclusive_minimum = 0, maximum = 1_000_000)]
+    max_cost: Option<f64>,
+    /// Bring the documentation up to a range of commits of one of the project's code sources: the agent is given them.
+    changes: Option<ChangeRange>,
 }
 
 /// A follow-up
@@ -44,16 +50,16 @@ pub(crate) struct SendMessage {
 }
 
 /// The patterns that `#[schema(pattern = …)]` cannot take from a constant, by schema and property.
-pub(crate) const PATTERNS: [(&str, &str, &str); 3] = [
+pub(crate) const PATTERNS: [(&str, &str, &str); 5] = [
     ("CreateJob", "prompt", NOT_BLANK),
     ("SendMessage", "prompt", NOT_BLANK),
-    // The rules of `git check-ref-format`, as `copydesk_domain::git_ref` checks them.
-    (
-        "CreateJob",
-        "baseRef",
-        r"^(?!@$)(?!-)(?!.*\.\.)(?!.*@\{)(?!.*\.$)(?!/)(?!\.)(?!.*//)(?!.*/\.)(?!.*/$)(?!.*\.lock(?:/|$))[^\u0000-\u0020\u007f-\u009f~^:?*\[\\]+$",
-    ),
+    ("CreateJob", "baseRef", GIT_REF),
+    ("JobChanges", "from", GIT_REF),
+    ("JobChanges", "to", GIT_REF),
 ];
+
+/// The rules of `git check-ref-format`, as `copydesk_domain::git_ref` checks them.
+const GIT_REF: &str = r"^(?!@$)(?!-)(?!.*\.\.)(?!.*@\{)(?!.*\.$)(?!/)(?!\.)(?!.*//)(?!.*/\.)(?!.*/$)(?!.*\.lock(?:/|$))[^\u0000-\u0020\u007f-\u009f~^:?*\[\\]+$";
 
 impl From<CreateJob> for Draft {
     fn from(asked: CreateJob) -> Self {
@@ -64,6 +70,8 @@ impl From<CreateJob> for Draft {
             draft: asked.draft.unwrap_or(false),
             open_pull_request: asked.open_pull_request.unwrap_or(true),
             client_reference: asked.client_reference,
+            max_cost: asked.max_cost,
+            changes: asked.changes,
         }
     }
 }

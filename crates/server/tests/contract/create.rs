@@ -40,6 +40,8 @@ async fn sends_every_field_with_the_right_nulls(stage: &Stage) {
         "baseRef": "main",
         "branch": null,
         "clientReference": null,
+        "maxCost": null,
+        "changes": null,
     });
     assert_eq!(created.json(), &expected);
 }

@@ -21,6 +21,7 @@ macro_rules! behaviours {
 
 mod admin;
 mod auth;
+mod budgets;
 mod cancel_archive;
 mod collect;
 mod create;
@@ -41,6 +42,7 @@ mod read_and_list;
 mod requests;
 mod running;
 mod sockets;
+mod sources;
 mod stage;
 mod stopping;
 mod stories;

@@ -70,7 +70,7 @@ async fn prompts_obey_the_same_rules_as_the_first(stage: &Stage) {
 async fn a_message_has_a_prompt_and_nothing_else(stage: &Stage) {
     let project = stage.project().await;
     let id = project.job().await;
-    for field in ["baseRef", "model", "draft", "openPullRequest", "clientReference"] {
+    for field in ["baseRef", "model", "draft", "openPullRequest", "clientReference", "maxCost"] {
         let mut body = json!({ "prompt": "x" });
         body[field] = Value::Null;
         project.follow_up(&id).json(&body).send().await.names(&[field]);

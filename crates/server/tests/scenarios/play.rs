@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_agent::{KeySource, ModelEditor, ModelSettings, Provider, SecretString};
-use copydesk_domain::{OnFindings, Repository, SystemClock};
+use copydesk_domain::{ChangeRange, OnFindings, Repository, SystemClock};
 use copydesk_testkit::model::scenario::{Entry, Expect, Files, Policy, Scenario};
 use copydesk_testkit::model::{ANTHROPIC_MODEL, Api, Item, ModelServer, OPENAI_MODEL};
 use copydesk_testkit::{GitEntry, GitRepo, PATIENCE, ProjectClient, TestApp, TestDatabase};
@@ -26,6 +26,10 @@ pub async fn play(scenario: &Scenario, api: Api, server: &ModelServer, database:
             };
         })
         .await;
+    let sources: Vec<GitRepo> = scenario.sources.values().map(|commits| source(commits)).collect();
+    for (name, source) in scenario.sources.keys().zip(&sources) {
+        app.add_source(&project.id, name, &source.address(), None).await;
+    }
     let mut id = String::new();
     let last = scenario.prompts.len() - 1;
     for number in 0..=last {
@@ -49,6 +53,18 @@ pub async fn play(scenario: &Scenario, api: Api, server: &ModelServer, database:
     }
     check_repository(scenario, &repo);
     app.stop().await;
+}
+
+/// A repository with these commits, each with a tag and a message that tells of a pull request.
+fn source(commits: &[(String, Files)]) -> GitRepo {
+    let entries = |files: &Files| files.iter().map(|(path, entry)| (path.clone(), stored(entry))).collect::<Vec<_>>();
+    let repo = GitRepo::with(entries(&commits[0].1));
+    repo.git(&["tag", &commits[0].0, "main"]);
+    for (number, (tag, files)) in commits.iter().enumerate().skip(1) {
+        repo.commit("main", &format!("Release {tag} (#{number})"), entries(files));
+        repo.git(&["tag", tag, "main"]);
+    }
+    repo
 }
 
 fn editor(scenario: &Scenario, api: Api, server: &ModelServer) -> ModelEditor {
@@ -80,11 +96,15 @@ fn stored(entry: &Entry) -> GitEntry {
 }
 
 async fn create(project: &ProjectClient, scenario: &Scenario, prompt: &str) -> String {
-    let body = json!({
+    let mut body = json!({
         "prompt": prompt,
         "openPullRequest": scenario.job.open_pull_request,
         "draft": scenario.job.draft,
     });
+    if let Some(range) = &scenario.job.changes {
+        let ChangeRange { source, from, to } = ChangeRange::parse(range).unwrap();
+        body["changes"] = json!({ "source": source, "from": from, "to": to });
+    }
     project.try_create(body).await.expect(201)["id"].as_str().unwrap().to_owned()
 }
 

@@ -71,7 +71,7 @@ fn content(installation: &[u8; 32], secret: &SecretRecord, sealed: &[u8]) -> Opt
         SecretName::Drain => made("drain"),
         SecretName::Hook => made("hook"),
         SecretName::Webhook(id) => open(installation, id, sealed),
-        SecretName::Git => None,
+        SecretName::Git | SecretName::Source(_) => None,
     }
 }
 

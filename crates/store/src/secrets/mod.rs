@@ -311,7 +311,7 @@ async fn set_first(
     }
     let sql = "SELECT 1 FROM secrets WHERE project_id = $1 AND name = $2 AND expires_at IS NULL";
     if !c.exists(sql, values![&project_id, &*name.text()]).await? {
-        take_over(c, &project_id, &name, sealed, now).await?;
+        take_over(c, &project_id, &name, name.title(), sealed, now).await?;
     }
     Ok(true)
 }
@@ -337,7 +337,7 @@ async fn replace(
     c.run(sql, place.clone()).await?;
     let sql = "UPDATE secrets SET expires_at = $1 WHERE project_id = $2 AND name = $3";
     c.run(sql, [values![until], place].concat()).await?;
-    take_over(c, &project_id, &name, sealed, now).await?;
+    take_over(c, &project_id, &name, name.title(), sealed, now).await?;
     deeds::record(c, "secret.replace", Some(&project_id), name.title(), "").await?;
     Ok(true)
 }
@@ -347,6 +347,7 @@ pub(crate) async fn take_over(
     c: &mut dyn Conn,
     project_id: &ProjectId,
     name: &SecretName,
+    title: &str,
     sealed: Sealed,
     now: Timestamp,
 ) -> Result<()> {
@@ -354,7 +355,7 @@ pub(crate) async fn take_over(
         "INSERT INTO secrets (project_id, name, generation, title, key_id, sealed, created_at, updated_at) \
          SELECT $1, $2, COALESCE(MAX(generation), 0) + 1, $3, $4, $5, $6, $7 FROM secrets \
          WHERE project_id = $1 AND name = $2",
-        values![project_id, &*name.text(), name.title(), sealed.key_id, sealed.bytes, now, now],
+        values![project_id, &*name.text(), title, sealed.key_id, sealed.bytes, now, now],
     )
     .await
     .map(drop)

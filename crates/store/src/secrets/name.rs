@@ -13,9 +13,12 @@ pub enum SecretName {
     Hook,
     /// What deliveries to the webhook of that id are signed with.
     Webhook(String),
+    /// What is shown to the host of the code source of that name.
+    Source(String),
 }
 
 const WEBHOOK: &str = "webhook/";
+const SOURCE: &str = "source/";
 
 impl SecretName {
     pub fn text(&self) -> Cow<'static, str> {
@@ -24,6 +27,7 @@ impl SecretName {
             Self::Drain => "drain".into(),
             Self::Hook => "hook".into(),
             Self::Webhook(id) => format!("{WEBHOOK}{id}").into(),
+            Self::Source(name) => format!("{SOURCE}{name}").into(),
         }
     }
 
@@ -33,14 +37,17 @@ impl SecretName {
             "git" => Some(Self::Git),
             "drain" => Some(Self::Drain),
             "hook" => Some(Self::Hook),
-            _ => text.strip_prefix(WEBHOOK).map(|id| Self::Webhook(id.to_owned())),
+            _ => {
+                let webhook = || text.strip_prefix(WEBHOOK).map(|id| Self::Webhook(id.to_owned()));
+                webhook().or_else(|| text.strip_prefix(SOURCE).map(|name| Self::Source(name.to_owned())))
+            }
         }
     }
 
     /// Its kind, in words; of what is shown to the code host only its content can tell.
-    pub(super) fn title(&self) -> &'static str {
+    pub(crate) fn title(&self) -> &'static str {
         match self {
-            Self::Git => "credential",
+            Self::Git | Self::Source(_) => "credential",
             Self::Drain => "drain secret",
             Self::Hook => "hook secret",
             Self::Webhook(_) => "webhook secret",

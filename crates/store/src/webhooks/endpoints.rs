@@ -152,7 +152,8 @@ async fn add(c: &mut dyn Conn, id: String, new: NewEndpoint, sealed: Sealed, now
         values![&id, &new.project_id, new.url, to_json(&new.events), new.description, now],
     )
     .await?;
-    take_over(c, &new.project_id, &SecretName::Webhook(id.clone()), sealed, now).await?;
+    let name = SecretName::Webhook(id.clone());
+    take_over(c, &new.project_id, &name, name.title(), sealed, now).await?;
     let made = get(c, id).await?;
     let made = told(c, "webhook.create", made).await?;
     Ok(made.map_or(Added::NoProject, |made| Added::Done(Box::new(made))))

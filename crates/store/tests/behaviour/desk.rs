@@ -164,6 +164,7 @@ pub fn new_project(name: &str) -> NewProject {
         jobs_per_hour: None,
         max_running: None,
         time_limit_seconds: None,
+        job_cost: None,
         on_findings: OnFindings::default(),
         views: ViewSettings::default(),
         host: HostSettings::default(),
@@ -179,6 +180,8 @@ pub fn new_job(project: &ProjectId) -> NewJob {
         draft: false,
         open_pull_request: true,
         client_reference: None,
+        max_cost: None,
+        changes: None,
         prompt: Prompt::parse("Fix the typos.").unwrap(),
     }
 }

@@ -1,7 +1,7 @@
 //! Jobs by what they are about.
 
 use copydesk_domain::{JobId, ProjectId, Prompt};
-use copydesk_store::{Edit, NewJob, Round, Step, Verdict};
+use copydesk_store::{Edit, NewJob, Round, RoundSources, Step, Verdict};
 
 use crate::desk::{Desk, HOUR, OFF, admitted, new_job, opened, render};
 
@@ -44,6 +44,7 @@ async fn jobs_are_found_by_the_files_they_changed(desk: Desk) {
         base_commit: "b".to_owned(),
         parent_commit: "b".to_owned(),
         merged: None,
+        sources: RoundSources::default(),
         edit: None,
         branch: None,
         commit: None,

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use copydesk_domain::{
-    Job, JobId, MAX_PROMPT_BYTES, Message, Outcome, ProjectId, Prompt, PullRequest, PullRequestState, Status, Usage,
+    ChangeRange, Dollars, Job, JobId, MAX_PROMPT_BYTES, Message, Outcome, ProjectId, Prompt, PullRequest,
+    PullRequestState, Status, Usage,
 };
 use copydesk_store::{Admission, JobFilter, NewJob, PullFilter};
 
@@ -28,8 +29,10 @@ behaviours! {
 
 async fn a_new_job_reads_back_as_it_was_asked_for(desk: Desk) {
     let project = desk.project("Docs").await;
-    for (draft, open_pull_request, client_reference) in
-        [(true, false, Some("ticket 7 \"ü\"".to_owned())), (false, true, None)]
+    let budget = Some(Dollars::rounded(0.25));
+    let range = ChangeRange { source: "sdk".to_owned(), from: "v1.4".to_owned(), to: Some("v1.5".to_owned()) };
+    for (draft, open_pull_request, client_reference, max_cost, changes) in
+        [(true, false, Some("ticket 7 \"ü\"".to_owned()), budget, Some(range)), (false, true, None, None, None)]
     {
         let new = NewJob {
             project_id: project.clone(),
@@ -39,6 +42,8 @@ async fn a_new_job_reads_back_as_it_was_asked_for(desk: Desk) {
             draft,
             open_pull_request,
             client_reference: client_reference.clone(),
+            max_cost,
+            changes: changes.clone(),
             prompt: Prompt::parse("Explain it.").unwrap(),
         };
         let Admission::Done { job_id, answer, replayed, standing } =
@@ -57,7 +62,9 @@ async fn a_new_job_reads_back_as_it_was_asked_for(desk: Desk) {
             draft,
             open_pull_request,
             client_reference,
+            max_cost,
             made_by: None,
+            changes,
             pr_link: None,
             pull_request: None,
             pull_checked_at: None,

@@ -46,5 +46,6 @@ mod random;
 mod raw;
 mod rounds;
 mod secrets;
+mod sources;
 mod upkeep;
 mod webhooks;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use copydesk_domain::{
-    Comments, HostKind, HostSettings, OnFindings, Outcome, Project, ProjectId, Repository, Scope, ViewSettings, Window,
-    WritePaths,
+    Comments, Dollars, HostKind, HostSettings, OnFindings, Outcome, Project, ProjectId, Repository, Scope,
+    ViewSettings, Window, WritePaths,
 };
 use copydesk_store::{Admission, DeedFilter, NewKey, NewProject, ProjectChange, StoreError};
 use futures_util::future::join_all;
@@ -44,6 +44,7 @@ async fn a_project_reads_back_as_it_was_made(desk: Desk) {
         jobs_per_hour: Some(0),
         max_running: Some(7),
         time_limit_seconds: Some(u32::MAX),
+        job_cost: Some(Dollars::rounded(1_000_000.0)),
         on_findings: OnFindings::Fail,
         views: ViewSettings {
             domains: vec!["docs.example.com".to_owned()],
@@ -73,6 +74,7 @@ async fn a_project_reads_back_as_it_was_made(desk: Desk) {
         jobs_per_hour: Some(0),
         max_running: Some(7),
         time_limit_seconds: Some(u32::MAX),
+        job_cost: Some(Dollars::rounded(1_000_000.0)),
         on_findings: OnFindings::Fail,
         views: new.views.clone(),
         host: new.host.clone(),
@@ -152,7 +154,7 @@ async fn an_id_asked_for_at_the_same_instant_goes_to_one(desk: Desk) {
 
 async fn each_field_is_changed_alone(desk: Desk) {
     type Step = (fn(&mut ProjectChange), fn(&mut Project));
-    let steps: [Step; 12] = [
+    let steps: [Step; 13] = [
         (|_| {}, |_| {}),
         (|change| change.name = Some("New".to_owned()), |project| project.name = "New".to_owned()),
         (
@@ -172,6 +174,10 @@ async fn each_field_is_changed_alone(desk: Desk) {
         (|change| change.jobs_per_hour = Some(Some(5)), |project| project.jobs_per_hour = Some(5)),
         (|change| change.max_running = Some(Some(6)), |project| project.max_running = Some(6)),
         (|change| change.time_limit_seconds = Some(Some(7)), |project| project.time_limit_seconds = Some(7)),
+        (
+            |change| change.job_cost = Some(Some(Dollars::rounded(0.000_001))),
+            |project| project.job_cost = Some(Dollars::from_millionths(1)),
+        ),
         (|change| change.on_findings = Some(OnFindings::Fail), |project| project.on_findings = OnFindings::Fail),
         (
             |change| change.host = Some(HostSettings { kind: Some(HostKind::Gitlab), ..HostSettings::default() }),
@@ -192,8 +198,13 @@ async fn each_field_is_changed_alone(desk: Desk) {
 }
 
 async fn a_limit_goes_back_to_the_default(desk: Desk) {
-    let new =
-        NewProject { jobs_per_hour: Some(1), max_running: Some(2), time_limit_seconds: Some(3), ..new_project("Docs") };
+    let new = NewProject {
+        jobs_per_hour: Some(1),
+        max_running: Some(2),
+        time_limit_seconds: Some(3),
+        job_cost: Some(Dollars::rounded(4.5)),
+        ..new_project("Docs")
+    };
     let id = desk.store.create_project(new).await.unwrap().unwrap().id;
     let limits = |project: Project| (project.jobs_per_hour, project.max_running, project.time_limit_seconds);
     let back = [
@@ -203,8 +214,13 @@ async fn a_limit_goes_back_to_the_default(desk: Desk) {
     ];
     for (change, wanted) in back {
         desk.store.update_project(&id, change).await.unwrap().unwrap();
-        assert_eq!(limits(desk.store.project(&id).await.unwrap().unwrap()), wanted);
+        let project = desk.store.project(&id).await.unwrap().unwrap();
+        assert_eq!(project.job_cost, Some(Dollars::rounded(4.5)), "it is left alone");
+        assert_eq!(limits(project), wanted);
     }
+    let change = ProjectChange { job_cost: Some(None), ..ProjectChange::default() };
+    assert_eq!(desk.store.update_project(&id, change).await.unwrap().unwrap().job_cost, None);
+    assert_eq!(desk.store.project(&id).await.unwrap().unwrap().job_cost, None);
 }
 
 async fn changes_made_at_the_same_instant_are_all_kept(desk: Desk) {

@@ -1,7 +1,9 @@
 //! Pull requests that Copydesk keeps itself, and who may open them.
 
 use copydesk_domain::{JobId, Outcome, ProjectId, PullRequest, PullRequestState, Status};
-use copydesk_store::{Claimed, DeedFilter, Edit, Finish, Merging, NewPull, Permit, Publishing, Round, Step, Verdict};
+use copydesk_store::{
+    Claimed, DeedFilter, Edit, Finish, Merging, NewPull, Permit, Publishing, Round, RoundSources, Step, Verdict,
+};
 use futures_util::future::join_all;
 
 use crate::desk::{CANCELLED, Desk, LOST, SECOND, opened};
@@ -56,6 +58,7 @@ async fn ready(desk: &Desk, project: &ProjectId) -> JobId {
         pushed: false,
         dropped: false,
         merged: None,
+        sources: RoundSources::default(),
     };
     let edit = Edit {
         title: "Fix".to_owned(),

@@ -1,7 +1,7 @@
 //! How far a job has come: rounds, edits and answers, kept for whoever takes it over.
 
 use copydesk_domain::{CheckSummary, ProjectId, Usage};
-use copydesk_store::{Answer, Claimed, Edit, Finished, LeaseError, NewEvent, Round, Step, Verdict};
+use copydesk_store::{Answer, Claimed, Edit, Finished, LeaseError, NewEvent, Round, RoundSources, Step, Verdict};
 use serde_json::json;
 
 use crate::desk::{CANCELLED, Desk, LEASE, LOST, SECOND, opened, terms};
@@ -36,6 +36,7 @@ fn round(number: u32) -> Round {
         pushed: false,
         dropped: false,
         merged: None,
+        sources: RoundSources::default(),
     }
 }
 

@@ -170,6 +170,8 @@ async fn create_job(store: &Store, project: &ProjectId) -> String {
         draft: false,
         open_pull_request: true,
         client_reference: None,
+        max_cost: None,
+        changes: None,
         prompt: Prompt::parse("Live through this.").unwrap(),
     };
     match store.create_job(new, Window::hourly(0), None, |job| job.id.to_string()).await.unwrap() {

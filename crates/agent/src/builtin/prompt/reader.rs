@@ -141,6 +141,8 @@ impl<'a> Reader<'a> {
                     self.next();
                 }
                 _ if self.any(COURTESIES) => {}
+                // So begins what an issue asks for.
+                _ if self.whole(|reader| reader.phrase("resolve this issue") && reader.take(Token::Colon)) => {}
                 _ => break,
             }
         }

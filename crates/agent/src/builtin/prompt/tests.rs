@@ -123,6 +123,7 @@ const ACCEPTED: &[(&str, &str)] = &[
     ("add a page at docs/rate-limits.md", "page - | docs/rate-limits.md | - | - | -"),
     ("Add a page \"A\" with the description \"B.\" and list it under \"C\"", "page A | - | C | B. | -"),
     ("Hi, could you please fix typos for me? Thank you!", "typos [*]"),
+    ("Resolve this issue: Fix typos\n\nReplace \"a\" with \"b\" in docs/x.md.", "typos [*]; a -> b [docs/x.md]"),
 ];
 
 const REFUSED: &[&str] = &[

@@ -48,6 +48,8 @@ struct Fields {
     prompt: String,
     base: String,
     model: String,
+    /// US dollars, as they were typed.
+    max_cost: String,
     draft: bool,
     open: bool,
 }
@@ -58,7 +60,7 @@ impl NewJobPage {
             shell: Shell::inside(dash, who, "/jobs", "New job"),
             root: who.path(""),
             models: dash.desk().jobs.rules().models.clone(),
-            limit: cost_limit(dash),
+            limit: cost_limit(dash, who, &fields.model, None),
             fields,
             mark: once::mark(),
             wrong: Wrong::default(),
@@ -72,6 +74,7 @@ pub(super) async fn show(State(dash): State<Dash>, who: InProject, Query(begin):
         prompt: begin.prompt,
         base: who.project.base_ref.clone(),
         model: dash.desk().jobs.rules().default_model.clone(),
+        max_cost: String::new(),
         draft: false,
         open: true,
     };
@@ -84,6 +87,7 @@ pub(super) async fn show(State(dash): State<Dash>, who: InProject, Query(begin):
             prompt: first.map(|first| first.prompt).unwrap_or_default(),
             base: job.base_ref,
             model: job.model,
+            max_cost: job.max_cost.map(|it| it.to_string()).unwrap_or_default(),
             draft: job.draft,
             open: job.open_pull_request,
         };
@@ -101,6 +105,7 @@ pub(super) async fn create(State(dash): State<Dash>, who: InProject, form: Form)
         prompt: form.prose("prompt"),
         base: form.text("baseRef").to_owned(),
         model: form.text("model").to_owned(),
+        max_cost: form.text("maxCost").to_owned(),
         draft: form.is_ticked("draft"),
         open: form.is_ticked("open"),
     };
@@ -111,6 +116,9 @@ pub(super) async fn create(State(dash): State<Dash>, who: InProject, form: Form)
         draft: fields.draft,
         open_pull_request: fields.open,
         client_reference: None,
+        // What is no number is refused as what is out of bounds is.
+        max_cost: form.given("maxCost").map(|text| text.parse().unwrap_or(f64::NAN)),
+        changes: None,
     };
     let error = match who.jobs(&dash).create(&who.project, draft, once::idempotency("job", &form)).await {
         Ok(made) => return to(&who.path(&format!("/jobs/{}", made.job_id))),

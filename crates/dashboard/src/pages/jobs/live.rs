@@ -123,8 +123,9 @@ impl Live {
         let job = store.job(&self.who.project.id, &self.job_id).await.ok()??;
         let briefs = store.briefs(std::slice::from_ref(&self.job_id)).await.ok()?;
         let course = store.course(&self.job_id).await.ok()?;
+        let limit = cost_limit(&self.dash, &self.who, &job.model, job.max_cost);
         let it = JobView::of(&self.who, job, briefs.first(), "");
-        Some(Parts { it, facts: Facts::new(&course, cost_limit(&self.dash)) })
+        Some(Parts { it, facts: Facts::new(&course, limit) })
     }
 
     fn event(&self, kind: &str, template: &impl Template) -> Sent {

@@ -11,7 +11,7 @@ mod talk;
 
 use axum::http::StatusCode;
 use copydesk_desk::jobs::JobError;
-use copydesk_domain::{Job, JobId, Role};
+use copydesk_domain::{Dollars, Job, JobId, Role};
 use copydesk_store::Brief;
 
 use super::named::{badge, title};
@@ -141,7 +141,7 @@ fn limit_words(standing: &copydesk_domain::Standing) -> String {
     )
 }
 
-/// What a prompt may cost, if there is a limit.
-fn cost_limit(dash: &Dash) -> Option<f64> {
-    dash.desk().jobs.rules().job_cost
+/// What a prompt of a job may cost, if there is a limit that holds.
+fn cost_limit(dash: &Dash, who: &InProject, model: &str, job: Option<Dollars>) -> Option<f64> {
+    dash.desk().jobs.rules().budget(&who.project, model, job).map(|budget| budget.most.amount())
 }

@@ -105,7 +105,7 @@ pub(super) async fn job_page(
     let last = events.last().map_or(after, |event| event.number);
     Ok(JobPage {
         shell: Shell::inside(dash, who, "/jobs", it.title.clone()),
-        facts: Facts::new(&course, cost_limit(dash)),
+        facts: Facts::new(&course, cost_limit(dash, who, &it.job.model, it.job.max_cost)),
         steps: before.steps(events),
         earlier: after,
         last,

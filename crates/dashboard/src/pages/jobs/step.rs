@@ -73,6 +73,9 @@ impl Before {
             "archived" => said("Archived", String::new()),
             "link_revoked" => said("Link of the pull request revoked", "the old one leads nowhere".to_owned()),
             "prepared" => said("Prepared", format!("from commit {}", commit(data, "base"))),
+            "source_unread" => {
+                broke("Code source not read", format!("{}: {}", text(data, "source"), text(data, "reason")))
+            }
             "edited" => edited(data),
             "committed" => said("Committed", format!("{} on {}", commit(data, "commit"), text(data, "branch"))),
             "pushed" => said("Pushed", format!("branch {}", text(data, "branch"))),

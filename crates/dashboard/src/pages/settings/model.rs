@@ -36,8 +36,10 @@ struct ModelPage {
     /// Each with what it is, in words.
     models: Vec<(String, &'static str)>,
     default_model: String,
-    /// What holds where the project says nothing: jobs an hour, at once, time.
-    defaults: [String; 3],
+    /// What holds where the project says nothing: jobs an hour, at once, time, cost of a prompt.
+    defaults: [String; 4],
+    /// Why a limit that the project has set does not hold.
+    not_in_force: Option<String>,
     /// The language model that can be tried out from here, if there is one.
     trial: Option<String>,
     /// What trying it out has shown, as lines of HTML.
@@ -54,6 +56,7 @@ fn values(project: &Project, typed: Option<&Form>) -> Values {
         ("jobs_per_hour", number(project.jobs_per_hour)),
         ("max_running", number(project.max_running)),
         ("time_limit", time.unwrap_or_default()),
+        ("job_cost", project.job_cost.map(|it| it.to_string()).unwrap_or_default()),
     ];
     Values::new(now, typed)
 }
@@ -75,7 +78,13 @@ fn model(dash: &Dash, who: &InProject, frame: Frame, typed: Option<&Form>) -> Mo
         values: values(&who.project, typed),
         models: rules.models.iter().map(|model| (model.clone(), what(model))).collect(),
         default_model: rules.default_model.clone(),
-        defaults: [limit(rules.jobs_per_hour), limit(rules.running_per_project), format_duration(rules.job_time)],
+        defaults: [
+            limit(rules.jobs_per_hour),
+            limit(rules.running_per_project),
+            format_duration(rules.job_time),
+            rules.job_cost.map_or_else(|| "no limit".to_owned(), |it| format!("{it} US dollars")),
+        ],
+        not_in_force: rules.budget_not_in_force(&who.project),
         trial: dash.desk().model.as_ref().map(|model| model.name().to_owned()),
         tried: Vec::new(),
     }
@@ -105,6 +114,7 @@ async fn change(State(dash): State<Dash>, who: InProject, form: Form) -> Reply {
         jobs_per_hour: limit("jobs_per_hour"),
         max_running: limit("max_running"),
         time_limit: limit("time_limit"),
+        job_cost: limit("job_cost"),
         ..ProjectDraft::default()
     };
     match save(&dash, &who, draft).await? {

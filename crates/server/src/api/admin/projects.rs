@@ -5,7 +5,7 @@ use axum::http::header::{HeaderValue, LOCATION};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use copydesk_desk::projects::{self, NotDeleted, NotSaved, ProjectView, TestView};
-use copydesk_domain::ProjectId;
+use copydesk_domain::{Project, ProjectId};
 use copydesk_store::StoreError;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -25,12 +25,16 @@ pub(super) struct ProjectList {
     projects: Vec<ProjectView>,
 }
 
+fn view(app: &App, project: &Project) -> ProjectView {
+    ProjectView::new(project, app.desk().jobs.rules())
+}
+
 /// List the projects
 #[utoipa::path(get, path = "/v1/admin/projects", tag = "Administration", operation_id = "listProjects",
     responses((status = 200, description = "All projects, by id", body = ProjectList)))]
 pub(super) async fn list_projects(State(app): State<App>, _: Administrator) -> Result<Response, Problem> {
     let projects = app.store().projects().await?;
-    Ok(axum::Json(ProjectList { projects: projects.iter().map(ProjectView::from).collect() }).into_response())
+    Ok(axum::Json(ProjectList { projects: projects.iter().map(|it| view(&app, it)).collect() }).into_response())
 }
 
 /// Make a project
@@ -58,7 +62,7 @@ pub(super) async fn create_project(
         NotSaved::Taken(id) => Problem::new(StatusCode::CONFLICT, "id_taken", format!("The id {id} is taken.")),
         NotSaved::Store(error) => taken(error),
     })?;
-    let view = ProjectView::from(&project).with_notes(notes);
+    let view = view(&app, &project).with_notes(notes);
     let mut response = (StatusCode::CREATED, axum::Json(view)).into_response();
     if let Ok(location) = HeaderValue::from_str(&format!("/v1/admin/projects/{}", project.id)) {
         response.headers_mut().insert(LOCATION, location);
@@ -81,7 +85,7 @@ fn taken(error: StoreError) -> Problem {
     params(("projectId" = String, Path, description = "The project")),
     responses((status = 200, description = "The project", body = ProjectView)))]
 pub(super) async fn get_project(State(app): State<App>, _: Administrator, at: Named) -> Result<Response, Problem> {
-    Ok(axum::Json(ProjectView::from(&at.project(&app).await?)).into_response())
+    Ok(axum::Json(view(&app, &at.project(&app).await?)).into_response())
 }
 
 /// Change a project
@@ -106,7 +110,7 @@ pub(super) async fn change_project(
     let old = at.project(&app).await?;
     let checked = checked(wish.into(), Some(&old)).await?;
     let changed = who.store(&app).update_project(&old.id, checked.change).await.map_err(taken)?;
-    let view = ProjectView::from(&changed.ok_or_else(no_project)?).with_notes(checked.notes);
+    let view = view(&app, &changed.ok_or_else(no_project)?).with_notes(checked.notes);
     Ok(axum::Json(view).into_response())
 }
 
@@ -147,6 +151,6 @@ pub(super) async fn test_project(
     let workshop = workshop(&app)?;
     // Git and the host have time limits of their own.
     limit.lift();
-    let trials = projects::trials(workshop, &project).await;
+    let trials = projects::trials(workshop, &project, app.desk().jobs.rules()).await;
     Ok(axum::Json(TestView::new(&project, &trials)).into_response())
 }

@@ -1,5 +1,6 @@
 //! What clients send to the administration, parsed into drafts.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use copydesk_desk::projects::{Checked, HostDraft, ProjectDraft, Reach, TalkDraft, ViewsDraft, WritePathsDraft};
@@ -34,6 +35,9 @@ pub(super) struct CreateProject {
     max_running: Option<u32>,
     #[schema(minimum = 1, maximum = 604_800)]
     time_limit_seconds: Option<u32>,
+    /// US dollars that a prompt of a job may cost; it can only lower what the server allows.
+    #[schema(exclusive_minimum = 0, maximum = 1_000_000)]
+    job_cost: Option<f64>,
     on_findings: Option<OnFindings>,
     views: Option<ViewsBody>,
     host: Option<HostBody>,
@@ -66,6 +70,10 @@ pub(super) struct ChangeProject {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 604_800)]
     time_limit_seconds: Option<Option<u32>>,
+    /// US dollars that a prompt of a job may cost; it can only lower what the server allows. Null: what the server allows.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0, maximum = 1_000_000)]
+    job_cost: Option<Option<f64>>,
     on_findings: Option<OnFindings>,
     views: Option<ViewsBody>,
     host: Option<HostBody>,
@@ -141,7 +149,7 @@ fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Res
     Option::<T>::deserialize(deserializer).map(Some)
 }
 
-fn or_default(limit: Option<Option<u32>>, unit: &str) -> Option<String> {
+fn or_default(limit: Option<Option<impl Display>>, unit: &str) -> Option<String> {
     limit.map(|limit| limit.map_or_else(|| "default".to_owned(), |number| format!("{number}{unit}")))
 }
 
@@ -165,6 +173,7 @@ impl From<CreateProject> for ProjectDraft {
             jobs_per_hour: body.jobs_per_hour.map(Some),
             max_running: body.max_running.map(Some),
             time_limit_seconds: body.time_limit_seconds.map(Some),
+            job_cost: body.job_cost.map(Some),
             on_findings: body.on_findings,
             views: body.views,
             host: body.host,
@@ -187,6 +196,7 @@ impl From<ChangeProject> for ProjectDraft {
             jobs_per_hour: or_default(body.jobs_per_hour, ""),
             max_running: or_default(body.max_running, ""),
             time_limit: or_default(body.time_limit_seconds, "s"),
+            job_cost: or_default(body.job_cost, ""),
             on_findings: body.on_findings,
             views: ViewsDraft {
                 domains: or_none(views.domains),
@@ -231,6 +241,7 @@ pub(super) fn named(invalid: &Invalid) -> Problem {
         "jobs_per_hour" => "jobsPerHour",
         "max_running" => "maxRunning",
         "time_limit" => "timeLimitSeconds",
+        "job_cost" => "jobCost",
         "domain" => "views.domains",
         "keep_views" => "views.keepDays",
         "host_api_url" => "host.apiUrl",

@@ -109,10 +109,10 @@ async fn a_comment_that_mentions_it_is_one_follow_up(stage: &Stage) {
         let messages = place.app.store().messages(&asked.job_id.unwrap()).await.unwrap();
         assert_eq!(messages.len(), 2, "{kind:?}");
         let prompt = messages[1].prompt.as_str();
-        assert_eq!(prompt, "ada writes about the pull request:\n\n@copydesk Say two, please.", "{kind:?}");
+        assert_eq!(prompt, "Say two, please.", "{kind:?}");
         let replies = place.replies();
         assert_eq!(replies.len(), 1, "{kind:?}: {replies:?}");
-        assert!(replies[0].contains("`@copydesk` Say two"), "{kind:?}: {}", replies[0]);
+        assert!(replies[0].contains("Say two"), "{kind:?}: {}", replies[0]);
         place.host.assert_clean();
     }
 }
@@ -134,7 +134,7 @@ async fn a_review_is_one_follow_up_with_its_lines(stage: &Stage) {
         place.settled().await;
         let messages = place.app.store().messages(&granted.job_id.unwrap()).await.unwrap();
         let prompts: Vec<&str> = messages.iter().map(|message| message.prompt.as_str()).collect();
-        let expected = "ada writes about the pull request:\n\nOn docs/a.md, line 3:\n\n@copydesk Say two here.";
+        let expected = "On docs/a.md, line 3:\n\nSay two here.";
         assert_eq!(prompts, ["one", expected], "{kind:?}");
         place.host.assert_clean();
     }
@@ -290,7 +290,7 @@ async fn a_label_is_one_job(stage: &Stage) {
         assert_eq!(jobs["jobs"].as_array().unwrap().len(), 1, "{kind:?}: {jobs:?}");
         let messages = place.app.store().messages(&asked.job_id.unwrap()).await.unwrap();
         let prompt = messages[0].prompt.as_str();
-        assert_eq!(prompt, format!("Do what issue #{issue} asks for: Say two\n\nIt says one."), "{kind:?}");
+        assert_eq!(prompt, "Resolve this issue: Say two\n\nIt says one.", "{kind:?}");
         let [pull] = place.pulls().try_into().unwrap();
         assert!(pull.body.contains(&format!("Asked for in #{issue}.")), "{kind:?}: {}", pull.body);
         let link = jobs["jobs"][0]["prLink"].as_str().unwrap().to_owned();

@@ -28,6 +28,7 @@ behaviours! {
     an_answer_that_was_lost_opens_no_second_one,
     a_host_may_tell_in_a_form,
     an_address_that_does_not_tell_its_kind_says_that_no_pull_request_is_opened,
+    what_was_closed_is_not_opened_again_for_the_same,
 }
 
 const KINDS: [HostKind; 4] = [HostKind::Github, HostKind::Gitlab, HostKind::Forgejo, HostKind::Bitbucket];
@@ -303,6 +304,36 @@ async fn an_address_that_does_not_tell_its_kind_says_that_no_pull_request_is_ope
     let message = job["message"].as_str().unwrap();
     assert!(message.contains("No pull request was opened") && message.contains("`--host`"), "{message}");
     assert!(place.pulls().is_empty());
+}
+
+async fn what_was_closed_is_not_opened_again_for_the_same(stage: &Stage) {
+    let app = app(stage, TestEditor::writing()).await;
+    for kind in KINDS {
+        let place = Place::on(app.clone(), kind, Rights::ALL).await;
+        let same = "docs/a.md = # A\\n\\nTwo.\\n";
+        let first = place.ended(same, "completed").await;
+        // Nobody tells of it: the host is asked.
+        place.host.close(REPOSITORY, 1).await;
+        let second = place.ended(same, "completed").await;
+        assert_eq!((&second["outcome"], &second["prLink"]), (&json!("changes_ready"), &json!(null)), "{kind:?}");
+        let message = second["message"].as_str().unwrap();
+        assert!(message.contains(first["prLink"].as_str().unwrap()), "{kind:?}: {message}");
+        assert_eq!((place.pulls().len(), place.git.branches().len()), (1, 2), "{kind:?}");
+        // In other words, the same change.
+        let third = place.ended(&format!("Once more:\n{same}"), "completed").await;
+        assert_eq!(third["outcome"], "changes_ready", "{kind:?}");
+        // Another page, or another change for another reason, is something else.
+        for other in ["docs/b.md = # B\\n\\nTwo.\\n", "docs/a.md = # A\\n\\nThree.\\n"] {
+            assert_eq!(place.ended(other, "completed").await["outcome"], "pr_created", "{kind:?}");
+        }
+        // Whoever wants it nevertheless gets it.
+        let path = place.project.job_path(second["id"].as_str().unwrap(), "/pull-request");
+        let opened = place.project.client().post(&path).send().await.expect(200);
+        assert_eq!(opened["outcome"], "pr_created", "{kind:?}: {opened:?}");
+        let again = place.followed(&third, "docs/a.md = # A\\n\\nFour.\\n", "completed").await;
+        assert_eq!(again["outcome"], "pr_created", "{kind:?}");
+        place.host.assert_clean();
+    }
 }
 
 /// Not a behaviour of the database: one is enough.

@@ -9,7 +9,7 @@ use super::{Expect, JobSettings, ModelLimits, ProjectSettings, Scenario};
 use crate::model::{Api, Script};
 
 /// What may lie in the folder of a scenario beside further prompts.
-const PARTS: [&str; 5] = ["scenario.toml", "model.toml", "prompt.md", "before", "after"];
+const PARTS: [&str; 6] = ["scenario.toml", "model.toml", "prompt.md", "before", "after", "sources"];
 
 /// The longest file that is made up.
 const LARGEST_GENERATED: usize = 16 * 1024 * 1024;
@@ -102,6 +102,7 @@ fn read(folder: &Path, name: &str) -> Result<Scenario, String> {
     let script = Script::parse(&read_text(folder, "model.toml")?).map_err(|error| format!("model.toml: {error}"))?;
     let before = before(folder, &text)?;
     let after = after(folder, &text.after, &before)?;
+    let sources = sources(&folder.join("sources"))?;
     check_expectations(&text, prompts.len(), after.is_some())?;
     let api = |provider: &Provider| match provider {
         Provider::Openai => Api::OpenAi,
@@ -113,6 +114,7 @@ fn read(folder: &Path, name: &str) -> Result<Scenario, String> {
         apis: text.providers.iter().map(api).collect(),
         before,
         after,
+        sources,
         prompts,
         script,
         project: text.project,
@@ -167,6 +169,37 @@ fn before(folder: &Path, text: &Text) -> Result<Files, String> {
         return Err("the repository is empty".to_owned());
     }
     Ok(files)
+}
+
+/// The code sources: a folder each, and in it a folder for each commit, by the order of their names, which become tags.
+fn sources(folder: &Path) -> Result<BTreeMap<String, Vec<(String, Files)>>, String> {
+    let mut sources = BTreeMap::new();
+    for source in names_in(folder)? {
+        let mut commits = Vec::new();
+        for tag in names_in(&folder.join(&source))? {
+            let files = read_folder(&folder.join(&source).join(&tag))?.unwrap_or_default();
+            commits.push((tag, files));
+        }
+        if commits.is_empty() || commits.iter().any(|(_, files)| files.is_empty()) {
+            return Err(format!("sources/{source} has no commit, or one without files"));
+        }
+        sources.insert(source, commits);
+    }
+    Ok(sources)
+}
+
+/// The names of what is in a folder, sorted; none if it is not there.
+fn names_in(folder: &Path) -> Result<Vec<String>, String> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let problem = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(problem)? {
+        names.push(entry.map_err(problem)?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// The repository afterwards: `after/` holds the files that are new or different, and nothing else.

@@ -29,6 +29,8 @@ pub struct Scenario {
     pub before: Files,
     /// The repository on the branch of the pull request; none if there must be no branch.
     pub after: Option<Files>,
+    /// The code sources of the project by name: one commit after the other, each with the tag that it gets.
+    pub sources: BTreeMap<String, Vec<(String, Files)>>,
     /// What the user asks, first to last.
     pub prompts: Vec<String>,
     /// What the model says.
@@ -79,11 +81,13 @@ pub struct JobSettings {
     pub open_pull_request: bool,
     /// Whether it is to be a draft in any case.
     pub draft: bool,
+    /// The range of commits of a code source that it is about, as `sdk:v1.4..v1.5`.
+    pub changes: Option<String>,
 }
 
 impl Default for JobSettings {
     fn default() -> Self {
-        Self { open_pull_request: true, draft: false }
+        Self { open_pull_request: true, draft: false, changes: None }
     }
 }
 

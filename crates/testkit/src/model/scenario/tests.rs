@@ -46,6 +46,8 @@ fn a_scenario_is_read() {
     let folder = good();
     put(&folder, "prompt-2.md", "Once more.");
     put(&folder, "before/docs/key.md", "SE{{+}}CRET\n");
+    put(&folder, "sources/sdk/v2/src/a.rs", "2\n");
+    put(&folder, "sources/sdk/v1/src/a.rs", "1\n");
     let rest = "[project]\non_findings = \"fail\"\n[symlinks]\n\"docs/link.md\" = \"a.md\"\n[files]\n\"AGENTS.md\" = \"Be kind.\"\n\
         [generate.\"docs/big.md\"]\nhead = \"H\\n\"\nline = \"row {n}\\n\"\nbytes = 30\ntail = \"T\\n\"\n\
         [after]\ndeleted = [\"docs/b.md\"]\n[[after.edit]]\npath = \"docs/big.md\"\nold = \"row 2\"\nnew = \"row two\"\n";
@@ -53,6 +55,8 @@ fn a_scenario_is_read() {
     let scenario = load(&folder).unwrap();
     assert_eq!(scenario.apis, [Api::Anthropic]);
     assert_eq!(scenario.prompts, ["Fix the page.", "Once more."]);
+    let tags: Vec<&str> = scenario.sources["sdk"].iter().map(|(tag, _)| tag.as_str()).collect();
+    assert_eq!((tags, scenario.sources["sdk"][1].1.len()), (vec!["v1", "v2"], 1));
     assert_eq!(scenario.prompt(0, "7"), "Fix the page.\n\n[[script:case#7]]");
     assert_eq!(scenario.prompt(1, "7"), "Once more.");
     assert_eq!((scenario.project.on_findings, scenario.expect.findings["links"]), (Policy::Fail, 1));
@@ -87,6 +91,7 @@ fn mistakes_are_named() {
     refused("after/docs/b.md", "# B\n", "after/docs/b.md is the same as before");
     refused("prompt.md", " \n", "a prompt is empty");
     refused("notes.md", "x", "notes.md is no part of a scenario");
+    refused("sources/sdk/a.rs", "x", "sources/sdk/a.rs: ");
     refused("prompt-3.md", "x", "prompt-3.md is no part of a scenario");
 }
 

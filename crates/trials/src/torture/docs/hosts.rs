@@ -14,7 +14,7 @@ use futures_util::future::join_all;
 
 use super::life::{PATIENCE, Tally, conclude, live};
 use super::steps::{MOST_STEPS, run_plot};
-use super::story::Story;
+use super::story::{Asked, Story};
 use super::world::World;
 
 /// A documentation job whose pull request lives on a code host is killed between its steps and at its requests; another
@@ -45,10 +45,12 @@ const BOUNDARIES: [&str; 2] = ["claimed", "prepared"];
 type Plot = fn(&str) -> Story;
 
 /// What jobs are killed at; a short run makes do with the first.
-const PLOTS: [(&str, Plot); 3] = [
+const PLOTS: [(&str, Plot); 5] = [
+    ("comment", |tag| Story::followed_builtin(tag).on_a_moving_base().asked_for_by(Asked::FollowUp)),
     ("merge", |tag| Story::followed_builtin(tag).on_a_moving_base()),
     ("follow-up", Story::followed_builtin),
     ("later", |tag| Story::followed_builtin(tag).opened_later()),
+    ("label", |tag| Story::builtin(tag).asked_for_by(Asked::Job)),
 ];
 
 /// What a request does to a host.
@@ -58,6 +60,8 @@ enum Act {
     Push,
     Open,
     Update,
+    /// Says something.
+    Say,
 }
 
 /// What becomes of the request at which a process is killed.
@@ -98,7 +102,10 @@ pub async fn run_hosts(options: HostsOptions) -> bool {
             let name = format!("{}-{name}", kind.as_str());
             Run { options: &options, model: &model, kind, first, name, story: *story }
         };
-        let runs: Vec<Run<'_>> = KINDS.into_iter().enumerate().map(run).collect();
+        // Its issues have no labels.
+        let is_without = |kind: HostKind| *name == "label" && kind == HostKind::Bitbucket;
+        let runs: Vec<Run<'_>> =
+            KINDS.into_iter().enumerate().filter(|(_, kind)| !is_without(*kind)).map(run).collect();
         for (tally, of_run) in join_all(runs.iter().map(Run::run)).await {
             all.join(tally);
             of_run.into_iter().for_each(|(at, count)| *kills.entry(at).or_default() += count);
@@ -123,7 +130,7 @@ impl Run<'_> {
         }
         let acts = requests.iter().copied().filter(|act| *act != Act::Look).chain([Act::Push, Act::Open]);
         for at in acts.flat_map(|act| FATES.map(|fate| (act, fate))).collect::<BTreeSet<_>>() {
-            if kills.get(&at).is_none_or(|count| *count == 0) {
+            if at != (Act::Say, Fate::Late) && kills.get(&at).is_none_or(|count| *count == 0) {
                 all.violations.push(format!("{}: no kill came at {at:?}", self.name));
             }
         }
@@ -163,6 +170,8 @@ impl Run<'_> {
                 // Nobody minds if somebody looks again later.
                 Act::Look => &FATES[..2],
                 Act::Push | Act::Open | Act::Update => &FATES,
+                // No host can tell a reply that comes after minutes from another one.
+                Act::Say => &FATES[..2],
             };
             cases.extend(fates.iter().map(|fate| Case { number: at + 1, act, fate: *fate }));
         }
@@ -231,6 +240,7 @@ fn act(seen: &Seen) -> Act {
     match seen.method.as_str() {
         "POST" if seen.path.ends_with("/git-receive-pack") => Act::Push,
         "POST" if seen.path.ends_with("/git-upload-pack") => Act::Look,
+        "POST" if seen.path.ends_with("/comments") || seen.path.ends_with("/notes") => Act::Say,
         "POST" => Act::Open,
         "PUT" | "PATCH" => Act::Update,
         _ => Act::Look,
@@ -248,7 +258,7 @@ fn report(backend: Backend, all: &Tally, kills: &Kills, took: Duration) {
     let requests = count(&|_, _| true);
     println!(
         "hosts on {backend}: {} jobs on {} code hosts, {} killed between steps (behind: {}), {requests} at a request ({} \
-         pushes, {} openings, {} updates, {} looks; {} never done, {} done and not answered, {} done late), {} violations, \
+         pushes, {} openings, {} updates, {} replies, {} looks; {} never done, {} done and not answered, {} done late), {} violations, \
          {:.1} s",
         all.worlds,
         KINDS.len(),
@@ -257,6 +267,7 @@ fn report(backend: Backend, all: &Tally, kills: &Kills, took: Duration) {
         count(&|act, _| act == Act::Push),
         count(&|act, _| act == Act::Open),
         count(&|act, _| act == Act::Update),
+        count(&|act, _| act == Act::Say),
         count(&|act, _| act == Act::Look),
         count(&|_, fate| fate == Fate::Lost),
         count(&|_, fate| fate == Fate::Unanswered),

@@ -213,7 +213,7 @@ impl Batch {
         let workshop = workshop(&self.store, &self.mirrors.path().join("publisher"));
         for job in self.jobs.iter().filter(|job| !job.story.opens) {
             let (project, job) = (self.places[job.place].1.clone(), job.id.clone());
-            let errand = Errand { project, job, follow_ups: Vec::new(), publish: true };
+            let errand = Errand { project, job, follow_ups: Vec::new(), asked: false, publish: true };
             open_later(&self.store, &workshop, &errand).await?;
         }
         Ok(())

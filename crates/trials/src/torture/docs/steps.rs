@@ -89,7 +89,7 @@ async fn run_world(world: World, step: u64) -> Tally {
         Ok(true) => {}
         Ok(false) => {
             tally.kills += 1;
-            *tally.behind.entry(last_step(&world.look().await)).or_default() += 1;
+            *tally.behind.entry(last_step(world.look().await.as_ref())).or_default() += 1;
             // The mirror is sometimes there already, and sometimes it is another machine that goes on.
             let machine = if step.is_multiple_of(2) { "first" } else { "second" };
             match live(world.later_life(machine)).await {
@@ -105,7 +105,8 @@ async fn run_world(world: World, step: u64) -> Tally {
 }
 
 /// The last step that was recorded.
-fn last_step(seen: &Seen) -> String {
+fn last_step(seen: Option<&Seen>) -> String {
+    let Some(seen) = seen else { return "asked for".to_owned() };
     let mut steps = seen.events.iter().map(|event| event.kind.as_str());
     let last = steps.rfind(|kind| STEPS.contains(kind)).unwrap_or("nothing");
     // Answers are no events. The first round has its first at once, the others more than those before.

@@ -35,6 +35,8 @@ pub(super) struct Story {
     pub(super) prompts: Vec<String>,
     /// Whether the job opens its pull request itself.
     pub(super) opens: bool,
+    /// What of it is asked for at the code host.
+    pub(super) asked: Asked,
     /// Whether the base branch moves on after the first push.
     pub(super) moves: bool,
     /// What the model says, if there is one.
@@ -42,6 +44,14 @@ pub(super) struct Story {
     /// How many answers there may be when all is done.
     pub(super) answers: Vec<usize>,
     edits: Vec<Edit>,
+}
+
+/// What people ask for at the code host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    Nothing,
+    FollowUp,
+    Job,
 }
 
 #[derive(Debug, Clone)]
@@ -90,6 +100,7 @@ impl Story {
             model: BUILTIN,
             prompts: vec![format!("Replace \"Acme Cloud\" with \"{new}\" in docs/.")],
             opens: true,
+            asked: Asked::Nothing,
             moves: false,
             script: None,
             answers: vec![0],
@@ -116,6 +127,12 @@ impl Story {
     /// The same story, whose pull request is opened afterwards.
     pub(super) fn opened_later(mut self) -> Self {
         self.opens = false;
+        self
+    }
+
+    /// The same story, of which the follow-up is a comment at the code host, or the whole job an issue there.
+    pub(super) fn asked_for_by(mut self, asked: Asked) -> Self {
+        self.asked = asked;
         self
     }
 
@@ -155,6 +172,7 @@ impl Story {
             model,
             prompts: vec![format!("Mark the pages. [[script:{tag}]]")],
             opens: true,
+            asked: Asked::Nothing,
             moves: false,
             script: None,
             answers: Vec::new(),

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_agent::{BuiltinEditor, Editor, KeySource, ModelEditor, ModelSettings, Provider, SecretString};
+use copydesk_desk::asks::answer_forever;
 use copydesk_desk::credentials::Credentials;
 use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop, publish};
+use copydesk_desk::jobs::Jobs;
 use copydesk_desk::runner::{Engine, Runner};
 use copydesk_desk::{Metrics, Stop};
 use copydesk_domain::{ProjectId, Prompt, Status, Window};
 use copydesk_forge::{Hosts, HostsSettings};
-use copydesk_store::{Store, Vault};
+use copydesk_store::{AskState, Store, Vault};
 use copydesk_testkit::forge;
 use copydesk_testkit::model::{ANTHROPIC_MODEL, KEY, OPENAI_MODEL};
 use tokio::signal::unix::{SignalKind, signal};
@@ -19,7 +21,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::super::worker::{address, end_with_parent};
 use super::clock::DeadlyClock;
 use crate::args::milliseconds;
-use crate::product::{SHUTDOWN_TIME, terms};
+use crate::product::{SHUTDOWN_TIME, rules, terms};
 
 /// Names the reading of the clock at which a process dies.
 pub(super) const FATAL_READING: &str = "COPYDESK_TORTURE_FATAL_READING";
@@ -55,6 +57,9 @@ pub struct Errand {
     /// What is said when what was said before is done.
     #[arg(long = "follow-up", requires = "job")]
     pub follow_ups: Vec<String>,
+    /// Look at what is asked for at the code host, and wait until it is answered. A job that has no id yet is made so.
+    #[arg(long, requires = "job")]
+    pub asked: bool,
     /// Open the pull request in the end.
     #[arg(long, requires = "job")]
     pub publish: bool,
@@ -87,6 +92,17 @@ pub async fn run_docs_worker(options: DocsWorkerOptions) -> ExitCode {
         runner.await.unwrap();
         return ExitCode::SUCCESS;
     };
+    if errand.asked {
+        let jobs = Jobs::new(store.clone(), rules("builtin"), Some(workshop.clone()), stop.clone());
+        tokio::spawn(answer_forever(store.clone(), jobs, stop.clone()));
+        return match until_answered(&store, errand).await {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("a worker cannot wait for what is asked for: {error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     // The job is done then, and how a process stops is not what this is about.
     match see_through(&store, &workshop, errand).await {
         Ok(()) => ExitCode::SUCCESS,
@@ -123,6 +139,18 @@ fn editors(model_url: &str) -> Vec<Arc<dyn Editor>> {
     let openai = model(Provider::OpenAi, OPENAI_MODEL);
     let anthropic = model(Provider::Anthropic, ANTHROPIC_MODEL);
     vec![Arc::new(BuiltinEditor::new()), openai, anthropic]
+}
+
+/// Waits until all that is asked for at the code host is answered.
+async fn until_answered(store: &Store, errand: &Errand) -> Result<(), String> {
+    loop {
+        let asks = store.asks(&errand.project, 10).await.map_err(|error| error.to_string())?;
+        match asks.first().map(|asked| asked.state) {
+            Some(AskState::Answered) => return Ok(()),
+            Some(AskState::Refused) => return Err(format!("it was refused: {:?}", asks[0].note)),
+            Some(AskState::Heard | AskState::Granted) | None => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    }
 }
 
 /// Does what a client would: waits, sends the follow-ups, opens the pull request. What was done before is not done again.

@@ -9,15 +9,15 @@ use copydesk_desk::credentials::variable;
 use copydesk_domain::{
     HostKind, HostSettings, OnFindings, ProjectId, Prompt, Repository, SystemClock, ViewSettings, Window, WritePaths,
 };
-use copydesk_store::{Admission, NewJob, NewProject, Store};
+use copydesk_store::{Admission, JobFilter, NewJob, NewProject, Store};
 use copydesk_testkit::model::ModelServer;
 use copydesk_testkit::{Backend, GitRepo, TestDatabase};
 use tempfile::TempDir;
 
 use super::super::worker::DATABASE;
 use super::seen::{self, Seen, check_repository, check_soundness};
-use super::story::{BASE, Story, base};
-use super::trial_host::{REPOSITORY, TrialHost};
+use super::story::{Asked, BASE, Story, base};
+use super::trial_host::{LABEL, REPOSITORY, TrialHost};
 use super::verify::verify;
 use super::worker::FATAL_READING;
 
@@ -31,6 +31,7 @@ pub(super) struct World {
     pub(super) store: Store,
     pub(super) repo: Arc<GitRepo>,
     pub(super) project: ProjectId,
+    /// Empty until somebody has made it of an issue.
     pub(super) job: String,
     pub(super) story: Story,
     /// Where the repository is, if it is not a folder.
@@ -57,10 +58,26 @@ impl World {
         let store = database.store(Arc::new(SystemClock)).await;
         let (place, repo) = TrialHost::new(kind, story.moves).await;
         let address = place.host.address(REPOSITORY);
-        let settings =
-            HostSettings { kind: Some(kind), api_url: Some(place.host.api_url()), ..HostSettings::default() };
+        let settings = HostSettings {
+            kind: Some(kind),
+            api_url: Some(place.host.api_url()),
+            job_label: Some(LABEL.to_owned()),
+            ..HostSettings::default()
+        };
         let project = create_project(&store, &address, settings).await;
-        let job = create_job(&store, &project, &address, &story, model).await;
+        let job = match story.asked {
+            Asked::Job => {
+                assert!(store.hear(&project, vec![place.issue(&story.prompts[0])]).await.unwrap());
+                String::new()
+            }
+            _ => {
+                let repository = Repository::from_stored(address);
+                create_job(&store, &project, repository.public_address(), &story, model).await
+            }
+        };
+        if let (Asked::FollowUp, Some(prompt)) = (story.asked, story.prompts.get(1)) {
+            place.comment_later(store.clone(), project.clone(), job.clone(), prompt.clone());
+        }
         let folder = tempfile::tempdir().unwrap();
         Self { database, store, repo, project, job, story, host: Some(place), model: model.clone(), folder }
     }
@@ -70,8 +87,11 @@ impl World {
     pub(super) fn life(&self, machine: &str, fatal: Option<u64>) -> tokio::process::Command {
         let mut command = worker_command(&self.database.url(), &self.mirrors(machine), &self.model, 1, LEASE);
         command.args(["--project", &self.project, "--job", &self.job]);
-        for prompt in self.story.prompts.iter().skip(1) {
+        for prompt in self.story.prompts.iter().skip(1).filter(|_| self.story.asked == Asked::Nothing) {
             command.args(["--follow-up", prompt]);
+        }
+        if self.story.asked != Asked::Nothing {
+            command.arg("--asked");
         }
         if !self.story.opens && self.story.changes() {
             command.arg("--publish");
@@ -95,24 +115,47 @@ impl World {
         command
     }
 
-    pub(super) async fn look(&self) -> Seen {
-        let whose = (&self.project, self.job.as_str());
+    /// The job, also if it was made of an issue.
+    async fn job(&self) -> String {
+        if !self.job.is_empty() {
+            return self.job.clone();
+        }
+        let asks = self.store.asks(&self.project, 1).await.unwrap();
+        asks.iter().find_map(|asked| asked.job_id.as_ref()).map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// What there is to see of the job; none if nobody has made it yet.
+    pub(super) async fn look(&self) -> Option<Seen> {
+        let job = self.job().await;
+        let whose = (&self.project, job.as_str());
         let seen = seen::look(&self.store, &self.database, &self.repo, &self.model, &self.story, whose).await;
-        let mut seen = seen.unwrap();
+        let mut seen = seen?;
         if let Some(place) = &self.host {
             seen.pulls.extend(place.pulls());
         }
-        seen
+        Some(seen)
     }
 
     /// What is wrong in the end.
     pub(super) async fn verify(&self) -> Vec<String> {
-        let mut wrong = verify(&self.story, &base(), &self.look().await);
-        wrong.extend(check_repository(&self.repo, std::slice::from_ref(&self.job)).await);
+        let Some(seen) = self.look().await else { return vec![format!("{}: there is no job", self.story.tag)] };
+        let mut wrong = verify(&self.story, &base(), &seen);
+        wrong.extend(check_repository(&self.repo, &[self.job().await]).await);
+        wrong.extend(self.verify_asks().await);
         wrong.extend(self.host.iter().flat_map(|place| place.verify(&self.story)));
         let mirrors = self.folder.path().to_owned();
         wrong.extend(tokio::task::spawn_blocking(move || check_mirrors(&mirrors)).await.unwrap());
         wrong
+    }
+
+    /// What was asked for at the host became one job or one follow-up.
+    async fn verify_asks(&self) -> Vec<String> {
+        let jobs = self.store.jobs(&self.project, JobFilter { limit: 10, ..JobFilter::default() }).await.unwrap();
+        let messages = self.store.messages(&self.job().await.as_str().into()).await.unwrap();
+        let expected = (1, self.story.prompts.len());
+        let is_right = (jobs.len(), messages.len()) == expected;
+        let wrong = format!("{}: {} jobs, {} messages", self.story.tag, jobs.len(), messages.len());
+        (!is_right).then_some(wrong).into_iter().collect()
     }
 
     pub(super) async fn end(self) {
@@ -165,6 +208,7 @@ pub(super) async fn create_project(store: &Store, repository: &str, host: HostSe
         jobs_per_hour: Some(0),
         max_running: None,
         time_limit_seconds: None,
+        job_cost: None,
         on_findings: OnFindings::Fail,
         views: ViewSettings::default(),
         host,
@@ -191,6 +235,8 @@ pub(super) async fn create_job(
         draft: false,
         open_pull_request: story.opens,
         client_reference: None,
+        max_cost: None,
+        changes: None,
         prompt: Prompt::parse(&story.prompts[0]).unwrap(),
     };
     match store.create_job(new, Window::hourly(0), None, |job| job.id.to_string()).await.unwrap() {

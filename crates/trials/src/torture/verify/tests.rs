@@ -19,6 +19,8 @@ fn job(id: &str, status: Status) -> Job {
         draft: false,
         open_pull_request: true,
         client_reference: None,
+        max_cost: None,
+        changes: None,
         made_by: None,
         pr_link: None,
         pull_request: None,

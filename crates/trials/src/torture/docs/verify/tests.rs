@@ -1,5 +1,5 @@
 use copydesk_domain::{Job, PullRequest, PullRequestState, Usage};
-use copydesk_store::{Edit, Event, Verdict};
+use copydesk_store::{Edit, Event, RoundSources, Verdict};
 use serde_json::{Value, json};
 
 use super::super::seen::{SeenCall, SeenPull, branch_prefix};
@@ -36,6 +36,8 @@ fn job() -> Job {
         draft: false,
         open_pull_request: true,
         client_reference: None,
+        max_cost: None,
+        changes: None,
         made_by: None,
         pr_link: Some(link()),
         pull_request: Some(PullRequest {
@@ -84,6 +86,7 @@ fn round(number: u32, commit: &str) -> Round {
         pushed: true,
         dropped: false,
         merged: None,
+        sources: RoundSources::default(),
     }
 }
 

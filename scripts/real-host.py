@@ -243,7 +243,7 @@ class Program:
 
 # Gitea and the people on it.
 
-DATA = WORK / "gitea"
+DATA = WORK / "host"
 DATA.mkdir()
 CONFIGURATION = DATA / "app.ini"
 CONFIGURATION.write_text(f"""

@@ -18,6 +18,9 @@ pub enum Ask {
         issue: u64,
         /// Who has put it there.
         by: Person,
+        /// A digest of what the issue said then: that is what is asked for.
+        #[serde(default)]
+        said: Option<String>,
     },
     /// An issue has lost it, or something about its labels has changed that the host has not told.
     Unlabelled {
@@ -25,6 +28,8 @@ pub enum Ask {
         /// Who has put the label there if it is there; nobody if the host has told that it is gone.
         #[serde(default)]
         by: Option<Person>,
+        #[serde(default)]
+        said: Option<String>,
     },
 }
 
@@ -38,13 +43,18 @@ pub struct Person {
 }
 
 impl Ask {
+    /// The key of an issue that has got the label.
+    pub fn key_of_issue(issue: u64) -> String {
+        format!("issue {issue}")
+    }
+
     /// What makes it one and the same, however often it is told of.
     pub fn key(&self) -> String {
         match self {
             Self::Comment { id, .. } => format!("comment {id}"),
             Self::Review { id, .. } => format!("review {id}"),
             Self::Reviews { pull } => format!("reviews of {pull}"),
-            Self::Labelled { issue, .. } => format!("issue {issue}"),
+            Self::Labelled { issue, .. } => Self::key_of_issue(*issue),
             Self::Unlabelled { issue, .. } => format!("no label on {issue}"),
         }
     }
@@ -62,12 +72,12 @@ impl Ask {
 /// code is not said by whoever writes.
 pub fn mentions(text: &str, name: &str) -> bool {
     let name = format!("@{}", name.to_lowercase());
-    let mut fence = None;
-    text.lines().any(|line| {
+    let mut fence: Option<(char, usize)> = None;
+    without_comments(text).lines().any(|line| {
         let line = line.trim_start();
-        let mark = ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark));
+        let mark = fence_of(line);
         match (fence, mark) {
-            (Some(open), Some(mark)) if open == mark => fence = None,
+            (Some((open, length)), Some((letter, long))) if open == letter && long >= length => fence = None,
             (None, Some(mark)) => fence = Some(mark),
             _ => {}
         }
@@ -76,6 +86,24 @@ pub fn mentions(text: &str, name: &str) -> bool {
             && !line.starts_with('>')
             && is_named(&without_code(line).to_lowercase(), &name)
     })
+}
+
+/// What a line that opens or closes a block of code consists of: which letter, and how often.
+fn fence_of(line: &str) -> Option<(char, usize)> {
+    let letter = line.chars().next().filter(|letter| matches!(letter, '`' | '~'))?;
+    let length = line.chars().take_while(|next| *next == letter).count();
+    (length >= 3).then_some((letter, length))
+}
+
+/// A text without what HTML hides.
+fn without_comments(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some((before, hidden)) = rest.split_once("<!--") {
+        shown.push_str(before);
+        rest = hidden.split_once("-->").map_or("", |(_, after)| after);
+    }
+    shown + rest
 }
 
 /// A line without what is between backticks.
@@ -133,6 +161,9 @@ mod tests {
             "Write `@copydesk fix it` there",
             "```\n@copydesk\n```\nso",
             "~~~ text\n```\n@copydesk",
+            "````\n```\n@copydesk\n```\n````",
+            "<!-- @copydesk --> so",
+            "so <!-- @copydesk",
             "",
         ] {
             assert!(!mentions(text, "copydesk"), "{text}");
@@ -143,8 +174,9 @@ mod tests {
     #[test]
     fn told_twice_it_has_one_key() {
         let by = |name: &str| Person { id: "1".to_owned(), name: name.to_owned() };
-        assert_eq!(Ask::Labelled { issue: 3, by: by("a") }.key(), Ask::Labelled { issue: 3, by: by("b") }.key());
+        let labelled = |name: &str| Ask::Labelled { issue: 3, by: by(name), said: None };
+        assert_eq!(labelled("a").key(), labelled("b").key());
         assert_ne!(Ask::Comment { pull: 1, id: 3 }.key(), Ask::Review { pull: 1, id: 3 }.key());
-        assert_ne!(Ask::Labelled { issue: 3, by: by("a") }.key(), Ask::Unlabelled { issue: 3, by: None }.key());
+        assert_ne!(labelled("a").key(), Ask::Unlabelled { issue: 3, by: None, said: None }.key());
     }
 }

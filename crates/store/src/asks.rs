@@ -75,7 +75,13 @@ impl Store {
     /// Writes down what a code host has told of. False, and nothing is written, if too many wait already.
     pub async fn hear(&self, project_id: &ProjectId, asks: Vec<Ask>) -> Result<bool> {
         let (project_id, now) = (project_id.clone(), self.now());
-        self.write(move |c| Box::pin(hear(c, project_id, asks, now))).await
+        self.write(move |c| Box::pin(hear(c, project_id, asks, AGAIN, now))).await
+    }
+
+    /// The same for what may have been there before: what is known is not looked at again.
+    pub async fn hear_new(&self, project_id: &ProjectId, asks: Vec<Ask>) -> Result<bool> {
+        let (project_id, now) = (project_id.clone(), self.now());
+        self.write(move |c| Box::pin(hear(c, project_id, asks, "DO NOTHING", now))).await
     }
 
     /// Takes the next ask that is due; nobody else gets it for so long.
@@ -107,7 +113,16 @@ impl Store {
         self.unless_told_again(asked, sql, Some(note(why))).await
     }
 
-    /// Forgets that it was told of, so that the same can be told again.
+    /// Lets the same be asked for again. One whose job still runs is answered nevertheless, under another key.
+    pub async fn release_ask(&self, asked: &Asked) -> Result<()> {
+        let key = asked.job_id.as_ref().filter(|_| asked.state == AskState::Granted);
+        let Some(key) = key.map(|job| format!("{} of {job}", asked.key)) else { return self.forget_ask(asked).await };
+        let sql = "UPDATE asks SET key = $1 WHERE project_id = $2 AND key = $3 AND heard_at = $4";
+        let values = values![key, &asked.project_id, &asked.key, asked.heard_at];
+        self.write(move |c| Box::pin(async move { c.run(sql, values).await.map(drop) })).await
+    }
+
+    /// Forgets that it was told of.
     pub async fn forget_ask(&self, asked: &Asked) -> Result<()> {
         let sql = "DELETE FROM asks WHERE project_id = $1 AND key = $2 AND heard_at = $3";
         self.unless_told_again(asked, sql, None).await
@@ -169,20 +184,30 @@ impl Store {
     }
 }
 
-async fn hear(c: &mut dyn Conn, project_id: ProjectId, asks: Vec<Ask>, now: Timestamp) -> Result<bool> {
+/// What is granted stays so. What waits or was refused is looked at with what is told now; the time tells whoever is looking at
+/// it that there is more to see.
+const AGAIN: &str = "DO UPDATE SET ask = excluded.ask, state = 'heard', \
+     heard_at = CASE WHEN asks.heard_at >= excluded.heard_at THEN asks.heard_at + 1 ELSE excluded.heard_at END, \
+     due_at = CASE WHEN asks.state = 'heard' THEN asks.due_at ELSE excluded.due_at END \
+     WHERE asks.state IN ('heard', 'refused')";
+
+async fn hear(
+    c: &mut dyn Conn,
+    project_id: ProjectId,
+    asks: Vec<Ask>,
+    if_known: &'static str,
+    now: Timestamp,
+) -> Result<bool> {
     let waiting = "SELECT count(*) FROM asks WHERE project_id = $1 AND state = 'heard'";
     let waiting: i64 = c.only_row(waiting, values![&project_id]).await?;
     if waiting >= MOST_WAITING {
         return Ok(false);
     }
     for ask in asks {
-        // What is granted stays so. What waits or was refused is looked at with what is told now; the time tells whoever is
-        // looking at it that there is more to see.
-        let sql = "INSERT INTO asks (project_id, key, ask, state, tries, heard_at, due_at) VALUES ($1, $2, $3, 'heard', 0, $4, $5) \
-                   ON CONFLICT (project_id, key) DO UPDATE SET ask = excluded.ask, state = 'heard', \
-                   heard_at = CASE WHEN asks.heard_at >= excluded.heard_at THEN asks.heard_at + 1 ELSE excluded.heard_at END, \
-                   due_at = CASE WHEN asks.state = 'heard' THEN asks.due_at ELSE excluded.due_at END \
-                   WHERE asks.state IN ('heard', 'refused')";
+        let sql = format!(
+            "INSERT INTO asks (project_id, key, ask, state, tries, heard_at, due_at) \
+             VALUES ($1, $2, $3, 'heard', 0, $4, $5) ON CONFLICT (project_id, key) {if_known}"
+        );
         c.run(sql, values![&project_id, ask.key(), to_json(&ask), now, now]).await?;
     }
     c.announce(Change::Asked).await?;

@@ -145,6 +145,9 @@ pub(crate) fn run(
 
 /// Runs one of those.
 pub(crate) fn look(workspace: &Workspace, sources: &CodeSources, call: &Call) -> io::Result<Ran> {
+    if let Some(why) = refusal::refusal(call, sources) {
+        return Ok(Ran { text: format!("Error: {why}"), ok: false, valid: true });
+    }
     let done = match call.name.as_str() {
         list::ListFiles::TOOL => with(call, |input: list::ListFiles| {
             let folder = input.folder.as_deref();

@@ -65,6 +65,10 @@ pub(crate) fn range_answered(answer: Result<Range, String>, asked: &RangeQuestio
         (Err(why), _) => {
             return Ran { text: bounded(format!("Error: {why}"), LONGEST_ANSWER), ok: false, valid: true };
         }
+        (Ok(range), Some(path)) if range.files.is_empty() && range.truncated => format!(
+            "Nothing was seen to be different in {path:?}, but more files differ than are looked at: it cannot be told whether \
+             that is all. Ask for a shorter range."
+        ),
         (Ok(range), Some(path)) if range.files.is_empty() => format!("Nothing is different in {path:?}."),
         (Ok(range), Some(_)) if range.files.len() == 1 => {
             one_file(&range.files[0], from_line.map_or(1, |line| line as usize), room)

@@ -189,7 +189,10 @@ fn host_settings_are_set_shown_and_taken_back() {
     let desk = desk_with("https://git.example.com/acme/docs");
     let update = |flags: &[&str]| desk.run(&[&["project", "update", "docs", "--json"], flags].concat());
     let shown = |flags: &[&str]| update(flags).json();
-    let plain = json!({ "kind": null, "apiUrl": null, "caFile": null, "acceptAnyCertificate": false });
+    let plain = json!({
+        "kind": null, "apiUrl": null, "caFile": null, "acceptAnyCertificate": false, "comments": "mentions",
+        "mention": null, "jobLabel": null, "labels": [], "reviewers": [],
+    });
     let first = shown(&[]);
     assert_eq!((&first["host"], &first["hostKind"]), (&plain, &json!("git")));
     write(&desk, "ca.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");

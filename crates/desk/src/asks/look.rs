@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Actor, Ask, Comments, Job, Person, Project, PullRequestState, Status, mentions};
+use copydesk_domain::{Actor, Ask, Comments, Job, Person, Project, PullRequestState, Status, Timestamp, mentions};
 use copydesk_forge::{Ability, ForgeError, HostInterface, Place, Remark, text};
 use copydesk_store::{Admission, Asked, Grant, Store, StoreError};
 
-use super::{is_same_label, words};
+use super::{digest_of, is_same_label, words};
 use crate::job_view::render;
 use crate::jobs::{Draft, Jobs};
 
@@ -37,22 +37,21 @@ pub(super) async fn look(store: &Store, jobs: &Jobs, asked: Asked) -> Result<(),
             store.refuse_ask(&asked, &why).await
         }
         Ok(Verdict::Instead(asks)) => {
-            if asks.is_empty() || store.hear(&project.id, asks).await? {
+            if asks.is_empty() || store.hear_new(&project.id, asks).await? {
                 return store.forget_ask(&asked).await;
             }
             store.put_off_ask(&asked, store.now().plus(LONGEST_PAUSE), "too much waits already").await
         }
         Ok(Verdict::Unlabelled) => {
             if let Ask::Unlabelled { issue, .. } = asked.ask
-                && let Some(earlier) =
-                    store.ask(&project.id, &Ask::Labelled { issue, by: Person::default() }.key()).await?
+                && let Some(earlier) = store.ask(&project.id, &Ask::key_of_issue(issue)).await?
             {
-                store.forget_ask(&earlier).await?;
+                store.release_ask(&earlier).await?;
             }
             store.forget_ask(&asked).await
         }
         Err(Trouble::Store(error)) => Err(error),
-        Err(Trouble::Host(error)) => match again_at(store, &asked, &error) {
+        Err(Trouble::Host(error)) => match again_at(store, &asked, asked.heard_at, &error) {
             Some(at) => store.put_off_ask(&asked, at, &error.message).await,
             None => {
                 tracing::warn!(project = %project.id, ask = asked.key, %error, "something asked for at the code host is given up");
@@ -81,10 +80,10 @@ impl From<ForgeError> for Trouble {
 }
 
 /// When a host is asked again; none if that is of no use.
-fn again_at(store: &Store, asked: &Asked, error: &ForgeError) -> Option<copydesk_domain::Timestamp> {
+fn again_at(store: &Store, asked: &Asked, since: Timestamp, error: &ForgeError) -> Option<Timestamp> {
     let now = store.now();
     let pause = PAUSE.saturating_mul(1 << asked.tries.saturating_sub(1).min(10)).min(LONGEST_PAUSE);
-    (error.may_pass() && now < asked.heard_at.plus(DAY)).then(|| now.plus(pause))
+    (error.may_pass() && now < since.plus(DAY)).then(|| now.plus(pause))
 }
 
 async fn judge(store: &Store, jobs: &Jobs, project: &Project, asked: &Asked) -> Result<Verdict, Trouble> {
@@ -102,14 +101,14 @@ async fn judge(store: &Store, jobs: &Jobs, project: &Project, asked: &Asked) -> 
         Ask::Reviews { pull } => {
             let reviews = host.reviews(*pull).await?;
             // Those of long ago were told of long ago.
-            let is_new = |(_, at): &(u64, copydesk_domain::Timestamp)| at.plus(DAY) > asked.heard_at;
+            let is_new = |(_, at): &(u64, Timestamp)| at.plus(DAY) > asked.heard_at;
             let new = reviews.into_iter().filter(is_new).map(|(id, _)| Ask::Review { pull: *pull, id });
             Ok(Verdict::Instead(new.collect()))
         }
-        Ask::Labelled { issue, by } => labelled(jobs, project, host, *issue, by).await,
-        Ask::Unlabelled { issue, by } => Ok(match wanted_issue(project, host, *issue).await? {
+        Ask::Labelled { issue, by, said } => labelled(jobs, project, host, *issue, by, said.as_deref()).await,
+        Ask::Unlabelled { issue, by, said } => Ok(match wanted_issue(project, host, *issue).await? {
             Ok(_) => {
-                let given = by.iter().map(|by| Ask::Labelled { issue: *issue, by: by.clone() });
+                let given = by.iter().map(|by| Ask::Labelled { issue: *issue, by: by.clone(), said: said.clone() });
                 Verdict::Instead(given.collect())
             }
             Err(_) => Verdict::Unlabelled,
@@ -191,11 +190,16 @@ async fn labelled(
     host: &dyn HostInterface,
     number: u64,
     by: &Person,
+    said: Option<&str>,
 ) -> Result<Verdict, Trouble> {
     let issue = match wanted_issue(project, host, number).await? {
         Ok(issue) => issue,
         Err(why) => return Ok(Verdict::Refuse(why.to_owned())),
     };
+    // Somebody else may write there than who has set the label.
+    if said.is_some_and(|said| said != digest_of(&issue.title, &issue.text)) {
+        return Ok(Verdict::Refuse("the issue was edited after the label was set; set it again".to_owned()));
+    }
     if let Some(why) = why_not(host.may_write(by).await?) {
         return Ok(Verdict::Refuse(why));
     }
@@ -222,6 +226,9 @@ async fn grant_it(
     match theirs.grant_ask(asked, grant, jobs.window(project), render).await? {
         // Somebody else was faster.
         None | Some(Admission::Done { .. }) => Ok(()),
+        Some(Admission::Limited(_)) if store.now() > asked.heard_at.plus(DAY) => {
+            store.refuse_ask(asked, "the project has used up its jobs of every hour for a day").await
+        }
         Some(Admission::Limited(standing)) => {
             let at = store.now().plus(Duration::from_secs(standing.reset_seconds.into()));
             store.put_off_ask(asked, at, "the project has used up its jobs of this hour").await
@@ -245,7 +252,7 @@ pub(super) async fn reply(store: &Store, jobs: &Jobs, asked: Asked) -> Result<()
     }
     match say(jobs, &project, &asked, &job).await {
         Ok(()) => store.end_ask(&asked, None).await,
-        Err(error) => match again_at(store, &asked, &error) {
+        Err(error) => match again_at(store, &asked, job.updated_at, &error) {
             Some(at) => store.put_off_ask(&asked, at, &error.message).await,
             None => store.end_ask(&asked, Some(&error.message)).await,
         },

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use copydesk_boxed::boxed;
 use copydesk_domain::{Ask, Comments, Person, Project, mentions};
+use copydesk_forge::text;
 use copydesk_store::{AskState, Change, Store, StoreError};
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
@@ -25,6 +26,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const AT_ONCE: usize = 8;
 /// How long nobody else looks at one, unless whoever does has died.
 const HOLD: Duration = Duration::from_secs(120);
+
+/// How long a look may take.
+const TIME: Duration = Duration::from_secs(100);
 
 /// What a code host has told of, in no host's own words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +52,9 @@ pub enum Told {
         changed: Option<Vec<String>>,
         /// Who has done that.
         by: Person,
+        /// What the issue says.
+        title: String,
+        text: String,
     },
 }
 
@@ -65,8 +72,14 @@ pub enum Heard {
 /// Writes down what may ask for something.
 #[boxed]
 pub async fn hear(store: &Store, project: &Project, told: Told) -> Result<Heard, StoreError> {
+    // Where it is not told which label was changed, one that was there before may have been set by somebody else.
+    let is_vague = matches!(&told, Told::Labels { changed: None, .. });
     let Some(ask) = asked_by(store, project, told).await? else { return Ok(Heard::Nothing) };
-    Ok(if store.hear(&project.id, vec![ask]).await? { Heard::Noted } else { Heard::TooMuch })
+    let is_noted = match &ask {
+        Ask::Labelled { .. } if is_vague => store.hear_new(&project.id, vec![ask]).await?,
+        _ => store.hear(&project.id, vec![ask]).await?,
+    };
+    Ok(if is_noted { Heard::Noted } else { Heard::TooMuch })
 }
 
 async fn asked_by(store: &Store, project: &Project, told: Told) -> Result<Option<Ask>, StoreError> {
@@ -83,7 +96,10 @@ async fn asked_by(store: &Store, project: &Project, told: Told) -> Result<Option
             let ask = id.map_or(Ask::Reviews { pull }, |id| Ask::Review { pull, id });
             (project.host.comments != Comments::Off).then_some(ask)
         }
-        Told::Labels { issue, now, changed, by } => return labelled(store, project, issue, &now, changed, by).await,
+        Told::Labels { issue, now, changed, by, title, text } => {
+            let said = Some(digest_of(&title, &text));
+            return labelled(store, project, &now, changed, Ask::Labelled { issue, by, said }).await;
+        }
     };
     let Some((ask, pull)) = ask.and_then(|ask| ask.pull().map(|pull| (ask, pull))) else { return Ok(None) };
     // Pull requests of others are none of our business.
@@ -93,26 +109,32 @@ async fn asked_by(store: &Store, project: &Project, told: Told) -> Result<Option
 async fn labelled(
     store: &Store,
     project: &Project,
-    issue: u64,
     now: &[String],
     changed: Option<Vec<String>>,
-    by: Person,
+    ask: Ask,
 ) -> Result<Option<Ask>, StoreError> {
     let Some(wanted) = &project.host.job_label else { return Ok(None) };
     let has = |labels: &[String]| labels.iter().any(|label| is_same_label(label, wanted));
-    let Some(changed) = changed else {
-        let ask = if has(now) { Ask::Labelled { issue, by } } else { Ask::Unlabelled { issue, by: Some(by) } };
-        return Ok(Some(ask));
-    };
-    if !has(&changed) {
+    if changed.as_ref().is_some_and(|changed| !has(changed)) {
         return Ok(None);
     }
-    let ask = Ask::Labelled { issue, by };
-    if has(now) {
-        return Ok(Some(ask));
+    let key = ask.key();
+    match ask {
+        ask if has(now) => Ok(Some(ask)),
+        Ask::Labelled { issue, by, said } if changed.is_none() => {
+            Ok(Some(Ask::Unlabelled { issue, by: Some(by), said }))
+        }
+        // Of interest only if it was there.
+        Ask::Labelled { issue, .. } => {
+            Ok(store.ask(&project.id, &key).await?.map(|_| Ask::Unlabelled { issue, by: None, said: None }))
+        }
+        _ => Ok(None),
     }
-    // Of interest only if it was there.
-    Ok(store.ask(&project.id, &ask.key()).await?.map(|_| Ask::Unlabelled { issue, by: None }))
+}
+
+/// What an issue says, so that it can be told whether somebody has changed it since.
+fn digest_of(title: &str, text: &str) -> String {
+    text::digest(&format!("{}\n{}", title.trim(), text.replace("\r\n", "\n").trim()))
 }
 
 /// Some hosts do not tell small letters from capitals in labels.
@@ -149,9 +171,16 @@ async fn take_up(store: &Store, jobs: &Arc<Jobs>, running: &mut JoinSet<()>) -> 
         let (store, jobs) = (store.clone(), Arc::clone(jobs));
         running.spawn(async move {
             let (project, key) = (asked.project_id.clone(), asked.key.clone());
-            let done = match asked.state {
-                AskState::Granted => look::reply(&store, &jobs, asked).await,
-                _ => look::look(&store, &jobs, asked).await,
+            let work = async {
+                match asked.state {
+                    AskState::Granted => look::reply(&store, &jobs, asked).await,
+                    _ => look::look(&store, &jobs, asked).await,
+                }
+            };
+            // Whoever takes it up after that must find nobody at it.
+            let Ok(done) = tokio::time::timeout(TIME, work).await else {
+                tracing::warn!(%project, key, "a code host takes too long over something asked for; trying again");
+                return;
             };
             if let Err(error) = done {
                 tracing::warn!(%error, %project, key, "cannot write down what became of something asked for; trying again");

@@ -22,9 +22,10 @@ fn addressed<'t>(text: &'t str, mention: &str) -> &'t str {
         return text;
     }
     let rest = &text[1 + mention.len()..];
-    let said = rest.trim_start_matches([',', ':', ';', '.', '!', '-']).trim_start();
+    let said = rest.trim_start_matches([',', ':', ';', '.', '!', '-']);
     // `@copydesk-team` is somebody else.
-    if said.len() < rest.len() || rest.is_empty() { said } else { text }
+    let is_whole = said.is_empty() || said.starts_with(char::is_whitespace);
+    if is_whole { said.trim_start() } else { text }
 }
 
 fn at_line(remark: &LineRemark, mention: &str) -> String {
@@ -72,6 +73,8 @@ mod tests {
             ("@copydesk", ""),
             ("Say two, @copydesk", "Say two, @copydesk"),
             ("@copydesks say two", "@copydesks say two"),
+            ("@copydesk-team: look, @copydesk fix", "@copydesk-team: look, @copydesk fix"),
+            ("@copydesk - say two", "say two"),
             ("@é", "@é"),
         ] {
             assert_eq!(addressed(text, "copydesk"), said);

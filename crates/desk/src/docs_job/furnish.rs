@@ -26,7 +26,12 @@ pub(super) async fn furnish(
     if store.words(&job.id).await?.iter().any(|noted| noted == FURNISHED) {
         return Ok(());
     }
-    let missed = host.furnish(number, labels, reviewers).await.unwrap_or_else(|error| vec![error.message]);
+    let missed = match host.furnish(number, labels, reviewers).await {
+        Ok(missed) => missed,
+        // The job is tried again, and finds the pull request.
+        Err(error) if error.may_pass() => return Err(error.into()),
+        Err(error) => vec![error.message],
+    };
     if !missed.is_empty() {
         tracing::info!(job = job.id.as_str(), ?missed, "a pull request lacks labels or reviewers");
         if let Permit::Lease(lease) = permit {

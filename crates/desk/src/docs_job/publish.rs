@@ -375,8 +375,10 @@ impl Publication<'_> {
         }
         let updated = host.update(there.number, &new).await?;
         self.record_told(edits.len()).await?;
-        // Opened by a process that was killed before it could do that.
-        self.furnish(&updated).await?;
+        // Opened by a process that was killed before it could do that. One that was recorded as open is long furnished.
+        if self.job.pr_link.is_none() {
+            self.furnish(&updated).await?;
+        }
         Ok(updated)
     }
 

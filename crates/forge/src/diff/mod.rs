@@ -83,6 +83,9 @@ pub(crate) fn between(objects: &Objects, from: &ObjectId, to: &ObjectId) -> io::
     render(pairs, truncated, &|id| compare::load(objects, id))
 }
 
+/// How many files of a difference are told of without their text.
+const MOST_LEFT_OUT: usize = 200;
+
 /// One file of a difference with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileDiff {
@@ -106,11 +109,16 @@ pub(crate) fn by_file(
     rename::pair_up(&mut pairs, load)?;
     pairs.retain(|pair| wanted(&pair.path) || pair.old_path.as_deref().is_some_and(wanted));
     pairs.sort_by(|a, b| a.path.cmp(&b.path));
-    let (mut files, mut bytes) = (Vec::with_capacity(pairs.len()), 0);
+    let (mut files, mut bytes, mut left_out) = (Vec::with_capacity(pairs.len()), 0, 0);
     for pair in &pairs {
+        // What comes after is not even compared: there would be no end to it.
+        if left_out >= MOST_LEFT_OUT {
+            return Ok((files, true));
+        }
         let (text, summary) = unified::file(pair, load)?;
         let fits = bytes + text.len() <= LONGEST_DIFF;
         bytes += if fits { text.len() } else { 0 };
+        left_out += usize::from(!fits);
         files.push(FileDiff { summary, text: fits.then(|| String::from_utf8_lossy(&text).into_owned()) });
     }
     Ok((files, truncated))

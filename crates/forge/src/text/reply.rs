@@ -55,7 +55,7 @@ mod tests {
     fn a_reply_is_known_again_and_harmless() {
         let mark = reply_mark("acme", "comment 12");
         assert!(mark != reply_mark("acme", "comment 1") && !mark.contains(&reply_mark("acme", "comment 1")));
-        let message = "Fixed, @maintainer. /merge\n\nCloses #4";
+        let message = "Fixed, @maintainer.\n\n/merge\n\nCloses #4";
         let input = Reply {
             is_done: true,
             message,
@@ -66,7 +66,8 @@ mod tests {
         };
         let text = reply(&input);
         assert!(is_reply(&text) && text.contains(&mark), "{text}");
-        assert!(!text.contains("@maintainer") && !text.contains("#4"), "{text}");
+        assert!(!text.contains(", @maintainer") && !text.contains(" #4"), "{text}");
+        assert!(!text.lines().any(|line| line.starts_with('/')), "no order to a host: {text}");
         assert!(text.contains("See https://host.example/acme/docs/pull/3\n"), "{text}");
         let text = reply(&Reply { is_done: false, pull: Some("javascript:x"), ..input });
         assert!(text.starts_with("This was not done.") && !text.contains("javascript"), "{text}");

@@ -69,14 +69,15 @@ pub(crate) async fn hear(
     let delivery: Value = serde_json::from_slice(&payload).map_err(|_| {
         Problem::new(StatusCode::BAD_REQUEST, "invalid_json", "The request body is not the JSON of a webhook.")
     })?;
-    if let Some(told) = host_words::told(&delivery)
+    let told = host_words::told(&delivery);
+    if let Some(number) = host_words::pull(&delivery) {
+        app.desk().jobs.pull_changed(project.clone(), number).await?;
+    }
+    if let Some(told) = told
         && asks::hear(app.store(), &project, told).await? == Heard::TooMuch
     {
         let sentence = "Too much that was told before still waits to be looked at; send it again later.";
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", sentence));
-    }
-    if let Some(number) = host_words::pull(&delivery) {
-        app.desk().jobs.pull_changed(project, number).await?;
     }
     Ok(StatusCode::ACCEPTED)
 }

@@ -66,7 +66,9 @@ fn labels(delivery: &Value) -> Option<Told> {
         _ => return None,
     };
     let login = text(delivery, "/sender/login")?.to_owned();
-    Some(Told::Labels { issue, now, changed, by: Person { id: login.clone(), name: login } })
+    let by = Person { id: login.clone(), name: login };
+    let (title, text) = (said(delivery, "/issue/title"), said(delivery, "/issue/body"));
+    Some(Told::Labels { issue, now, changed, by, title, text })
 }
 
 fn gitlab_note(delivery: &Value) -> Option<Told> {
@@ -79,7 +81,8 @@ fn gitlab_note(delivery: &Value) -> Option<Told> {
 fn gitlab_labels(delivery: &Value) -> Option<Told> {
     let issue = number(delivery, "/object_attributes/iid")?;
     let changed = match text(delivery, "/object_attributes/action") {
-        Some("open" | "reopen") => None,
+        // With those that it has got so.
+        Some("open") => Some(names(delivery.get("labels"), "title")),
         Some("update") => {
             let [before, after] = ["previous", "current"]
                 .map(|side| names(delivery.pointer(&format!("/changes/labels/{side}")), "title"));
@@ -92,12 +95,17 @@ fn gitlab_labels(delivery: &Value) -> Option<Told> {
     };
     let (id, name) = (number(delivery, "/user/id")?, text(delivery, "/user/username")?.to_owned());
     let now = names(delivery.get("labels"), "title");
-    Some(Told::Labels { issue, now, changed, by: Person { id: id.to_string(), name } })
+    let [title, text] = ["title", "description"].map(|field| said(delivery, &format!("/object_attributes/{field}")));
+    Some(Told::Labels { issue, now, changed, by: Person { id: id.to_string(), name }, title, text })
 }
 
 fn names(list: Option<&Value>, field: &str) -> Vec<String> {
     let items = list.and_then(Value::as_array).into_iter().flatten();
     items.filter_map(|item| item.get(field)?.as_str()).map(str::to_owned).collect()
+}
+
+fn said(delivery: &Value, place: &str) -> String {
+    text(delivery, place).unwrap_or_default().to_owned()
 }
 
 fn number(delivery: &Value, place: &str) -> Option<u64> {
@@ -167,22 +175,23 @@ mod tests {
         let by = |id: &str| Person { id: id.to_owned(), name: "ada".to_owned() };
         let labels = |now: &[&str], changed: Option<&[&str]>, id| {
             let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-            Some(Told::Labels { issue: 3, now: own(now), changed: changed.map(own), by: by(id) })
+            let (title, text) = ("Say two".to_owned(), String::new());
+            Some(Told::Labels { issue: 3, now: own(now), changed: changed.map(own), by: by(id), title, text })
         };
-        let github = json!({"action": "labeled", "label": {"name": "docs"}, "issue": {"number": 3, "labels": [{"name": "docs"}, {"name": "bug"}]}, "sender": {"login": "ada"}});
+        let github = json!({"action": "labeled", "label": {"name": "docs"}, "issue": {"number": 3, "title": "Say two", "labels": [{"name": "docs"}, {"name": "bug"}]}, "sender": {"login": "ada"}});
         assert_eq!(told(&github), labels(&["docs", "bug"], Some(&["docs"]), "ada"));
-        let gitea = json!({"action": "label_updated", "issue": {"number": 3, "labels": [{"name": "docs"}]}, "sender": {"login": "ada"}});
+        let gitea = json!({"action": "label_updated", "issue": {"number": 3, "title": "Say two", "labels": [{"name": "docs"}]}, "sender": {"login": "ada"}});
         assert_eq!(told(&gitea), labels(&["docs"], None, "ada"));
-        let cleared = json!({"action": "label_cleared", "issue": {"number": 3, "labels": [{"name": "docs"}]}, "sender": {"login": "ada"}});
+        let cleared = json!({"action": "label_cleared", "issue": {"number": 3, "title": "Say two", "labels": [{"name": "docs"}]}, "sender": {"login": "ada"}});
         assert_eq!(told(&cleared), labels(&[], None, "ada"));
-        let opened = json!({"action": "opened", "issue": {"number": 3, "labels": [{"name": "docs"}]}, "sender": {"login": "ada"}});
+        let opened = json!({"action": "opened", "issue": {"number": 3, "title": "Say two", "labels": [{"name": "docs"}]}, "sender": {"login": "ada"}});
         assert_eq!(told(&opened), labels(&["docs"], Some(&["docs"]), "ada"));
         let gitlab = json!({"object_kind": "issue", "user": {"id": 7, "username": "ada"}, "labels": [{"title": "docs"}],
-            "object_attributes": {"iid": 3, "action": "update"},
+            "object_attributes": {"iid": 3, "action": "update", "title": "Say two", "description": null},
             "changes": {"labels": {"previous": [{"title": "bug"}], "current": [{"title": "docs"}]}}});
         assert_eq!(told(&gitlab), labels(&["docs"], Some(&["bug", "docs"]), "7"));
         for nothing in [
-            json!({"action": "assigned", "issue": {"number": 3, "labels": [{"name": "docs"}]}, "sender": {"login": "ada"}}),
+            json!({"action": "assigned", "issue": {"number": 3, "title": "Say two", "labels": [{"name": "docs"}]}, "sender": {"login": "ada"}}),
             json!({"action": "labeled", "label": {"name": "docs"}, "issue": {"number": 3, "pull_request": {}}, "sender": {"login": "ada"}}),
             json!({"action": "labeled", "label": {"name": "docs"}, "issue": {"number": 3}}),
         ] {

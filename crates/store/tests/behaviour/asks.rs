@@ -21,6 +21,8 @@ behaviours! {
     too_much_at_once_is_refused,
     comments_are_forgotten_after_long_and_labels_are_not,
     asks_go_with_their_project,
+    what_is_released_is_answered_and_can_be_asked_for_again,
+    what_may_have_been_there_before_is_not_looked_at_again,
 }
 
 const HOLD: Duration = Duration::from_secs(60);
@@ -30,7 +32,7 @@ fn comment(id: u64) -> Ask {
 }
 
 fn label(issue: u64, by: &str) -> Ask {
-    Ask::Labelled { issue, by: Person { id: by.to_owned(), name: by.to_owned() } }
+    Ask::Labelled { issue, by: Person { id: by.to_owned(), name: by.to_owned() }, said: None }
 }
 
 async fn hear(desk: &Desk, project: &ProjectId, ask: Ask) {
@@ -248,4 +250,33 @@ async fn asks_go_with_their_project(desk: Desk) {
     assert!(desk.store.delete_project(&project).await.unwrap());
     assert_eq!(desk.store.ask(&project, &asked.key).await.unwrap(), None);
     assert_eq!(grant(&desk.store, &asked).await, None);
+}
+
+async fn what_is_released_is_answered_and_can_be_asked_for_again(desk: Desk) {
+    let project = desk.project("Docs").await;
+    hear(&desk, &project, label(3, "ada")).await;
+    grant(&desk.store, &take(&desk).await.unwrap()).await.unwrap();
+    let first = state(&desk, &project, &label(3, "ada")).await;
+    desk.store.release_ask(&first).await.unwrap();
+    hear(&desk, &project, label(3, "ada")).await;
+    grant(&desk.store, &take(&desk).await.unwrap()).await.unwrap();
+    assert_eq!(desk.jobs(&project).await.len(), 2);
+    for _ in 0..2 {
+        let claimed = desk.claim("w").await;
+        desk.finish(&claimed).await;
+        let asked = take(&desk).await.unwrap();
+        assert_eq!(asked.job_id.as_ref(), Some(&claimed.job.id));
+        desk.store.end_ask(&asked, None).await.unwrap();
+    }
+    desk.store.release_ask(&state(&desk, &project, &label(3, "ada")).await).await.unwrap();
+    assert_eq!(desk.store.ask(&project, &label(3, "ada").key()).await.unwrap(), None, "it was answered");
+}
+
+async fn what_may_have_been_there_before_is_not_looked_at_again(desk: Desk) {
+    let project = desk.project("Docs").await;
+    assert!(desk.store.hear_new(&project, vec![label(3, "eve")]).await.unwrap());
+    desk.store.refuse_ask(&take(&desk).await.unwrap(), "eve may not").await.unwrap();
+    assert!(desk.store.hear_new(&project, vec![label(3, "ada"), label(4, "ada")]).await.unwrap());
+    assert_eq!(take(&desk).await.unwrap().ask, label(4, "ada"));
+    assert_eq!(take(&desk).await, None);
 }

@@ -72,6 +72,8 @@ struct Reviewed {
 }
 
 impl Talk for Bitbucket {
+    const LONG_PAGES: &'static [(&'static str, &'static str)] = &[("pagelen", "100")];
+
     async fn read_comment(&self, pull: u64, id: u64) -> Result<Option<Remark>, ForgeError> {
         let comment: Option<Comment> = find(&self.client, &format!("{}/comments/{id}", self.pull_path(pull))).await?;
         let Some(comment) = comment.filter(|comment| !comment.deleted) else { return Ok(None) };

@@ -169,6 +169,9 @@ impl Team {
 }
 
 impl Talk for Forgejo {
+    /// They come all at once.
+    const LONG_PAGES: &'static [(&'static str, &'static str)] = &[];
+
     async fn read_comment(&self, pull: u64, id: u64) -> Result<Option<Remark>, ForgeError> {
         let answer = self.client.look(&format!("{}/issues/comments/{id}", self.path)).await?;
         // It is there, and stands at a line.

@@ -84,6 +84,8 @@ impl Said {
 }
 
 impl Talk for Github {
+    const LONG_PAGES: &'static [(&'static str, &'static str)] = &[("per_page", "100")];
+
     async fn read_comment(&self, pull: u64, id: u64) -> Result<Option<Remark>, ForgeError> {
         let said: Option<Said> = find(&self.client, &format!("{}/issues/comments/{id}", self.path)).await?;
         let is_here = |said: &Said| said.issue_url.ends_with(&format!("/{pull}"));

@@ -53,11 +53,19 @@ struct IssueView {
 }
 
 #[derive(Deserialize)]
+struct Reviewed {
+    #[serde(default)]
+    reviewers: Vec<User>,
+}
+
+#[derive(Deserialize)]
 struct Member {
     access_level: u32,
 }
 
 impl Talk for Gitlab {
+    const LONG_PAGES: &'static [(&'static str, &'static str)] = &[("per_page", "100")];
+
     async fn read_comment(&self, pull: u64, id: u64) -> Result<Option<Remark>, ForgeError> {
         let note: Option<Note> = find(&self.client, &format!("{}/notes/{id}", self.pull_path(pull))).await?;
         let Some(note) = note.filter(|note| !note.system) else { return Ok(None) };
@@ -125,6 +133,9 @@ impl Talk for Gitlab {
             }
         }
         if !ids.is_empty() {
+            // Those whom somebody, or a rule of the project, has asked already stay asked.
+            let there: Reviewed = self.client.get(&self.pull_path(pull), Act::Read).await?;
+            ids.extend(there.reviewers.iter().map(|user| user.id).filter(|id| !ids.contains(id)).collect::<Vec<_>>());
             let body = json!({ "reviewer_ids": ids });
             let what = "nobody was asked to review";
             missed.extend(try_out(&self.client, Method::PUT, &self.pull_path(pull), body, what).await?);

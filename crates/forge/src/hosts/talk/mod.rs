@@ -48,6 +48,9 @@ pub(super) trait Talk: Dialect {
         json!({ "body": text })
     }
 
+    /// What asks for long pages of them.
+    const LONG_PAGES: &'static [(&'static str, &'static str)];
+
     /// What the comments on a page say, and where the next page is.
     fn comments_on(&self, answer: &HostResponse) -> Result<(Vec<String>, Option<String>), ForgeError>;
 
@@ -125,8 +128,8 @@ fn new_comment<T: Talk>(_: &T, text: &str) -> Value {
     T::new_comment(text)
 }
 
-async fn is_said(host: &impl Talk, path: &str, mark: &str) -> Result<bool, ForgeError> {
-    let said = pages(host.client(), path, &[], |answer| host.comments_on(answer)).await?;
+async fn is_said<T: Talk>(host: &T, path: &str, mark: &str) -> Result<bool, ForgeError> {
+    let said = pages(host.client(), path, T::LONG_PAGES, |answer| host.comments_on(answer)).await?;
     Ok(said.iter().any(|text| text.contains(mark)))
 }
 

@@ -93,7 +93,7 @@ impl TrialHost {
             HostKind::Gitlab => self.host.person_id(ASKER).to_string(),
             _ => ASKER.to_owned(),
         };
-        Ask::Labelled { issue, by: Person { id, name: ASKER.to_owned() } }
+        Ask::Labelled { issue, by: Person { id, name: ASKER.to_owned() }, said: None }
     }
 
     /// Comments on the pull request as soon as the job has ended, and tells of it twice, as a server would whom the host

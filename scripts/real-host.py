@@ -310,7 +310,6 @@ class Person:
         name = secrets.token_hex(4)
         return self.do("POST", f"users/{self.name}/tokens", {"name": name, "scopes": list(scopes)})["sha1"], name
 
-
     def reply_at_line(self, repository, number, review, text):
         """There are only pages for that, so it is done as a browser would."""
         jar = http.cookiejar.CookieJar()
@@ -863,17 +862,13 @@ def kills(docs, manual, ada):
               (pulls, branches, len(manual.pulls()), len(manual.branches())))
 
     say("killed at four places of an answer")
-    places = [("GET", r"/issues/comments/{comment}$", False), ("GET", r"/collaborators/ada/permission$", False),
+    places = [("GET", r"/issues/comments/\d+$", False), ("GET", r"/collaborators/ada/permission$", False),
               ("POST", r"/issues/{pull}/comments$", False), ("POST", r"/issues/{pull}/comments$", True)]
     stories, known = [], len(docs.asks())
     for at, (method, path, done) in enumerate(places):
         job = docs.run(f'answer-{at}.md says "before"')
         pull = number_of(job)
-        gate = None
-        if "{comment}" not in path:
-            gate = Gate(method, path.format(pull=pull), done)
-        else:
-            gate = Gate(method, r"/issues/comments/\d+$", done)
+        gate = Gate(method, path.replace("{pull}", str(pull)), done)
         manual.comment(ada, pull, f'@copydesk answer-{at}.md says "after"')
         check(gate.reached.wait(60), f"{method} {path} is reached" + (" and answered" if done else ""))
         stories.append((pull, gate))

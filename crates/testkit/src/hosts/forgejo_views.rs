@@ -64,8 +64,10 @@ pub(super) fn pull(repo: &Repo, pull: &Pull, origin: &str) -> Value {
     let (path, number) = (&repo.path, pull.number);
     let html = format!("{origin}/{path}/pulls/{number}");
     let side = |branch: &str| {
+        // Of a branch that is gone, the label stays.
+        let there = repo.tip(branch).map_or_else(|| format!("refs/pull/{number}/head"), |_| branch.to_owned());
         json!({
-            "label": branch, "ref": branch, "sha": repo.tip(branch), "repo_id": repo.id,
+            "label": branch, "ref": there, "sha": repo.tip(branch), "repo_id": repo.id,
             "repo": self::repo(repo, origin, Rights::READ),
         })
     };

@@ -230,3 +230,16 @@ async fn github_asks_for_a_permission_of_issues() {
     assert_eq!((on_pull.0, on_issue.0), (201, 403), "{}", on_issue.1);
     assert!(on_issue.1.to_string().contains("Resource not accessible by personal access token"));
 }
+
+#[tokio::test]
+async fn forgejo_names_a_branch_that_is_gone_by_its_label() {
+    let (host, git) = host(HostKind::Forgejo).await;
+    let token = token(&host, Rights::ALL);
+    let (path, body) = opening(HostKind::Forgejo, "feature", "main");
+    let (_, made) = post(&host, &token, path, &body).await;
+    assert_eq!((&made["head"]["label"], &made["head"]["ref"]), (&json!("feature"), &json!("feature")));
+    git.git(&["branch", "-D", "feature"]);
+    let (_, pull) = get(&host, &token, "/repos/acme/docs/pulls/1").await;
+    assert_eq!((&pull["head"]["label"], &pull["head"]["ref"]), (&json!("feature"), &json!("refs/pull/1/head")));
+    host.assert_clean();
+}

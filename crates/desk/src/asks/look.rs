@@ -194,7 +194,11 @@ async fn labelled(
 ) -> Result<Verdict, Trouble> {
     let issue = match wanted_issue(project, host, number).await? {
         Ok(issue) => issue,
-        Err(why) => return Ok(Verdict::Refuse(why.to_owned())),
+        // Nothing is asked for, and there is nothing to remember: the label may be given at any time.
+        Err(why) => {
+            tracing::info!(project = %project.id, issue = number, why, "an issue asks for nothing");
+            return Ok(Verdict::Instead(Vec::new()));
+        }
     };
     // Somebody else may write there than who has set the label.
     if said.is_some_and(|said| said != digest_of(&issue.title, &issue.text)) {

@@ -114,6 +114,15 @@ impl FakeHost {
         state.put_issue(repo, by, title, &body)
     }
 
+    /// Gives an issue another title and text, as its author can.
+    pub fn edit_issue(&self, path: &str, issue: u64, title: &str, body: &str) {
+        let (now, body) = (self.host.state().now(), self.typed(body));
+        self.change(path, |repo| {
+            let issue = repo.talk.issues.iter_mut().find(|there| there.number == issue).unwrap();
+            (issue.title, issue.body, issue.updated_at) = (title.to_owned(), body, now);
+        });
+    }
+
     /// A label that a repository has from now on, and its id; nothing wears it yet.
     pub fn new_label(&self, path: &str, label: &str) -> u64 {
         self.expect_labels();

@@ -110,7 +110,7 @@ fn without_comments(text: &str) -> String {
 fn without_code(line: &str) -> String {
     let parts: Vec<&str> = line.split('`').collect();
     // One that nothing closes opens nothing.
-    let is_said = |at: usize| at % 2 == 0 || at + 1 == parts.len();
+    let is_said = |at: usize| at.is_multiple_of(2) || at + 1 == parts.len();
     parts.iter().enumerate().filter(|(at, _)| is_said(*at)).map(|(_, part)| *part).collect::<Vec<_>>().join(" ")
 }
 

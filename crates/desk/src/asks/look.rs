@@ -234,7 +234,7 @@ async fn grant_it(
             store.refuse_ask(asked, "the project has used up its jobs of every hour for a day").await
         }
         Some(Admission::Limited(standing)) => {
-            let at = store.now().plus(Duration::from_secs(standing.reset_seconds.into()));
+            let at = store.now().plus(Duration::from_secs(standing.reset_seconds));
             store.put_off_ask(asked, at, "the project has used up its jobs of this hour").await
         }
         Some(Admission::NotFound | Admission::Refused(_) | Admission::KeyReused) => {

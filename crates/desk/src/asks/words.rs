@@ -74,7 +74,8 @@ mod tests {
             ("Say two, @copydesk", "Say two, @copydesk"),
             ("@copydesks say two", "@copydesks say two"),
             ("@copydesk-team: look, @copydesk fix", "@copydesk-team: look, @copydesk fix"),
-            ("@copydesk - say two", "say two"),
+            ("@copydesk- say two", "say two"),
+            ("@copydesk\n- one\n- two", "- one\n- two"),
             ("@é", "@é"),
         ] {
             assert_eq!(addressed(text, "copydesk"), said);

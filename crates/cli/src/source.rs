@@ -160,7 +160,7 @@ fn own<'a>(source: &CodeSource, secrets: &'a [SecretRecord]) -> Option<&'a Secre
 fn shown(source: &CodeSource, project: &Project, secrets: &[SecretRecord]) -> String {
     match own(source, secrets) {
         Some(record) => record.title.clone(),
-        None if source.repository.is_beside(&project.repository) => "the project's".to_owned(),
+        None if source.shares_credential(project) => "the project's".to_owned(),
         None => "none".to_owned(),
     }
 }
@@ -168,7 +168,7 @@ fn shown(source: &CodeSource, project: &Project, secrets: &[SecretRecord]) -> St
 fn view(source: &CodeSource, project: &Project, secrets: &[SecretRecord]) -> Value {
     let credential = match own(source, secrets) {
         Some(_) => "own",
-        None if source.repository.is_beside(&project.repository) => "project",
+        None if source.shares_credential(project) => "project",
         None => "none",
     };
     json!({

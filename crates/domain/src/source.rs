@@ -28,6 +28,12 @@ impl CodeSource {
         let is_told = self.host != HostSettings::default();
         if !is_told && self.repository.is_beside(&project.repository) { &project.host } else { &self.host }
     }
+
+    /// Whether its host is shown the project's credential if it has none of its own: on the same host only, and not where
+    /// an interface of its own is named, which may be anybody's.
+    pub fn shares_credential(&self, project: &Project) -> bool {
+        self.repository.is_beside(&project.repository) && self.host.api_url.is_none()
+    }
 }
 
 /// The name of a code source: it stands in paths and in addresses.

@@ -32,10 +32,14 @@ fn sources_are_added_listed_and_removed() {
     assert!(!format!("{}{}", other.out, other.err).contains("planted"), "{}{}", other.out, other.err);
     assert!(other.err.contains("was not kept"), "{}", other.err);
     source(&desk, &["add", "docs", "plain", "https://third.example/plain", "--host", "gitlab"]).ok();
+    let elsewhere =
+        ["add", "docs", "zebra", "https://example.com/acme/z", "--host-api-url", "https://other.example/api"];
+    source(&desk, &elsewhere).ok();
     let all = source(&desk, &["list", "docs", "--json"]).json();
     let told: Vec<(&Value, &Value)> =
         all.as_array().unwrap().iter().map(|it| (&it["name"], &it["credential"])).collect();
-    let wanted = [("api", "own"), ("plain", "none"), ("sdk", "project")].map(|(name, how)| (json!(name), json!(how)));
+    let wanted = [("api", "own"), ("plain", "none"), ("sdk", "project"), ("zebra", "none")]
+        .map(|(name, how)| (json!(name), json!(how)));
     assert_eq!(told, wanted.iter().map(|(name, how)| (name, how)).collect::<Vec<_>>());
     assert_eq!(all[1]["host"]["kind"], "gitlab");
     let table = source(&desk, &["list", "docs"]).ok().out;

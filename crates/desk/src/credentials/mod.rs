@@ -178,9 +178,7 @@ impl Credentials {
             let unreadable = |problem| CredentialError::SourceUnreadable { name: source.name.clone(), problem };
             return HostSecret::from_bytes(&content).map(Some).map_err(unreadable);
         }
-        // One that names an interface of its own leads elsewhere with it.
-        let is_beside = source.repository.is_beside(&project.repository) && source.host.api_url.is_none();
-        if is_beside { self.of(&project.id).await } else { Ok(None) }
+        if source.shares_credential(project) { self.of(&project.id).await } else { Ok(None) }
     }
 }
 

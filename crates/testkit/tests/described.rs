@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use copydesk_domain::{HostKind, HostSettings, Repository};
-use copydesk_forge::{HostInterface, HostSecret, Hosts, HostsSettings, NewPullRequest};
+use copydesk_domain::{HostKind, HostSettings, Person, Repository};
+use copydesk_forge::{HostInterface, HostSecret, Hosts, HostsSettings, NewPullRequest, Place};
 use copydesk_testkit::GitRepo;
 use copydesk_testkit::hosts::{FakeHost, Rights};
 use serde_json::{Value, json};
@@ -19,6 +19,8 @@ type Record = Arc<Mutex<Vec<(String, Option<String>)>>>;
 struct Middle {
     prism: String,
     record: Record,
+    /// What some requests are answered instead of what Prism makes up: without it nothing more would be asked.
+    answers: Vec<(&'static str, Value)>,
 }
 
 /// Hands a request on to Prism and remembers what it says.
@@ -42,7 +44,12 @@ async fn hand_on(State(middle): State<Arc<Middle>>, request: Request) -> Respons
         true => Some(String::from_utf8_lossy(&body).into_owned()),
         false => about_request(&said).then_some(said),
     };
-    middle.record.lock().unwrap().push((format!("{} {}", head.method, head.uri.path()), problem));
+    let request = format!("{} {}", head.method, head.uri.path());
+    let answer = middle.answers.iter().find(|(to, _)| *to == request).map(|(_, answer)| answer.clone());
+    middle.record.lock().unwrap().push((request, problem));
+    if let Some(answer) = answer {
+        return axum::Json(answer).into_response();
+    }
     (status, [("content-type", kind)], body).into_response()
 }
 
@@ -53,10 +60,10 @@ fn about_request(said: &str) -> bool {
 }
 
 /// A door before the Prism that the script has started.
-async fn door(variable: &str) -> (String, Record) {
+async fn door(variable: &str, answers: Vec<(&'static str, Value)>) -> (String, Record) {
     let prism = std::env::var(variable).unwrap_or_else(|_| panic!("{variable} must say where Prism is"));
     let record = Record::default();
-    let middle = Arc::new(Middle { prism, record: record.clone() });
+    let middle = Arc::new(Middle { prism, record: record.clone(), answers });
     let app = axum::Router::new().fallback(hand_on).with_state(middle);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -87,6 +94,14 @@ async fn ask_everything(client: &dyn HostInterface) {
     let _ = client.update(7, &new).await;
     let _ = client.read(7).await;
     let _ = client.abilities(true).await;
+    let ada = Person { id: "ada".to_owned(), name: "ada".to_owned() };
+    let _ = client.comment(7, 8).await;
+    let _ = client.review(7, 8).await;
+    let _ = client.reviews(7).await;
+    let _ = client.issue(3).await;
+    let _ = client.may_write(&ada).await;
+    let _ = client.reply(Place::Pull(7), "[//]: # \"a mark\"", "Done.").await;
+    let _ = client.furnish(7, &["docs".to_owned()], &["ada".to_owned(), "acme/writers".to_owned()]).await;
 }
 
 /// Fails if Prism had anything against a request, or one of these was not made; or has nothing against nonsense.
@@ -120,7 +135,7 @@ fn token() -> HostSecret {
 #[tokio::test]
 #[ignore = "needs Prism; scripts/check-hosts runs it"]
 async fn github() {
-    let (api, record) = door("COPYDESK_PRISM_GITHUB").await;
+    let (api, record) = door("COPYDESK_PRISM_GITHUB", Vec::new()).await;
     let host = git(HostKind::Github).await;
     ask_everything(&*client(&host, &api, token())).await;
     let app = host.app(&["acme/docs"], Rights::ALL);
@@ -142,6 +157,16 @@ async fn github() {
             "POST /repos/acme/docs/pulls",
             "PATCH /repos/acme/docs/pulls/7",
             "GET /repos/acme/docs/pulls/7",
+            "GET /repos/acme/docs/issues/comments/8",
+            "GET /repos/acme/docs/pulls/7/reviews/8",
+            "GET /repos/acme/docs/pulls/7/reviews/8/comments",
+            "GET /repos/acme/docs/pulls/7/reviews",
+            "GET /repos/acme/docs/issues/3",
+            "GET /repos/acme/docs/collaborators/ada/permission",
+            "GET /repos/acme/docs/issues/7/comments",
+            "POST /repos/acme/docs/issues/7/comments",
+            "POST /repos/acme/docs/issues/7/labels",
+            "POST /repos/acme/docs/pulls/7/requested_reviewers",
             "GET /repos/acme/docs/installation",
             &installation,
         ],
@@ -152,7 +177,14 @@ async fn github() {
 #[tokio::test]
 #[ignore = "needs Prism; scripts/check-hosts runs it"]
 async fn gitea() {
-    let (api, record) = door("COPYDESK_PRISM_GITEA").await;
+    let user = json!({ "login": "ada" });
+    let review = json!({ "id": 8, "user": user, "state": "COMMENT", "comments_count": 1, "html_url": "http://x" });
+    let answers = vec![
+        ("GET /repos/acme/docs/pulls/7/reviews/8", review),
+        ("GET /repos/acme/docs/issues/7/comments", json!([])),
+        ("GET /repos/acme/docs/labels", json!([{ "id": 1, "name": "docs" }])),
+    ];
+    let (api, record) = door("COPYDESK_PRISM_GITEA", answers).await;
     let host = git(HostKind::Forgejo).await;
     ask_everything(&*client(&host, &api, token())).await;
     judge(
@@ -164,6 +196,17 @@ async fn gitea() {
             "POST /repos/acme/docs/pulls",
             "PATCH /repos/acme/docs/pulls/7",
             "GET /repos/acme/docs/pulls/7",
+            "GET /repos/acme/docs/issues/comments/8",
+            "GET /repos/acme/docs/pulls/7/reviews/8",
+            "GET /repos/acme/docs/pulls/7/reviews/8/comments",
+            "GET /repos/acme/docs/pulls/7/reviews",
+            "GET /repos/acme/docs/issues/3",
+            "GET /repos/acme/docs/collaborators/ada/permission",
+            "GET /repos/acme/docs/issues/7/comments",
+            "POST /repos/acme/docs/issues/7/comments",
+            "GET /repos/acme/docs/labels",
+            "POST /repos/acme/docs/issues/7/labels",
+            "POST /repos/acme/docs/pulls/7/requested_reviewers",
         ],
     )
     .await;
@@ -172,7 +215,11 @@ async fn gitea() {
 #[tokio::test]
 #[ignore = "needs Prism; scripts/check-hosts runs it"]
 async fn bitbucket() {
-    let (api, record) = door("COPYDESK_PRISM_BITBUCKET").await;
+    let answers = vec![
+        ("GET /repositories/acme/docs/pullrequests/7", json!({ "id": 7, "title": "Say more", "reviewers": [] })),
+        ("GET /repositories/acme/docs/pullrequests/7/comments", json!({ "values": [] })),
+    ];
+    let (api, record) = door("COPYDESK_PRISM_BITBUCKET", answers).await;
     let host = git(HostKind::Bitbucket).await;
     ask_everything(&*client(&host, &api, token())).await;
     judge(
@@ -184,6 +231,10 @@ async fn bitbucket() {
             "POST /repositories/acme/docs/pullrequests",
             "PUT /repositories/acme/docs/pullrequests/7",
             "GET /repositories/acme/docs/pullrequests/7",
+            "GET /repositories/acme/docs/pullrequests/7/comments/8",
+            "GET /repositories/acme/docs/permissions-config/users/ada",
+            "GET /repositories/acme/docs/pullrequests/7/comments",
+            "POST /repositories/acme/docs/pullrequests/7/comments",
         ],
     )
     .await;

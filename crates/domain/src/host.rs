@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::{Invalid, Repository, Timestamp};
+use crate::{Invalid, Repository, Timestamp, mentions};
 
 /// Where a project's pull requests live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -139,6 +139,15 @@ impl Comments {
 }
 
 impl HostSettings {
+    /// Whether somebody who says this on a pull request may ask for something.
+    pub fn takes_comment<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> bool {
+        match self.comments {
+            Comments::Mentions => texts.into_iter().any(|text| mentions(text, self.mention())),
+            Comments::All => true,
+            Comments::Off => false,
+        }
+    }
+
     /// The name by which comments mention it, without `@`.
     pub fn mention(&self) -> &str {
         self.mention.as_deref().unwrap_or("copydesk")

@@ -26,7 +26,8 @@ mod visible;
 mod webhook;
 mod window;
 
-pub use ask::{Ask, Person, mentions};
+pub(crate) use ask::mentions;
+pub use ask::{Ask, Person};
 pub use budget::{Budget, BudgetOf, Budgets, Dollars};
 pub use checks::{CheckSummary, FindingSummary, NotJudged};
 pub use clock::{Clock, SystemClock, Timestamp};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use copydesk_domain::{Actor, Ask, Comments, Job, Person, Project, PullRequestState, Status, Timestamp, mentions};
+use copydesk_domain::{Actor, Ask, Job, Person, Project, PullRequestState, Status, Timestamp};
 use copydesk_forge::{Ability, ForgeError, HostInterface, Place, Remark, text};
 use copydesk_store::{Admission, Asked, Grant, Store, StoreError};
 
@@ -125,19 +125,14 @@ async fn remarked(
 ) -> Result<Verdict, Trouble> {
     let refuse = |why: &str| Ok(Verdict::Refuse(why.to_owned()));
     let Some(remark) = remark else { return refuse("it is gone") };
-    let mut texts = remark.at_lines.iter().map(|line| line.text.as_str()).chain([remark.text.as_str()]);
+    let texts = remark.at_lines.iter().map(|line| line.text.as_str()).chain([remark.text.as_str()]);
     if texts.clone().any(text::is_reply) {
         return refuse("it is a reply of Copydesk");
     }
     if texts.clone().all(|text| text.trim().is_empty()) {
         return refuse("it says nothing");
     }
-    let is_wanted = match project.host.comments {
-        Comments::Mentions => texts.any(|text| mentions(text, project.host.mention())),
-        Comments::All => true,
-        Comments::Off => false,
-    };
-    if !is_wanted {
+    if !project.host.takes_comment(texts) {
         return refuse("it does not mention Copydesk");
     }
     if remark.is_of_program {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_boxed::boxed;
-use copydesk_domain::{Ask, Comments, Person, Project, mentions};
+use copydesk_domain::{Ask, Comments, Person, Project};
 use copydesk_forge::text;
 use copydesk_store::{AskState, Change, Store, StoreError};
 use futures_util::future::BoxFuture;
@@ -85,12 +85,7 @@ pub async fn hear(store: &Store, project: &Project, told: Told) -> Result<Heard,
 async fn asked_by(store: &Store, project: &Project, told: Told) -> Result<Option<Ask>, StoreError> {
     let ask = match told {
         Told::Comment { pull, id, text } => {
-            let is_wanted = match project.host.comments {
-                Comments::Mentions => mentions(&text, project.host.mention()),
-                Comments::All => true,
-                Comments::Off => false,
-            };
-            is_wanted.then_some(Ask::Comment { pull, id })
+            project.host.takes_comment([text.as_str()]).then_some(Ask::Comment { pull, id })
         }
         Told::Review { pull, id } => {
             let ask = id.map_or(Ask::Reviews { pull }, |id| Ask::Review { pull, id });

@@ -85,15 +85,28 @@ impl HostClient {
         head: &str,
         page: impl Fn(&HostResponse) -> Result<(Vec<P>, Option<String>), ForgeError>,
     ) -> Result<Option<PullRequest>, ForgeError> {
+        let is_it = |pulls: &[P]| pulls.iter().any(|pull| pull.is_from(head));
+        let pulls = self.pages(path, query, page, is_it).await?;
+        Ok(pulls.iter().find(|pull| pull.is_from(head)).map(HostPull::view))
+    }
+
+    /// What is on the pages of a list, up to the one that is enough, and as far as they are read.
+    pub(super) async fn pages<T>(
+        &self,
+        path: &str,
+        query: &[(&str, &str)],
+        page: impl Fn(&HostResponse) -> Result<(Vec<T>, Option<String>), ForgeError>,
+        is_enough: impl Fn(&[T]) -> bool,
+    ) -> Result<Vec<T>, ForgeError> {
         let mut request = self.transport.request(Method::GET, path)?.with_query(query);
+        let mut all = Vec::new();
         for _ in 0..MOST_PAGES {
-            let (pulls, next) = page(&self.ask(&request).await?)?;
-            if let Some(pull) = pulls.iter().find(|pull| pull.is_from(head)) {
-                return Ok(Some(pull.view()));
-            }
-            let Some(next) = next.and_then(|address| request.for_page(&address)) else { break };
+            let (some, next) = page(&self.ask(&request).await?)?;
+            let is_last = is_enough(&some);
+            all.extend(some);
+            let Some(next) = next.filter(|_| !is_last).and_then(|address| request.for_page(&address)) else { break };
             request = next;
         }
-        Ok(None)
+        Ok(all)
     }
 }

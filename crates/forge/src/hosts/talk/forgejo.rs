@@ -9,7 +9,7 @@ use super::super::exchange::HostResponse;
 use super::super::forgejo::Forgejo;
 use super::super::refusal::Act;
 use super::super::repository::escaped;
-use super::{Talk, find, found, linked, may_not, pages, try_out, writes};
+use super::{Talk, all_linked, ask_each, find, found, linked, may_not, try_out, writes};
 use crate::{Ability, ForgeError, Issue, LineRemark, Place, Remark};
 
 /// In how many reviews a reply is looked for.
@@ -108,7 +108,7 @@ impl From<AtLine> for LineRemark {
 impl Forgejo {
     async fn all_reviews(&self, pull: u64) -> Result<Vec<Said>, ForgeError> {
         let path = format!("{}/pulls/{pull}/reviews", self.path);
-        let all = pages(&self.client, &path, &[("limit", "50")], |answer| linked::<Said>(&self.client, answer)).await?;
+        let all = all_linked::<Said>(&self.client, &path, &[("limit", "50")]).await?;
         Ok(all.into_iter().filter(Said::is_handed_in).collect())
     }
 
@@ -236,8 +236,7 @@ impl Talk for Forgejo {
     /// Labels go by their numbers; versions of before 2024 know no names.
     async fn label(&self, pull: u64, labels: &[String]) -> Result<Vec<String>, ForgeError> {
         let path = format!("{}/labels", self.path);
-        let known =
-            pages(&self.client, &path, &[("limit", "50")], |answer| linked::<Label>(&self.client, answer)).await?;
+        let known = all_linked::<Label>(&self.client, &path, &[("limit", "50")]).await?;
         let (mut ids, mut missed) = (Vec::new(), Vec::new());
         for name in labels {
             match known.iter().find(|label| label.name.eq_ignore_ascii_case(name)) {
@@ -254,16 +253,6 @@ impl Talk for Forgejo {
     }
 
     async fn ask_reviewers(&self, pull: u64, reviewers: &[String]) -> Result<Vec<String>, ForgeError> {
-        let path = format!("{}/pulls/{pull}/requested_reviewers", self.path);
-        let mut missed = Vec::new();
-        for name in reviewers {
-            let body = match name.split_once('/') {
-                Some((_, team)) => json!({ "team_reviewers": [team] }),
-                None => json!({ "reviewers": [name] }),
-            };
-            let what = format!("{name} was not asked to review");
-            missed.extend(try_out(&self.client, Method::POST, &path, body, &what).await?);
-        }
-        Ok(missed)
+        ask_each(&self.client, &format!("{}/pulls/{pull}/requested_reviewers", self.path), reviewers).await
     }
 }

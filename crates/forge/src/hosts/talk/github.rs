@@ -7,7 +7,7 @@ use super::super::exchange::HostResponse;
 use super::super::github::Github;
 use super::super::refusal::Act;
 use super::super::repository::escaped;
-use super::{Talk, find, linked, may_not, pages, try_out, writes};
+use super::{Talk, all_linked, ask_each, find, linked, may_not, try_out, writes};
 use crate::{Ability, ForgeError, Issue, LineRemark, Place, Remark};
 
 #[derive(Deserialize)]
@@ -97,14 +97,14 @@ impl Talk for Github {
         let said: Option<Said> = find(&self.client, &path).await?;
         let Some(said) = said.filter(|said| said.state != "PENDING") else { return Ok(None) };
         let path = format!("{path}/comments");
-        let lines = pages(&self.client, &path, &[("per_page", "100")], |answer| linked(&self.client, answer)).await?;
+        let lines = all_linked(&self.client, &path, &[("per_page", "100")]).await?;
         let lines = lines.into_iter().map(|it: AtLine| LineRemark { path: it.path, line: it.line, text: it.body });
         Ok(said.remark(lines.collect()))
     }
 
     async fn list_reviews(&self, pull: u64) -> Result<Vec<(u64, Timestamp)>, ForgeError> {
         let path = format!("{}/pulls/{pull}/reviews", self.path);
-        let all = pages(&self.client, &path, &[("per_page", "100")], |answer| linked(&self.client, answer)).await?;
+        let all = all_linked(&self.client, &path, &[("per_page", "100")]).await?;
         Ok(all.into_iter().filter_map(|said: Said| Some((said.id, said.submitted_at?))).collect())
     }
 
@@ -152,19 +152,7 @@ impl Talk for Github {
         Ok(try_out(&self.client, Method::POST, &path, body, "no labels").await?.into_iter().collect())
     }
 
-    /// One by one: somebody who cannot be asked must not keep the others away.
     async fn ask_reviewers(&self, pull: u64, reviewers: &[String]) -> Result<Vec<String>, ForgeError> {
-        let path = format!("{}/pulls/{pull}/requested_reviewers", self.path);
-        let mut missed = Vec::new();
-        for name in reviewers {
-            // `acme/writers` is a team.
-            let body = match name.split_once('/') {
-                Some((_, team)) => json!({ "team_reviewers": [team] }),
-                None => json!({ "reviewers": [name] }),
-            };
-            let what = format!("{name} was not asked to review");
-            missed.extend(try_out(&self.client, Method::POST, &path, body, &what).await?);
-        }
-        Ok(missed)
+        ask_each(&self.client, &format!("{}/pulls/{pull}/requested_reviewers", self.path), reviewers).await
     }
 }

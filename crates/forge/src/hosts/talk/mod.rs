@@ -20,9 +20,6 @@ use super::interface::Dialect;
 use super::refusal::{Act, refused};
 use crate::{Ability, ForgeError, HostTalk, Issue, Place, Remark};
 
-/// How many pages of a list are read.
-const MOST_PAGES: usize = 20;
-
 /// What each kind of host does in its own way. Whatever talks is a [`HostTalk`].
 pub(super) trait Talk: Dialect {
     fn read_comment(&self, pull: u64, id: u64) -> impl Future<Output = Result<Option<Remark>, ForgeError>> + Send;
@@ -106,7 +103,7 @@ impl<T: Talk> HostTalk for T {
 }
 
 /// Says something once. After an end that leaves unclear what the host has done, it looks before it asks again.
-async fn reply(host: &impl Talk, place: Place, mark: &str, text: &str) -> Result<(), ForgeError> {
+async fn reply<T: Talk>(host: &T, place: Place, mark: &str, text: &str) -> Result<(), ForgeError> {
     let (client, path) = (host.client(), host.comments_path(place));
     let mut tries = 0;
     loop {
@@ -114,7 +111,7 @@ async fn reply(host: &impl Talk, place: Place, mark: &str, text: &str) -> Result
         if is_said(host, &path, mark).await? {
             return Ok(());
         }
-        match client.send(Method::POST, &path, new_comment(host, text)).await {
+        match client.send(Method::POST, &path, T::new_comment(text)).await {
             Ok(answer) => return client.read::<Value>(Act::Write, &answer).map(drop),
             Err(failed) if failed.is_unclear && tries < client.transport.settings.tries => {
                 client.transport.pause(tries, None).await;
@@ -124,31 +121,19 @@ async fn reply(host: &impl Talk, place: Place, mark: &str, text: &str) -> Result
     }
 }
 
-fn new_comment<T: Talk>(_: &T, text: &str) -> Value {
-    T::new_comment(text)
-}
-
 async fn is_said<T: Talk>(host: &T, path: &str, mark: &str) -> Result<bool, ForgeError> {
-    let said = pages(host.client(), path, T::LONG_PAGES, |answer| host.comments_on(answer)).await?;
-    Ok(said.iter().any(|text| text.contains(mark)))
+    let is_it = |texts: &[String]| texts.iter().any(|text| text.contains(mark));
+    let said = host.client().pages(path, T::LONG_PAGES, |answer| host.comments_on(answer), is_it).await?;
+    Ok(is_it(&said))
 }
 
-/// All that is on the pages of a list, as far as they are read.
-async fn pages<T>(
+/// All that is on the pages of a list that link to each other, as far as they are read.
+async fn all_linked<T: DeserializeOwned>(
     client: &HostClient,
     path: &str,
     query: &[(&str, &str)],
-    page: impl Fn(&HostResponse) -> Result<(Vec<T>, Option<String>), ForgeError>,
 ) -> Result<Vec<T>, ForgeError> {
-    let mut request = client.transport.request(Method::GET, path)?.with_query(query);
-    let mut all = Vec::new();
-    for _ in 0..MOST_PAGES {
-        let (some, next) = page(&client.ask(&request).await?)?;
-        all.extend(some);
-        let Some(next) = next.and_then(|address| request.for_page(&address)) else { break };
-        request = next;
-    }
-    Ok(all)
+    client.pages(path, query, |answer| linked(client, answer), |_| false).await
 }
 
 /// A page of a list that links to the next one in its head.
@@ -183,6 +168,20 @@ async fn try_out(
     }
     let error = refused(client.subject(), Act::Write, &answer);
     if error.may_pass() { Err(error) } else { Ok(Some(format!("{what}: {error}"))) }
+}
+
+/// Asks people one by one: somebody who cannot be asked must not keep the others away. `acme/writers` is a team.
+async fn ask_each(client: &HostClient, path: &str, reviewers: &[String]) -> Result<Vec<String>, ForgeError> {
+    let mut missed = Vec::new();
+    for name in reviewers {
+        let body = match name.split_once('/') {
+            Some((_, team)) => json!({ "team_reviewers": [team] }),
+            None => json!({ "reviewers": [name] }),
+        };
+        let what = format!("{name} was not asked to review");
+        missed.extend(try_out(client, Method::POST, path, body, &what).await?);
+    }
+    Ok(missed)
 }
 
 /// Whether a right that a host names is one to write.

@@ -17,7 +17,7 @@ use super::steps::STEPS;
 use super::story::{BASE, Story, base};
 use super::verify::{attempts, verify, wasted_calls};
 use super::worker::{Errand, open_later, workshop};
-use super::world::{check_mirrors, create_job, create_project, worker_command};
+use super::world::{CodeRepo, check_mirrors, create_job, create_project, worker_command};
 use crate::args::milliseconds;
 
 /// Processes are killed at any moment while they work on documentation jobs; every job must come to its one end.
@@ -56,6 +56,8 @@ struct Batch {
     model: Arc<ModelServer>,
     /// Repositories and their projects.
     places: Vec<(Arc<GitRepo>, ProjectId)>,
+    /// What all of them can read.
+    code: CodeRepo,
     mirrors: TempDir,
     jobs: Vec<Entry>,
 }
@@ -94,14 +96,15 @@ impl Batch {
         let database = TestDatabase::new(options.backend).await;
         let store = database.store(Arc::new(SystemClock)).await;
         let model = Arc::new(ModelServer::builder().start().await);
-        let mut places = Vec::new();
+        let (mut places, code) = (Vec::new(), CodeRepo::new());
         for _ in 0..REPOSITORIES {
             let repo = Arc::new(GitRepo::new(BASE));
             let project = create_project(&store, &repo.address(), HostSettings::default()).await;
+            code.add_to(&store, &project).await;
             places.push((repo, project));
         }
         let mirrors = tempfile::tempdir().unwrap();
-        Self { options, database, store, model, places, mirrors, jobs: Vec::new() }
+        Self { options, database, store, model, places, code, mirrors, jobs: Vec::new() }
     }
 
     /// On SQLite few processes with many workers, on PostgreSQL many with few. Every other one is a machine of its own.
@@ -125,6 +128,9 @@ impl Batch {
             }
             self.follow_up(0.05).await;
             self.forget_tries().await;
+            if round % 10 == 0 {
+                self.code.go_on();
+            }
             tokio::time::sleep(Duration::from_secs_f64(BETWEEN.0 + (BETWEEN.1 - BETWEEN.0) * random_fraction())).await;
             fleet.mind();
             // Any process, in turn with one that is in the middle of a job.
@@ -140,7 +146,8 @@ impl Batch {
         let number = self.jobs.len();
         let tag = format!("job-{number}");
         let story = match number % 8 {
-            0 | 1 => Story::model(&tag),
+            0 => Story::model(&tag),
+            1 => Story::all_tools(&tag),
             2 | 3 => Story::followed_model(&tag, true),
             4 => Story::builtin(&tag),
             5 => Story::followed_builtin(&tag),

@@ -9,14 +9,14 @@ use copydesk_desk::credentials::variable;
 use copydesk_domain::{
     HostKind, HostSettings, OnFindings, ProjectId, Prompt, Repository, SystemClock, ViewSettings, Window, WritePaths,
 };
-use copydesk_store::{Admission, JobFilter, NewJob, NewProject, Store};
+use copydesk_store::{Admission, JobFilter, NewJob, NewProject, NewSource, SourceAdded, Store, Vault};
 use copydesk_testkit::model::ModelServer;
-use copydesk_testkit::{Backend, GitRepo, TestDatabase};
+use copydesk_testkit::{Backend, GitEntry, GitRepo, TestDatabase};
 use tempfile::TempDir;
 
 use super::super::worker::DATABASE;
 use super::seen::{self, Seen, check_repository, check_soundness};
-use super::story::{Asked, BASE, Story, base};
+use super::story::{Asked, BASE, SOURCE, SOURCE_FILE, Story, base};
 use super::trial_host::{LABEL, REPOSITORY, TrialHost};
 use super::verify::verify;
 use super::worker::FATAL_READING;
@@ -36,6 +36,8 @@ pub(super) struct World {
     pub(super) story: Story,
     /// Where the repository is, if it is not a folder.
     pub(super) host: Option<TrialHost>,
+    /// The code source, if it reads one.
+    source: Option<CodeRepo>,
     model: Arc<ModelServer>,
     folder: TempDir,
 }
@@ -47,9 +49,13 @@ impl World {
         let store = database.store(Arc::new(SystemClock)).await;
         let repo = tokio::task::spawn_blocking(|| Arc::new(GitRepo::new(BASE))).await.unwrap();
         let project = create_project(&store, &repo.address(), HostSettings::default()).await;
+        let source = story.reads_source.then(CodeRepo::new);
+        if let Some(source) = &source {
+            source.add_to(&store, &project).await;
+        }
         let job = create_job(&store, &project, &repo.address(), &story, model).await;
         let folder = tempfile::tempdir().unwrap();
-        Self { database, store, repo, project, job, story, host: None, model: model.clone(), folder }
+        Self { database, store, repo, project, job, story, host: None, source, model: model.clone(), folder }
     }
 
     /// The same, with the repository on a code host of this kind.
@@ -79,7 +85,18 @@ impl World {
             place.comment_later(store.clone(), project.clone(), job.clone(), prompt.clone());
         }
         let folder = tempfile::tempdir().unwrap();
-        Self { database, store, repo, project, job, story, host: Some(place), model: model.clone(), folder }
+        Self {
+            database,
+            store,
+            repo,
+            project,
+            job,
+            story,
+            host: Some(place),
+            source: None,
+            model: model.clone(),
+            folder,
+        }
     }
 
     /// A process that sees the job through, unless it dies at that reading of its clock. It keeps its mirrors in the
@@ -108,8 +125,9 @@ impl World {
         command
     }
 
-    /// The life after a death: a lease that nobody keeps alive has run out by then.
+    /// The life after a death: a lease that nobody keeps alive has run out by then, and the code that is read has changed.
     pub(super) fn later_life(&self, machine: &str) -> tokio::process::Command {
+        self.source.iter().for_each(CodeRepo::go_on);
         let mut command = self.life(machine, None);
         command.args(["--ahead-ms", &AHEAD.as_millis().to_string()]);
         command
@@ -166,6 +184,42 @@ impl World {
 
     fn mirrors(&self, machine: &str) -> PathBuf {
         self.folder.path().join(machine)
+    }
+}
+
+/// A repository of code that jobs read.
+pub(super) struct CodeRepo(GitRepo);
+
+impl CodeRepo {
+    /// One with two releases.
+    pub(super) fn new() -> Self {
+        let repo = Self(GitRepo::new([(SOURCE_FILE, "The limit is 1.\n")]));
+        repo.0.git(&["tag", "v1", "main"]);
+        repo.go_on();
+        repo.0.git(&["tag", "v2", "main"]);
+        repo
+    }
+
+    /// Somebody works on it.
+    pub(super) fn go_on(&self) {
+        let text = format!("The limit is {}.\n", self.0.commits("main", "v1").len() + 2);
+        self.0.commit("main", "Raise the limit", [(SOURCE_FILE.to_owned(), GitEntry::File(text.into()))]);
+    }
+
+    /// Lets the jobs of a project read it.
+    pub(super) async fn add_to(&self, store: &Store, project: &ProjectId) {
+        let new = NewSource {
+            project_id: project.clone(),
+            name: SOURCE.to_owned(),
+            repository: Repository::from_stored(self.0.address()),
+            branch: None,
+            host: HostSettings::default(),
+            secret: None,
+        };
+        // It has no credential, so nothing is sealed.
+        let vault = Vault::new(PathBuf::from("/nonexistent/key"));
+        let added = store.add_source(&vault, new).await.unwrap();
+        assert!(matches!(added, SourceAdded::Done(_)), "{added:?}");
     }
 }
 
@@ -236,7 +290,7 @@ pub(super) async fn create_job(
         open_pull_request: story.opens,
         client_reference: None,
         max_cost: None,
-        changes: None,
+        changes: story.range(),
         prompt: Prompt::parse(&story.prompts[0]).unwrap(),
     };
     match store.create_job(new, Window::hourly(0), None, |job| job.id.to_string()).await.unwrap() {

@@ -22,20 +22,18 @@ const MOST_EDITS: usize = 100;
 const NEAR: usize = 50;
 
 tool_input! {
-    /// Changes a part of a file, in one of two ways. By text: `old_text` must be in the file exactly once, character for
-    /// character, with its indentation and line breaks and without line numbers; give some lines around it if it is not
-    /// unique. By lines: all lines from `from_line` to `to_line` are replaced, and `first_line` and `last_line` must be
-    /// what these two lines say now; use it for long parts, which then need not be typed again. Several edits of the
-    /// file go into `edits`; all of them are about the file as it is before the call, and all are made or none.
+    /// Changes a part of a file, by text or by lines. By text: `old_text` must be in the file exactly once, character for
+    /// character, without line numbers; add lines around it if it is not unique. By lines, for long parts: lines
+    /// `from_line` to `to_line` are replaced, and `first_line` and `last_line` must be what these two say now. Several
+    /// edits go into `edits`: all are about the file as it is before the call, and all are made or none.
     EditFile as "edit_file" {
-        /// The path of the file, relative to the repository.
+        /// The path of the file.
         path: String,
         /// The text to replace.
         old_text: Option<String>,
-        /// What to put in its place. Empty to remove it. With lines, a line break at its end is not needed and adds no
-        /// empty line.
+        /// What to put in its place; empty to remove it. With lines it needs no line break at its end.
         new_text: Option<String>,
-        /// Whether to replace all places where `old_text` is, instead of exactly one.
+        /// Whether to replace `old_text` wherever it is.
         replace_all: Option<bool>,
         /// The first line to replace, from 1.
         from_line: Option<u32>,
@@ -45,7 +43,7 @@ tool_input! {
         first_line: Option<String>,
         /// What the last of these lines says now.
         last_line: Option<String>,
-        /// Several edits, instead of the fields above but `path`.
+        /// Several edits, instead of one in the fields above.
         edits: Option<Vec<Edit>>,
     }
 }
@@ -55,10 +53,9 @@ tool_input! {
     Edit as "edit" {
         /// The text to replace.
         old_text: Option<String>,
-        /// What to put in its place. Empty to remove it. With lines, a line break at its end is not needed and adds no
-        /// empty line.
+        /// What to put in its place; empty to remove it. With lines it needs no line break at its end.
         new_text: Option<String>,
-        /// Whether to replace all places where `old_text` is, instead of exactly one.
+        /// Whether to replace `old_text` wherever it is.
         replace_all: Option<bool>,
         /// The first line to replace, from 1.
         from_line: Option<u32>,
@@ -73,7 +70,12 @@ tool_input! {
 
 impl Described for Vec<Edit> {
     fn schema() -> Value {
-        json!({"type": "array", "items": Edit::definition().schema})
+        let mut one = Edit::definition().schema;
+        // The same words stand beside the same names above.
+        for field in one["properties"].as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
+            field.as_object_mut().map(|field| field.remove("description"));
+        }
+        json!({"type": "array", "items": one})
     }
 }
 

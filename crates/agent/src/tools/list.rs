@@ -10,17 +10,16 @@ use super::select::{below, is_open, select};
 const MOST: usize = 500;
 
 tool_input! {
-    /// Lists files of the repository by path. Where there are more than 500, or deeper ones than `depth`, folders are
-    /// shown with the number of files in them; list such a folder to see more. Files that may not be changed are marked.
+    /// Lists files of the repository. Where there are more than 500, or deeper ones than `depth`, folders stand with the
+    /// number of files in them. Files that may not be changed are marked.
     ListFiles as "list_files" {
-        /// Only files below this folder, for example `docs/guides`, or `@NAME` for those of a code source. All files of
-        /// the documentation's repository if left out.
+        /// Only files below this folder, for example `docs/guides`; `@NAME` for those of a code source.
         folder: Option<String>,
-        /// Only paths that match this glob, for example `*.mdx` or `docs/**/intro.md`.
+        /// Only paths that match this glob, for example `docs/**/intro.md`.
         pattern: Option<String>,
-        /// Leave out paths that match this glob, for example `docs/ja/**`.
+        /// Leave out paths that match this glob.
         exclude: Option<String>,
-        /// How many levels to show, from 1; deeper files are counted by folder.
+        /// How many levels to show.
         depth: Option<u32>,
     }
 }

@@ -21,14 +21,14 @@ use crate::review::{Review, sentence};
 const LONGEST_LIST: usize = 10_000;
 
 tool_input! {
-    /// Moves or renames a text file. Relative links in it are rewritten with it. Says which pages lead to it by a link
-    /// and with `rewrite_links` rewrites those links. Navigation and redirects are left to you.
+    /// Moves or renames a text file, with its own relative links. Says which pages link to it, and with `rewrite_links`
+    /// rewrites those links, in the navigation too. The order of the navigation and redirects are left to you.
     MoveFile as "move_file" {
         /// Where it is.
         from: String,
-        /// Where it is to be. Nothing may be there yet.
+        /// Where it is to be; nothing may be there.
         to: String,
-        /// Whether to rewrite the links of other pages that lead to it.
+        /// Whether to rewrite links to it.
         rewrite_links: Option<bool>,
     }
 }
@@ -36,7 +36,7 @@ tool_input! {
 tool_input! {
     /// Deletes a text file, and says what leads to it.
     DeleteFile as "delete_file" {
-        /// The path of the file, relative to the repository.
+        /// The path of the file.
         path: String,
     }
 }
@@ -85,7 +85,7 @@ fn since(workspace: &Workspace, review: &dyn Review, before: &HashSet<String>) -
 
 fn still_to_do(left: &[Finding]) -> String {
     if left.is_empty() {
-        return " The checks find nothing that is broken by that.".to_owned();
+        return "\nThe checks find nothing that is broken by that.".to_owned();
     }
     let left: Vec<String> = left.iter().map(sentence).collect();
     format!("\nBroken by that, and left to you:\n{}", list_findings(&left, LONGEST_LIST))

@@ -9,16 +9,14 @@ use crate::sources::CodeSources;
 pub(crate) const HISTORY: &str = History::TOOL;
 
 tool_input! {
-    /// Shows the history of the repository. Without `commit`, the newest 60 commits that touched `path`: id, date, author
-    /// and subject. With `text`, only those that brought that text in or took it out, for example to find when a heading
-    /// was renamed. With `commit`, what that commit changed. With a `path` of a code source, such as `@sdk` or
-    /// `@sdk/src`, that source's history.
+    /// Shows the newest 60 commits of the repository, or of a code source: id, date, author and subject; or with
+    /// `commit`, what that one changed.
     History as "history" {
-        /// Only this file, or files below this folder.
+        /// Only commits that touched this file or folder; `@NAME` or `@NAME/src` for those of a code source.
         path: Option<String>,
-        /// A text that was brought in or taken out, character for character.
+        /// Only commits that brought this text in or took it out, for example a heading, character for character.
         text: Option<String>,
-        /// The id of a commit, or its beginning.
+        /// The id of a commit.
         commit: Option<String>,
     }
 }

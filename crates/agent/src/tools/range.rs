@@ -11,18 +11,18 @@ use crate::sources::{CodeSources, RangeQuestion};
 pub(crate) const SOURCE_DIFF: &str = SourceDiff::TOOL;
 
 tool_input! {
-    /// Shows what leads from one commit of a code source to another: commits, pull requests, files, and what is different
-    /// in them. Where that is too much, the largest files are left out: name one with `path` to read it.
+    /// Shows what leads from one commit of a code source to another: commits, pull requests, and the difference. Where
+    /// that is too much, the largest files are left out: name one with `path`.
     SourceDiff as "source_diff" {
         /// The name of the code source.
         source: String,
-        /// The earlier commit: a tag, or the id of a commit. If left out, that which the request is about.
+        /// The earlier commit: a tag or an id. By default that which the request is about.
         from: Option<String>,
-        /// The later commit. If left out, that which the request is about, or else the commit that the source is read at.
+        /// The later commit. By default that which the request is about, or the one that the source is read at.
         to: Option<String>,
-        /// Only this file of the source, or files below this folder.
+        /// Only this file or folder of the source.
         path: Option<String>,
-        /// The first line of the difference to show, from 1, if `path` names a file.
+        /// The first line of the difference to show, if `path` is a file.
         from_line: Option<u32>,
     }
 }

@@ -16,12 +16,11 @@ const LONGEST_LINE: usize = 4_000;
 pub(super) const LONGEST_ANSWER: usize = 50_000;
 
 tool_input! {
-    /// Reads a text file. Each line is shown with its number, a colon and a space, which are not part of the file. At
-    /// most 2000 lines are shown; read the rest with `from_line`.
+    /// Reads a text file, at most 2000 lines at once. The number, colon and space before each line are not part of it.
     ReadFile as "read_file" {
-        /// The path of the file, relative to the repository; `@NAME/` and its path there for a file of a code source.
+        /// The path of the file; in a code source it begins with `@NAME/`.
         path: String,
-        /// The first line to show, from 1.
+        /// The first line to show.
         from_line: Option<u32>,
         /// The last line to show.
         to_line: Option<u32>,
@@ -29,10 +28,9 @@ tool_input! {
 }
 
 tool_input! {
-    /// Reads several text files at once, each from its beginning, as `read_file` shows them. Long ones are cut, so that
-    /// all fit: read on with `read_file`.
+    /// Reads several text files at once, as `read_file` does. Long ones are cut, so that all fit.
     ReadFiles as "read_files" {
-        /// The paths of the files, at most 20; `@NAME/` and the path there for files of a code source.
+        /// The paths of the files, at most 20.
         paths: Vec<String>,
     }
 }

@@ -18,21 +18,20 @@ const LONGEST_LINE: usize = 160;
 const MOST_LINES: usize = 3;
 
 tool_input! {
-    /// Replaces the same text in many files. Says how often in each file, with the first lines that became others. Files
-    /// that may not be changed are left and named. Try it with `dry_run` first if it may touch more than you mean.
+    /// Replaces the same text in many files, and says how often in each. Files that may not be changed are left and named.
+    /// Try it with `dry_run` first if it may touch more than you mean.
     ReplaceInFiles as "replace_in_files" {
-        /// The text to replace, character for character; with `regex` a regular expression as in Rust or RE2, in which
-        /// `^` and `$` are those of a line.
+        /// The text to replace, character for character.
         old_text: String,
-        /// What to put in its place; with `regex`, `$1` or `${name}` stand for groups and `$$` for a dollar sign.
+        /// What to put in its place; with `regex`, `$1` or `${name}` is a group and `$$` a dollar sign.
         new_text: String,
-        /// Whether `old_text` is a regular expression.
+        /// Whether `old_text` is a regular expression (as in `search`; `^` and `$` are those of a line).
         regex: Option<bool>,
-        /// Only files below this folder, or this file.
+        /// Only this file or folder.
         folder: Option<String>,
         /// Only paths that match this glob, for example `*.mdx`.
         files: Option<String>,
-        /// Leave out paths that match this glob, for example `docs/changelog/**`.
+        /// Leave out paths that match this glob.
         exclude: Option<String>,
         /// Only say what would be replaced.
         dry_run: Option<bool>,

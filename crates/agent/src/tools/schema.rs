@@ -22,7 +22,7 @@ impl Described for bool {
 
 impl Described for u32 {
     fn schema() -> Value {
-        json!({"type": "integer", "minimum": 0})
+        json!({"type": "integer", "minimum": 1})
     }
 }
 

@@ -3,8 +3,9 @@ use std::fmt::Write;
 
 use copydesk_forge::{LARGEST_TEXT, Workspace};
 use regex::{Regex, RegexBuilder};
+use serde_json::{Value, json};
 
-use super::schema::tool_input;
+use super::schema::{Described, tool_input};
 use super::select::{closed_among, select};
 use super::{LONGEST_ANSWER, ToolAnswer, Unable, told};
 use crate::text::short;
@@ -22,45 +23,44 @@ const MOST_FILES: usize = 50_000;
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
 
 tool_input! {
-    /// Searches the text files of the repository for a regular expression, line by line, and shows path, line number and
-    /// line. At most 100 matching lines are shown; if there are more, it says how many are left and in which folders.
+    /// Searches text files line by line. At most 100 lines are shown; if there are more, it says how many and where.
     Search as "search" {
-        /// The regular expression, as in Rust or RE2: no look-around, no back-references.
+        /// A regular expression as in Rust or RE2: no look-around, no back-references.
         pattern: String,
-        /// Only files below this folder, or this file; `@NAME` for a code source, which is not searched otherwise.
+        /// Only this file or folder; `@NAME` for a code source, which is not searched otherwise.
         folder: Option<String>,
         /// Only paths that match this glob, for example `*.mdx`.
         files: Option<String>,
-        /// Leave out paths that match this glob, for example `docs/ja/**`.
+        /// Leave out paths that match this glob.
         exclude: Option<String>,
         /// Whether upper and lower case are the same.
         ignore_case: Option<bool>,
-        /// How many lines around each match to show, at most 10.
+        /// Lines to show around each match, at most 10.
         context: Option<u32>,
-        /// What to show: `lines` (if left out), `matches` (only what matches of each line), `counts` (matching lines of
-        /// each file) or `files` (only paths).
-        show: Option<String>,
+        /// What to show: lines by default, or only what matches of them, how many match in each file, or only paths.
+        show: Option<Show>,
     }
 }
 
 /// What is shown of a match.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Show {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Show {
     Lines,
     Matches,
     Counts,
     Files,
 }
 
+impl Described for Show {
+    fn schema() -> Value {
+        json!({"type": "string", "enum": ["lines", "matches", "counts", "files"]})
+    }
+}
+
 pub(super) fn run(workspace: &Workspace, input: &Search) -> ToolAnswer {
     let regex = compile(&input.pattern, input.ignore_case.unwrap_or(false))?;
-    let show = match input.show.as_deref().map_or("lines", str::trim) {
-        "lines" => Show::Lines,
-        "matches" => Show::Matches,
-        "counts" => Show::Counts,
-        "files" => Show::Files,
-        other => return told(format!("`show` is lines, matches, counts or files, not {:?}", short(other, 60))),
-    };
+    let show = input.show.unwrap_or(Show::Lines);
     let (_, paths) = select(workspace, input.folder.as_deref(), input.files.as_deref(), input.exclude.as_deref())?;
     let context = input.context.map_or(0, |lines| (lines as usize).min(MOST_CONTEXT));
     let mut found = Found { show, context, ..Found::default() };
@@ -188,8 +188,8 @@ impl Found {
             if !regex.is_match(line) {
                 continue;
             }
-            self.shown += 1;
             if self.show == Show::Matches {
+                self.shown += 1;
                 let parts: Vec<String> =
                     regex.find_iter(line).take(20).map(|part| short(part.as_str(), LONGEST_LINE)).collect();
                 let _ = writeln!(self.text, "{path}:{}: {}", at + 1, parts.join(" | "));
@@ -201,8 +201,11 @@ impl Found {
             }
             let to = (at + 1 + self.context).min(lines.len());
             for (number, line) in lines.iter().enumerate().take(to).skip(from) {
-                let mark = if number == at { ':' } else { '-' };
-                let line = if number == at { around(line, regex) } else { short(line, LONGEST_LINE) };
+                // Lines around a match may match as well.
+                let is_match = regex.is_match(line);
+                self.shown += usize::from(is_match);
+                let mark = if is_match { ':' } else { '-' };
+                let line = if is_match { around(line, regex) } else { short(line, LONGEST_LINE) };
                 let _ = writeln!(self.text, "{path}{mark}{}{mark} {line}", number + 1);
             }
             next = to.max(next);

@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 
 use copydesk_checks::{Check, Report, Tally, paths};
 use copydesk_forge::Workspace;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::schema::tool_input;
+use super::schema::{Described, tool_input};
 use super::{ToolAnswer, folder_of, input, told};
 use crate::review::{Review, sentence};
 use crate::said;
@@ -20,21 +20,20 @@ const LONGEST_NOT_DONE: usize = 500;
 const LONGEST_FINDINGS: usize = 20_000;
 
 tool_input! {
-    /// Checks the documentation as it is now: syntax, front matter, navigation, links, anchors, images, redirects. Shows
-    /// only problems that your changes have brought in; with `existing` all that there are, if the request is about them.
+    /// Checks the documentation as it is now. Shows only problems that your changes have brought in; with `existing` all
+    /// that there are, if the request is about them.
     CheckDocs as "check_docs" {
         /// Whether to show problems that were there before, too.
         existing: Option<bool>,
-        /// Only problems in this file, or in files below this folder.
+        /// Only problems in this file or folder.
         folder: Option<String>,
-        /// Only problems of this kind: syntax, front_matter, navigation, links, anchors, images, snippets, redirects,
-        /// code_fences, secrets or invisible_characters.
-        kind: Option<String>,
+        /// Only problems of this kind.
+        kind: Option<ProblemKind>,
     }
 }
 
 tool_input! {
-    /// Shows the user a short plan of what you are about to do. Call it again when the plan changes.
+    /// Shows the user what you are about to do. Call it again when the plan changes.
     Plan as "plan" {
         /// The steps, at most 20, each a short sentence.
         items: Vec<String>,
@@ -42,30 +41,46 @@ tool_input! {
 }
 
 tool_input! {
-    /// Ends the work, in one of three ways: everything is done; nothing has to be changed, and the summary says why; or
-    /// something could not be done, and `not_done` says what and why. What is done beside that is kept as a draft.
+    /// Ends the work: all is done; or nothing has to be changed, and the summary says why; or something could not be done,
+    /// and `not_done` says what and why: then what was done is kept as a draft.
     Finish as "finish" {
-        /// What the change is called, in one line of at most 72 characters, as the title of a pull request. Leave it out
-        /// if nothing was changed, whatever the reason.
+        /// The title of the pull request: one line of at most 72 characters. Leave it out if nothing was changed, whatever
+        /// the reason.
         title: Option<String>,
-        /// What you did, file by file, what you left on purpose, and what you assumed or could not check; or why nothing was
+        /// What you did, file by file, what you left on purpose, what you assumed or could not check; or why nothing was
         /// changed.
         summary: String,
-        /// What the request asked for and you could not do, with what stood in the way: a file that may not be changed,
-        /// a fact that is not in the repository. One sentence each. What you only could not check belongs into the
-        /// summary. Leave it out if there is nothing of the kind.
+        /// What the request asked for and you could not do, with what stood in the way, such as a file that may not be
+        /// changed or a fact that is not to be had: one sentence each. What you only could not check is not meant.
         not_done: Option<Vec<String>>,
     }
 }
 
+/// A kind of problems, by its name. Some models say nothing with an empty text.
+#[derive(Debug, serde::Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct ProblemKind(Option<Check>);
+
+impl TryFrom<String> for ProblemKind {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        match (name.trim(), Check::named(name.trim())) {
+            (_, Some(kind)) => Ok(Self(Some(kind))),
+            ("", None) => Ok(Self(None)),
+            _ => Err(format!("there is no kind {:?} of problems", one_line(&name, 60))),
+        }
+    }
+}
+
+impl Described for ProblemKind {
+    fn schema() -> Value {
+        json!({"type": "string", "enum": Check::ALL.map(Check::as_str)})
+    }
+}
+
 pub(super) fn check(workspace: &Workspace, input: &CheckDocs, review: &dyn Review) -> ToolAnswer {
-    let kind = match input.kind.as_deref().map(str::trim).filter(|kind| !kind.is_empty()) {
-        Some(kind) => match Check::named(kind) {
-            Some(kind) => Some(kind),
-            None => return told(format!("there is no kind {:?} of problems", one_line(kind, 60))),
-        },
-        None => None,
-    };
+    let kind = input.kind.as_ref().and_then(|kind| kind.0);
     let folder = folder_of(input.folder.as_deref())?;
     let is_all = input.existing.unwrap_or(false);
     let (mut findings, looked_at) = match is_all {

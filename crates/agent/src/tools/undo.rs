@@ -7,7 +7,7 @@ use super::{ToolAnswer, told};
 tool_input! {
     /// Brings a file back to what it was before you changed it. For a file that you moved, do it for both paths.
     RestoreFile as "restore_file" {
-        /// The path of the file, relative to the repository.
+        /// The path of the file.
         path: String,
     }
 }

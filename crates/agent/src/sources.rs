@@ -17,8 +17,8 @@ pub struct SourceFiles {
     pub name: String,
     /// The address as people see it.
     pub repository: String,
-    /// The branch that is read; none: the main branch.
-    pub branch: Option<String>,
+    /// What is read of it, in words: a branch, or a tag.
+    pub revision: String,
     /// Its files; or why there are none, as one sentence.
     pub commit: Result<SourceCommit, String>,
 }
@@ -171,7 +171,7 @@ mod tests {
         let files = |name: &str, commit| SourceFiles {
             name: name.to_owned(),
             repository: "https://example.com/acme/sdk".to_owned(),
-            branch: None,
+            revision: "the main branch".to_owned(),
             commit,
         };
         let tree = MemoryTree::of([("src/a.rs", "a\n"), ("b.rs", "b\n")]);

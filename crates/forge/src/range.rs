@@ -48,10 +48,12 @@ pub struct PullName {
 
 #[boxed]
 impl Mirror {
-    /// What leads from one commit to another. Both must be in the mirror.
-    pub async fn range_commits(&self, from: &CommitId, to: &CommitId) -> Result<Range, ForgeError> {
-        let both = format!("{from}...{to}");
-        let counted = self.git().run(&["rev-list", "--left-right", "--count", &both, "--"], None).await?;
+    /// What leads from one commit to another, in one file or folder if one is named. Both must be in the mirror.
+    pub async fn range_commits(&self, from: &CommitId, to: &CommitId, path: Option<&str>) -> Result<Range, ForgeError> {
+        let (both, place) = (format!("{from}...{to}"), path.map(|path| format!(":(literal){path}")));
+        let mut count = vec!["rev-list", "--left-right", "--count", &both, "--"];
+        count.extend(place.as_deref());
+        let counted = self.git().run(&count, None).await?;
         let unread = |stderr: &str| git_errors::explain(&self.git(), stderr);
         let counts: Vec<u64> = counted.stdout.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         let (true, [left_behind, commits]) = (counted.success, counts.as_slice()) else {
@@ -59,7 +61,9 @@ impl Mirror {
         };
         let (without, with) = (format!("^{from}"), to.to_string());
         let format = "--format=tformat:%h%x00%as%x00%s%x00%b";
-        let log = self.git().run(&["log", "-z", format, MOST_COMMITS, &with, &without, "--"], None).await?;
+        let mut log = vec!["log", "-z", format, MOST_COMMITS, &with, &without, "--"];
+        log.extend(place.as_deref());
+        let log = self.git().run(&log, None).await?;
         if !log.success {
             return Err(unread(&log.stderr));
         }

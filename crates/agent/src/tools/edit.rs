@@ -188,6 +188,15 @@ fn by_lines(path: &str, text: &str, edit: &Edit, mut new: String) -> Result<Chan
         }
     }
     let range = lines[from - 1].start..lines[to - 1].end;
+    // Whoever replaces a part with the empty line behind it and ends with one line break means to keep that line: to lose
+    // it makes one paragraph of two.
+    let ended_empty = text[lines[to - 1].clone()].trim().is_empty();
+    if ended_empty && new.ends_with('\n') && !new.trim_end_matches(['\r', '\n']).is_empty() {
+        let line_end = if new.ends_with("\r\n") { "\r\n" } else { "\n" };
+        if !new.ends_with(&line_end.repeat(2)) {
+            new.push_str(line_end);
+        }
+    }
     // What stood on lines of its own does so again.
     if !new.is_empty() && text[range.clone()].ends_with('\n') && !new.ends_with('\n') {
         new.push_str(if text[range.clone()].ends_with("\r\n") { "\r\n" } else { "\n" });

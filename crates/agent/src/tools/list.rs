@@ -4,7 +4,7 @@ use copydesk_forge::Workspace;
 
 use super::ToolAnswer;
 use super::schema::tool_input;
-use super::select::{below, is_open, select};
+use super::select::{below, is_of_source, is_open, select};
 
 /// How many lines are shown.
 const MOST: usize = 500;
@@ -70,7 +70,7 @@ impl<'a> Levels<'a> {
             1 => format!("{folder}/ (1 file)"),
             count => format!("{folder}/ ({count} files)"),
         });
-        let files = self.files.iter().map(|path| match is_open(workspace, path) {
+        let files = self.files.iter().map(|path| match is_open(workspace, path) || is_of_source(path) {
             true => (*path).to_owned(),
             false => format!("{path} (may not be changed)"),
         });

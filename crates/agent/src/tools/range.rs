@@ -3,12 +3,15 @@ use copydesk_forge::{Range, is_kept_back};
 use super::schema::tool_input;
 use super::select::not_shown;
 use super::{LONGEST_ANSWER, bounded, input};
-use crate::range_text::{one_file, told};
+use crate::range_text::{commits, one_file, told};
 use crate::said::{Call, Ran};
 use crate::sources::{CodeSources, RangeQuestion};
 
 /// The tool that compares two commits of a code source; whoever has its history runs it.
 pub(crate) const SOURCE_DIFF: &str = SourceDiff::TOOL;
+
+/// The most bytes about the commits that changed one file.
+const LONGEST_COMMITS: usize = 3_000;
 
 tool_input! {
     /// Shows what leads from one commit of a code source to another: commits, pull requests, and the difference. Where
@@ -71,7 +74,8 @@ pub(crate) fn range_answered(answer: Result<Range, String>, asked: &RangeQuestio
         ),
         (Ok(range), Some(path)) if range.files.is_empty() => format!("Nothing is different in {path:?}."),
         (Ok(range), Some(_)) if range.files.len() == 1 => {
-            one_file(&range.files[0], from_line.map_or(1, |line| line as usize), room)
+            let by = if from_line.is_none() { commits(&range, LONGEST_COMMITS) } else { String::new() };
+            by + &one_file(&range.files[0], from_line.map_or(1, |line| line as usize), room - LONGEST_COMMITS)
         }
         (Ok(range), _) => told(&range, room),
     };

@@ -3,7 +3,7 @@ use std::fmt::Write;
 use copydesk_forge::{Refusal, Workspace, is_kept_back};
 
 use super::schema::tool_input;
-use super::select::not_shown;
+use super::select::{is_of_source, not_shown};
 use super::{ToolAnswer, Unable, places, told};
 use crate::sources::CodeSources;
 use crate::text::short;
@@ -82,7 +82,9 @@ fn run_within(workspace: &Workspace, input: &ReadFile, most: usize) -> ToolAnswe
     }
     let (shown, last) = number_lines(&text, from, to, most);
     let mut note = String::new();
-    if let Err(Refusal::Refused(why)) = workspace.may_write(&input.path) {
+    if let Err(Refusal::Refused(why)) = workspace.may_write(&input.path)
+        && !is_of_source(&input.path)
+    {
         let _ = writeln!(note, "(may not be changed: {why})");
     }
     if last < to || from > 1 || to < count {

@@ -55,9 +55,14 @@ pub(super) fn is_open(workspace: &Workspace, path: &str) -> bool {
     workspace.may_write(path).is_ok()
 }
 
+/// Whether a path leads into a code source: nothing there may be changed, and every model knows.
+pub(super) fn is_of_source(path: &str) -> bool {
+    path.starts_with('@')
+}
+
 /// Says which of these files may not be changed, if any.
 pub(super) fn closed_among<'a>(workspace: &Workspace, paths: impl Iterator<Item = &'a str>) -> Option<String> {
-    let closed: Vec<&str> = paths.filter(|path| !is_open(workspace, path)).collect();
+    let closed: Vec<&str> = paths.filter(|path| !is_open(workspace, path) && !is_of_source(path)).collect();
     (!closed.is_empty()).then(|| format!("(may not be changed: {})", named(&closed)))
 }
 

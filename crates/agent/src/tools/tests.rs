@@ -158,7 +158,7 @@ fn searches_with_context() {
     );
     let near = ok(workspace, "search", json!({"pattern": "^(Install|Then)", "context": 2, "files": "*.mdx"}));
     let marks: Vec<&str> = near.lines().map(|line| &line["docs/guide/start.mdx".len()..][..3]).collect();
-    assert_eq!(marks, ["-5-", "-6-", ":7:", ":8:", "-9-"], "{near}");
+    assert_eq!(marks, ["-5-", "-6-", ":7:", ":8:", "-9-", ":10"], "{near}");
     assert_eq!(ok(workspace, "search", json!({"pattern": "tool", "files": "*.md"})), "No matches.");
     let closed = ok(workspace, "search", json!({"pattern": "# [A-Z]\\w+", "show": "matches"}));
     assert_eq!(closed, "README.md:1: # Read\ndocs/guide/start.mdx:5: # Start\n(may not be changed: README.md)\n");
@@ -243,6 +243,22 @@ fn edits_what_is_there_exactly_once() {
         refused(workspace, "edit_file", json!({"path": "README.md", "old_text": "a", "new_text": "b"}))
             .contains("not doc")
     );
+}
+
+#[test]
+fn a_line_break_at_the_end_keeps_the_empty_line_that_was_replaced() {
+    for (new, after) in [
+        ("# New\n\nOne.\n", "# New\n\nOne.\n\nTwo.\n"),
+        ("# New\n\nOne.\n\n", "# New\n\nOne.\n\nTwo.\n"),
+        ("# New\n\nOne.", "# New\n\nOne.\nTwo.\n"),
+        ("", "Two.\n"),
+    ] {
+        let workspace = &mut workspace();
+        ok(workspace, "write_file", json!({"path": "docs/a.md", "text": "# Old\n\nOne.\n\nTwo.\n"}));
+        let edit = json!({"path": "docs/a.md", "from_line": 1, "to_line": 4, "first_line": "# Old", "last_line": "", "new_text": new});
+        ok(workspace, "edit_file", edit);
+        assert_eq!(workspace.text("docs/a.md").unwrap(), after, "{new:?}");
+    }
 }
 
 #[test]

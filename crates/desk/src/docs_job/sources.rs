@@ -14,6 +14,7 @@ use crate::runner::Failure;
 
 /// How many sources of a job are fetched at a time.
 const FETCHES: usize = 4;
+const REMOVED: &str = "it was removed from the project";
 
 #[boxed]
 impl Workshop {
@@ -49,6 +50,7 @@ impl Bench<'_> {
         });
         let fetched: Vec<(CodeSource, Fetched)> = fetches.buffered(FETCHES).collect().await;
         let known = before.iter().find_map(|round| round.sources.range.clone());
+        let mut gone: Option<SourceAt> = None;
         let range = match (&self.task.job.changes, known) {
             (None, _) => None,
             (Some(asked), None) => Some(find_range(asked, &fetched).await?),
@@ -56,19 +58,26 @@ impl Bench<'_> {
             // than what was written because of it.
             (Some(_), Some(known)) => match tip_of(&known.source, &fetched) {
                 Some(fetched) => fetched.map(|_| Some(known))?,
-                None => None,
+                None => {
+                    gone =
+                        before.iter().flat_map(|round| &round.sources.all).find(|at| at.name == known.source).cloned();
+                    None
+                }
             },
         };
+        // What the job is about is read as it is at the end of the range: what came later would contradict it.
+        let end = |name: &str| range.as_ref().filter(|range| range.source == name).map(|range| range.to.commit.clone());
         let at = |(source, fetched): (CodeSource, Fetched)| SourceAt {
+            state: match fetched {
+                Ok((_, commit)) => SourceState::At(end(&source.name).unwrap_or_else(|| commit.to_string())),
+                Err(error) => SourceState::Unread(error.message.replace('\0', "\u{fffd}")),
+            },
             name: source.name,
             address: source.repository.clone_address().to_owned(),
             branch: source.branch,
-            state: match fetched {
-                Ok((_, commit)) => SourceState::At(commit.to_string()),
-                Err(error) => SourceState::Unread(error.message.replace('\0', "\u{fffd}")),
-            },
         };
-        Ok(RoundSources { all: fetched.into_iter().map(at).collect(), range })
+        let gone = gone.map(|at| SourceAt { state: SourceState::Unread(REMOVED.to_owned()), ..at });
+        Ok(RoundSources { all: fetched.into_iter().map(at).chain(gone).collect(), range })
     }
 
     async fn fetch_source(&self, source: &CodeSource) -> Fetched {
@@ -144,6 +153,18 @@ async fn find_range(asked: &ChangeRange, fetched: &[(CodeSource, Fetched)]) -> R
         Some(to) => find(to).await?,
         None => NamedCommit { name: "the newest commit".to_owned(), commit: tip.to_string() },
     };
+    let (first, last) = (&from.name, &to.name);
+    if from.commit == to.commit {
+        return Err(Failure::Fatal(format!(
+            "Nothing changed in the code source {name} from `{first}` to `{last}`: they are the same commit."
+        )));
+    }
+    let range = mirror.range_commits(&commit_id(&from.commit)?, &commit_id(&to.commit)?, None).await;
+    if range.map_err(|error| about(name, error))?.commits == 0 {
+        return Err(Failure::Fatal(format!(
+            "In the code source {name} `{last}` comes before `{first}`: turn the range round."
+        )));
+    }
     Ok(RangeAt { source: name.clone(), from, to })
 }
 
@@ -180,8 +201,14 @@ impl OpenSources {
                 }),
                 Err(why) => Err(why.clone()),
             };
-            let (name, branch) = (source.at.name.clone(), source.at.branch.clone());
-            all.push(SourceFiles { name, repository, branch, commit });
+            let name = source.at.name.clone();
+            let asked = self.range.as_ref().filter(|range| range.source == name);
+            let revision = match (asked, &source.at.branch) {
+                (Some(range), _) => format!("{}, where the range ends", range.to.name),
+                (None, Some(branch)) => format!("branch {branch}"),
+                (None, None) => "the main branch".to_owned(),
+            };
+            all.push(SourceFiles { name, repository, revision, commit });
         }
         Ok(CodeSources::new(all))
     }
@@ -230,16 +257,23 @@ impl OpenSources {
             (None, None) => *tip,
         };
         let range = read_range(mirror, &from, &to, asked.path.clone()).await;
-        range.map_err(|_| "the two commits could not be compared".to_owned())
+        let range = range.map_err(|_| "the two commits could not be compared".to_owned())?;
+        if let Some(path) = asked.path.as_deref().filter(|_| range.files.is_empty() && !range.truncated)
+            && ![from, to].iter().any(|commit| is_in(mirror, commit, path))
+        {
+            return Err(format!("there is no file or folder {path:?} at either commit"));
+        }
+        Ok(range)
     }
 }
 
-/// What leads from one commit to another; the commits only if it is not about one file or folder.
+fn is_in(mirror: &Mirror, commit: &CommitId, path: &str) -> bool {
+    mirror.tree(commit).is_ok_and(|tree| tree.entry(path).is_ok_and(|entry| entry.is_some()))
+}
+
+/// What leads from one commit to another.
 async fn read_range(mirror: &Mirror, from: &CommitId, to: &CommitId, path: Option<String>) -> Result<Range, Failure> {
-    let mut range = match path {
-        None => mirror.range_commits(from, to).await?,
-        Some(_) => Range::default(),
-    };
+    let mut range = mirror.range_commits(from, to, path.as_deref()).await?;
     let (mirror, from, to) = (mirror.clone(), *from, *to);
     (range.files, range.truncated) = aside(move || Ok(mirror.range_files(&from, &to, path.as_deref())?)).await?;
     Ok(range)

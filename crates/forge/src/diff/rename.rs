@@ -1,7 +1,9 @@
 use std::collections::HashMap;
 use std::io;
 
-use super::{Load, Pair};
+use gix_hash::ObjectId;
+
+use super::{Content, Load, Pair, Side};
 
 /// More new or deleted files than this are not compared with each other: the work grows with the square.
 const MOST_CANDIDATES: usize = 60;
@@ -10,14 +12,17 @@ const LARGEST: usize = 512 * 1024;
 /// How many percent of two files must be the same for one to be the other, moved.
 const ENOUGH: usize = 50;
 
-/// Makes one pair of a deleted and a new file that are alike. The most alike come first.
+/// Makes one pair of a deleted and a new file that are alike. Those that are the same come first, however many there are,
+/// then the most alike.
 pub(super) fn pair_up(pairs: &mut Vec<Pair>, load: Load) -> io::Result<()> {
     let regular = |mode: u16| mode & 0o170_000 == 0o100_000;
     let gone = |pair: &Pair| pair.new.is_none() && pair.old.as_ref().is_some_and(|side| regular(side.mode));
     let come = |pair: &Pair| pair.old.is_none() && pair.new.as_ref().is_some_and(|side| regular(side.mode));
+    pair_same(pairs, gone, come);
     let gone = lines_of(pairs, gone, load)?;
     let come = lines_of(pairs, come, load)?;
     if gone.len() > MOST_CANDIDATES || come.len() > MOST_CANDIDATES {
+        pairs.retain(|pair| pair.old.is_some() || pair.new.is_some());
         return Ok(());
     }
     let mut matches = Vec::new();
@@ -36,11 +41,45 @@ pub(super) fn pair_up(pairs: &mut Vec<Pair>, load: Load) -> io::Result<()> {
             continue;
         }
         taken.push(from);
-        pairs[to].old = pairs[from].old.take();
-        pairs[to].old_path = Some(pairs[from].path.clone());
+        join(pairs, from, to);
     }
     pairs.retain(|pair| pair.old.is_some() || pair.new.is_some());
     Ok(())
+}
+
+fn join(pairs: &mut [Pair], from: usize, to: usize) {
+    pairs[to].old = pairs[from].old.take();
+    pairs[to].old_path = Some(pairs[from].path.clone());
+}
+
+/// Pairs up files with the same content, those of the same name first. Empty files are all the same, which means nothing.
+fn pair_same(pairs: &mut [Pair], gone: impl Fn(&Pair) -> bool, come: impl Fn(&Pair) -> bool) {
+    let blob = |side: &Option<Side>| match side.as_ref().map(|side| &side.content) {
+        Some(Content::Blob(id)) if !id.is_empty_blob() => Some(*id),
+        _ => None,
+    };
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let mut there: HashMap<ObjectId, Vec<usize>> = HashMap::new();
+    for (at, pair) in pairs.iter().enumerate().filter(|(_, pair)| gone(pair)) {
+        if let Some(id) = blob(&pair.old) {
+            there.entry(id).or_default().push(at);
+        }
+    }
+    let new: Vec<usize> = (0..pairs.len()).filter(|at| come(&pairs[*at])).collect();
+    for is_by_name in [true, false] {
+        for to in &new {
+            let Some(places) =
+                blob(&pairs[*to].new).filter(|_| pairs[*to].old.is_none()).and_then(|id| there.get_mut(&id))
+            else {
+                continue;
+            };
+            let fits = |from: &usize| !is_by_name || name(&pairs[*from].path) == name(&pairs[*to].path);
+            if let Some(at) = places.iter().position(fits) {
+                let from = places.remove(at);
+                join(pairs, from, *to);
+            }
+        }
+    }
 }
 
 /// How many bytes of each line a file has.

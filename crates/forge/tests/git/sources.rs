@@ -109,7 +109,7 @@ async fn a_range_tells_its_commits_pull_requests_and_files() {
     let to = sandbox.publish("Remove b");
     let mirror = sandbox.mirror().await;
     mirror.fetch_with_tags(None).await.unwrap();
-    let range = mirror.range_commits(&from, &to).await.unwrap();
+    let range = mirror.range_commits(&from, &to, None).await.unwrap();
     assert_eq!((range.commits, range.left_behind), (2, 0));
     let subjects: Vec<&str> = range.newest.iter().map(|commit| commit.subject.as_str()).collect();
     assert_eq!(subjects, ["Remove b", "Count in digits (#7)"]);
@@ -122,6 +122,10 @@ async fn a_range_tells_its_commits_pull_requests_and_files() {
     let (files, _) = mirror.range_files(&from, &to, Some("src")).unwrap();
     assert_eq!(files.len(), 2);
     assert!(mirror.range_files(&from, &to, Some("sr")).unwrap().0.is_empty());
-    let back = mirror.range_commits(&to, &from).await.unwrap();
+    let back = mirror.range_commits(&to, &from, None).await.unwrap();
     assert_eq!((back.commits, back.left_behind), (0, 2));
+    let in_folder = mirror.range_commits(&from, &to, Some("src")).await.unwrap();
+    assert_eq!((in_folder.commits, in_folder.newest.len()), (2, 2), "commits of a folder");
+    let of_file = mirror.range_commits(&from, &to, Some("src/b.rs")).await.unwrap();
+    assert_eq!((of_file.commits, of_file.newest[0].subject.as_str()), (1, "Remove b"));
 }

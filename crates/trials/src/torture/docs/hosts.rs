@@ -27,6 +27,9 @@ pub struct HostsOptions {
     /// Kill at every step and every request, not only at those that change something and some of the others.
     #[arg(long)]
     pub full: bool,
+    /// Only this plot: comment, merge, follow-up, later or label.
+    #[arg(long)]
+    pub plot: Option<String>,
 }
 
 const KINDS: [HostKind; 4] = [HostKind::Github, HostKind::Gitlab, HostKind::Forgejo, HostKind::Bitbucket];
@@ -97,7 +100,7 @@ pub async fn run_hosts(options: HostsOptions) -> bool {
     let model = Arc::new(ModelServer::builder().start().await);
     let (mut all, mut kills) = (Tally::default(), Kills::new());
     let plots = if options.full { &PLOTS[..] } else { &PLOTS[..1] };
-    for (name, story) in plots {
+    for (name, story) in plots.iter().filter(|(name, _)| options.plot.as_deref().is_none_or(|plot| plot == *name)) {
         let run = |(first, kind): (usize, HostKind)| {
             let name = format!("{}-{name}", kind.as_str());
             Run { options: &options, model: &model, kind, first, name, story: *story }

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use copydesk_domain::ChangeRange;
 use copydesk_testkit::model::{ANTHROPIC_MODEL, OPENAI_MODEL, Reply, Script};
 use serde_json::{Value, json};
 
@@ -51,7 +50,7 @@ pub(super) struct Story {
     pub(super) script: Option<Script>,
     /// How many answers there may be when all is done.
     pub(super) answers: Vec<usize>,
-    /// Whether it reads a code source, and is about a range of commits there.
+    /// Whether it reads a code source.
     pub(super) reads_source: bool,
     edits: Vec<Edit>,
     /// What answers ask for, by their numbers, where that is not one edit or one look.
@@ -138,7 +137,7 @@ impl Story {
             ("search", json!({ "pattern": "limit", "folder": format!("@{SOURCE}"), "show": "counts" })),
             ("list_files", json!({ "folder": format!("@{SOURCE}") })),
             ("history", json!({ "path": GUIDE })),
-            ("source_diff", json!({ "source": SOURCE, "path": SOURCE_FILE })),
+            ("source_diff", json!({ "source": SOURCE, "from": "v1", "path": SOURCE_FILE })),
             ("check_docs", json!({ "existing": true })),
         ];
         let of_lines = json!({
@@ -249,11 +248,6 @@ impl Story {
             edit.apply(&mut files);
         }
         files
-    }
-
-    /// The commits that it is about.
-    pub(super) fn range(&self) -> Option<ChangeRange> {
-        self.reads_source.then(|| ChangeRange::parse(&format!("{SOURCE}:v1..v2")).unwrap())
     }
 
     fn of_model(tag: &str, model: &'static str) -> Self {

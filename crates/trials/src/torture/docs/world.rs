@@ -191,12 +191,11 @@ impl World {
 pub(super) struct CodeRepo(GitRepo);
 
 impl CodeRepo {
-    /// One with two releases.
+    /// One with a release, and a commit after that.
     pub(super) fn new() -> Self {
         let repo = Self(GitRepo::new([(SOURCE_FILE, "The limit is 1.\n")]));
         repo.0.git(&["tag", "v1", "main"]);
         repo.go_on();
-        repo.0.git(&["tag", "v2", "main"]);
         repo
     }
 
@@ -290,7 +289,7 @@ pub(super) async fn create_job(
         open_pull_request: story.opens,
         client_reference: None,
         max_cost: None,
-        changes: story.range(),
+        changes: None,
         prompt: Prompt::parse(&story.prompts[0]).unwrap(),
     };
     match store.create_job(new, Window::hourly(0), None, |job| job.id.to_string()).await.unwrap() {

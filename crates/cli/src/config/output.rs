@@ -48,9 +48,9 @@ impl Config {
 const SAMPLE_HEAD: &str = "\
 # Configuration of Copydesk.
 #
-# Every setting stands here with its default; remove the # before one to change it.
-# Stronger than this file are environment variables, such as COPYDESK_LISTEN or
-# COPYDESK_LIMITS__JOBS_PER_HOUR, and then command-line flags.
+# This file lists every setting with its default. To change one, remove the # in front of it.
+# Environment variables such as COPYDESK_LISTEN or COPYDESK_LIMITS__JOBS_PER_HOUR win over
+# this file, and command-line flags win over both.
 # `copydesk config` prints the values in force and where each comes from.
 ";
 

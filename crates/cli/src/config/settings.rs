@@ -84,45 +84,46 @@ const fn hours(count: u64) -> Duration {
 
 settings! {
     Config {
-        /// Directory of everything this process stores on disk
+        /// Folder for everything that this process stores on disk
         pub data_dir: PathBuf = path(), default "copydesk-data";
         /// Address the server listens on
         pub listen: SocketAddr = listen(), default "127.0.0.1:4400";
-        /// Address for health and figures (/healthz, /readyz, /metrics) alone, of serve and of worker; keep it from the
-        /// public
+        /// Extra address of serve and worker for /healthz, /readyz and /metrics only; do not expose it to the public
         pub admin_listen: Option<SocketAddr> = optional(listen());
-        /// Address under which users reach the server
+        /// Address at which people reach the server; links to pull requests begin with it
         pub(super) public_url: String = web_address(), default "http://127.0.0.1:4400",
             derived "http:// and the value of listen";
         /// Database of this process
         pub(super) database_url: DatabaseUrl = database(), default "sqlite:copydesk-data/copydesk.db",
             derived "the SQLite file copydesk.db in data_dir";
-        /// PostgreSQL connections this process holds at most
+        /// Maximum number of PostgreSQL connections of this process
         // One is taken by the wake-ups.
         pub database_connections: u32 = whole(2, 500), default "10";
-        /// File with the secret of an earlier version, whose secrets are then sealed with credentials.key_file; secret.key in data_dir by default
+        /// Only after an upgrade: file with the secret of an earlier version, by default secret.key in data_dir; its
+        /// secrets are sealed again with credentials.key_file
         pub secret_file: Option<PathBuf> = optional(path());
-        /// Least severe level that is logged
+        /// Lowest level that is logged
         pub log: LogLevel = choice(), default "info";
-        /// How log lines are written
+        /// Format of log lines
         pub log_format: LogFormat = choice(), default "json";
     }
 
     limits: Limits {
-        /// Job creations and messages of a project in an hour; 0 for no limit
+        /// Jobs and messages that a project may create in an hour; 0 for no limit
         pub jobs_per_hour: u32 = whole(0, 1_000_000), default "100";
-        /// Analytics requests of a key in a minute; 0 for no limit
+        /// Analytics requests that a key may make in a minute; 0 for no limit
         pub analytics_per_minute: u32 = whole(0, 1_000_000), default "100";
-        /// Page views that one network (256 addresses of IPv4, a /48 of IPv6) may tell of in a minute without a key; 0 for
-        /// no limit
+        /// Page views that one network (an IPv4 /24, an IPv6 /48) may report in a minute without a key; 0 for no
+        /// limit
         pub events_per_minute: u32 = whole(0, 100_000_000), default "3000";
         /// Jobs of one project that may run at once; 0 for no limit
         pub running_per_project: u32 = whole(0, 1000), default "4";
-        /// Calls of a model that a job may make for a prompt
+        /// Model calls that a job may make for one prompt
         pub job_turns: u32 = whole(1, 10_000), default "60";
-        /// Tokens that a job may use for a prompt, read and written
+        /// Tokens that a job may read and write for one prompt
         pub job_tokens: u32 = whole(1000, 1_000_000_000), default "2000000";
-        /// US dollars that a job may cost for a prompt, where prices are set; a project and a job can only lower it
+        /// US dollars that one prompt of a job may cost, if the prices of the model are set; a project or a job can
+        /// only lower it
         pub job_cost: Option<f64> = optional(dollars());
         /// Files that a job may change
         pub changed_files: u32 = whole(1, 100_000), default "100";
@@ -130,56 +131,56 @@ settings! {
         pub changed_lines: u32 = whole(1, 10_000_000), default "10000";
         /// Time a job may run
         pub job_time: Duration = time(secs(1), hours(7 * 24)), default "30m";
-        /// Time a job waits for a code host that is away, which is not part of the time it may run; 0s to try no more
-        /// often than after any other failure
+        /// Time a job waits for a code host that is away, in addition to the time it may run; with 0s it is tried
+        /// only as often as after any other failure
         pub host_wait: Duration = time(secs(0), hours(30 * 24)), default "1h";
         /// Time a job may wait for a worker
         pub queue_time: Duration = time(mins(1), hours(30 * 24)), default "24h";
         /// Time a request may take
         pub request_time: Duration = time(secs(1), mins(10)), default "30s";
-        /// Time the head of a request may take
+        /// Time to receive the head of a request
         pub head_time: Duration = time(secs(1), mins(10)), default "10s";
         /// Connections the server holds open at once; idle and slow ones give way to new ones
         pub connections: u32 = whole(1, 100_000), default "1024";
-        /// Of these, connections of one address; 0 for no limit. Proxies (views.proxies) have none
+        /// Connections of one address among these; 0 for no limit. The proxies in views.proxies have no limit
         pub connections_per_peer: u32 = whole(0, 100_000), default "256";
-        /// Megabytes that the bodies of all requests may take up in memory
+        /// Megabytes of memory for the bodies of all requests
         pub body_memory: u32 = whole(128, 1_000_000), default "256";
-        /// Bytes of a body that have to come in a second
+        /// Bytes per second that the sender of a body must reach
         pub body_rate: u32 = whole(1, 1_000_000_000), default "2000";
         /// Whether /metrics is on the public listener too
         pub public_metrics: bool = switch(), default "false";
-        /// Time open requests and jobs get to finish at shutdown
+        /// Time that open requests and jobs have to finish at shutdown
         pub shutdown_time: Duration = time(secs(0), mins(10)), default "30s";
     }
 
     runner: RunnerConfig {
         /// Jobs this process runs at once; 0 to run none
         pub workers: u32 = whole(0, 10_000), default "2";
-        /// Time after which the job of a silent worker is given to another
+        /// Time after which the job of a silent worker goes to another
         pub lease: Duration = time(Duration::from_millis(500), mins(10)), default "15s";
-        /// Times a job is started before it counts as failed
+        /// Attempts before a job fails
         pub attempts: u32 = whole(1, 100), default "10";
     }
 
     jobs: JobsConfig {
-        /// Model of a job that names none; a model that is configured takes the place of this default
+        /// Model or engine of a job that names none; a configured model replaces this default
         pub default_model: String = model(), default "builtin";
-        /// Models a job may name; a model that is configured is added to this default
+        /// Models and engines that a job may name; a configured model is added to this default
         pub models: Vec<String> = models(), default "builtin,noop";
     }
 
     // There is a model if `provider` and `name` are set, and then both are.
     model: ModelConfig {
-        /// Who serves the model that runs the jobs; openai is anything that speaks OpenAI's chat interface
+        /// Provider of the model that runs jobs; openai is every server that speaks OpenAI's chat interface
         pub provider: Option<Provider> = optional(choice());
         /// Name of the model
         pub name: Option<String> = optional(model());
-        /// Address of the model's interface, where it is not the provider's own
+        /// Address of the model's interface, if it is not the provider's usual one
         pub base_url: Option<String> = optional(web_address());
         /// Key for the model's interface
         pub api_key: Option<SecretString> = optional(api_key());
-        /// Folder in which a file named like a project holds the key to use for it
+        /// Folder with keys for single projects: one file each, with the id of the project as its name
         pub project_keys: Option<PathBuf> = optional(path());
         /// Tokens that the model can read at once
         pub context_tokens: u32 = whole(2000, 10_000_000), default "128000";
@@ -187,70 +188,70 @@ settings! {
         pub output_tokens: u32 = whole(100, 1_000_000), default "8192";
         /// US dollars for a million tokens that the model reads
         pub input_price: Option<f64> = optional(dollars());
-        /// US dollars for a million tokens that the model's cache gives back; a part of input_price if left out
+        /// US dollars for a million tokens that the model reads from its cache; a part of input_price by default
         pub cached_input_price: Option<f64> = optional(dollars());
         /// US dollars for a million tokens that the model writes
         pub output_price: Option<f64> = optional(dollars());
-        /// Time without a word from the model after which a call is tried again
+        /// Time without output from the model after which a call is tried again
         pub silence: Duration = time(secs(1), hours(1)), default "2m";
     }
 
     views: ViewsConfig {
-        /// Days that page views are kept, unless the project says otherwise; 0 for ever
+        /// Days that page views are kept, unless the project has its own value; 0 to keep them forever
         pub keep_days: u32 = whole(0, 36_500), default "0";
-        /// Time in which a browser that tells of the same page twice has seen it once; 0s to count both
+        /// Time in which a browser that reports the same page twice counts once; 0s to count both
         pub duplicate_window: Duration = time(secs(0), mins(10)), default "1s";
-        /// Megabytes that the counters of projects may take up in memory
+        /// Megabytes of memory for counters that were read from disk
         pub memory: u32 = whole(16, 1_000_000), default "256";
-        /// Megabytes that questions about large projects may take up while they are answered; more of them wait
+        /// Megabytes of memory for questions about large projects; further questions wait
         pub question_memory: u32 = whole(16, 1_000_000), default "256";
-        /// Pages of a project that are told apart on one day; the rest is counted as /(other). 0 for no bound
+        /// Pages of a project that are counted separately on one day; the rest counts as /(other). 0 for no limit
         pub pages_per_day: u32 = whole(0, 10_000_000), default "50000";
-        /// Kinds of readers of a project that are told apart on one day; 0 for no bound
+        /// Kinds of readers of a project that are counted separately on one day; 0 for no limit
         pub readers_per_day: u32 = whole(0, 10_000_000), default "10000";
-        /// Folder with newer lists of agents and of their addresses than those built in; lists in data_dir by default
+        /// Folder with newer lists of agents and their addresses than the built-in ones, by default lists in data_dir
         pub lists: Option<PathBuf> = optional(path());
-        /// Proxies whose X-Forwarded-For tells the reader's address: loopback for those on this machine, private for this
-        /// machine and private networks, none, or ranges such as 10.0.0.0/8, 192.0.2.7
+        /// Proxies whose X-Forwarded-For is believed: loopback for those on this machine, private for this machine
+        /// and private networks, none, or ranges such as 10.0.0.0/8, 192.0.2.7
         pub proxies: String = line(), default "loopback";
     }
 
     webhooks: WebhooksConfig {
-        /// Private addresses that webhooks may go to, also without https: false, true for this machine and private
-        /// networks, or ranges such as 10.0.0.0/8, 127.0.0.1
+        /// Private addresses that webhooks may go to, even without https: false for none, true for this machine and
+        /// private networks, or ranges such as 10.0.0.0/8, 127.0.0.1
         pub allow_private: String = ranges(), default "false";
     }
 
     git: GitConfig {
         /// Author and committer of commits
         pub name: String = line(), default "Copydesk";
-        /// Their e-mail address
+        /// E-mail address of the author and committer
         pub email: String = line(), default "copydesk@localhost";
         /// Time that one git command may take
         pub time: Duration = time(secs(1), hours(6)), default "5m";
     }
 
     credentials: CredentialsConfig {
-        /// File with the keys that the credentials of projects are sealed with, made if it is missing; credentials.key
-        /// in data_dir by default
+        /// File with the keys that seal credentials and other secrets, by default credentials.key in data_dir; made
+        /// if it is missing
         pub key_file: Option<PathBuf> = optional(path());
     }
 
     sign_in: SignInConfig {
-        /// Header in which a proxy in front names the e-mail address of whoever has signed in there, such as Remote-Email
+        /// Header in which a proxy in front sends the e-mail address of the person who signed in there
         pub proxy_header: Option<String> = optional(header());
-        /// Where that proxy is: the header is believed only on connections that come from there
+        /// Addresses of that proxy; the header is believed only on connections from there
         pub proxies: Option<String> = optional(networks());
-        /// What becomes of somebody for whom the proxy or the provider vouches and who is no user yet: refuse them until
-        /// they open an invitation, or make them a user without-projects, who sees none until somebody gives them a place
+        /// What happens when the proxy or the provider signs in a person who is not a user yet: refuse them until
+        /// they open an invitation, or make them a user without projects
         pub new_users: NewUsers = choice(), default "refuse";
-        /// Address of a provider of OpenID Connect through which people sign in
+        /// Address of the OpenID Connect provider with which people sign in
         pub oidc_issuer: Option<String> = optional(web_address());
-        /// Name by which the provider knows this server
+        /// Client id of this server at the provider
         pub oidc_client_id: Option<String> = optional(line());
-        /// Secret that the provider gave to this server, if it gave one
+        /// Client secret of this server at the provider, if it has one
         pub oidc_client_secret: Option<SecretString> = optional(api_key());
-        /// Whether the provider is the only way in, and passwords are refused
+        /// Whether people can sign in only with the provider, and not with a password
         pub oidc_only: bool = switch(), default "false";
     }
 }

@@ -216,6 +216,10 @@ fn show(job: &Value, json: bool) -> Result<ExitCode, Failure> {
         return output::json(job);
     }
     let text = |value: &Value| value.as_str().map_or_else(|| "-".to_owned(), printable);
+    let range = serde_json::from_value::<ChangeRange>(job["changes"].clone());
+    if let Ok(range) = range {
+        output::line(&format!("{:<13} {}", "about", printable(&range.to_string())));
+    }
     for (label, value) in [
         ("id", &job["id"]),
         ("status", &job["status"]),

@@ -1,5 +1,7 @@
 //! Further repositories that the agents of a project may read: the product's code, an SDK, an interface's description.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{HostSettings, Invalid, Project, ProjectId, Repository, Timestamp, git_ref};
@@ -89,6 +91,12 @@ impl ChangeRange {
     }
 }
 
+impl fmt::Display for ChangeRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}..{}", self.source, self.from, self.to.as_deref().unwrap_or_default())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +122,9 @@ mod tests {
         assert_eq!(ChangeRange::parse("sdk:v1.4.."), Some(range("sdk", "v1.4", None)));
         assert_eq!(ChangeRange::parse("sdk:v1.4"), Some(range("sdk", "v1.4", None)));
         assert_eq!(ChangeRange::parse("v1.4..v1.5"), None);
+        for text in ["sdk:v1.4..v1.5", "sdk:v1.4.."] {
+            assert_eq!(ChangeRange::parse(text).unwrap().to_string(), text);
+        }
     }
 
     #[test]

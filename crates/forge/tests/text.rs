@@ -39,6 +39,7 @@ fn a_whole_text() {
         job_id: JOB,
         issue: Some(12),
         prompts: &["Rename Acme, cc @ann, fixes #12"],
+        changes: Some("sdk:v1.4..v1.5"),
         template: None,
         is_draft_for_findings: true,
     });
@@ -91,6 +92,8 @@ Not judged, so nothing is said of it:
 > ```
 > Rename Acme, cc @ann, fixes # 12
 > ```
+
+It is about what changed in `sdk:v1.4..v1.5`.
 
 Asked for in #12.
 
@@ -434,6 +437,7 @@ proptest! {
             job_id: JOB,
             issue: None,
             prompts: &[&prompt, &summary],
+            changes: Some(&line),
             template: template.as_deref(),
             is_draft_for_findings: false,
         });
@@ -500,6 +504,7 @@ fn the_largest_text_is_bounded() {
             job_id: JOB,
             issue: None,
             prompts: &prompts,
+            changes: None,
             template: template.as_deref(),
             is_draft_for_findings: true,
         });

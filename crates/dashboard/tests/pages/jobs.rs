@@ -16,6 +16,7 @@ behaviours! {
     what_is_wrong_is_said_beside_the_field,
     a_limit_is_said_in_words,
     a_form_begins_with_what_is_known,
+    a_range_of_commits_is_taken_and_kept,
     a_job_is_told_step_by_step_and_its_pull_request_opened,
     a_message_a_cancellation_and_an_archive_are_done_from_the_page,
     viewers_see_no_deeds,
@@ -144,6 +145,23 @@ async fn a_form_begins_with_what_is_known(stage: Stage) {
     again.shows("value=\"0.25\"");
     assert!(!again.html.contains("name=\"open\" value=\"1\" checked"));
     editor.get(&format!("{form}?again=nobody")).await.is(404);
+    editor.get(&form).await.hides("name=\"changes\"");
+}
+
+async fn a_range_of_commits_is_taken_and_kept(stage: Stage) {
+    let project = stage.project("Docs").await;
+    stage.app.add_source(&project.id, "sdk", "https://example.com/acme/sdk", None).await;
+    let editor = stage.member(&project.id, Role::Editor).await;
+    let form = format!("/p/{}/jobs/new", project.id);
+    editor.get(&form).await.is(200).shows("name=\"changes\"");
+    for (range, said) in [("v1..v2", "such as sdk:v1.4..v1.5"), ("api:v1..v2", "code source"), ("sdk:a b", "a tag")] {
+        let shown = editor.post(&form, &[("prompt", "Document it"), ("changes", range)]).await;
+        shown.is(422).shows(said).shows(&format!("value=\"{range}\""));
+    }
+    let job = editor.post(&form, &[("prompt", "Document it"), ("changes", "sdk:v1.4..v1.5")]).await.leads_to();
+    editor.get(&job).await.is(200).shows("<dt>About</dt><dd><code>sdk:v1.4..v1.5</code>");
+    let id = job.rsplit('/').next().unwrap();
+    editor.get(&format!("{form}?again={id}")).await.is(200).shows("value=\"sdk:v1.4..v1.5\"");
 }
 
 async fn a_job_is_told_step_by_step_and_its_pull_request_opened(stage: Stage) {

@@ -317,6 +317,7 @@ impl Publication<'_> {
         let link = format!("{}/v2/agent/{}/job/{}", self.workshop.public_url, self.project.id, self.job.id);
         let follow_ups: Vec<text::FollowUp<'_>> =
             edits.iter().enumerate().skip(1).map(|(number, edit)| follow_up(number, edit)).collect();
+        let changes = self.job.changes.as_ref().map(ToString::to_string);
         let input = text::PullRequestText {
             summary: &first.summary,
             follow_ups: &follow_ups,
@@ -332,6 +333,7 @@ impl Publication<'_> {
             job_id: &self.job.id,
             issue: self.issue().await?,
             prompts,
+            changes: changes.as_deref(),
             template: template.as_deref(),
             is_draft_for_findings: edit.verdict == Verdict::Draft && !lines.new.is_empty(),
         };

@@ -47,6 +47,8 @@ pub struct PullRequestText<'a> {
     pub issue: Option<u64>,
     /// The prompts, oldest first.
     pub prompts: &'a [&'a str],
+    /// The commits of a code source that they are about: `sdk:v1.4..v1.5`.
+    pub changes: Option<&'a str>,
     /// The repository's template for pull requests.
     pub template: Option<&'a str>,
     /// Whether it is a draft because of what the checks have found.
@@ -119,6 +121,7 @@ pub fn body(input: &PullRequestText) -> String {
     sections.push(format!("## Files\n\n{}", files(input.files)));
     sections.push(format!("## Checks\n\n{}", checks(input)));
     sections.push(format!("## Prompt\n\n{}", prompts(input.prompts)));
+    sections.extend(input.changes.map(|range| format!("It is about what changed in {}.", code(range))));
     let issue = input.issue.map(|number| format!("Asked for in #{number}."));
     sections.extend(issue);
     sections.push(origin(input.job_link, input.job_id));

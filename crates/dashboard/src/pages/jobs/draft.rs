@@ -5,7 +5,7 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
 use copydesk_desk::jobs::{Draft, JobError};
-use copydesk_domain::{Invalid, JobId};
+use copydesk_domain::{ChangeRange, Invalid, JobId};
 
 use super::{cost_limit, limit_words, oops};
 use crate::dash::Dash;
@@ -35,6 +35,8 @@ struct NewJobPage {
     root: String,
     models: Vec<String>,
     limit: Option<f64>,
+    /// Whether the project has code sources.
+    has_sources: bool,
     fields: Fields,
     /// What makes a form that is sent twice one job.
     mark: String,
@@ -48,6 +50,8 @@ struct Fields {
     prompt: String,
     base: String,
     model: String,
+    /// Commits of a code source, as they were typed.
+    changes: String,
     /// US dollars, as they were typed.
     max_cost: String,
     draft: bool,
@@ -55,8 +59,9 @@ struct Fields {
 }
 
 impl NewJobPage {
-    fn new(dash: &Dash, who: &InProject, fields: Fields) -> Self {
-        Self {
+    async fn new(dash: &Dash, who: &InProject, fields: Fields) -> Result<Self, Oops> {
+        Ok(Self {
+            has_sources: !dash.desk().store.sources(&who.project.id).await?.is_empty(),
             shell: Shell::inside(dash, who, "/jobs", "New job"),
             root: who.path(""),
             models: dash.desk().jobs.rules().models.clone(),
@@ -65,7 +70,7 @@ impl NewJobPage {
             mark: once::mark(),
             wrong: Wrong::default(),
             refused: None,
-        }
+        })
     }
 }
 
@@ -74,6 +79,7 @@ pub(super) async fn show(State(dash): State<Dash>, who: InProject, Query(begin):
         prompt: begin.prompt,
         base: who.project.base_ref.clone(),
         model: dash.desk().jobs.rules().default_model.clone(),
+        changes: String::new(),
         max_cost: String::new(),
         draft: false,
         open: true,
@@ -87,6 +93,7 @@ pub(super) async fn show(State(dash): State<Dash>, who: InProject, Query(begin):
             prompt: first.map(|first| first.prompt).unwrap_or_default(),
             base: job.base_ref,
             model: job.model,
+            changes: job.changes.map(|it| it.to_string()).unwrap_or_default(),
             max_cost: job.max_cost.map(|it| it.to_string()).unwrap_or_default(),
             draft: job.draft,
             open: job.open_pull_request,
@@ -97,7 +104,7 @@ pub(super) async fn show(State(dash): State<Dash>, who: InProject, Query(begin):
         let prompt = fields.prompt.trim_end();
         fields.prompt = if prompt.is_empty() { format!("\n\n{told}") } else { format!("{prompt}\n\n{told}") };
     }
-    page(&NewJobPage::new(&dash, &who, fields))
+    page(&NewJobPage::new(&dash, &who, fields).await?)
 }
 
 pub(super) async fn create(State(dash): State<Dash>, who: InProject, form: Form) -> Reply {
@@ -105,10 +112,17 @@ pub(super) async fn create(State(dash): State<Dash>, who: InProject, form: Form)
         prompt: form.prose("prompt"),
         base: form.text("baseRef").to_owned(),
         model: form.text("model").to_owned(),
+        changes: form.text("changes").to_owned(),
         max_cost: form.text("maxCost").to_owned(),
         draft: form.is_ticked("draft"),
         open: form.is_ticked("open"),
     };
+    let changes = form.given("changes").map(|text| ChangeRange::parse(&text));
+    if changes.as_ref().is_some_and(Option::is_none) {
+        let wrong = Invalid::new("changes", "must be a range of commits of a code source, such as sdk:v1.4..v1.5");
+        let shown = NewJobPage { wrong: wrong.into(), ..NewJobPage::new(&dash, &who, fields).await? };
+        return page_with(StatusCode::UNPROCESSABLE_ENTITY, &shown);
+    }
     let draft = Draft {
         prompt: fields.prompt.clone(),
         base_ref: form.given("baseRef"),
@@ -118,13 +132,13 @@ pub(super) async fn create(State(dash): State<Dash>, who: InProject, form: Form)
         client_reference: None,
         // What is no number is refused as what is out of bounds is.
         max_cost: form.given("maxCost").map(|text| text.parse().unwrap_or(f64::NAN)),
-        changes: None,
+        changes: changes.flatten(),
     };
     let error = match who.jobs(&dash).create(&who.project, draft, once::idempotency("job", &form)).await {
         Ok(made) => return to(&who.path(&format!("/jobs/{}", made.job_id))),
         Err(error) => error,
     };
-    let shown = NewJobPage::new(&dash, &who, fields);
+    let shown = NewJobPage::new(&dash, &who, fields).await?;
     match error {
         JobError::Invalid(all) => {
             let wrong: Vec<Invalid> = all.into_iter().map(in_words).collect();
@@ -140,8 +154,11 @@ pub(super) async fn create(State(dash): State<Dash>, who: InProject, form: Form)
     }
 }
 
-/// What is said of a prompt that is not there, to somebody in front of a form.
+/// What is said of a prompt that is not there, to somebody in front of a form. A range is one field there.
 fn in_words(wrong: Invalid) -> Invalid {
+    if wrong.field.starts_with("changes.") {
+        return Invalid { field: "changes", ..wrong };
+    }
     if wrong.field == "prompt" && wrong.message.contains("empty") {
         return Invalid::new("prompt", "is needed: say in your own words what is to be changed");
     }

@@ -70,7 +70,7 @@ pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<
     let signal = stop_signal();
     let (store, stop) = (migrated(&config).await?, Stop::new(config.limits.shutdown_time));
     let workshop = engines::workshop(&config, &store, environment, config.public_url())?;
-    let metrics = Metrics::new();
+    let metrics = Metrics::watching(Some(config.data_dir.clone()), env!("CARGO_PKG_VERSION"));
     let process = Operation::new(store.clone(), metrics.clone(), stop.clone(), config.limits.request_time, None);
     let runner = runner(&config, store, workshop, metrics, stop.clone())?;
     let admin = admin(&config, process)?;
@@ -121,7 +121,8 @@ impl Server {
         let listener = listening.map_err(|error| cannot(error).hint("choose another address with --listen"))?;
         let address = listener.local_addr().map_err(cannot)?;
         let workshop = engines::workshop(config, &store, environment, config.public_url_at(address))?;
-        let (stop, metrics, key_use) = (Stop::new(config.limits.shutdown_time), Metrics::new(), KeyUse::default());
+        let (stop, key_use) = (Stop::new(config.limits.shutdown_time), KeyUse::default());
+        let metrics = Metrics::watching(Some(config.data_dir.clone()), env!("CARGO_PKG_VERSION"));
         let (shared, page_views) = views::serving(config, metrics.clone()).await?;
         let webhooks = Arc::new(webhook::webhooks(config)?);
         let ways = sign_in::ways(config, &config.public_url_at(address))?;

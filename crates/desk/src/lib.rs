@@ -28,7 +28,7 @@ pub use copydesk_agent::{ModelFact, ModelTrial};
 pub use desk::{Desk, NotTried};
 pub use external_links::{Answer, ExternalSettings, judge_external};
 pub use key_use::KeyUse;
-pub use metrics::Metrics;
+pub use metrics::{Format as MetricsFormat, Metrics};
 pub use network::parse_network;
 pub use senders::{OLD_SECRET_TAKEN, Sender, SenderSecrets};
 pub use stop::Stop;

@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use crate::metrics::Metrics;
 use crate::runner::Failure;
 
 /// How long an event may wait for the next write to take it along.
@@ -21,14 +22,15 @@ const MANY: usize = 50;
 pub(super) struct JobNotebook<'a> {
     store: &'a Store,
     lease: &'a Lease,
+    metrics: &'a Metrics,
     told: Mutex<Vec<NewEvent>>,
     tell: Notify,
     why: Mutex<Option<Failure>>,
 }
 
 impl<'a> JobNotebook<'a> {
-    pub(super) fn new(store: &'a Store, lease: &'a Lease) -> Self {
-        Self { store, lease, told: Mutex::new(Vec::new()), tell: Notify::new(), why: Mutex::new(None) }
+    pub(super) fn new(store: &'a Store, lease: &'a Lease, metrics: &'a Metrics) -> Self {
+        Self { store, lease, metrics, told: Mutex::new(Vec::new()), tell: Notify::new(), why: Mutex::new(None) }
     }
 
     /// Why the editor was stopped.
@@ -95,12 +97,17 @@ impl Notebook for JobNotebook<'_> {
                 said: answer.said.to_string().into_bytes(),
                 usage: answer.usage.clone(),
             };
-            self.settle(self.store.record_answer(self.lease, kept, self.take_told()).await)
+            self.settle(self.store.record_answer(self.lease, kept, self.take_told()).await)?;
+            self.metrics.model_answered(&answer.usage);
+            Ok(())
         }
         .boxed()
     }
 
     fn tell<'a>(&'a self, kind: &'static str, data: Value) -> BoxFuture<'a, Result<(), Stopped>> {
+        if kind == "model_failed" {
+            self.metrics.model_failed();
+        }
         async move {
             let waiting = {
                 let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);

@@ -148,7 +148,7 @@ impl Bench<'_> {
     }
 
     async fn edit(&self, editor: &dyn Editor, round: Round, before: &[Round]) -> Result<Round, Failure> {
-        let notebook = JobNotebook::new(self.task.store(), self.task.lease());
+        let notebook = JobNotebook::new(self.task.store(), self.task.lease(), self.task.metrics());
         let parent = commit_id(&round.parent_commit)?;
         if !self.mirror.has_commit(&parent) {
             self.fetch_again(&round, before).await?;

@@ -3,6 +3,8 @@ use copydesk_domain::{Job, Message, Project};
 use copydesk_store::{Finish, Lease, LeaseError, LeaseLost, NewEvent, Step, Store, StoreError};
 use futures_util::future::BoxFuture;
 
+use crate::metrics::Metrics;
+
 /// What works on a job: given the prompts, it says how the job ended.
 pub trait Engine: Send + Sync {
     /// The model whose jobs it runs.
@@ -19,6 +21,7 @@ pub struct Task<'a> {
     pub messages: &'a [Message],
     pub(super) lease: &'a Lease,
     pub(super) store: &'a Store,
+    pub(super) metrics: &'a Metrics,
 }
 
 #[boxed]
@@ -45,6 +48,10 @@ impl Task<'_> {
 
     pub(crate) fn store(&self) -> &Store {
         self.store
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        self.metrics
     }
 
     pub(crate) fn lease(&self) -> &Lease {

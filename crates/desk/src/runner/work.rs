@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use copydesk_domain::{Job, Message, Outcome, random_fraction};
+use copydesk_domain::{Job, Message, Outcome, Timestamp, random_fraction};
 use copydesk_store::{Claimed, Finish, Finished, Lease, LeaseError, LeaseLost};
 use futures_util::FutureExt;
 
@@ -22,8 +22,9 @@ pub(super) async fn run(runner: &Runner, engine: &dyn Engine, claimed: Claimed) 
     let left = deadline_at.since(runner.store.now());
     let deadline = tokio::time::Instant::now() + left;
     loop {
-        let task = Task { job: &job, messages: &messages, lease: &lease, store: &runner.store };
-        let last = task.last_message();
+        let task =
+            Task { job: &job, messages: &messages, lease: &lease, store: &runner.store, metrics: &runner.metrics };
+        let last = (task.last_message(), messages.last().map_or(job.created_at, |last| last.created_at));
         let end = attend(runner, engine, task, &lease, deadline).await;
         let settled = settle(runner, &lease, end, last).await;
         match settled {
@@ -73,7 +74,7 @@ enum Settled {
 }
 
 /// Writes down what became of the job.
-async fn settle(runner: &Runner, lease: &Lease, end: WorkEnd, last_message: u32) -> Settled {
+async fn settle(runner: &Runner, lease: &Lease, end: WorkEnd, (last_message, asked_at): (u32, Timestamp)) -> Settled {
     let finish = match end {
         WorkEnd::Done(finish) => finish,
         WorkEnd::Failed(Failure::Fatal(message)) => Finish::new(Outcome::Error, as_sentence(&message), last_message),
@@ -122,12 +123,12 @@ async fn settle(runner: &Runner, lease: &Lease, end: WorkEnd, last_message: u32)
                 outcome = outcome.as_str(),
                 "job ended"
             );
-            runner.metrics.finished(outcome);
+            runner.metrics.finished(outcome, runner.store.now().since(asked_at));
             Settled::Over
         }
         Some(Ok(Finished::Cancelled)) => {
             tracing::info!(job = lease.job_id.as_str(), attempt = lease.attempt, outcome = "cancelled", "job ended");
-            runner.metrics.finished(Outcome::Cancelled);
+            runner.metrics.finished(Outcome::Cancelled, runner.store.now().since(asked_at));
             Settled::Over
         }
         Some(Err(_)) => {

@@ -1,7 +1,9 @@
 use axum::Json;
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::HeaderMap;
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::response::IntoResponse;
+use copydesk_desk::MetricsFormat;
 use copydesk_views::store::Loss;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -65,10 +67,13 @@ async fn losses(process: &Operation) -> Result<Vec<Loss>, Problem> {
 }
 
 /// Figures for Prometheus. Not part of the interface: they are for those who run the process.
-pub(crate) async fn metrics(State(process): State<Operation>) -> impl IntoResponse {
+pub(crate) async fn metrics(State(process): State<Operation>, headers: HeaderMap) -> impl IntoResponse {
     // Without the database the other figures matter all the more.
     if let Ok(depth) = process.store().queue_depth().await {
         process.metrics().queue(depth);
+    }
+    if let Ok(state) = process.store().queue_state().await {
+        process.metrics().queue_oldest(state.oldest_waiting, process.store().now());
     }
     if let Ok(backlog) = process.store().delivery_backlog().await {
         process.metrics().backlog(backlog, process.store().now());
@@ -78,5 +83,7 @@ pub(crate) async fn metrics(State(process): State<Operation>) -> impl IntoRespon
     {
         process.metrics().view_losses(losses.len());
     }
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], process.metrics().render())
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    let format = MetricsFormat::accepted(accept);
+    ([(CONTENT_TYPE, format.content_type())], process.metrics().render(format))
 }

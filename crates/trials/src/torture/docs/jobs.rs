@@ -37,6 +37,7 @@ pub struct JobsOptions {
     pub lease: Duration,
 }
 
+/// Beside one for jobs that read a code source: by their follow-ups it would have moved on, which they would be told.
 const REPOSITORIES: usize = 3;
 /// Jobs that are there before the first kill.
 const AT_FIRST: usize = 10;
@@ -56,7 +57,7 @@ struct Batch {
     model: Arc<ModelServer>,
     /// Repositories and their projects.
     places: Vec<(Arc<GitRepo>, ProjectId)>,
-    /// What all of them can read.
+    /// What the last of them can read.
     code: CodeRepo,
     mirrors: TempDir,
     jobs: Vec<Entry>,
@@ -97,12 +98,12 @@ impl Batch {
         let store = database.store(Arc::new(SystemClock)).await;
         let model = Arc::new(ModelServer::builder().start().await);
         let (mut places, code) = (Vec::new(), CodeRepo::new());
-        for _ in 0..REPOSITORIES {
+        for _ in 0..=REPOSITORIES {
             let repo = Arc::new(GitRepo::new(BASE));
             let project = create_project(&store, &repo.address(), HostSettings::default()).await;
-            code.add_to(&store, &project).await;
             places.push((repo, project));
         }
+        code.add_to(&store, &places[REPOSITORIES].1).await;
         let mirrors = tempfile::tempdir().unwrap();
         Self { options, database, store, model, places, code, mirrors, jobs: Vec::new() }
     }
@@ -156,7 +157,7 @@ impl Batch {
             _ => Story::model(&tag).opened_later(),
         };
         let story = story.slowly(Duration::from_millis(number as u64 % 5 * 25));
-        let place = number % self.places.len();
+        let place = if story.reads_source { REPOSITORIES } else { number % REPOSITORIES };
         let (repo, project) = &self.places[place];
         let id = create_job(&self.store, project, &repo.address(), &story, &self.model).await;
         self.jobs.push(Entry { id, story, place, sent: 1 });

@@ -1,4 +1,5 @@
-//! Gives the program `COPYDESK_VERSION`: the version and, where it can be known, the commit that it is built from.
+//! Gives the program `VERSION_AND_COMMIT`: the version and, where it can be known, the commit that it is built from. The name
+//! does not begin with `COPYDESK_`, because `cargo run` hands it on, and the program would take it for a setting.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,8 +10,8 @@ fn main() {
     let variable = || std::env::var("COPYDESK_COMMIT").ok().filter(|commit| !commit.is_empty());
     let version = env!("CARGO_PKG_VERSION");
     match repository_commit().or_else(variable) {
-        Some(commit) => println!("cargo::rustc-env=COPYDESK_VERSION={version} ({})", commit.trim()),
-        None => println!("cargo::rustc-env=COPYDESK_VERSION={version}"),
+        Some(commit) => println!("cargo::rustc-env=VERSION_AND_COMMIT={version} ({})", commit.trim()),
+        None => println!("cargo::rustc-env=VERSION_AND_COMMIT={version}"),
     }
 }
 

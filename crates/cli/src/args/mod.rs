@@ -28,7 +28,7 @@ pub(crate) use webhook::WebhookCommand;
 
 /// Documentation jobs by agents, self-hosted.
 #[derive(Parser)]
-#[command(name = "copydesk", version = env!("COPYDESK_VERSION"), propagate_version = true)]
+#[command(name = "copydesk", version = env!("VERSION_AND_COMMIT"), propagate_version = true)]
 pub(crate) struct Args {
     /// The configuration file [default: copydesk.toml, if there is one]
     #[arg(long, global = true, value_name = "FILE")]

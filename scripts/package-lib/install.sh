@@ -19,7 +19,7 @@ stop_server() {
   if [ -n "$server" ]; then
     case $server in
       *.service) systemctl stop "$server" 2>/dev/null || true ;;
-      *) kill "$server" 2>/dev/null && wait "$server" 2>/dev/null || true ;;
+      *) kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true ;;
     esac
   fi
   server=
@@ -54,15 +54,22 @@ start_by_systemd() {
 # Without systemd: the user, the umask, no capabilities and no way to new ones, everything read-only but the data and a
 # /tmp of its own, no homes, few devices.
 start_by_hand() {
+  local restrict=
+  if command -v systemd-analyze >/dev/null && /usr/bin/python3 -c 'import seccomp' 2>/dev/null; then
+    install -m 644 scripts/package-lib/restrict.py packaging/debian/copydesk.service "$image/run"
+    restrict="/usr/bin/python3 /run/restrict.py /run/copydesk.service"
+  else
+    not_tried "of the unit: system calls, address families, memory that is written and run: Debian's python3-seccomp and systemd are missing"
+  fi
   # shellcheck disable=SC2016 # it is for the shell inside
   unshare --mount -- bash -euc '
-    image=$1; port=$2; umask=$3; files=$4
+    image=$1; port=$2; umask=$3; files=$4; restrict=$5
     mount --bind "$image/var/lib/copydesk" "$image/var/lib/copydesk"
     for folder in tmp home root dev; do umount -R "$image/$folder" 2>/dev/null || true; mount -t tmpfs tmpfs "$image/$folder"; done
     chmod 1777 "$image/tmp"; chmod 700 "$image/home" "$image/root"
     for device in null zero full random urandom tty; do touch "$image/dev/$device"; mount --bind "/dev/$device" "$image/dev/$device"; done
     mount -t proc -o hidepid=invisible,subset=pid proc "$image/proc"
-    mount -o remount,ro,bind "$image" 
+    mount -o remount,ro,bind "$image"
     mount -o remount,ro "$image/dev"; mount -o remount,ro "$image/home"; mount -o remount,ro "$image/root"
     umask "$umask"; ulimit -n "$files"
     exec chroot "$image" env -i PATH=/usr/bin:/bin HOME=/var/lib/copydesk COPYDESK_CONFIG=/etc/copydesk/copydesk.toml \
@@ -70,10 +77,10 @@ start_by_hand() {
       --bounding-set=-all --inh-caps=-all sh -c "
         cd /var/lib/copydesk
         if touch /usr/bin/x /etc/x 2>/dev/null; then echo it is not read-only >&2; exit 1; fi
-        exec /usr/bin/copydesk serve"
-  ' - "$image" "$port" "$(unit_value UMask)" "$(unit_value LimitNOFILE)" >"$work/serve.log" 2>&1 &
+        exec $restrict /usr/bin/copydesk serve"
+  ' - "$image" "$port" "$(unit_value UMask)" "$(unit_value LimitNOFILE)" "$restrict" >"$work/serve.log" 2>&1 &
   server=$!
-  not_tried "of the unit: RestrictAddressFamilies, RestrictNamespaces, MemoryDenyWriteExecute, SystemCallFilter and Restart need a running systemd"
+  not_tried "of the unit: RestrictNamespaces, Restart and what else only a running systemd does"
 }
 
 install_and_run() {

@@ -119,6 +119,8 @@ install_and_run() {
   stop_server
   inside dpkg --remove copydesk >"$work/remove.log" 2>&1 || { cat "$work/remove.log"; die "it cannot be removed"; }
   [ -e "$image/etc/copydesk/copydesk.toml" ] || die "the configuration went with the program"
+  inside dpkg --install /tmp/copydesk.deb >"$work/install.log" 2>&1 || { cat "$work/install.log"; die "it cannot be installed again"; }
+  [ ! -L "$image/etc/systemd/system/copydesk-worker.service" ] || die "a unit stays masked when the package comes back"
   inside dpkg --purge copydesk >"$work/remove.log" 2>&1 || { cat "$work/remove.log"; die "it cannot be purged"; }
   what_is_left
 }

@@ -10,12 +10,14 @@ mod demo;
 mod engines;
 mod failure;
 mod files;
+mod health;
 mod host_flags;
 mod import;
 mod job;
 mod key;
 mod lists;
 mod logging;
+mod manual;
 mod model;
 mod output;
 mod project;
@@ -110,6 +112,10 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Command::Import(flags) => runtime.block_on(import::run(flags, &load(base)?)),
         Command::Check(flags) => check::run(&flags, &runtime, &environment),
         Command::Demo(options) => runtime.block_on(demo::run(options)),
+        Command::Health { url: Some(url) } => runtime.block_on(health::ask(&url)),
+        Command::Health { url: None } => runtime.block_on(health::ask(&health::address(&load(base)?))),
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man { folder } => manual::pages(&folder),
     };
     // What is left of jobs that were cancelled or handed back may be busy for long, and nobody waits for it.
     runtime.shutdown_timeout(LAST_WAIT);

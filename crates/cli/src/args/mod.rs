@@ -28,7 +28,7 @@ pub(crate) use webhook::WebhookCommand;
 
 /// Documentation jobs by agents, self-hosted.
 #[derive(Parser)]
-#[command(name = "copydesk", version, propagate_version = true)]
+#[command(name = "copydesk", version = env!("VERSION_AND_COMMIT"), propagate_version = true)]
 pub(crate) struct Args {
     /// The configuration file [default: copydesk.toml, if there is one]
     #[arg(long, global = true, value_name = "FILE")]
@@ -126,6 +126,21 @@ pub(crate) enum Command {
     Check(CheckFlags),
     /// Run a job from end to end on this machine, without account and network
     Demo(DemoFlags),
+    /// Ask a server or worker whether it is ready: exit code 0 if it is, 1 if not
+    Health {
+        /// Its address [default: what the configuration says under admin_listen, or else listen, on this machine]
+        url: Option<String>,
+    },
+    /// Print what makes a shell complete commands and flags, to be saved where it looks for that
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages, one for each command
+    Man {
+        /// The folder; it is made if it is not there
+        folder: PathBuf,
+    },
 }
 
 #[derive(clap::Subcommand)]

@@ -7,6 +7,7 @@ use copydesk_desk::credentials::VARIABLE_PREFIX;
 
 use super::file::written_key;
 use super::given::Given;
+use super::kubernetes::is_service_link;
 use super::load::Loader;
 use super::origin::Origin;
 use super::settings::SETTINGS;
@@ -37,6 +38,7 @@ pub(super) fn read(loader: &mut Loader, environment: Vec<(OsString, OsString)>) 
     let mut ours: Vec<_> = environment
         .into_iter()
         .filter(|(name, _)| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()) && !is_ignored(name))
+        .filter(|(name, value)| !is_service_link(name, value))
         .collect();
     // The order of an environment means nothing; that of errors should not change.
     ours.sort_by(|a, b| a.0.cmp(&b.0));

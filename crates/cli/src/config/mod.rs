@@ -10,6 +10,7 @@ mod environment;
 mod file;
 mod given;
 mod kind;
+mod kubernetes;
 mod load;
 mod origin;
 mod output;

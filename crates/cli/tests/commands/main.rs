@@ -8,6 +8,7 @@ mod configuration;
 mod credential_keys;
 mod credentials;
 mod damage;
+mod installing;
 mod jobs;
 mod leaks;
 mod main_branch;

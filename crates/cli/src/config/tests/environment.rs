@@ -67,6 +67,42 @@ fn unknown_variables_are_named_with_what_was_meant() {
     assert_eq!(lines(two).len(), 2);
 }
 
+#[test]
+fn what_kubernetes_says_of_a_service_of_our_name_is_let_through_and_nothing_like_it() {
+    let theirs = [
+        ("COPYDESK_SERVICE_HOST", "10.0.0.1"),
+        ("COPYDESK_SERVICE_PORT", "80"),
+        ("COPYDESK_SERVICE_PORT_HTTP", "80"),
+        ("COPYDESK_SERVICE_PORT_HTTP_ADMIN", "4401"),
+        ("COPYDESK_PORT", "tcp://10.0.0.1:80"),
+        ("COPYDESK_PORT_80_TCP", "tcp://10.0.0.1:80"),
+        ("COPYDESK_PORT_80_TCP_ADDR", "fd00::1"),
+        ("COPYDESK_PORT_80_TCP_PORT", "80"),
+        ("COPYDESK_PORT_80_TCP_PROTO", "tcp"),
+        ("COPYDESK_PORT_53_UDP", "udp://[fd00::1]:53"),
+    ];
+    assert_same(&load_env(&theirs).unwrap(), &load_env(&[]).unwrap());
+    let mistakes = [
+        ("COPYDESK_PORT", "8080"),
+        ("COPYDESK_PORT", "http://10.0.0.1:80"),
+        ("COPYDESK_PORTS", "tcp://10.0.0.1:80"),
+        ("COPYDESK_PORT_80", "tcp://10.0.0.1:80"),
+        ("COPYDESK_PORT_80_TPC", "tcp://10.0.0.1:80"),
+        ("COPYDESK_PORT_80_TCP_PORT", "81"),
+        ("COPYDESK_PORT_80_TCP_PORT_X", "80"),
+        ("COPYDESK_PORT_0_TCP", "tcp://10.0.0.1:0"),
+        ("COPYDESK_SERVICE_HOST", "example.com"),
+        ("COPYDESK_SERVICE_PORT", "http"),
+        ("COPYDESK_SERVICE_PORT_", "80"),
+        ("COPYDESK_SERVICE_NAME", "copydesk"),
+        ("COPYDESK_OTHER_SERVICE_HOST", "10.0.0.1"),
+    ];
+    for (name, value) in mistakes {
+        let found = error(load_env(&[(name, value)]));
+        assert!(found.contains("there is no such setting"), "{name}={value}: {found}");
+    }
+}
+
 #[cfg(unix)]
 mod not_unicode {
     use std::os::unix::ffi::OsStringExt as _;

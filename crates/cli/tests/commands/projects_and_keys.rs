@@ -106,6 +106,25 @@ fn a_path_becomes_a_file_address() {
 }
 
 #[test]
+fn an_address_without_its_scheme_is_no_path() {
+    let desk = Desk::new();
+    let create = |repository: &str| {
+        let flags = ["--repository", repository, "--base-ref", "main", "--json"];
+        desk.run(&[&["project", "create", "--name", "x"], &flags[..]].concat())
+    };
+    let made = create("github.com/acme/docs");
+    let note = "the repository is taken for https://github.com/acme/docs; a folder of this machine is `./github.com/acme/docs`";
+    assert!(made.err.contains(note), "{}", made.err);
+    let project = made.json();
+    assert_eq!(
+        (&project["repository"], &project["hostKind"]),
+        (&"https://github.com/acme/docs".into(), &"github".into())
+    );
+    let folder = create("./github.com/acme/docs");
+    assert!(folder.err.contains("there is nothing at file://"), "{}", folder.err);
+}
+
+#[test]
 fn bad_values_are_usage_errors_and_make_nothing() {
     let desk = Desk::new();
     let base = ["project", "create", "--name", "x", "--repository", "https://example.com/x"];

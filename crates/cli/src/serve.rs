@@ -32,6 +32,7 @@ pub(crate) async fn serve(config: Config, environment: &Environment) -> Result<E
     logging::start(&config);
     // Before anybody can know that it runs: whoever ends it then must end it in order.
     let stop = stop_signal();
+    git_ready().await?;
     let server = Server::start(&config, environment, migrated(&config).await?).await?;
     // Before it says that it listens: who waits for that may use it at once, and it must not end then.
     let first_link = user::first_link(&server.people, &config, &config.public_url_at(server.address)).await?;
@@ -68,6 +69,7 @@ pub(crate) async fn serve(config: Config, environment: &Environment) -> Result<E
 pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<ExitCode, Failure> {
     logging::start(&config);
     let signal = stop_signal();
+    git_ready().await?;
     let (store, stop) = (migrated(&config).await?, Stop::new(config.limits.shutdown_time));
     let workshop = engines::workshop(&config, &store, environment, config.public_url())?;
     let metrics = Metrics::new();
@@ -86,6 +88,12 @@ pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<
     }
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Without it every job would fail, and nobody would look for the reason there.
+async fn git_ready() -> Result<(), Failure> {
+    let hint = "install git from the packages of the system, and see to the PATH of the service";
+    copydesk_forge::check_git().await.map_err(|error| Failure::error(error.message).hint(hint))
 }
 
 async fn migrated(config: &Config) -> Result<Store, Failure> {

@@ -125,6 +125,29 @@ fn an_address_without_its_scheme_is_no_path() {
 }
 
 #[test]
+fn a_duration_without_a_unit_is_answered_with_all_that_it_may_be() {
+    let desk = Desk::new();
+    let (project, _) = desk.project_and_key("Docs");
+    let ran = desk.run(&["key", "create", "--project", &project, "--expires", "3"]);
+    let words = "--expires is no duration: add its unit: 3d for days, 3h for hours, 3m for minutes or 3s for seconds";
+    assert!(ran.code == 2 && ran.err.contains(words), "{}", ran.err);
+}
+
+#[test]
+fn a_test_does_not_praise_a_credential_that_is_not_set() {
+    let desk = Desk::new();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let repository = format!("http://{closed}/acme/docs");
+    let create = ["project", "create", "--name", "x", "--base-ref", "main", "--repository", &repository];
+    desk.run(&[&create[..], &["--host", "github"]].concat()).ok();
+    let tested = desk.run(&["project", "test", "x"]);
+    assert!(tested.out.contains("yes  the settings can be used for GitHub; no credential is set\n"), "{}", tested.out);
+    desk.run_with(&["project", "credential", "set", "x", "--token-env", "T"], &[("T", "ghp_x")]).ok();
+    let tested = desk.run(&["project", "test", "x"]);
+    assert!(tested.out.contains("yes  the settings and the credential can be used for GitHub\n"), "{}", tested.out);
+}
+
+#[test]
 fn bad_values_are_usage_errors_and_make_nothing() {
     let desk = Desk::new();
     let base = ["project", "create", "--name", "x", "--repository", "https://example.com/x"];

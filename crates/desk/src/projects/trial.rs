@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use copydesk_agent::ModelFact;
 use copydesk_boxed::boxed;
-use copydesk_domain::Project;
+use copydesk_domain::{HostKind, Project};
 use copydesk_forge::{Abilities, Ability, Connection, ForgeError, Mirror, Remote};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -86,8 +86,7 @@ async fn try_out(workshop: &Workshop, project: &Project, mut tell: impl FnMut(Tr
         Ok(connection) => connection,
         Err(error) => return tell(Trial::new("settings", "the settings and the credential can be used", no(&error))),
     };
-    let kind = connection.kind().title();
-    tell(Trial::new("settings", format!("the settings and the credential can be used for {kind}"), Ability::Yes));
+    tell(settings_trial(&connection));
     let (fetched, pushed, by_credential) = git_trials(workshop, &connection, project, address).await;
     tell(fetched);
     let Some(host) = connection.interface() else {
@@ -113,6 +112,17 @@ async fn try_out(workshop: &Workshop, project: &Project, mut tell: impl FnMut(Tr
     tell(Trial::new("host_reachable", "the interface of the code host answers", reachable));
     tell(Trial::new("host_readable", "it shows the repository", readable));
     tell(Trial::new("pull_requests", OPEN, pull_requests));
+}
+
+/// What was looked at and is right, which is no credential where there is none.
+pub(super) fn settings_trial(connection: &Connection) -> Trial {
+    let kind = connection.kind().title();
+    let what = match (connection.has_credential(), connection.kind()) {
+        (true, _) => format!("the settings and the credential can be used for {kind}"),
+        (false, HostKind::Local) => format!("the settings can be used for {kind}"),
+        (false, _) => format!("the settings can be used for {kind}; no credential is set"),
+    };
+    Trial::new("settings", what, Ability::Yes)
 }
 
 const PUSH: &str = "git may push a branch";

@@ -39,7 +39,7 @@ use self::repository::HostedRepository;
 use self::subject::{CredentialKind, Subject};
 use self::transport::Transport;
 use crate::certificates::{self, NOT_CERTIFICATES};
-use crate::default_branch::default_branch;
+use crate::default_branch::{self, default_branch};
 use crate::lock::lock;
 use crate::{CodeHost, ForgeError, HostInterface, HostSecret, Remote, Trust};
 
@@ -115,6 +115,11 @@ impl Connection {
             return Ok(branch);
         }
         default_branch(&self.remote().await?, self.time_limit).await
+    }
+
+    /// The paths of all files of a branch, as git tells them; no mirror is made for that.
+    pub async fn files(&self, branch: &str) -> Result<Vec<String>, ForgeError> {
+        default_branch::files(&self.remote().await?, branch, self.time_limit).await
     }
 }
 

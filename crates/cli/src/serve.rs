@@ -230,6 +230,7 @@ pub(crate) fn job_rules(config: &Config) -> JobRules {
         jobs_per_hour: config.limits.jobs_per_hour,
         running_per_project: config.limits.running_per_project,
         job_time: config.limits.job_time,
+        queue_time: config.limits.queue_time,
         job_cost: config.limits.job_cost.map(Dollars::rounded),
     }
 }

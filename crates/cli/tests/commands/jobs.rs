@@ -91,3 +91,43 @@ fn the_same_idempotency_key_makes_one_job() {
     let unknown = client.run(&["create", "x", "--model", "gpt-99"]);
     assert!(unknown.err.contains("model") && unknown.err.contains("noop"), "{}", unknown.err);
 }
+
+#[test]
+fn a_job_whose_model_is_gone_says_that_it_waits_and_until_when() {
+    let desk = Desk::new();
+    let (project, key) = desk.project_and_key("Docs");
+    let server = desk.serve(&[("COPYDESK_JOBS__MODELS", "builtin,later")]);
+    let made = client(&desk, &server, &project, &key).run(&["create", "Fix it", "--json", "--model", "later"]).json();
+    assert!(made["message"].is_null(), "the model may be run by a worker elsewhere: {made}");
+    let id = made["id"].as_str().unwrap();
+    server.terminate();
+
+    let server = desk.serve(&[("COPYDESK_LIMITS__QUEUE_TIME", "2h")]);
+    let client = client(&desk, &server, &project, &key);
+    let job = client.run(&["get", id, "--json"]).json();
+    let said = job["message"].as_str().unwrap();
+    let words = "The job waits for the model `later`, which is not among `jobs.models` of this server any more. It goes on when \
+                 a worker runs that model, and fails at 20";
+    assert!(said.starts_with(words) && said.ends_with("Z if none does."), "{said}");
+    assert_eq!((&job["status"], &job["outcome"]), (&"active".into(), &serde_json::Value::Null));
+    let listed = client.run(&["list", "--json"]).json();
+    assert_eq!(listed["jobs"][0]["message"], said);
+}
+
+#[test]
+fn a_job_that_fails_is_a_warning_with_its_project_and_the_reason() {
+    let desk = Desk::new();
+    let (project, key) = desk.project_and_key("Docs");
+    let server = desk.serve(&[]);
+    let failed = client(&desk, &server, &project, &key).run(&["create", "Sing a song", "--json", "--wait"]);
+    assert_eq!(failed.code, 1, "{}", failed.err);
+    let job: serde_json::Value = serde_json::from_str(&failed.out).unwrap();
+    let (_, log) = server.terminate();
+    let line = log.iter().find(|line| line.contains("\"job failed\"")).unwrap_or_else(|| panic!("{log:?}"));
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    assert_eq!(
+        (&line["level"], &line["job"], &line["project"]),
+        (&"WARN".into(), &job["id"], &project.as_str().into())
+    );
+    assert_eq!(line["reason"], job["message"], "{line}");
+}

@@ -184,3 +184,49 @@ fn where_no_page_is_anywhere_the_first_can_be_written() {
     assert!(failed.code == 1 && said["message"].as_str().unwrap().starts_with(words), "{said}");
     assert_eq!(job("Add a page \"Start\" at docs/start.md").json()["outcome"], "pr_created");
 }
+
+#[test]
+fn what_keeps_git_from_a_repository_is_told_apart_in_its_own_words() {
+    let desk = Desk::new();
+    let damaged = GitRepo::new([("docs/index.md", "# Docs\n")]);
+    let id = damaged.git(&["rev-parse", "HEAD:docs/index.md"]);
+    let found = std::fs::read_dir(damaged.path()).unwrap().flatten().any(|entry| entry.file_name() == ".git");
+    let git_folder = if found { damaged.path().join(".git") } else { damaged.path().to_owned() };
+    let object = git_folder.join("objects").join(&id[..2]).join(id[2..].trim());
+    std::fs::remove_file(&object).unwrap();
+    std::fs::write(&object, "garbage").unwrap();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (number, (repository, words)) in [
+        (
+            damaged.path().display().to_string(),
+            "the repository is damaged where it is kept; run `git fsck` there; git says: ",
+        ),
+        (
+            format!("http://{closed}/x"),
+            "the repository's host refuses the connection, or nothing listens there; git says: ",
+        ),
+        ("http://nowhere.invalid/x".to_owned(), "the repository's host name cannot be resolved; git says: "),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let id = format!("p{number}");
+        let host = if repository.starts_with("http") { "git" } else { "auto" };
+        create(&desk, &repository, &["--id", &id, "--base-ref", "main", "--host", host]).ok();
+        let tested = desk.run(&["project", "test", &id]);
+        assert!(tested.code == 1 && tested.out.contains(words), "{}", tested.out);
+    }
+    // The job says the same to its reader, and the log to the operator.
+    let key = desk.run(&["key", "create", "--project", "p1", "--json"]).json()["key"].as_str().unwrap().to_owned();
+    let server = desk.serve(&[("COPYDESK_LIMITS__HOST_WAIT", "0s"), ("COPYDESK_RUNNER__ATTEMPTS", "1")]);
+    let environment = [("COPYDESK_URL", server.url.as_str()), ("COPYDESK_PROJECT", "p1"), ("COPYDESK_API_KEY", &key)];
+    let failed = desk.run_with(&["job", "create", "Fix the typos", "--wait", "--json"], &environment);
+    let job: serde_json::Value = serde_json::from_str(&failed.out).unwrap();
+    assert!(
+        job["message"].as_str().unwrap().contains("refuses the connection, or nothing listens there; git says: "),
+        "{job}"
+    );
+    let (_, log) = server.terminate();
+    let line = log.iter().find(|line| line.contains("\"git failed\"")).unwrap_or_else(|| panic!("{log:?}"));
+    assert!(line.contains("\"said\":\"fatal: unable to access") && line.contains("\"level\":\"WARN\""), "{line}");
+}

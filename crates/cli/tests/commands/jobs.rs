@@ -1,4 +1,7 @@
-use copydesk_testkit::Backend;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+use copydesk_testkit::{Backend, GitRepo};
 
 use crate::support::{Desk, Ran, Serving};
 
@@ -117,7 +120,11 @@ fn a_job_whose_model_is_gone_says_that_it_waits_and_until_when() {
 #[test]
 fn a_job_that_fails_is_a_warning_with_its_project_and_the_reason() {
     let desk = Desk::new();
-    let (project, key) = desk.project_and_key("Docs");
+    let git = GitRepo::new([("docs/index.md", "# Docs\n")]);
+    let project = "docs".to_owned();
+    let create = ["project", "create", "--name", "x", "--id", &project, "--repository", git.path().to_str().unwrap()];
+    desk.run(&create).ok();
+    let key = desk.run(&["key", "create", "--project", &project, "--json"]).json()["key"].as_str().unwrap().to_owned();
     let server = desk.serve(&[]);
     let failed = client(&desk, &server, &project, &key).run(&["create", "Sing a song", "--json", "--wait"]);
     assert_eq!(failed.code, 1, "{}", failed.err);
@@ -130,4 +137,38 @@ fn a_job_that_fails_is_a_warning_with_its_project_and_the_reason() {
         (&"WARN".into(), &job["id"], &project.as_str().into())
     );
     assert_eq!(line["reason"], job["message"], "{line}");
+}
+
+#[test]
+fn a_call_of_the_model_that_fails_names_its_job_in_the_log() {
+    let desk = Desk::new();
+    let git = GitRepo::new([("docs/index.md", "# Docs\n")]);
+    let made =
+        desk.run(&["project", "create", "--name", "x", "--repository", git.path().to_str().unwrap(), "--id", "docs"]);
+    made.ok();
+    let key = desk.run(&["key", "create", "--project", "docs", "--json"]).json()["key"].as_str().unwrap().to_owned();
+    let provider = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base_url = format!("http://{}/v1", provider.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in provider.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 65536]);
+            let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        }
+    });
+    let model = [
+        ("COPYDESK_MODEL__PROVIDER", "ollama"),
+        ("COPYDESK_MODEL__NAME", "small"),
+        ("COPYDESK_MODEL__BASE_URL", base_url.as_str()),
+    ];
+    let server = desk.serve(&model);
+    let failed =
+        client(&desk, &server, "docs", &key).run(&["create", "Fix it", "--json", "--wait", "--model", "small"]);
+    let job: serde_json::Value = serde_json::from_str(&failed.out).unwrap();
+    let (_, log) = server.terminate();
+    let line =
+        log.iter().find(|line| line.contains("a call of the model did not work")).unwrap_or_else(|| panic!("{log:?}"));
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    assert_eq!((&line["level"], &line["job"]), (&"WARN".into(), &job["id"]), "{line}");
+    assert_eq!(line["why"], "The model provider does not know this model or address.", "{line}");
 }

@@ -106,6 +106,7 @@ async fn migrated(config: &Config) -> Result<Store, Failure> {
         Ok(Some(news)) => tracing::warn!("{news}"),
         Err(failure) => tracing::error!("{failure}"),
     }
+    secrets::check_shared(config, &store).await?;
     Ok(store)
 }
 

@@ -119,6 +119,9 @@ pub struct RecordedAnswer {
 
 /// Where an editor writes down what must outlive a crash and what the user is to see.
 pub trait Notebook: Send + Sync {
+    /// The job that is worked on, for the log.
+    fn job_id(&self) -> &str;
+
     /// The answers recorded so far, of all rounds, oldest first.
     fn answers(&self) -> BoxFuture<'_, Result<Vec<RecordedAnswer>, Stopped>>;
 

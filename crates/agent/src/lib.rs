@@ -17,7 +17,7 @@ mod view;
 
 pub use builtin::BuiltinEditor;
 pub use editor::{Assignment, EditFailure, Edited, Editor, History, Notebook, RecordedAnswer, Stopped};
-pub use model::{KeySource, ModelEditor, ModelFact, ModelSettings, ModelTrial, Provider};
+pub use model::{KeySource, ModelEditor, ModelFact, ModelSettings, ModelTrial, Provider, cause_of};
 pub use seat::seated;
 pub use secrecy::SecretString;
 pub use sources::{AskedRange, CodeSources, RangeQuestion, SourceCommit, SourceFiles};

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use copydesk_agent::cause_of;
 use copydesk_domain::ApiKey;
 use reqwest::redirect::Policy;
 use reqwest::{Method, StatusCode};
@@ -145,10 +146,14 @@ impl Client {
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> Failure {
-        let why = if error.is_timeout() { "it took too long" } else { "no connection" };
-        Failure::error(format!("cannot reach {}: {why}", self.base))
-            .hint("is `copydesk serve` running there? see --url")
+        unreachable(&self.base, error)
     }
+}
+
+/// Why a server was not reached.
+pub(crate) fn unreachable(base: &Url, error: &reqwest::Error) -> Failure {
+    Failure::error(format!("cannot reach {base}: {}", cause_of(error)))
+        .hint("is `copydesk serve` running there? see --url")
 }
 
 /// The address of a server, with a slash at its end.
@@ -189,7 +194,11 @@ pub(crate) async fn read(answer: reqwest::Response) -> Result<Value, Failure> {
     if status.is_success() && body.is_object() {
         return Ok(body);
     }
-    let error = body["error"].as_str().map_or_else(|| format!("the server answered {status}"), printable);
+    // Whatever is no answer of ours comes from somebody else: another program at that address, or a proxy before ours.
+    let Some(error) = body["error"].as_str().map(printable) else {
+        return Err(Failure::error(format!("what answers there is not Copydesk: it says {status}"))
+            .hint("see --url: it is the address of `copydesk serve`, without a path unless a proxy adds one"));
+    };
     let mut message = format!("{error} ({status})");
     for detail in body["details"].as_array().into_iter().flatten() {
         let (field, text) =

@@ -20,6 +20,7 @@ mod logging;
 mod manual;
 mod model;
 mod output;
+mod owner;
 mod project;
 mod remote;
 mod secrets;
@@ -70,6 +71,12 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Config::load(Sources { config_file, working_dir: working_dir.clone(), environment: environment.clone(), flags })
             .map_err(|errors| Failure::usage(errors.to_string()))
     };
+    // For commands beside the service; who that runs as, whoever starts it decides.
+    let beside = |flags| {
+        let config = load(flags)?;
+        owner::check(&config)?;
+        Ok::<_, Failure>(config)
+    };
     let base = args.base_flags();
     let runtime = runtime()?;
     // Jobs have always been asked for elsewhere, with flags of their own.
@@ -90,26 +97,28 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
             let config = load([base, flags.values()].concat())?;
             runtime.block_on(serve::worker(config, &environment))
         }
-        Command::Migrate => runtime.block_on(store::migrate(&load(base)?)),
+        Command::Migrate => runtime.block_on(store::migrate(&beside(base)?)),
         Command::Config { json, sample: true } if !json => {
             output::line(sample().trim_end());
             Ok(ExitCode::SUCCESS)
         }
         Command::Config { json, .. } => output::config(&load(base)?, json),
         Command::Openapi => output::json(&copydesk_server::api::document(&load(base)?.jobs.models)),
-        Command::Project(command) => runtime.block_on(project::run(*command, &load(base)?, &working_dir, &environment)),
-        Command::Credentials(command) => runtime.block_on(credential::manage(command, &load(base)?)),
-        Command::Key(command) => runtime.block_on(key::run(command, &load(base)?)),
-        Command::User(command) => runtime.block_on(user::run(command, &load(base)?)),
-        Command::Webhook(command) => runtime.block_on(webhook::run(command, &load(base)?)),
+        Command::Project(command) => {
+            runtime.block_on(project::run(*command, &beside(base)?, &working_dir, &environment))
+        }
+        Command::Credentials(command) => runtime.block_on(credential::manage(command, &beside(base)?)),
+        Command::Key(command) => runtime.block_on(key::run(command, &beside(base)?)),
+        Command::User(command) => runtime.block_on(user::run(command, &beside(base)?)),
+        Command::Webhook(command) => runtime.block_on(webhook::run(command, &beside(base)?)),
         Command::Model(command) => runtime.block_on(model::run(command, &load(base)?)),
         Command::Job(command) => runtime.block_on(job::run(command, &environment)),
-        Command::Views(command) => runtime.block_on(views::run(command, &load(base)?)),
-        Command::Reclassify(flags) => runtime.block_on(views::reclassify(flags, &load(base)?)),
-        Command::Backup { folder, json } => runtime.block_on(views::backup(folder, json, &load(base)?)),
+        Command::Views(command) => runtime.block_on(views::run(command, &beside(base)?)),
+        Command::Reclassify(flags) => runtime.block_on(views::reclassify(flags, &beside(base)?)),
+        Command::Backup { folder, json } => runtime.block_on(views::backup(folder, json, &beside(base)?)),
         Command::Classify(flags) => classify::run(&flags, &load(base)?),
-        Command::Lists(command) => runtime.block_on(lists::run(command, &load(base)?)),
-        Command::Import(flags) => runtime.block_on(import::run(flags, &load(base)?)),
+        Command::Lists(command) => runtime.block_on(lists::run(command, &beside(base)?)),
+        Command::Import(flags) => runtime.block_on(import::run(flags, &beside(base)?)),
         Command::Check(flags) => check::run(&flags, &runtime, &environment),
         Command::Demo(options) => runtime.block_on(demo::run(options)),
         Command::Health { url: Some(url) } => runtime.block_on(health::ask(&url)),

@@ -49,11 +49,7 @@ impl Remote {
         if let Some(body) = body {
             request = request.json(body);
         }
-        let answer = request.send().await.map_err(|error| {
-            let why = if error.is_timeout() { "it took too long" } else { "no connection" };
-            Failure::error(format!("cannot reach {}: {why}", self.base))
-                .hint("is `copydesk serve` running there? see --url")
-        })?;
+        let answer = request.send().await.map_err(|error| client::unreachable(&self.base, &error))?;
         if answer.status() == StatusCode::NO_CONTENT { Ok(Value::Null) } else { client::read(answer).await }
     }
 

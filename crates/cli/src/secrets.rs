@@ -9,7 +9,7 @@ use copydesk_domain::{ProjectId, unhex};
 use copydesk_store::{Store, Vault};
 
 use crate::args::RotateFlags;
-use crate::config::Config;
+use crate::config::{Config, DatabaseUrl};
 use crate::failure::Failure;
 
 pub(crate) fn vault(config: &Config) -> Vault {
@@ -61,6 +61,28 @@ pub(crate) async fn adopt(config: &Config, store: &Store) -> Result<Option<Strin
             path.display()
         )
     }))
+}
+
+/// Machines that share a database must have the same keys, or each could not open what the others seal, and a job would fail
+/// or not by where it runs. With a file as the database there is one machine, which says so where a secret is needed.
+pub(crate) async fn check_shared(config: &Config, store: &Store) -> Result<(), Failure> {
+    let vault = vault(config);
+    if !matches!(config.database(), DatabaseUrl::Postgres(_)) {
+        return Ok(());
+    }
+    let foreign = store.foreign_keys(&vault).await.map_err(|error| Failure::error(error.to_string()))?;
+    if foreign.is_empty() {
+        return Ok(());
+    }
+    let (file, keys) = (vault.path().display(), foreign.join(", "));
+    Err(Failure::error(format!(
+        "the database holds secrets that another machine has sealed with the key {keys}, which is not in the key file {file} of \
+         this one"
+    ))
+    .hint(format!(
+        "copy credentials.key from the data folder of that machine to {file}; if it is lost, set or remove those secrets with \
+         `copydesk project credential`"
+    )))
 }
 
 fn read(path: &Path) -> Result<Option<[u8; 32]>, Failure> {

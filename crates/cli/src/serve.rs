@@ -32,6 +32,7 @@ pub(crate) async fn serve(config: Config, environment: &Environment) -> Result<E
     logging::start(&config);
     // Before anybody can know that it runs: whoever ends it then must end it in order.
     let stop = stop_signal();
+    git_ready().await?;
     let server = Server::start(&config, environment, migrated(&config).await?).await?;
     // Before it says that it listens: who waits for that may use it at once, and it must not end then.
     let first_link = user::first_link(&server.people, &config, &config.public_url_at(server.address)).await?;
@@ -68,9 +69,10 @@ pub(crate) async fn serve(config: Config, environment: &Environment) -> Result<E
 pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<ExitCode, Failure> {
     logging::start(&config);
     let signal = stop_signal();
+    git_ready().await?;
     let (store, stop) = (migrated(&config).await?, Stop::new(config.limits.shutdown_time));
     let workshop = engines::workshop(&config, &store, environment, config.public_url())?;
-    let metrics = Metrics::watching(Some(config.data_dir.clone()), env!("CARGO_PKG_VERSION"));
+    let metrics = Metrics::watching(Some(config.data_dir.clone()), env!("VERSION_AND_COMMIT"));
     let process = Operation::new(store.clone(), metrics.clone(), stop.clone(), config.limits.request_time, None);
     let runner = runner(&config, store, workshop, metrics, stop.clone())?;
     let admin = admin(&config, process)?;
@@ -88,6 +90,12 @@ pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<
     Ok(ExitCode::SUCCESS)
 }
 
+/// Without it every job would fail, and nobody would look for the reason there.
+async fn git_ready() -> Result<(), Failure> {
+    let hint = "install git from the packages of the system, and see to the PATH of the service";
+    copydesk_forge::check_git().await.map_err(|error| Failure::error(error.message).hint(hint))
+}
+
 async fn migrated(config: &Config) -> Result<Store, Failure> {
     let store = store::open(config).await?;
     for version in store.migrate().await? {
@@ -98,6 +106,7 @@ async fn migrated(config: &Config) -> Result<Store, Failure> {
         Ok(Some(news)) => tracing::warn!("{news}"),
         Err(failure) => tracing::error!("{failure}"),
     }
+    secrets::check_shared(config, &store).await?;
     Ok(store)
 }
 
@@ -122,7 +131,7 @@ impl Server {
         let address = listener.local_addr().map_err(cannot)?;
         let workshop = engines::workshop(config, &store, environment, config.public_url_at(address))?;
         let (stop, key_use) = (Stop::new(config.limits.shutdown_time), KeyUse::default());
-        let metrics = Metrics::watching(Some(config.data_dir.clone()), env!("CARGO_PKG_VERSION"));
+        let metrics = Metrics::watching(Some(config.data_dir.clone()), env!("VERSION_AND_COMMIT"));
         let (shared, page_views) = views::serving(config, metrics.clone()).await?;
         let webhooks = Arc::new(webhook::webhooks(config)?);
         let ways = sign_in::ways(config, &config.public_url_at(address))?;
@@ -223,6 +232,7 @@ pub(crate) fn job_rules(config: &Config) -> JobRules {
         jobs_per_hour: config.limits.jobs_per_hour,
         running_per_project: config.limits.running_per_project,
         job_time: config.limits.job_time,
+        queue_time: config.limits.queue_time,
         job_cost: config.limits.job_cost.map(Dollars::rounded),
     }
 }

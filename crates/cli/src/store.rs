@@ -32,7 +32,7 @@ pub(crate) async fn open(config: &Config) -> Result<Store, Failure> {
 /// Connects for a command that works on what is there. Where nothing is, nothing is made: somebody is in a wrong folder.
 pub(crate) async fn open_ready(config: &Config) -> Result<Store, Failure> {
     if let DatabaseUrl::Sqlite(path) = config.database()
-        && !path.exists()
+        && !path.try_exists().map_err(|error| Failure::error(format!("cannot look for {}: {error}", path.display())))?
     {
         return Err(Failure::error(format!("there is no Copydesk database at {}", path.display()))
             .hint("name the data folder with --data-dir, or make a project first"));

@@ -4,6 +4,7 @@ pub mod asks;
 pub mod attention;
 pub mod credentials;
 mod desk;
+mod docs_folder;
 pub mod docs_job;
 mod external_links;
 pub mod health;

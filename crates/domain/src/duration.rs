@@ -19,7 +19,11 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         return Err(FORM.into());
     }
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(format!("add a unit, such as {}s", cut(text)));
+        // Which one is meant nobody can tell, so all that may be are written out.
+        let count = cut(text);
+        return Err(format!(
+            "add its unit: {count}d for days, {count}h for hours, {count}m for minutes or {count}s for seconds"
+        ));
     }
     let mut rest = text;
     let mut allowed = UNITS.as_slice();

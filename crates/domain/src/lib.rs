@@ -45,7 +45,7 @@ pub use project::{
     MAX_PATTERNS, OnFindings, Project, ProjectId, WritePaths, docs_path, git_ref, path_pattern, time_zone,
 };
 pub use prompt::{MAX_PROMPT_BYTES, Prompt, PromptError};
-pub use repository::Repository;
+pub use repository::{Repository, begins_with_host};
 pub use secret_text::SecretText;
 pub use source::{ChangeRange, CodeSource, MAX_CODE_SOURCES, code_source_name};
 pub use steady::{AT_ONCE, Doubt, SECOND_LOOK, SteadyTime};

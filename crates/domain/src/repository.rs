@@ -14,7 +14,8 @@ pub struct Repository {
 
 impl Repository {
     /// Reads an `https`, `http`, `ssh` or `file` address, `user@host:path`, or a path on this machine, which is
-    /// taken from `working_dir` if it is relative.
+    /// taken from `working_dir` if it is relative. What begins like a host, `github.com/acme/docs`, is its `https`
+    /// address; a folder of that name is written `./github.com/acme/docs`.
     pub fn parse(text: &str, working_dir: &Path) -> Result<Self, Invalid> {
         let text = text.trim();
         if text.is_empty() || text.len() > 2048 || text.chars().any(char::is_control) {
@@ -28,6 +29,9 @@ impl Repository {
         }
         if let Some(address) = scp_to_ssh(text) {
             return Self::from_url(&address);
+        }
+        if begins_with_host(text) {
+            return Self::from_url(&format!("https://{text}"));
         }
         if text.starts_with('-') || text.contains("::") {
             return Err(Invalid::new("repository", "is neither an address nor a path that git may use"));
@@ -101,6 +105,20 @@ fn scp_to_ssh(text: &str) -> Option<String> {
     (looks_like_host && is_remote && !path.is_empty()).then(|| format!("ssh://{host}/{}", path.trim_start_matches('/')))
 }
 
+/// Whether it is `host/path` with a host that has a name in a domain, as people copy it from a browser.
+pub fn begins_with_host(text: &str) -> bool {
+    let Some((host, path)) = text.split_once('/') else { return false };
+    let labels: Vec<&str> = host.split('.').collect();
+    let is_label = |label: &&str| {
+        let of_name = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        !label.is_empty() && of_name && !label.starts_with('-') && !label.ends_with('-')
+    };
+    let is_domain = labels.last().is_some_and(|last| last.len() > 1 && last.bytes().all(|it| it.is_ascii_alphabetic()));
+    // `docs.git/…` is a bare repository and what lies in it.
+    let is_host = labels.len() > 1 && labels.iter().all(is_label) && is_domain && !host.ends_with(".git");
+    is_host && !path.trim_matches('/').is_empty()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -120,6 +138,12 @@ mod tests {
         assert_eq!(public("/srv/git/docs.git"), "file:///srv/git/docs");
         assert_eq!(public("./docs"), "file:///srv/docs");
         assert_eq!(public("file:///srv/docs"), "file:///srv/docs");
+        assert_eq!(public("github.com/acme/docs.git"), "https://github.com/acme/docs");
+        for folder in
+            ["acme/docs", "./github.com/acme", "docs.git/x", "v1.2/docs", ".site/docs", "site.md/", "a b.com/x"]
+        {
+            assert!(public(folder).starts_with("file:///srv/"), "{folder}");
+        }
     }
 
     #[test]

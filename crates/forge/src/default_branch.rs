@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use copydesk_domain::git_ref;
+use tempfile::TempDir;
 
 use crate::git::Git;
 use crate::mirror_folder::MirrorFolder;
@@ -14,8 +15,7 @@ pub(crate) async fn default_branch(remote: &Remote, time_limit: Duration) -> Res
         return Ok(branch);
     }
     let temporary = tempfile::tempdir().map_err(ForgeError::from_io)?;
-    let folder = MirrorFolder::of(temporary.path(), &remote.address);
-    folder.make_anew().map_err(ForgeError::from_io)?;
+    let folder = made(&temporary, remote)?;
     let git = Git { folder: &folder, address: &address, remote, time_limit };
     let output = git.run(&["ls-remote", "--quiet", "--symref", address.url.as_str(), "HEAD"], None).await?;
     if !output.success {
@@ -23,6 +23,31 @@ pub(crate) async fn default_branch(remote: &Remote, time_limit: Duration) -> Res
     }
     head_of(&output.stdout)
         .ok_or_else(|| ForgeError::lasting("the repository does not say which branch is its main one"))
+}
+
+/// The paths of all files of a branch: its last commit without what the files hold, where the host can leave that out.
+/// Nothing is left behind on this machine.
+pub(crate) async fn files(remote: &Remote, branch: &str, time_limit: Duration) -> Result<Vec<String>, ForgeError> {
+    let address = Address::parse(&remote.address)?;
+    let temporary = tempfile::tempdir().map_err(ForgeError::from_io)?;
+    let folder = made(&temporary, remote)?;
+    let git = Git { folder: &folder, address: &address, remote, time_limit };
+    let what = format!("+refs/heads/{branch}:refs/heads/it");
+    let fetch = ["fetch", "--quiet", "--no-tags", "--depth=1", "--filter=blob:none", address.url.as_str(), &what];
+    let run = async |arguments: &[&str]| {
+        let output = git.run(arguments, None).await?;
+        if output.success { Ok(output.stdout) } else { Err(git_errors::explain(&git, &output.stderr)) }
+    };
+    run(&fetch).await?;
+    let listing = run(&["ls-tree", "-r", "-z", "--name-only", "refs/heads/it"]).await?;
+    Ok(listing.split_terminator('\0').map(str::to_owned).collect())
+}
+
+/// A repository for one question.
+fn made(temporary: &TempDir, remote: &Remote) -> Result<MirrorFolder, ForgeError> {
+    let folder = MirrorFolder::of(temporary.path(), &remote.address);
+    folder.make_anew().map_err(ForgeError::from_io)?;
+    Ok(folder)
 }
 
 /// What `ref: refs/heads/main\tHEAD` names.

@@ -28,6 +28,11 @@ const KNOWN: &[(&[&str], ForgeErrorKind, &str)] = &[
         ForgeErrorKind::Lasting,
         "the git program of this machine is older than 2.38 and cannot bring the branch up to date",
     ),
+    (
+        &["corruption on the remote side", "pack-objects died", "object file ./objects", "object file objects"],
+        ForgeErrorKind::Passing,
+        "the repository is damaged where it is kept; run `git fsck` there",
+    ),
     (&["transport '"], ForgeErrorKind::Lasting, "the repository's address is not one that git may use"),
     (
         &[
@@ -44,6 +49,11 @@ const KNOWN: &[(&[&str], ForgeErrorKind, &str)] = &[
         &["connection timed out", "operation timed out", "timeout was reached", "operation too slow"],
         ForgeErrorKind::Away,
         "the repository's host does not answer in time",
+    ),
+    (
+        &["failed to connect", "couldn't connect", "could not connect"],
+        ForgeErrorKind::Away,
+        "the repository's host refuses the connection, or nothing listens there",
     ),
     (
         &["host key verification failed"],
@@ -134,9 +144,6 @@ const REFUSED: &[(&[&str], ForgeErrorKind, &str)] = &[
             "rpc failed",
             "unexpected disconnect",
             "broken pipe",
-            "failed to connect",
-            "couldn't connect",
-            "could not connect",
             "network is unreachable",
             "no route to host",
         ],
@@ -145,23 +152,46 @@ const REFUSED: &[(&[&str], ForgeErrorKind, &str)] = &[
     ),
 ];
 
-/// Turns what git printed into one sentence without a credential and without our own paths.
+/// Turns what git printed into one sentence without a credential and without our own paths. The log has git's own words.
 pub(crate) fn explain(git: &Git<'_>, stderr: &str) -> ForgeError {
+    let error = meaning(git, stderr);
+    let (repository, said) = (git.address.url.as_str(), quoted(git, stderr));
+    tracing::warn!(repository, said, meaning = error.message, "git failed");
+    error
+}
+
+fn meaning(git: &Git<'_>, stderr: &str) -> ForgeError {
     let remarks = remarks_of(stderr);
     let (low, said) = (stderr.to_lowercase(), remarks.to_lowercase());
     if let Some((kind, sentence)) = find(KNOWN, &low) {
-        return ForgeError { kind, message: sentence.to_owned() };
+        return ForgeError { kind, message: with_git_s_words(git, kind, sentence, stderr) };
     }
     if let Some((kind, sentence)) = find(SAID, &said).or_else(|| find(REFUSED, &low)) {
-        let remarks = if kind == ForgeErrorKind::Lasting { remarks.as_str() } else { "" };
-        return ForgeError { kind, message: with_remarks(git, sentence, remarks) };
+        let message = match kind {
+            ForgeErrorKind::Lasting => with_remarks(git, sentence, &remarks),
+            _ => with_git_s_words(git, kind, sentence, stderr),
+        };
+        return ForgeError { kind, message };
     }
     if low.contains("could not read from remote repository") {
         return ForgeError::passing(with_remarks(git, "the repository's host does not serve git", &remarks));
     }
-    let telling = |line: &&str| line.starts_with("fatal:") || line.starts_with("error:");
-    let line = stderr.lines().find(telling).or_else(|| stderr.lines().last()).unwrap_or("no reason given");
+    let line = telling_line(stderr).or_else(|| stderr.lines().last()).unwrap_or("no reason given");
     ForgeError::passing(format!("git failed: {}", quoted(git, line)))
+}
+
+/// The line in which git says what is the matter.
+fn telling_line(stderr: &str) -> Option<&str> {
+    stderr.lines().find(|line| ["fatal:", "error:", "ssh:"].iter().any(|start| line.starts_with(start)))
+}
+
+/// What may pass is not in the reader's hands, and git's own words help whoever has to look for it. What does not pass is said
+/// in ours, which tell what to do.
+fn with_git_s_words(git: &Git<'_>, kind: ForgeErrorKind, sentence: &str, stderr: &str) -> String {
+    match telling_line(stderr).filter(|_| kind != ForgeErrorKind::Lasting) {
+        Some(line) => format!("{sentence}; git says: {}", quoted(git, line)),
+        None => sentence.to_owned(),
+    }
 }
 
 fn find(known: &'static [(&[&str], ForgeErrorKind, &str)], low: &str) -> Option<(ForgeErrorKind, &'static str)> {
@@ -374,6 +404,29 @@ mod tests {
         assert!(odd.message.ends_with("it says: A strange day."), "{odd}");
         let named = "fatal: unable to access 'https://x/is archived/permission': Empty reply from server";
         assert_eq!(with_git(|git| explain(git, named)).kind, ForgeErrorKind::Passing, "an address is no reason");
+    }
+
+    #[test]
+    fn git_s_own_words_follow_what_may_pass_without_a_secret() {
+        for (stderr, words) in [
+            (
+                "fatal: unable to access 'http://x/': Failed to connect to x port 1 after 0 ms: Couldn't connect to server",
+                "the repository's host refuses the connection, or nothing listens there; git says: fatal: unable to access \
+                 'http://x/': Failed to connect to x port 1 after 0 ms: Couldn't connect to server",
+            ),
+            (
+                "fatal: unable to access 'http://planted-secret@x/': Could not resolve host: x",
+                "the repository's host name cannot be resolved; git says: fatal: unable to access 'http://…@x/': Could not \
+                 resolve host: x",
+            ),
+            (
+                "remote: fatal: loose object 76 is corrupt\nerror: git upload-pack: git-pack-objects died with error.",
+                "the repository is damaged where it is kept; run `git fsck` there; git says: error: git upload-pack: \
+                 git-pack-objects died with error.",
+            ),
+        ] {
+            assert_eq!(with_git(|git| explain(git, stderr)).message, words);
+        }
     }
 
     #[test]

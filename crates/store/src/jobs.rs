@@ -82,6 +82,14 @@ impl Store {
         self.read(move |c| Box::pin(c.rows(sql, values))).await
     }
 
+    /// Since when a job waits that no worker has taken in this run; none if one has.
+    pub async fn untaken_since(&self, id: &JobId) -> Result<Option<Timestamp>> {
+        let sql =
+            "SELECT queued_at FROM jobs WHERE id = $1 AND status = 'active' AND worker IS NULL AND deadline_at IS NULL";
+        let values = values![id];
+        self.read(move |c| Box::pin(c.row(sql, values))).await
+    }
+
     /// A job's prompts, oldest first.
     pub async fn messages(&self, job_id: &JobId) -> Result<Vec<Message>> {
         let job_id = job_id.clone();

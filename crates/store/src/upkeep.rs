@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use copydesk_boxed::boxed;
-use copydesk_domain::{JobId, Outcome, Timestamp};
+use copydesk_domain::{Job, JobId, Outcome, Timestamp};
 
 use crate::conn::{Conn, Result, values};
 use crate::database::Store;
@@ -40,8 +40,12 @@ impl Store {
             let (attempts, jitter) = (terms.attempts, jitter());
             let retry = self.write(move |c| Box::pin(reap_one(c, job_id, attempts, jitter, queue_opens, now))).await?;
             match retry {
-                Some(Retry::At(_)) => reaped.requeued += 1,
-                Some(Retry::GaveUp) => reaped.ended += 1,
+                Some((Retry::At(_), ..)) => reaped.requeued += 1,
+                Some((Retry::GaveUp, job, reason)) => {
+                    reaped.ended += 1;
+                    let (id, project) = (job.id.as_str(), job.project_id.as_str());
+                    tracing::warn!(job = id, project, model = job.model, reason, "job failed");
+                }
                 None => {}
             }
         }
@@ -82,7 +86,7 @@ async fn reap_one(
     jitter: f64,
     queue_opens: Timestamp,
     now: Timestamp,
-) -> Result<Option<Retry>> {
+) -> Result<Option<(Retry, Job, &'static str)>> {
     let Some(job) = jobs::get_held(c, &job_id).await? else { return Ok(None) };
     // While a code host is waited for, the time of the job stands still; it is a worker that must come.
     let sql = "SELECT lease_expires_at, CASE WHEN away_since IS NULL THEN deadline_at END, \
@@ -95,7 +99,9 @@ async fn reap_one(
         if expires_at > now {
             return Ok(None);
         }
-        return put_back(c, &job, "its worker stopped answering", attempts, jitter, now).await.map(Some);
+        let reason = "its worker stopped answering";
+        let retry = put_back(c, &job, reason, attempts, jitter, now).await?;
+        return Ok(Some((retry, job, reason)));
     }
     let message = match deadline_at {
         Some(deadline) if deadline <= now => OUT_OF_TIME,
@@ -105,7 +111,7 @@ async fn reap_one(
         _ => return Ok(None),
     };
     end(c, &job, Ending::new(Outcome::TimedOut, message), now).await?;
-    Ok(Some(Retry::GaveUp))
+    Ok(Some((Retry::GaveUp, job, message)))
 }
 
 async fn purge(c: &mut dyn Conn, now: Timestamp) -> Result<u64> {

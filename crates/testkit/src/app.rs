@@ -420,6 +420,7 @@ pub(crate) fn rules() -> JobRules {
         jobs_per_hour: 0,
         running_per_project: 0,
         job_time: Duration::from_secs(1800),
+        queue_time: Duration::from_secs(24 * 3600),
         job_cost: None,
     }
 }

@@ -69,6 +69,7 @@ pub(crate) fn rules(model: &str) -> JobRules {
         jobs_per_hour: 100,
         running_per_project: 0,
         job_time: Duration::from_secs(1800),
+        queue_time: Duration::from_secs(3600),
         job_cost: None,
     }
 }

@@ -54,6 +54,16 @@ impl Docs {
         &self.paths
     }
 
+    /// Whether none of the folders of the documentation is there.
+    pub(crate) fn is_nowhere(&self) -> Result<bool, ChoreFailure> {
+        for path in &self.paths {
+            if path.is_empty() || self.workspace.entry(path)?.is_some() || !self.workspace.list(path)?.is_empty() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     pub(crate) fn holds(&self, path: &str) -> bool {
         self.paths.iter().any(|folder| is_below(path, folder))
     }

@@ -128,6 +128,14 @@ impl ChoreWork<'_> {
             Chore::Links(links) if links.pages => self.history.renames().await,
             _ => Ok(Renames::default()),
         };
+        if !matches!(chore, Chore::AddPage(_)) && docs.is_nowhere().unwrap_or(false) {
+            let paths: Vec<String> = self.docs_paths.iter().map(|path| format!("`{path}`")).collect();
+            return Err(EditFailure::Fatal(format!(
+                "The repository has no {} on the branch that the job starts from, so there are no pages to work on: name \
+                 another folder in the settings of the project, or add the first page.",
+                paths.join(", ")
+            )));
+        }
         let work = seated(move |_| do_chore(&chore, &mut docs, &past).map(|()| (docs.workspace, docs.report)));
         match work.await {
             Ok(Ok(done)) => Ok(done),

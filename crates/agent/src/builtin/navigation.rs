@@ -51,15 +51,19 @@ impl Listing<'_> {
     }
 }
 
+/// Whether a path is that of a script that makes a site's navigation.
+fn is_navigation_script(path: &str) -> bool {
+    const ENDINGS: [&str; 7] = ["js", "ts", "mjs", "mts", "cjs", "jsx", "tsx"];
+    const STEMS: [&str; 3] = ["astro.config", "docusaurus.config", "_meta"];
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    name.rsplit_once('.').is_some_and(|(stem, end)| STEMS.contains(&stem) && ENDINGS.contains(&end))
+}
+
 /// Scripts that make the navigation around a page, which nothing here can edit: settings of a site above it, and the lists of
 /// its folders. At most three, the nearest first.
 pub(crate) fn scripts_around(page: &str, docs: &Docs) -> Result<Vec<String>, ChoreFailure> {
-    const ENDINGS: [&str; 7] = ["js", "ts", "mjs", "mts", "cjs", "jsx", "tsx"];
-    const STEMS: [&str; 3] = ["astro.config", "docusaurus.config", "_meta"];
     let is_one = |path: &&String| {
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let named = name.rsplit_once('.').is_some_and(|(stem, end)| STEMS.contains(&stem) && ENDINGS.contains(&end));
-        named && is_below(page, folder)
+        is_navigation_script(path) && is_below(page, path.rsplit_once('/').map_or("", |(folder, _)| folder))
     };
     let all = docs.workspace.list("")?;
     let mut found: Vec<String> = all.iter().filter(is_one).cloned().collect();
@@ -81,9 +85,14 @@ impl Section {
                 found.push(Self { file: file.path.clone(), pages });
             }
         }
+        let written = if found.is_empty() { written_in(name, docs)? } else { Vec::new() };
         let name = code(name);
         let refuse = |why: String| Err(ChoreFailure::Refused(format!("{why}, so nothing was changed.")));
         match found.len() {
+            0 if !written.is_empty() => refuse(format!(
+                "The section {name} is in {}, which only a model or a person can edit: name a model, or the path of the page",
+                listed(&written, 3)
+            )),
             0 => refuse(format!("There is no section {name} in the navigation")),
             1 => match found.pop().filter(|section| !section.pages.is_empty()) {
                 Some(section) => Ok(section),
@@ -97,6 +106,26 @@ impl Section {
             }
         }
     }
+}
+
+/// Files of the navigation that hold the name of a section as a text of its own and that nothing here can edit: scripts, and
+/// sidebars of any format. Written as code.
+fn written_in(name: &str, docs: &Docs) -> Result<Vec<String>, ChoreFailure> {
+    let name = name.trim().to_lowercase();
+    let texts = ['"', '\'', '`'].map(|quote| format!("{quote}{name}{quote}"));
+    let mut found = Vec::new();
+    for path in docs.workspace.list("")? {
+        let is_closed =
+            matches!(kind_of(&path), Some(NavKind::Docusaurus | NavKind::VitePress)) || is_navigation_script(&path);
+        if !is_closed || path.split('/').any(|part| part == "node_modules") {
+            continue;
+        }
+        let text = docs.glance(&path)?.unwrap_or_default().to_lowercase();
+        if texts.iter().any(|quoted| text.contains(quoted)) {
+            found.push(code(&path));
+        }
+    }
+    Ok(found)
 }
 
 /// The navigation files that list pages of the documentation.

@@ -42,14 +42,17 @@ pub(super) async fn ask(
         let (wait, sentence, ends_job) = match asked {
             Ok(said) => return Ok(said),
             Err(CallFailure::TooLong) => return Err(NoAnswer::TooLong),
-            Err(CallFailure::Lasting(sentence)) => return Err(NoAnswer::Failed(EditFailure::Fatal(sentence))),
+            Err(CallFailure::Lasting(sentence)) => {
+                tell_log(notebook, tries, &sentence);
+                return Err(NoAnswer::Failed(EditFailure::Fatal(sentence)));
+            }
             Err(CallFailure::Passing(wait, sentence)) => (wait, sentence, false),
             Err(CallFailure::Unreached(sentence)) => (None, sentence, true),
             Err(CallFailure::Garbled(why)) => {
                 (None, format!("The model provider's answers could not be understood: {why}."), true)
             }
         };
-        tracing::warn!(tries, why = sentence, "a call of the model did not work");
+        tell_log(notebook, tries, &sentence);
         let most = if is_unreached { MOST_TRIES_UNREACHED } else { MOST_TRIES };
         if tries >= most && ends_job {
             return Err(NoAnswer::Failed(EditFailure::Fatal(sentence)));
@@ -62,6 +65,10 @@ pub(super) async fn ask(
         notebook.tell("model_failed", told).await.map_err(|stopped| NoAnswer::Failed(stopped.into()))?;
         tokio::time::sleep(wait).await;
     }
+}
+
+fn tell_log(notebook: &dyn Notebook, tries: u32, why: &str) {
+    tracing::warn!(job = notebook.job_id(), tries, why, "a call of the model did not work");
 }
 
 /// Twice as long each time, and by chance up to half of that longer, so that jobs do not come back all at once.

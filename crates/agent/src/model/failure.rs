@@ -45,7 +45,7 @@ impl CallFailure {
 }
 
 /// Why there is no connection, in our own words: those of the HTTP client may hold anything.
-pub(super) fn cause_of(error: &reqwest::Error) -> &'static str {
+pub fn cause_of(error: &reqwest::Error) -> &'static str {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = cause {
         let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);

@@ -19,6 +19,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use crate::machine::Limits;
 use crate::{Assignment, EditFailure, Edited, Editor, prompt, tools};
 use client::ModelClient;
+pub use failure::cause_of;
 pub use settings::{KeySource, ModelSettings, Provider};
 pub use trial::{ModelFact, ModelTrial};
 

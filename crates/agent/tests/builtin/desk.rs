@@ -188,6 +188,10 @@ struct Notes {
 }
 
 impl Notebook for Notes {
+    fn job_id(&self) -> &str {
+        "j"
+    }
+
     fn answers(&self) -> BoxFuture<'_, Result<Vec<RecordedAnswer>, Stopped>> {
         Box::pin(async { Ok(Vec::new()) })
     }

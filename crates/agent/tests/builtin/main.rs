@@ -272,6 +272,23 @@ async fn a_page_that_cannot_be_placed_or_read_fails() {
 }
 
 #[tokio::test]
+async fn a_section_in_a_file_that_cannot_be_edited_is_not_said_to_be_missing() {
+    for (path, text) in [
+        ("docs/sidebars.js", "module.exports = { docs: [{ type: 'category', label: 'Guides', items: ['a'] }] };\n"),
+        (
+            "docs/.vitepress/config.ts",
+            "export default { themeConfig: { sidebar: [{ text: \"Guides\", items: [] }] } }\n",
+        ),
+        ("astro.config.mjs", "export default starlight({ sidebar: [{ label: `guides` }] });\n"),
+    ] {
+        let sentence =
+            Desk::of(&[("docs/a.md", "# A\n"), (path, text)]).fail("Add a page \"X\" under \"Guides\"").await;
+        let words = format!("The section `Guides` is in `{path}`, which only a model or a person can edit");
+        assert!(sentence.starts_with(&words), "{sentence}");
+    }
+}
+
+#[tokio::test]
 async fn a_page_is_written_as_its_neighbours_are() {
     let desk = Desk::of(&[("docs/SUMMARY.md", "# Summary\n\n- [A](a.md)\n"), ("docs/a.md", "# A\n\nText.\n")]);
     let done = desk.edit("Add a page \"B [c]\" at docs/b.md").await;

@@ -26,6 +26,10 @@ pub struct Pages {
 }
 
 impl Notebook for Pages {
+    fn job_id(&self) -> &str {
+        "j"
+    }
+
     fn answers(&self) -> BoxFuture<'_, Result<Vec<RecordedAnswer>, Stopped>> {
         async { Ok(self.answers.lock().unwrap().clone()) }.boxed()
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use copydesk_domain::{ProjectId, SystemClock};
 use copydesk_store::{DatabaseAddress, NewProject, SecretName, Store, Vault};
+use copydesk_testkit::Backend;
 use serde_json::{Value, json};
 
 use crate::credentials::{KEY_FILE, TOKEN, desk_with, project, set, show, write};
@@ -153,4 +154,39 @@ async fn a_rotation_that_is_killed_loses_nothing() {
         let (secret, content) = store.secret(&vault, id, &SecretName::Git).await.unwrap().unwrap();
         assert_eq!((content, json!(secret.key_id)), (id.as_bytes().to_vec(), rotated["keyId"].clone()));
     }
+}
+
+#[tokio::test]
+async fn a_second_machine_with_other_keys_is_refused_until_they_are_copied() {
+    let desk = Desk::on(Backend::Postgres).await;
+    project(&desk, "docs", "https://github.com/acme/docs");
+    set(&desk, "docs", &[], TOKEN).ok();
+    let second = [("COPYDESK_DATA_DIR", "second")];
+    let (here, there) = (desk.path().join(KEY_FILE), desk.path().join("second/credentials.key"));
+    let commands = [&["serve", "--listen", "127.0.0.1:0"][..], &["worker"]];
+    let refused = || {
+        for command in commands {
+            let ran = desk.run_with(command, &second);
+            assert_eq!(ran.code, 1, "{}", ran.err);
+            assert!(
+                ran.err.contains("the database holds secrets that another machine has sealed with the key "),
+                "{}",
+                ran.err
+            );
+            assert!(
+                ran.err.contains("hint: copy credentials.key from the data folder of that machine to "),
+                "{}",
+                ran.err
+            );
+        }
+    };
+    refused();
+    assert!(!there.exists(), "no key is made");
+    // Another installation's.
+    let other = desk_with("https://github.com/acme/docs");
+    set(&other, "docs", &[], TOKEN).ok();
+    std::fs::copy(other.path().join(KEY_FILE), &there).unwrap();
+    refused();
+    std::fs::copy(&here, &there).unwrap();
+    desk.serve(&second);
 }

@@ -1,4 +1,7 @@
-use copydesk_testkit::Backend;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+use copydesk_testkit::{Backend, GitRepo};
 
 use crate::support::{Desk, Ran, Serving};
 
@@ -90,4 +93,82 @@ fn the_same_idempotency_key_makes_one_job() {
     assert!(wrong.err.contains("Idempotency-Key"), "{}", wrong.err);
     let unknown = client.run(&["create", "x", "--model", "gpt-99"]);
     assert!(unknown.err.contains("model") && unknown.err.contains("noop"), "{}", unknown.err);
+}
+
+#[test]
+fn a_job_whose_model_is_gone_says_that_it_waits_and_until_when() {
+    let desk = Desk::new();
+    let (project, key) = desk.project_and_key("Docs");
+    let server = desk.serve(&[("COPYDESK_JOBS__MODELS", "builtin,later")]);
+    let made = client(&desk, &server, &project, &key).run(&["create", "Fix it", "--json", "--model", "later"]).json();
+    assert!(made["message"].is_null(), "the model may be run by a worker elsewhere: {made}");
+    let id = made["id"].as_str().unwrap();
+    server.terminate();
+
+    let server = desk.serve(&[("COPYDESK_LIMITS__QUEUE_TIME", "2h")]);
+    let client = client(&desk, &server, &project, &key);
+    let job = client.run(&["get", id, "--json"]).json();
+    let said = job["message"].as_str().unwrap();
+    let words = "The job waits for the model `later`, which is not among `jobs.models` of this server any more. It goes on when \
+                 a worker runs that model, and fails at 20";
+    assert!(said.starts_with(words) && said.ends_with("Z if none does."), "{said}");
+    assert_eq!((&job["status"], &job["outcome"]), (&"active".into(), &serde_json::Value::Null));
+    let listed = client.run(&["list", "--json"]).json();
+    assert_eq!(listed["jobs"][0]["message"], said);
+}
+
+#[test]
+fn a_job_that_fails_is_a_warning_with_its_project_and_the_reason() {
+    let desk = Desk::new();
+    let git = GitRepo::new([("docs/index.md", "# Docs\n")]);
+    let project = "docs".to_owned();
+    let create = ["project", "create", "--name", "x", "--id", &project, "--repository", git.path().to_str().unwrap()];
+    desk.run(&create).ok();
+    let key = desk.run(&["key", "create", "--project", &project, "--json"]).json()["key"].as_str().unwrap().to_owned();
+    let server = desk.serve(&[]);
+    let failed = client(&desk, &server, &project, &key).run(&["create", "Sing a song", "--json", "--wait"]);
+    assert_eq!(failed.code, 1, "{}", failed.err);
+    let job: serde_json::Value = serde_json::from_str(&failed.out).unwrap();
+    let (_, log) = server.terminate();
+    let line = log.iter().find(|line| line.contains("\"job failed\"")).unwrap_or_else(|| panic!("{log:?}"));
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    assert_eq!(
+        (&line["level"], &line["job"], &line["project"]),
+        (&"WARN".into(), &job["id"], &project.as_str().into())
+    );
+    assert_eq!(line["reason"], job["message"], "{line}");
+}
+
+#[test]
+fn a_call_of_the_model_that_fails_names_its_job_in_the_log() {
+    let desk = Desk::new();
+    let git = GitRepo::new([("docs/index.md", "# Docs\n")]);
+    let made =
+        desk.run(&["project", "create", "--name", "x", "--repository", git.path().to_str().unwrap(), "--id", "docs"]);
+    made.ok();
+    let key = desk.run(&["key", "create", "--project", "docs", "--json"]).json()["key"].as_str().unwrap().to_owned();
+    let provider = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base_url = format!("http://{}/v1", provider.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in provider.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 65536]);
+            let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        }
+    });
+    let model = [
+        ("COPYDESK_MODEL__PROVIDER", "ollama"),
+        ("COPYDESK_MODEL__NAME", "small"),
+        ("COPYDESK_MODEL__BASE_URL", base_url.as_str()),
+    ];
+    let server = desk.serve(&model);
+    let failed =
+        client(&desk, &server, "docs", &key).run(&["create", "Fix it", "--json", "--wait", "--model", "small"]);
+    let job: serde_json::Value = serde_json::from_str(&failed.out).unwrap();
+    let (_, log) = server.terminate();
+    let line =
+        log.iter().find(|line| line.contains("a call of the model did not work")).unwrap_or_else(|| panic!("{log:?}"));
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    assert_eq!((&line["level"], &line["job"]), (&"WARN".into(), &job["id"]), "{line}");
+    assert_eq!(line["why"], "The model provider does not know this model or address.", "{line}");
 }

@@ -10,7 +10,7 @@ fn create(desk: &Desk, repository: &str, flags: &[&str]) -> Ran {
 }
 
 fn on_trunk() -> GitRepo {
-    let git = GitRepo::new([("index.md", "# Docs\n")]);
+    let git = GitRepo::new([("docs/index.md", "# Docs\n")]);
     git.git(&["branch", "-m", "main", "trunk"]);
     git
 }
@@ -30,7 +30,6 @@ async fn a_code_host_is_asked_for_its_main_branch() {
         let (address, api) = (host.address("acme/docs"), host.api_url());
         let flags = ["--host", kind.as_str(), "--host-api-url", &api];
         assert_taken(create(&desk, &address, &flags), "trunk", "the main branch of the repository");
-        assert!(host.seen().iter().all(|seen| !seen.path.contains("info/refs")), "{kind:?}: git is not needed");
         let by_git = create(&desk, &address, &["--host", "git"]);
         assert_taken(by_git, "trunk", "the main branch of the repository");
         assert!(host.seen().iter().any(|seen| seen.path.contains("info/refs")), "{kind:?}");
@@ -80,7 +79,7 @@ async fn a_project_whose_account_may_only_read_does_not_pass_its_test() {
         [HostKind::Github, HostKind::Gitlab, HostKind::Forgejo, HostKind::Bitbucket].iter().enumerate()
     {
         let host = FakeHost::start(*kind).await;
-        host.add("acme/docs", GitRepo::new([("index.md", "# Docs\n")]));
+        host.add("acme/docs", GitRepo::new([("docs/index.md", "# Docs\n")]));
         let (address, api) = (host.address("acme/docs"), host.api_url());
         let kind_flag = if *kind == HostKind::Forgejo { "gitea" } else { kind.as_str() };
         let made =
@@ -111,7 +110,7 @@ async fn a_project_whose_account_may_only_read_does_not_pass_its_test() {
 async fn an_address_that_does_not_tell_its_kind_says_what_to_type() {
     let desk = Desk::new();
     let host = FakeHost::start(HostKind::Forgejo).await;
-    host.add("acme/docs", GitRepo::new([("index.md", "# Docs\n")]));
+    host.add("acme/docs", GitRepo::new([("docs/index.md", "# Docs\n")]));
     let made = create(&desk, &host.address("acme/docs"), &[]);
     assert!(made.err.contains("open no pull request") && made.err.contains("`--host`"), "{}", made.err);
     let id = made.json()["id"].as_str().unwrap().to_owned();
@@ -120,4 +119,114 @@ async fn an_address_that_does_not_tell_its_kind_says_what_to_type() {
     let tested = desk.run(&["project", "test", &id]);
     assert!(tested.out.contains("A job can run, and will open no pull request"), "{}", tested.out);
     assert!(!tested.out.contains("A job can run.\n") && tested.out.contains("`--host`"), "{}", tested.out);
+}
+
+#[test]
+fn a_repository_without_the_docs_folder_says_so_and_what_is_there() {
+    let desk = Desk::new();
+    let git = GitRepo::new([
+        ("README.md", "# Code\n"),
+        ("site/content/a.md", "# A\n"),
+        ("site/mkdocs.yml", "site_name: A\n"),
+    ]);
+    git.git(&["branch", "-m", "main", "trunk"]);
+    let path = git.path().to_str().unwrap();
+    let words = "the repository has no `docs` on its branch `trunk`; pages are in `site/content`; `site/mkdocs.yml` configures a \
+                 site; say where the documentation is with `copydesk project update --docs-path` or in the settings of the project";
+    for flags in [&["--id", "asked"][..], &["--id", "named", "--base-ref", "trunk"]] {
+        let made = create(&desk, path, flags).ok();
+        assert!(made.err.contains(words), "{}", made.err);
+    }
+    let tested = desk.run(&["project", "test", "asked"]);
+    let line = format!("NO   the documentation is where the project says: {words}\n");
+    assert!(tested.code == 1 && tested.out.contains(&line), "{}", tested.out);
+
+    let key = desk.run(&["key", "create", "--project", "asked", "--json"]).json()["key"].as_str().unwrap().to_owned();
+    let server = desk.serve(&[]);
+    let environment =
+        [("COPYDESK_URL", server.url.as_str()), ("COPYDESK_PROJECT", "asked"), ("COPYDESK_API_KEY", &key)];
+    let job = || desk.run_with(&["job", "create", "Fix the typos", "--wait", "--json"], &environment);
+    let failed = job();
+    let said: serde_json::Value = serde_json::from_str(&failed.out).unwrap();
+    assert_eq!((failed.code, &said["status"]), (1, &"failed".into()), "{said}");
+    assert!(said["message"].as_str().unwrap().contains("he repository has no `docs` on its branch `trunk`;"), "{said}");
+
+    // Paths that are there are right, be it one file of them or all.
+    for docs_path in ["site/content", "README.md", "."] {
+        desk.run(&["project", "update", "asked", "--docs-path", docs_path]).ok();
+        let tested = desk.run(&["project", "test", "asked"]).ok();
+        assert!(tested.out.contains("yes  the documentation is where the project says\n"), "{}", tested.out);
+        assert_eq!(job().json()["outcome"], "no_changes", "{docs_path}");
+    }
+}
+
+#[test]
+fn where_no_page_is_anywhere_the_first_can_be_written() {
+    let desk = Desk::new();
+    let git = GitRepo::new([("README.md", "# Code\n"), ("src/main.rs", "fn main() {}\n")]);
+    let made = create(&desk, git.path().to_str().unwrap(), &["--id", "code"]).ok();
+    let words = "the repository has no `docs` on its branch `main`, and no page elsewhere";
+    assert!(made.err.contains(words), "{}", made.err);
+    let tested = desk.run(&["project", "test", "code"]).ok();
+    assert!(
+        tested.out.contains(&format!("?    the documentation is where the project says: {words}")),
+        "{}",
+        tested.out
+    );
+
+    let key = desk.run(&["key", "create", "--project", "code", "--json"]).json()["key"].as_str().unwrap().to_owned();
+    let server = desk.serve(&[]);
+    let environment = [("COPYDESK_URL", server.url.as_str()), ("COPYDESK_PROJECT", "code"), ("COPYDESK_API_KEY", &key)];
+    let job = |prompt: &str| desk.run_with(&["job", "create", prompt, "--wait", "--json"], &environment);
+    let failed = job("Fix the typos");
+    let said: serde_json::Value = serde_json::from_str(&failed.out).unwrap();
+    let words = "The repository has no `docs` on the branch that the job starts from, so there are no pages to work on";
+    assert!(failed.code == 1 && said["message"].as_str().unwrap().starts_with(words), "{said}");
+    assert_eq!(job("Add a page \"Start\" at docs/start.md").json()["outcome"], "pr_created");
+}
+
+#[test]
+fn what_keeps_git_from_a_repository_is_told_apart_in_its_own_words() {
+    let desk = Desk::new();
+    let damaged = GitRepo::new([("docs/index.md", "# Docs\n")]);
+    let id = damaged.git(&["rev-parse", "HEAD:docs/index.md"]);
+    let found = std::fs::read_dir(damaged.path()).unwrap().flatten().any(|entry| entry.file_name() == ".git");
+    let git_folder = if found { damaged.path().join(".git") } else { damaged.path().to_owned() };
+    let object = git_folder.join("objects").join(&id[..2]).join(id[2..].trim());
+    std::fs::remove_file(&object).unwrap();
+    std::fs::write(&object, "garbage").unwrap();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (number, (repository, words)) in [
+        (
+            damaged.path().display().to_string(),
+            "the repository is damaged where it is kept; run `git fsck` there; git says: ",
+        ),
+        (
+            format!("http://{closed}/x"),
+            "the repository's host refuses the connection, or nothing listens there; git says: ",
+        ),
+        ("http://nowhere.invalid/x".to_owned(), "the repository's host name cannot be resolved; git says: "),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let id = format!("p{number}");
+        let host = if repository.starts_with("http") { "git" } else { "auto" };
+        create(&desk, &repository, &["--id", &id, "--base-ref", "main", "--host", host]).ok();
+        let tested = desk.run(&["project", "test", &id]);
+        assert!(tested.code == 1 && tested.out.contains(words), "{}", tested.out);
+    }
+    // The job says the same to its reader, and the log to the operator.
+    let key = desk.run(&["key", "create", "--project", "p1", "--json"]).json()["key"].as_str().unwrap().to_owned();
+    let server = desk.serve(&[("COPYDESK_LIMITS__HOST_WAIT", "0s"), ("COPYDESK_RUNNER__ATTEMPTS", "1")]);
+    let environment = [("COPYDESK_URL", server.url.as_str()), ("COPYDESK_PROJECT", "p1"), ("COPYDESK_API_KEY", &key)];
+    let failed = desk.run_with(&["job", "create", "Fix the typos", "--wait", "--json"], &environment);
+    let job: serde_json::Value = serde_json::from_str(&failed.out).unwrap();
+    assert!(
+        job["message"].as_str().unwrap().contains("refuses the connection, or nothing listens there; git says: "),
+        "{job}"
+    );
+    let (_, log) = server.terminate();
+    let line = log.iter().find(|line| line.contains("\"git failed\"")).unwrap_or_else(|| panic!("{log:?}"));
+    assert!(line.contains("\"said\":\"fatal: unable to access") && line.contains("\"level\":\"WARN\""), "{line}");
 }

@@ -1,6 +1,9 @@
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+
 use copydesk_testkit::Backend;
 
-use crate::support::Desk;
+use crate::support::{Desk, Ran};
 
 #[test]
 fn a_project_is_made_shown_changed_and_deleted() {
@@ -92,6 +95,51 @@ fn a_data_folder_that_is_open_to_others_is_closed_or_refused() {
     }
 }
 
+/// A user of the machine who is neither root nor anybody's.
+const STRANGER: u32 = 12_345;
+
+#[test]
+fn a_folder_that_may_not_be_looked_into_is_not_said_to_be_empty() {
+    let desk = Desk::new();
+    desk.project_and_key("Docs");
+    let data = desk.path().join("copydesk-data");
+    let mut command = desk.command(&["project", "list", "--data-dir", data.to_str().unwrap()]);
+    if rustix::process::geteuid().is_root() {
+        std::fs::set_permissions(desk.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        command.uid(STRANGER).gid(STRANGER).current_dir("/");
+    } else {
+        std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o000)).unwrap();
+    }
+    let ran = Ran::new(command.output().unwrap());
+    std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.err.contains("permission denied: this user may not look into the data folder"), "{}", ran.err);
+    assert!(ran.err.contains("; it belongs to the user ") && ran.err.contains("`sudo -u "), "{}", ran.err);
+}
+
+#[test]
+fn root_leaves_nothing_in_the_folder_of_the_service() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can try what root does");
+        return;
+    }
+    let desk = Desk::new();
+    let data = desk.path().join("copydesk-data");
+    std::fs::DirBuilder::new().mode(0o700).create(&data).unwrap();
+    std::os::unix::fs::chown(&data, Some(STRANGER), Some(STRANGER)).unwrap();
+    let create = ["project", "create", "--name", "x", "--repository", "https://example.com/x", "--base-ref", "main"];
+    for command in [&create[..], &["key", "list"], &["migrate"]] {
+        let ran = desk.run(command);
+        let words = format!("belongs to the user '#{STRANGER}', and what root makes in it the service could not read");
+        assert!(ran.code == 1 && ran.err.contains(&words), "{command:?}: {}", ran.err);
+        assert!(ran.err.contains(&format!("`sudo -u '#{STRANGER}' copydesk …`")), "{}", ran.err);
+    }
+    assert_eq!(std::fs::read_dir(&data).unwrap().count(), 0, "nothing is made");
+    // A service that runs as root in a folder of somebody else's, as in a container, is root's all the same.
+    drop(desk.serve(&[]));
+    desk.run(&create).ok();
+}
+
 #[test]
 fn a_path_becomes_a_file_address() {
     let desk = Desk::new();
@@ -103,6 +151,48 @@ fn a_path_becomes_a_file_address() {
     let shown = project.json()["repository"].as_str().unwrap().to_owned();
     assert_eq!(shown.rsplit('/').next(), expected.rsplit('/').next());
     assert!(shown.starts_with("file:///"));
+}
+
+#[test]
+fn an_address_without_its_scheme_is_no_path() {
+    let desk = Desk::new();
+    let create = |repository: &str| {
+        let flags = ["--repository", repository, "--base-ref", "main", "--json"];
+        desk.run(&[&["project", "create", "--name", "x"], &flags[..]].concat())
+    };
+    let made = create("github.com/acme/docs");
+    let note = "the repository is taken for https://github.com/acme/docs; a folder of this machine is `./github.com/acme/docs`";
+    assert!(made.err.contains(note), "{}", made.err);
+    let project = made.json();
+    assert_eq!(
+        (&project["repository"], &project["hostKind"]),
+        (&"https://github.com/acme/docs".into(), &"github".into())
+    );
+    let folder = create("./github.com/acme/docs");
+    assert!(folder.err.contains("there is nothing at file://"), "{}", folder.err);
+}
+
+#[test]
+fn a_duration_without_a_unit_is_answered_with_all_that_it_may_be() {
+    let desk = Desk::new();
+    let (project, _) = desk.project_and_key("Docs");
+    let ran = desk.run(&["key", "create", "--project", &project, "--expires", "3"]);
+    let words = "--expires is no duration: add its unit: 3d for days, 3h for hours, 3m for minutes or 3s for seconds";
+    assert!(ran.code == 2 && ran.err.contains(words), "{}", ran.err);
+}
+
+#[test]
+fn a_test_does_not_praise_a_credential_that_is_not_set() {
+    let desk = Desk::new();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let repository = format!("http://{closed}/acme/docs");
+    let create = ["project", "create", "--name", "x", "--base-ref", "main", "--repository", &repository];
+    desk.run(&[&create[..], &["--host", "github"]].concat()).ok();
+    let tested = desk.run(&["project", "test", "x"]);
+    assert!(tested.out.contains("yes  the settings can be used for GitHub; no credential is set\n"), "{}", tested.out);
+    desk.run_with(&["project", "credential", "set", "x", "--token-env", "T"], &[("T", "ghp_x")]).ok();
+    let tested = desk.run(&["project", "test", "x"]);
+    assert!(tested.out.contains("yes  the settings and the credential can be used for GitHub\n"), "{}", tested.out);
 }
 
 #[test]

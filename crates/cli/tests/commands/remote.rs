@@ -117,3 +117,33 @@ fn what_goes_wrong_elsewhere_is_a_sentence() {
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("--scope can be admin only for all projects"), "{}", refused.err);
 }
+
+#[test]
+fn a_server_that_is_not_reached_or_not_ours_is_told_apart() {
+    let desk = Desk::new();
+    let (project, key) = desk.project_and_key("Docs");
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap();
+    std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        for stream in other.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\nconnection: close\r\n\r\nnope");
+        }
+    });
+    for (url, words) in [
+        ("http://nowhere.invalid:4400".to_owned(), "cannot reach http://nowhere.invalid:4400/: its name is not known"),
+        (format!("http://{closed}"), "it refuses the connection"),
+        (format!("http://{address}"), "what answers there is not Copydesk: it says 404 Not Found\n"),
+    ] {
+        // No job, so that nothing is tried again.
+        for command in
+            [&["--url", &url, "project", "list"][..], &["job", "cancel", "x", "--project", &project, "--url", &url]]
+        {
+            let ran = desk.run_with(command, &[("COPYDESK_API_KEY", &key)]);
+            assert!(ran.code == 1 && ran.err.contains(words), "{command:?}: {}", ran.err);
+        }
+    }
+}

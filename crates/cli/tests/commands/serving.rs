@@ -1,4 +1,5 @@
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -52,6 +53,32 @@ fn a_signal_stops_it_in_order_and_a_kill_loses_nothing() {
     let (code, log) = server.terminate();
     assert_eq!(code, Some(0));
     assert!(log.last().unwrap().contains("stopped"), "{log:?}");
+}
+
+#[test]
+fn without_a_git_that_can_do_the_work_nothing_starts() {
+    let desk = Desk::new();
+    let fake = desk.path().join("bin");
+    std::fs::create_dir(&fake).unwrap();
+    let path = [("PATH", fake.to_str().unwrap())];
+    let refused = |words: &str| {
+        for command in [&["serve", "--listen", "127.0.0.1:0"][..], &["worker"]] {
+            let ran = desk.run_with(command, &path);
+            assert_eq!(ran.code, 1, "{}", ran.err);
+            assert!(ran.err.contains(words) && ran.err.contains("hint: install git"), "{}", ran.err);
+        }
+    };
+    refused("there is no git on the PATH; Copydesk needs git 2.38 or newer");
+    let say = |version: &str| {
+        let program = fake.join("git");
+        std::fs::write(&program, format!("#!/bin/sh\necho 'git version {version}'\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    say("2.34.1");
+    refused("the git on the PATH is version 2.34.1; Copydesk needs git 2.38 or newer");
+    assert!(!desk.path().join("copydesk-data").exists(), "nothing is made");
+    say("2.38.0");
+    desk.serve(&path);
 }
 
 fn files(pid: u32) -> Rlimit {

@@ -72,6 +72,10 @@ impl<'a> JobNotebook<'a> {
 }
 
 impl Notebook for JobNotebook<'_> {
+    fn job_id(&self) -> &str {
+        self.lease.job_id.as_str()
+    }
+
     fn answers(&self) -> BoxFuture<'_, Result<Vec<RecordedAnswer>, Stopped>> {
         async move {
             let kept = self.settle(self.store.answers(&self.lease.job_id).await)?;

@@ -15,6 +15,7 @@ use super::refresh::still_open;
 use super::sources::RoundHistory;
 use super::update::marks;
 use super::{Bench, changes, review, update};
+use crate::docs_folder;
 use crate::runner::Failure;
 
 impl Bench<'_> {
@@ -65,7 +66,9 @@ impl Bench<'_> {
         let (base, start) = match last_commit {
             Some(last) => self.go_on(before, last).await?,
             None => {
-                let base = self.mirror.fetch(&task.job.base_ref).await?.to_string();
+                let base = self.mirror.fetch(&task.job.base_ref).await?;
+                self.check_docs(&base).await?;
+                let base = base.to_string();
                 (base.clone(), Start { parent: base, merged: None, again: None })
             }
         };
@@ -92,6 +95,17 @@ impl Bench<'_> {
         let begin = if start.again.is_some() { Step::PreparedAgain } else { Step::Prepared };
         task.advance(begin(round.clone()), Vec::new()).await?;
         Ok(round)
+    }
+
+    /// Documentation that is somewhere else than the project says is not looked for: a job would find no page, do nothing
+    /// and say that all is well. Where there is none anywhere, the job may be to write the first page.
+    async fn check_docs(&self, base: &CommitId) -> Result<(), Failure> {
+        let (tree, paths) = (self.mirror.tree(base)?, self.project.docs_paths.clone());
+        let branch = self.task.job.base_ref.clone();
+        match aside(move || Ok(docs_folder::in_tree(&*tree, &paths, &branch)?)).await? {
+            Some(missing) if missing.is_elsewhere => Err(Failure::Fatal(missing.why)),
+            _ => Ok(()),
+        }
     }
 
     /// Where a round after `last` starts, and the commit of the base branch that it is held against. After a follow-up

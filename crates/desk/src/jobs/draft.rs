@@ -18,6 +18,8 @@ pub struct JobRules {
     pub running_per_project: u32,
     /// How long a job may run, unless its project says otherwise.
     pub job_time: Duration,
+    /// How long a job waits for a worker that runs its model.
+    pub queue_time: Duration,
     /// US dollars that a prompt of a job may cost, where prices are known. A project and a job can only lower it.
     pub job_cost: Option<Dollars>,
 }
@@ -116,6 +118,7 @@ pub(super) mod tests {
             jobs_per_hour: 0,
             running_per_project: 0,
             job_time: Duration::from_secs(1),
+            queue_time: Duration::from_secs(1),
             job_cost: None,
         }
     }

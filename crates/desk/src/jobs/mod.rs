@@ -8,7 +8,7 @@ mod watch;
 use std::sync::Arc;
 
 use copydesk_boxed::boxed;
-use copydesk_domain::{Actor, Invalid, Job, JobId, Project, ProjectId, Prompt, Standing, Window};
+use copydesk_domain::{Actor, Invalid, Job, JobId, Project, ProjectId, Prompt, Standing, Status, Window};
 use copydesk_store::{Admission, Event, Idempotency, JobChange, JobFilter, Revoking, Store, StoreError};
 
 use crate::docs_job::{
@@ -107,10 +107,25 @@ impl Jobs {
     /// The job, with its pull request as it stands now if it is time to ask for that.
     pub async fn get(&self, project: &Project, job_id: &JobId) -> Result<Job, JobError> {
         let job = self.find(&project.id, job_id).await?;
-        Ok(match &self.workshop {
+        let job = match &self.workshop {
             Some(workshop) => refreshed(workshop, &self.store, project, job).await,
             None => job,
-        })
+        };
+        Ok(self.with_wait(job).await?)
+    }
+
+    /// A job that nobody works on says so, if its model has gone from the configuration: it looks like work otherwise.
+    async fn with_wait(&self, job: Job) -> Result<Job, StoreError> {
+        let is_gone = job.status == Status::Active && !self.rules.models.contains(&job.model);
+        let since = if is_gone { self.store.untaken_since(&job.id).await? } else { None };
+        let Some(since) = since else { return Ok(job) };
+        let message = format!(
+            "The job waits for the model `{}`, which is not among `jobs.models` of this server any more. It goes on when a \
+             worker runs that model, and fails at {} if none does.",
+            job.model,
+            since.plus(self.rules.queue_time)
+        );
+        Ok(Job { message: Some(message), ..job })
     }
 
     /// Jobs, newest first, and whether there are more behind them.
@@ -121,7 +136,11 @@ impl Jobs {
         let mut jobs = self.store.jobs(project_id, filter).await?;
         let more = jobs.len() > wanted;
         jobs.truncate(wanted);
-        Ok((jobs, more))
+        let mut shown = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            shown.push(self.with_wait(job).await?);
+        }
+        Ok((shown, more))
     }
 
     pub async fn cancel(&self, project_id: &ProjectId, job_id: &JobId) -> Result<Job, JobError> {

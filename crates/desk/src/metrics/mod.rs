@@ -142,17 +142,18 @@ impl Metrics {
             registry: Registry::default(),
         };
         // What has not happened yet is 0, not missing: an alert cannot tell that from a process that is gone.
-        for outcome in [Outcome::PrCreated, Outcome::NoChanges, Outcome::Error, Outcome::TimedOut].map(Outcome::as_str) {
-            inner.finished.get_or_create(&OutcomeLabel { outcome });
-            inner.job_durations.get_or_create(&OutcomeLabel { outcome });
+        for outcome in [Outcome::PrCreated, Outcome::NoChanges, Outcome::Error, Outcome::TimedOut].map(Outcome::as_str)
+        {
+            drop(inner.finished.get_or_create(&OutcomeLabel { outcome }));
+            drop(inner.job_durations.get_or_create(&OutcomeLabel { outcome }));
         }
         for outcome in ["answered", "failed"] {
-            inner.model_calls.get_or_create(&OutcomeLabel { outcome });
+            drop(inner.model_calls.get_or_create(&OutcomeLabel { outcome }));
         }
         for kind in ["input", "cached_input", "output"] {
-            inner.model_tokens.get_or_create(&TokenLabel { kind });
+            drop(inner.model_tokens.get_or_create(&TokenLabel { kind }));
         }
-        inner.views.get_or_create(&ViewLabel { outcome: "counted" });
+        drop(inner.views.get_or_create(&ViewLabel { outcome: "counted" }));
         let ours = registry.sub_registry_with_prefix("copydesk");
         ours.register("build_info", "The version that runs; always 1", build);
         ours.register("http_requests", "Requests answered", inner.requests.clone());

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use copydesk_domain::{
     Dollars, HostKind, HostSettings, Invalid, MAX_DOMAINS, MAX_PATTERNS, OnFindings, Project, Repository, Source,
-    ViewSettings, WritePaths, api_url, docs_path, domain, git_ref, parse_duration, path_pattern, time_zone,
+    ViewSettings, WritePaths, api_url, begins_with_host, docs_path, domain, git_ref, parse_duration, path_pattern,
+    time_zone,
 };
 use copydesk_store::ProjectChange;
 
@@ -211,6 +212,10 @@ fn name(text: &str) -> Result<String, Invalid> {
 
 pub(super) fn repository(text: &str, working_dir: &Path, notes: &mut Vec<String>) -> Result<Repository, Invalid> {
     let repository = Repository::parse(text, working_dir)?;
+    if begins_with_host(text.trim()) {
+        let (address, text) = (repository.public_address(), text.trim());
+        notes.push(format!("the repository is taken for {address}; a folder of this machine is `./{text}`"));
+    }
     if repository.credential_dropped() {
         notes.push("the credential in the repository's address was not kept".to_owned());
     }

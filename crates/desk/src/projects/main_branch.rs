@@ -1,33 +1,57 @@
-//! The branch that the jobs of a new project start from, where none was named.
+//! What the repository of a new project is asked: the branch that jobs start from, where none was named, and whether the
+//! documentation is there.
 
 use std::time::Duration;
 
-use copydesk_domain::{HostSettings, Repository};
-use copydesk_forge::{HostSecret, Hosts, HostsSettings};
+use copydesk_domain::{HostKind, HostSettings, Repository};
+use copydesk_forge::{Connection, ForgeError, HostSecret, Hosts, HostsSettings};
+
+use crate::docs_folder;
 
 /// Somebody waits for it, and there is an answer to fall back on.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Asks the repository's host, or git, and notes what came of it.
+/// The branch that jobs start from, after the repository's host, or git, was asked where that is needed; and notes about what
+/// came of it. A repository elsewhere is not asked about a branch that was named: `project test` does that.
 pub(super) async fn ask(
-    repository: &Repository,
-    host: &HostSettings,
+    (repository, host): (&Repository, &HostSettings),
     secret: Option<HostSecret>,
+    named: Option<String>,
+    docs_paths: &[String],
     notes: &mut Vec<String>,
 ) -> String {
     let hosts = Hosts::new(HostsSettings { time_limit: PATIENCE, tries: 1, ..HostsSettings::default() });
-    let asked = async { hosts.connect(repository, host, secret)?.default_branch().await };
-    match asked.await {
-        Ok(branch) => {
-            notes.push(format!("jobs start from `{branch}`, the main branch of the repository"));
-            branch
-        }
-        Err(error) => {
-            notes.push(format!(
-                "jobs start from `main`, since the main branch of the repository could not be asked for: {error}; \
-                 name the base branch if it is another"
-            ));
-            "main".to_owned()
-        }
+    let connection = hosts.connect(repository, host, secret);
+    let is_here = host.kind_of(repository) == HostKind::Local;
+    let branch = match named {
+        Some(branch) if !is_here => return branch,
+        Some(branch) => branch,
+        None => match main_branch(&connection).await {
+            Ok(branch) => {
+                notes.push(format!("jobs start from `{branch}`, the main branch of the repository"));
+                branch
+            }
+            Err(error) => {
+                notes.push(format!(
+                    "jobs start from `main`, since the main branch of the repository could not be asked for: {error}; \
+                     name the base branch if it is another"
+                ));
+                return "main".to_owned();
+            }
+        },
+    };
+    // What keeps the files from being listed keeps a job from running, and `project test` says it then.
+    if let Ok(connection) = connection
+        && let Ok(files) = connection.files(&branch).await
+    {
+        notes.extend(docs_folder::in_files(&files, docs_paths, &branch).map(|missing| missing.why));
+    }
+    branch
+}
+
+async fn main_branch(connection: &Result<Connection, ForgeError>) -> Result<String, ForgeError> {
+    match connection {
+        Ok(connection) => connection.default_branch().await,
+        Err(error) => Err(error.clone()),
     }
 }

@@ -47,16 +47,15 @@ pub async fn create(
 ) -> Result<(Project, Vec<String>), NotSaved> {
     let repository = change.repository.ok_or_else(|| Invalid::new("repository", "is missing"))?;
     let host = change.host.unwrap_or_default();
-    let base_ref = match change.base_ref {
-        Some(named) => named,
-        None => main_branch::ask(&repository, &host, secret, &mut notes).await,
-    };
+    let docs_paths = change.docs_paths.unwrap_or_else(|| vec!["docs".to_owned()]);
+    let place = (&repository, &host);
+    let base_ref = main_branch::ask(place, secret, change.base_ref, &docs_paths, &mut notes).await;
     let new = NewProject {
         id: id.clone(),
         name: change.name.ok_or_else(|| Invalid::new("name", "is missing"))?,
         repository,
         base_ref,
-        docs_paths: change.docs_paths.unwrap_or_else(|| vec!["docs".to_owned()]),
+        docs_paths,
         write_paths: change.write_paths.unwrap_or_default(),
         time_zone: change.time_zone.unwrap_or_else(|| "UTC".to_owned()),
         jobs_per_hour: change.jobs_per_hour.flatten(),

@@ -108,11 +108,17 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_not_of_the_internet_is_refused() {
-        for text in ["https://github.com/acme/docs", "git@github.com:acme/docs.git", "https://140.82.121.3/x"] {
+        for text in [
+            "https://github.com/acme/docs",
+            "git@github.com:acme/docs.git",
+            "https://140.82.121.3/x",
+            "github.com/acme/docs",
+        ] {
             assert_eq!(internet().check(&repository(text)).await, Ok(()), "{text}");
         }
         for text in [
             "/srv/docs",
+            "inside.example/docs",
             "file:///srv/docs",
             "http://github.com/acme/docs",
             "https://127.0.0.1/docs",

@@ -9,7 +9,7 @@ use copydesk_store::{NewSource, SourceAdded, Store, Vault, VaultError};
 
 use super::HostDraft;
 use super::draft::repository;
-use super::trial::Trial;
+use super::trial::{Trial, settings_trial};
 use crate::docs_job::Workshop;
 
 /// A code source as somebody asks for it.
@@ -80,11 +80,9 @@ pub async fn source_trials(workshop: &Workshop, project: &Project, source: &Code
             return vec![Trial::new("settings", what, Ability::No(error.message))];
         }
     };
-    let kind = connection.kind().title();
-    let settings = format!("the settings and the credential can be used for {kind}");
     let branch = source.branch.as_deref().map_or_else(|| "main branch".to_owned(), |name| format!("branch {name}"));
     let fetch = format!("git reaches {} and its {branch}", source.repository.public_address());
     let fetched = workshop.fetch_source(&connection, source.branch.as_deref()).await;
     let fetched = fetched.map_or_else(|error| Ability::No(error.message), |_| Ability::Yes);
-    vec![Trial::new("settings", settings, Ability::Yes), Trial::new("fetch", fetch, fetched)]
+    vec![settings_trial(&connection), Trial::new("fetch", fetch, fetched)]
 }

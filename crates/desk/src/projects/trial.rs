@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use copydesk_agent::ModelFact;
 use copydesk_boxed::boxed;
-use copydesk_domain::Project;
-use copydesk_forge::{Abilities, Ability, Connection, ForgeError, Mirror, Remote};
+use copydesk_domain::{HostKind, Project};
+use copydesk_forge::{Abilities, Ability, CommitId, Connection, ForgeError, Mirror, Remote};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+use crate::docs_folder;
 use crate::docs_job::Workshop;
 use crate::jobs::JobRules;
 
@@ -86,10 +87,9 @@ async fn try_out(workshop: &Workshop, project: &Project, mut tell: impl FnMut(Tr
         Ok(connection) => connection,
         Err(error) => return tell(Trial::new("settings", "the settings and the credential can be used", no(&error))),
     };
-    let kind = connection.kind().title();
-    tell(Trial::new("settings", format!("the settings and the credential can be used for {kind}"), Ability::Yes));
+    tell(settings_trial(&connection));
     let (fetched, pushed, by_credential) = git_trials(workshop, &connection, project, address).await;
-    tell(fetched);
+    fetched.into_iter().for_each(&mut tell);
     let Some(host) = connection.interface() else {
         if let Some(pushed) = pushed {
             tell(Trial::new("push", PUSH, pushed));
@@ -115,6 +115,17 @@ async fn try_out(workshop: &Workshop, project: &Project, mut tell: impl FnMut(Tr
     tell(Trial::new("pull_requests", OPEN, pull_requests));
 }
 
+/// What was looked at and is right, which is no credential where there is none.
+pub(super) fn settings_trial(connection: &Connection) -> Trial {
+    let kind = connection.kind().title();
+    let what = match (connection.has_credential(), connection.kind()) {
+        (true, _) => format!("the settings and the credential can be used for {kind}"),
+        (false, HostKind::Local) => format!("the settings can be used for {kind}"),
+        (false, _) => format!("the settings can be used for {kind}; no credential is set"),
+    };
+    Trial::new("settings", what, Ability::Yes)
+}
+
 const PUSH: &str = "git may push a branch";
 const OPEN: &str = "it lets pull requests be opened";
 
@@ -125,7 +136,7 @@ async fn git_trials(
     connection: &Connection,
     project: &Project,
     address: &str,
-) -> (Trial, Option<Ability>, bool) {
+) -> (Vec<Trial>, Option<Ability>, bool) {
     let reach = format!("git reaches {address} and its branch {}", project.base_ref);
     let opened: Result<(Mirror, Remote), ForgeError> = async {
         let remote = connection.remote().await?;
@@ -134,11 +145,28 @@ async fn git_trials(
     .await;
     let (mirror, remote) = match opened {
         Ok(opened) => opened,
-        Err(error) => return (Trial::new("fetch", reach, no(&error)), None, false),
+        Err(error) => return (vec![Trial::new("fetch", reach, no(&error))], None, false),
     };
-    let fetched = mirror.fetch(&project.base_ref).await.map_or_else(|error| no(&error), |_| Ability::Yes);
+    let base = mirror.fetch(&project.base_ref).await;
+    let mut fetched = vec![Trial::new("fetch", reach, base.as_ref().map_or_else(no, |_| Ability::Yes))];
+    fetched.extend(base.ok().map(|base| docs_trial(&mirror, project, &base)));
     let pushed = mirror.check_push().await.map_or_else(|error| no(&error), |()| Ability::Yes);
-    (Trial::new("fetch", reach, fetched), Some(pushed), remote.shows_credential())
+    (fetched, Some(pushed), remote.shows_credential())
+}
+
+/// Whether the documentation is where the project says. Where there is none at all, a job may be to write the first page.
+fn docs_trial(mirror: &Mirror, project: &Project, base: &CommitId) -> Trial {
+    let tree = mirror.tree(base).map_err(|error| error.message);
+    let looked = tree.and_then(|tree| {
+        docs_folder::in_tree(&*tree, &project.docs_paths, &project.base_ref).map_err(|error| error.to_string())
+    });
+    let ability = match looked {
+        Ok(None) => Ability::Yes,
+        Ok(Some(missing)) if missing.is_elsewhere => Ability::No(missing.why),
+        Ok(Some(missing)) => Ability::Unknown(missing.why),
+        Err(why) => Ability::No(why),
+    };
+    Trial::new("docs_paths", "the documentation is where the project says", ability)
 }
 
 fn no(error: &ForgeError) -> Ability {

@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use copydesk_domain::{Job, Message, Outcome, Timestamp, random_fraction};
-use copydesk_store::{Claimed, Finish, Finished, Lease, LeaseError, LeaseLost};
+use copydesk_store::{Claimed, Finish, Finished, Lease, LeaseError, LeaseLost, Retry};
 use futures_util::FutureExt;
 
 use super::{Engine, Failure, Runner, STORE_PAUSE, Task, as_sentence, hold};
@@ -26,7 +26,7 @@ pub(super) async fn run(runner: &Runner, engine: &dyn Engine, claimed: Claimed) 
             Task { job: &job, messages: &messages, lease: &lease, store: &runner.store, metrics: &runner.metrics };
         let last = (task.last_message(), messages.last().map_or(job.created_at, |last| last.created_at));
         let end = attend(runner, engine, task, &lease, deadline).await;
-        let settled = settle(runner, &lease, end, last).await;
+        let settled = settle(runner, &job, &lease, end, last).await;
         match settled {
             Settled::Over => return,
             Settled::NewMessages => match look_again(runner, &job).await {
@@ -74,7 +74,13 @@ enum Settled {
 }
 
 /// Writes down what became of the job.
-async fn settle(runner: &Runner, lease: &Lease, end: WorkEnd, (last_message, asked_at): (u32, Timestamp)) -> Settled {
+async fn settle(
+    runner: &Runner,
+    job: &Job,
+    lease: &Lease,
+    end: WorkEnd,
+    (last_message, asked_at): (u32, Timestamp),
+) -> Settled {
     let finish = match end {
         WorkEnd::Done(finish) => finish,
         WorkEnd::Failed(Failure::Fatal(message)) => Finish::new(Outcome::Error, as_sentence(&message), last_message),
@@ -90,10 +96,10 @@ async fn settle(runner: &Runner, lease: &Lease, end: WorkEnd, (last_message, ask
             runner.metrics.lease_lost();
             return Settled::Over;
         }
-        WorkEnd::Failed(Failure::Retry(reason)) => return retry(runner, lease, &reason).await,
+        WorkEnd::Failed(Failure::Retry(reason)) => return retry(runner, job, lease, &reason).await,
         // Whoever does not want to wait tries as often as with anything else.
         WorkEnd::Failed(Failure::Away(reason)) if runner.terms.host_wait.is_zero() => {
-            return retry(runner, lease, &reason).await;
+            return retry(runner, job, lease, &reason).await;
         }
         WorkEnd::Failed(Failure::Away(reason)) => {
             tracing::warn!(
@@ -117,12 +123,15 @@ async fn settle(runner: &Runner, lease: &Lease, end: WorkEnd, (last_message, ask
     match retry_while_away(runner, || runner.store.finish(lease, finish.clone())).await {
         Some(Ok(Finished::NewMessages)) => Settled::NewMessages,
         Some(Ok(Finished::Ended)) => {
-            tracing::info!(
-                job = lease.job_id.as_str(),
-                attempt = lease.attempt,
-                outcome = outcome.as_str(),
-                "job ended"
-            );
+            match outcome {
+                Outcome::PrCreated | Outcome::ChangesReady | Outcome::NoChanges | Outcome::Cancelled => {
+                    let (job, attempt) = (lease.job_id.as_str(), lease.attempt);
+                    tracing::info!(job, attempt, outcome = outcome.as_str(), "job ended");
+                }
+                Outcome::Blocked | Outcome::TimedOut | Outcome::ChecksFailed | Outcome::Error => {
+                    warn_failed(job, outcome, finish.message.as_deref().unwrap_or_default());
+                }
+            }
             runner.metrics.finished(outcome, runner.store.now().since(asked_at));
             Settled::Over
         }
@@ -144,10 +153,19 @@ async fn settle(runner: &Runner, lease: &Lease, end: WorkEnd, (last_message, ask
     }
 }
 
-async fn retry(runner: &Runner, lease: &Lease, reason: &str) -> Settled {
+/// What an operator is to find, without asking for every job.
+fn warn_failed(job: &Job, outcome: Outcome, reason: &str) {
+    let (id, project) = (job.id.as_str(), job.project_id.as_str());
+    tracing::warn!(job = id, project, model = job.model, outcome = outcome.as_str(), reason, "job failed");
+}
+
+async fn retry(runner: &Runner, job: &Job, lease: &Lease, reason: &str) -> Settled {
     let attempts = runner.terms.attempts;
     tracing::warn!(job = lease.job_id.as_str(), attempt = lease.attempt, reason, "a try failed");
-    retry_while_away(runner, || runner.store.retry_later(lease, reason, attempts, random_fraction())).await;
+    let put_back = || runner.store.retry_later(lease, reason, attempts, random_fraction());
+    if let Some(Ok(Retry::GaveUp)) = retry_while_away(runner, put_back).await {
+        warn_failed(job, Outcome::Error, reason);
+    }
     Settled::Over
 }
 

@@ -23,7 +23,7 @@ fn durations_are_read() {
 
 #[test]
 fn other_texts_are_refused() {
-    let unit = "add a unit, such as ";
+    let unit = "add its unit: ";
     let form = "write whole numbers with";
     let order = "write each unit once";
     let cases = [
@@ -50,7 +50,10 @@ fn other_texts_are_refused() {
         let found = parse_duration(text).unwrap_err();
         assert!(found.starts_with(hint), "{text}: {found}");
     }
-    assert_eq!(parse_duration("30").unwrap_err(), "add a unit, such as 30s");
+    assert_eq!(
+        parse_duration("30").unwrap_err(),
+        "add its unit: 30d for days, 30h for hours, 30m for minutes or 30s for seconds"
+    );
 }
 
 #[test]

@@ -39,7 +39,7 @@ use self::repository::HostedRepository;
 use self::subject::{CredentialKind, Subject};
 use self::transport::Transport;
 use crate::certificates::{self, NOT_CERTIFICATES};
-use crate::default_branch::default_branch;
+use crate::default_branch::{self, default_branch};
 use crate::lock::lock;
 use crate::{CodeHost, ForgeError, HostInterface, HostSecret, Remote, Trust};
 
@@ -67,6 +67,7 @@ pub struct Connection {
     code_host: Option<Arc<dyn CodeHost>>,
     interface: Option<Arc<dyn HostInterface>>,
     time_limit: Duration,
+    has_credential: bool,
 }
 
 #[boxed]
@@ -74,6 +75,11 @@ impl Connection {
     /// Which kind of host it leads to.
     pub fn kind(&self) -> HostKind {
         self.kind
+    }
+
+    /// Whether something was given to show to the host.
+    pub fn has_credential(&self) -> bool {
+        self.has_credential
     }
 
     /// What git needs. With a GitHub App it holds a token that ends within an hour, so it is asked for when it is needed.
@@ -110,6 +116,11 @@ impl Connection {
         }
         default_branch(&self.remote().await?, self.time_limit).await
     }
+
+    /// The paths of all files of a branch, as git tells them; no mirror is made for that.
+    pub async fn files(&self, branch: &str) -> Result<Vec<String>, ForgeError> {
+        default_branch::files(&self.remote().await?, branch, self.time_limit).await
+    }
 }
 
 impl Hosts {
@@ -132,7 +143,7 @@ impl Hosts {
         let time_limit = self.settings.time_limit;
         if kind == HostKind::Local {
             let git = GitAccess::local(address, trust);
-            return Ok(Connection { kind, git, code_host: None, interface: None, time_limit });
+            return Ok(Connection { kind, git, code_host: None, interface: None, time_limit, has_credential: false });
         }
         let hosted = HostedRepository::of(repository, kind, settings)?;
         let secret = secret.as_ref();
@@ -150,7 +161,14 @@ impl Hosts {
             Some(interface) => Arc::clone(interface) as Arc<dyn CodeHost>,
             None => Arc::new(plain::Plain { repository: repository.clone(), web: hosted.web }),
         };
-        Ok(Connection { kind, git, code_host: Some(code_host), interface, time_limit })
+        Ok(Connection {
+            kind,
+            git,
+            code_host: Some(code_host),
+            interface,
+            time_limit,
+            has_credential: secret.is_some(),
+        })
     }
 
     fn app(

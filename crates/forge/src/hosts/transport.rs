@@ -230,6 +230,8 @@ impl Transport {
             ))
         } else if says("dns error") || says("lookup address") {
             ForgeError::away(format!("the host name of {host} cannot be resolved"))
+        } else if says("connection refused") {
+            ForgeError::away(format!("{host} refuses the connection, or nothing listens there"))
         } else if error.is_connect() {
             ForgeError::away(format!("{host} cannot be reached"))
         } else {

@@ -43,7 +43,10 @@ async fn a_host_that_is_silent_or_absent_is_said_to_be() {
         copydesk_domain::HostSettings { kind: Some(HostKind::Github), ..copydesk_domain::HostSettings::default() };
     let host = hosts().connect(&repository, &of_github, token()).unwrap().code_host().unwrap();
     let error = host.open(&new_pull(false)).await.unwrap_err();
-    assert_eq!((error.kind, error.message.as_str()), (ForgeErrorKind::Away, "GitHub cannot be reached"));
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (ForgeErrorKind::Away, "GitHub refuses the connection, or nothing listens there")
+    );
 }
 
 #[tokio::test]

@@ -155,6 +155,20 @@ impl Store {
         self.read(move |c| Box::pin(list(c, project_id))).await
     }
 
+    /// The ids of keys that secrets are sealed with and that this vault does not have: it is another than the one that
+    /// sealed them.
+    pub async fn foreign_keys(&self, vault: &Vault) -> Result<Vec<String>, VaultError> {
+        let mut used: Vec<String> = self.secrets(None).await?.into_iter().map(|secret| secret.key_id).collect();
+        used.retain(|key_id| key_id != adopt::UNADOPTED);
+        used.sort();
+        used.dedup();
+        if !used.is_empty() && vault.is_there()? {
+            let keys = vault.keys()?;
+            used.retain(|key_id| !keys.has(key_id));
+        }
+        Ok(used)
+    }
+
     /// Forgets a secret. Says whether there was one.
     pub async fn remove_secret(&self, project_id: &ProjectId, name: &SecretName) -> Result<bool> {
         let (project_id, name) = (project_id.clone(), name.clone());

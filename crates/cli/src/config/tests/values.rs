@@ -190,7 +190,8 @@ fn database_addresses_are_told_apart() {
 
 #[test]
 fn a_duration_without_unit_asks_for_one() {
-    let expected = "is not a duration from 1s to 7d: add a unit, such as 90s";
+    let expected = "is not a duration from 1s to 7d: add its unit: 90d for days, 90h for hours, 90m for minutes or 90s for \
+                    seconds";
     let found = error(load_flag("limits.job_time", "90"));
     assert_eq!(found, format!("limits.job_time: \"90\" {expected} (flag --flag)"));
     let found = error(load_file("[limits]\njob_time = 90\n"));

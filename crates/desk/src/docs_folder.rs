@@ -1,0 +1,142 @@
+//! Whether the documentation of a project is where the project says, and where it may be instead.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use copydesk_checks::page::is_page;
+use copydesk_forge::Tree;
+
+/// How many folders are proposed at the most.
+const MOST_PROPOSED: usize = 3;
+
+/// None of the project's docs paths is in the repository.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NoDocs {
+    /// A clause that names the paths, what was found instead and what to do.
+    pub(crate) why: String,
+    /// Whether pages or a site were found elsewhere, so that the project's settings are what is wrong. Otherwise somebody
+    /// may want the first page to be written.
+    pub(crate) is_elsewhere: bool,
+}
+
+/// Looks into the tree of a branch; all of it is listed only where the docs paths are missing.
+pub(crate) fn in_tree(tree: &dyn Tree, docs_paths: &[String], branch: &str) -> io::Result<Option<NoDocs>> {
+    for path in docs_paths {
+        if path == "." || tree.entry(path)?.is_some() {
+            return Ok(None);
+        }
+    }
+    Ok(in_files(&tree.list("")?, docs_paths, branch))
+}
+
+/// Looks through the paths of all files of a branch.
+pub(crate) fn in_files(files: &[String], docs_paths: &[String], branch: &str) -> Option<NoDocs> {
+    let is_there = |path: &String| {
+        let below =
+            |file: &String| file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        path == "." || files.iter().any(below)
+    };
+    if docs_paths.iter().any(is_there) {
+        return None;
+    }
+    let (folders, sites) = (page_folders(files), configurations(files));
+    let mut why = format!("the repository has no {} on its branch `{branch}`", listed(docs_paths));
+    if !folders.is_empty() {
+        why.push_str(&format!("; pages are in {}", listed(&folders)));
+    }
+    if !sites.is_empty() {
+        why.push_str(&format!("; {} configures a site", listed(&sites)));
+    }
+    let is_elsewhere = !folders.is_empty() || !sites.is_empty();
+    why.push_str(if is_elsewhere {
+        "; say where the documentation is with `copydesk project update --docs-path` or in the settings of the project"
+    } else {
+        ", and no page elsewhere; name another branch or folder, or have a model write the first page"
+    });
+    Some(NoDocs { why, is_elsewhere })
+}
+
+/// The folders that hold pages, those with the most first. Of each folder at the top, the deepest that holds all of its pages.
+fn page_folders(files: &[String]) -> Vec<String> {
+    let mut tops: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
+    for file in files.iter().filter(|file| is_page(file) && !is_aside(file)) {
+        let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let top = folder.split('/').next().unwrap_or_default();
+        let seen = tops.entry(top).or_insert((0, folder));
+        *seen = (seen.0 + 1, common(seen.1, folder));
+    }
+    let mut folders: Vec<(usize, &str)> = tops.into_values().collect();
+    folders.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let named = |folder: &str| if folder.is_empty() { ".".to_owned() } else { folder.to_owned() };
+    folders.into_iter().take(MOST_PROPOSED).map(|(_, folder)| named(folder)).collect()
+}
+
+/// The folder that both are in.
+fn common<'a>(one: &'a str, two: &str) -> &'a str {
+    let shared = one.split('/').zip(two.split('/')).take_while(|(a, b)| a == b);
+    let length = shared.map(|(part, _)| part.len() + 1).sum::<usize>();
+    &one[..length.saturating_sub(1).min(one.len())]
+}
+
+/// Whether it is hidden, somebody else's, or what every repository has beside its code.
+fn is_aside(file: &str) -> bool {
+    const BESIDE_CODE: [&str; 8] =
+        ["readme", "changelog", "changes", "contributing", "code_of_conduct", "security", "license", "support"];
+    let stem = file.split('.').next().unwrap_or_default().to_lowercase();
+    let is_foreign = |part: &str| part.starts_with('.') || matches!(part, "node_modules" | "vendor" | "target");
+    file.split('/').any(is_foreign) || BESIDE_CODE.contains(&stem.as_str())
+}
+
+/// Files by which one knows a documentation site.
+fn configurations(files: &[String]) -> Vec<String> {
+    const NAMES: [&str; 8] =
+        ["mkdocs.yml", "mkdocs.yaml", "docs.json", "mint.json", "book.toml", "hugo.toml", "hugo.yaml", "antora.yml"];
+    const STEMS: [&str; 3] = ["docusaurus.config", "astro.config", ".vitepress/config"];
+    let is_one = |file: &&String| {
+        let name = file.rsplit('/').next().unwrap_or_default();
+        let stem = file.rsplit_once('.').map_or("", |(stem, _)| stem);
+        let is_foreign = file.split('/').any(|part| part == "node_modules");
+        !is_foreign && (NAMES.contains(&name) || STEMS.iter().any(|known| stem.ends_with(known)))
+    };
+    files.iter().filter(is_one).take(MOST_PROPOSED).cloned().collect()
+}
+
+fn listed(paths: &[String]) -> String {
+    let paths: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+    paths.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(files: &[&str], docs_paths: &[&str]) -> Option<NoDocs> {
+        let owned = |list: &[&str]| list.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        in_files(&owned(files), &owned(docs_paths), "main")
+    }
+
+    #[test]
+    fn a_path_that_is_there_is_right_be_it_a_file_or_all() {
+        for path in ["docs", "docs/a.md", "README.md", "."] {
+            assert_eq!(look(&["README.md", "docs/a.md"], &["gone", path]), None, "{path}");
+        }
+        assert!(look(&["docs-old/a.md"], &["docs"]).is_some());
+    }
+
+    #[test]
+    fn what_is_there_instead_is_proposed() {
+        let files =
+            ["README.md", "content/a.md", "site/docs/b.md", "site/docs/x/c.mdx", "site/mkdocs.yml", ".github/x.md"];
+        let found = look(&files, &["docs", "guides"]).unwrap();
+        let words = "the repository has no `docs`, `guides` on its branch `main`; pages are in `site/docs`, `content`; \
+                     `site/mkdocs.yml` configures a site; say where";
+        assert!(found.is_elsewhere && found.why.starts_with(words), "{}", found.why);
+        assert!(look(&["a.md", "src/x.rs"], &["docs"]).unwrap().why.contains("pages are in `.`;"));
+    }
+
+    #[test]
+    fn where_there_is_only_code_nothing_is_proposed() {
+        let found = look(&["README.md", "CHANGELOG.md", "src/main.rs", "node_modules/x/docs/a.md"], &["docs"]).unwrap();
+        assert!(!found.is_elsewhere && found.why.contains("no page elsewhere"), "{}", found.why);
+    }
+}

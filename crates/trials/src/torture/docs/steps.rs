@@ -30,8 +30,7 @@ pub(super) const STEPS: [&str; 9] =
 type Plot = (&'static str, fn(&str) -> Story);
 
 /// What jobs are killed at.
-const PLOTS: [Plot; 6] = [
-    ("model", Story::model),
+const PLOTS: [Plot; 5] = [
     ("tools", Story::all_tools),
     ("follow-up", |tag| Story::followed_model(tag, false)),
     ("later", |tag| Story::followed_model(tag, false).opened_later()),

@@ -36,12 +36,15 @@ impl Process {
         };
         let started: Gauge = Gauge::default();
         started.set(SystemClock.now().as_millis() / 1000);
-        registry.register("process_cpu_seconds", "Time that processors worked for the process", process.cpu.clone());
-        registry.register("process_resident_memory_bytes", "Memory that the process holds", process.memory.clone());
-        registry.register("process_open_fds", "Open files and connections", process.open_files.clone());
-        registry.register("process_max_fds", "The most of them that the process may have", process.most_files.clone());
         registry.register("process_start_time_seconds", "When the process started, since 1970", started);
-        if process.data.is_some() {
+        // What is not told would read as 0.
+        if cpu_seconds().is_some() {
+            registry.register("process_cpu_seconds", "Time that processors worked for it", process.cpu.clone());
+            registry.register("process_resident_memory_bytes", "Memory that it holds", process.memory.clone());
+            registry.register("process_open_fds", "Open files and connections", process.open_files.clone());
+            registry.register("process_max_fds", "The most of them that it may have", process.most_files.clone());
+        }
+        if process.data.as_deref().and_then(space).is_some() {
             registry.register("copydesk_data_free_bytes", "Free space where the data folder is", process.free.clone());
             registry.register("copydesk_data_size_bytes", "Space where the data folder is", process.size.clone());
         }

@@ -82,7 +82,8 @@ fn common<'a>(one: &'a str, two: &str) -> &'a str {
 fn is_aside(file: &str) -> bool {
     const BESIDE_CODE: [&str; 8] =
         ["readme", "changelog", "changes", "contributing", "code_of_conduct", "security", "license", "support"];
-    let stem = file.split('.').next().unwrap_or_default().to_lowercase();
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let stem = name.split('.').next().unwrap_or_default().to_lowercase();
     let is_foreign = |part: &str| part.starts_with('.') || matches!(part, "node_modules" | "vendor" | "target");
     file.split('/').any(is_foreign) || BESIDE_CODE.contains(&stem.as_str())
 }
@@ -136,7 +137,8 @@ mod tests {
 
     #[test]
     fn where_there_is_only_code_nothing_is_proposed() {
-        let found = look(&["README.md", "CHANGELOG.md", "src/main.rs", "node_modules/x/docs/a.md"], &["docs"]).unwrap();
+        let found =
+            look(&["README.md", "crates/a/README.md", "src/main.rs", "node_modules/x/docs/a.md"], &["docs"]).unwrap();
         assert!(!found.is_elsewhere && found.why.contains("no page elsewhere"), "{}", found.why);
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use copydesk_checks::is_foreign;
 use copydesk_checks::page::is_page;
+
 use copydesk_forge::Tree;
 
 /// How many folders are proposed at the most.
@@ -45,7 +47,8 @@ pub(crate) fn in_files(files: &[String], docs_paths: &[String], branch: &str) ->
         why.push_str(&format!("; pages are in {}", listed(&folders)));
     }
     if !sites.is_empty() {
-        why.push_str(&format!("; {} configures a site", listed(&sites)));
+        let verb = if sites.len() == 1 { "configures" } else { "configure" };
+        why.push_str(&format!("; {} {verb} a site", listed(&sites)));
     }
     let is_elsewhere = !folders.is_empty() || !sites.is_empty();
     why.push_str(if is_elsewhere {
@@ -78,28 +81,58 @@ fn common<'a>(one: &'a str, two: &str) -> &'a str {
     &one[..length.saturating_sub(1).min(one.len())]
 }
 
-/// Whether it is hidden, somebody else's, or what every repository has beside its code.
+/// Whether it is hidden, somebody else's, a test's or an example's, or what every repository has beside its code.
 fn is_aside(file: &str) -> bool {
-    const BESIDE_CODE: [&str; 8] =
-        ["readme", "changelog", "changes", "contributing", "code_of_conduct", "security", "license", "support"];
+    const BESIDE_CODE: [&str; 11] = [
+        "readme",
+        "changelog",
+        "changes",
+        "contributing",
+        "code_of_conduct",
+        "security",
+        "license",
+        "support",
+        "agents",
+        "claude",
+        "gemini",
+    ];
     let name = file.rsplit('/').next().unwrap_or(file);
-    let stem = name.split('.').next().unwrap_or_default().to_lowercase();
-    let is_foreign = |part: &str| part.starts_with('.') || matches!(part, "node_modules" | "vendor" | "target");
-    file.split('/').any(is_foreign) || BESIDE_CODE.contains(&stem.as_str())
+    let stem = name.split('.').next().unwrap_or_default();
+    // At the top of a repository, names in capitals are about the repository: GOVERNANCE.md, CHANGELOG-v2.md.
+    let is_in_capitals = name == file && stem.split('-').next().is_some_and(|word| word == word.to_uppercase());
+    is_beside(file) || is_in_capitals || BESIDE_CODE.contains(&stem.to_lowercase().replace('-', "_").as_str())
 }
 
-/// Files by which one knows a documentation site.
+/// Whether it lies in a folder whose pages are no documentation of the project.
+fn is_beside(file: &str) -> bool {
+    const FOLDERS: [&str; 8] = ["target", "test", "tests", "e2e", "example", "examples", "template", "templates"];
+    is_foreign(file) || file.split('/').rev().skip(1).any(|part| FOLDERS.contains(&part))
+}
+
+/// Files by which one knows a documentation site, those nearest to the top first.
 fn configurations(files: &[String]) -> Vec<String> {
-    const NAMES: [&str; 8] =
-        ["mkdocs.yml", "mkdocs.yaml", "docs.json", "mint.json", "book.toml", "hugo.toml", "hugo.yaml", "antora.yml"];
+    const NAMES: [&str; 7] =
+        ["mkdocs.yml", "mkdocs.yaml", "docs.json", "mint.json", "book.toml", "antora.yml", "_config.yml"];
     const STEMS: [&str; 3] = ["docusaurus.config", "astro.config", ".vitepress/config"];
     let is_one = |file: &&String| {
-        let name = file.rsplit('/').next().unwrap_or_default();
+        let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
         let stem = file.rsplit_once('.').map_or("", |(stem, _)| stem);
-        let is_foreign = file.split('/').any(|part| part == "node_modules");
-        !is_foreign && (NAMES.contains(&name) || STEMS.iter().any(|known| stem.ends_with(known)))
+        let is_there = |beside: &str| {
+            let beside = if folder.is_empty() { beside.to_owned() } else { format!("{folder}/{beside}") };
+            files.iter().any(|other| other.starts_with(&beside))
+        };
+        // Hugo's own name is one of many things called so, and its old one says nothing.
+        let is_hugo = matches!(name.rsplit_once('.'), Some(("hugo" | "config", "toml" | "yaml" | "yml" | "json")))
+            && is_there("content/")
+            && (name.starts_with("hugo") || is_there("layouts/") || is_there("themes/") || is_there("archetypes/"));
+        let is_sphinx = name == "conf.py" && (is_there("index.rst") || is_there("index.md"));
+        !is_beside(file)
+            && (is_hugo || is_sphinx || NAMES.contains(&name) || STEMS.iter().any(|known| stem.ends_with(known)))
     };
-    files.iter().filter(is_one).take(MOST_PROPOSED).cloned().collect()
+    let mut found: Vec<String> = files.iter().filter(is_one).cloned().collect();
+    found.sort_by_key(|file| file.matches('/').count());
+    found.truncate(MOST_PROPOSED);
+    found
 }
 
 fn listed(paths: &[String]) -> String {
@@ -137,8 +170,33 @@ mod tests {
 
     #[test]
     fn where_there_is_only_code_nothing_is_proposed() {
-        let found =
-            look(&["README.md", "crates/a/README.md", "src/main.rs", "node_modules/x/docs/a.md"], &["docs"]).unwrap();
+        let files = [
+            "README.md",
+            "AGENTS.md",
+            "CHANGELOG-v2.md",
+            "GOVERNANCE.md",
+            "code-of-conduct.md",
+            "crates/a/README.md",
+            "src/main.rs",
+            "node_modules/x/docs/a.md",
+            "caddytest/testdata/index.html",
+            "tests/book/src/a.md",
+            "tests/book/book.toml",
+            "examples/a/docusaurus.config.js",
+            "config.yaml",
+            "app/hugo.toml",
+        ];
+        let found = look(&files, &["docs"]).unwrap();
         assert!(!found.is_elsewhere && found.why.contains("no page elsewhere"), "{}", found.why);
+    }
+
+    #[test]
+    fn a_site_is_known_by_what_lies_beside_its_configuration() {
+        let hugo = ["config.yaml", "layouts/x.html", "content/en/docs/a.md", "content/en/docs/b.md"];
+        let why = look(&hugo, &["docs"]).unwrap().why;
+        assert!(why.contains("pages are in `content/en/docs`; `config.yaml` configures a site"), "{why}");
+        let two = ["a/b/mkdocs.yml", "guide/conf.py", "guide/index.rst", "other/conf.py"];
+        let why = look(&two, &["docs"]).unwrap().why;
+        assert!(why.contains("`guide/conf.py`, `a/b/mkdocs.yml` configure a site"), "{why}");
     }
 }

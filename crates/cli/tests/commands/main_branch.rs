@@ -161,6 +161,14 @@ fn a_repository_without_the_docs_folder_says_so_and_what_is_there() {
 }
 
 #[test]
+fn files_that_cannot_be_listed_are_not_passed_over() {
+    let desk = Desk::new();
+    let git = GitRepo::new([("docs/a.md", "# A\n")]);
+    let made = create(&desk, git.path().to_str().unwrap(), &["--id", "gone", "--base-ref", "gone"]).ok();
+    assert!(made.err.contains("whether the documentation is there could not be told: "), "{}", made.err);
+}
+
+#[test]
 fn where_no_page_is_anywhere_the_first_can_be_written() {
     let desk = Desk::new();
     let git = GitRepo::new([("README.md", "# Code\n"), ("src/main.rs", "fn main() {}\n")]);

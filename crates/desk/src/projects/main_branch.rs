@@ -40,11 +40,15 @@ pub(super) async fn ask(
             }
         },
     };
-    // What keeps the files from being listed keeps a job from running, and `project test` says it then.
-    if let Ok(connection) = connection
-        && let Ok(files) = connection.files(&branch).await
-    {
-        notes.extend(docs_folder::in_files(&files, docs_paths, &branch).map(|missing| missing.why));
+    let files = match connection {
+        Ok(connection) => connection.files(&branch).await,
+        Err(error) => Err(error),
+    };
+    match files {
+        Ok(files) => notes.extend(docs_folder::in_files(&files, docs_paths, &branch).map(|missing| missing.why)),
+        Err(error) => notes.push(format!(
+            "whether the documentation is there could not be told: {error}; `copydesk project test` looks again"
+        )),
     }
     branch
 }

@@ -15,10 +15,10 @@ pub(super) const VERSION: &str = "2023-06-01";
 const MOST_BLOCKS: usize = 256;
 
 /// The tools as they stand in every request.
-pub(super) fn tools() -> Value {
+pub(super) fn tools(has_sources: bool) -> Value {
     let tool =
         |it: tools::Definition| json!({"name": it.name, "description": it.description, "input_schema": it.schema});
-    tools::definitions().into_iter().map(tool).collect()
+    tools::definitions(has_sources).into_iter().map(tool).collect()
 }
 
 /// The request for the next answer.
@@ -45,7 +45,7 @@ pub(super) fn request(settings: &ModelSettings, tools: &Value, talk: &Talk) -> V
     json!({
         "model": settings.name,
         "max_tokens": settings.max_output_tokens,
-        // Tools come before it, so they are cached with it. They are the same for all jobs.
+        // Tools come before it, so they are cached with it. They are the same for all jobs of a project.
         "system": [cached(text_block(prompt::SYSTEM))],
         "tools": tools,
         "messages": messages,

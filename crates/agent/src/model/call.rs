@@ -3,9 +3,8 @@ use std::time::Duration;
 use secrecy::SecretString;
 use serde_json::json;
 
-use super::client::ModelClient;
+use super::client::{ModelClient, Question};
 use super::failure::CallFailure;
-use crate::machine::Talk;
 use crate::said::Said;
 use crate::{EditFailure, Notebook};
 
@@ -28,7 +27,7 @@ pub(super) enum NoAnswer {
 /// Asks until there is an answer or no hope for one.
 pub(super) async fn ask(
     client: &ModelClient,
-    talk: &Talk,
+    question: Question<'_>,
     key: Option<&SecretString>,
     pause: Duration,
     random: fn() -> f64,
@@ -37,7 +36,7 @@ pub(super) async fn ask(
     let mut tries = 0;
     loop {
         tries += 1;
-        let asked = client.ask(talk, key).await;
+        let asked = client.ask(question, key).await;
         let is_unreached = matches!(asked, Err(CallFailure::Unreached(_)));
         let (wait, sentence, ends_job) = match asked {
             Ok(said) => return Ok(said),

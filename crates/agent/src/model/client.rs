@@ -29,12 +29,21 @@ pub(super) struct ModelClient {
     http: reqwest::Client,
     url: Url,
     settings: ModelSettings,
-    /// The same in all requests, so that what is cached of one is of use for the next.
-    tools: Value,
+    /// The tools without and with those for code sources. They are the same in all requests of a job, so that what is
+    /// cached of one is of use for the next.
+    tools: [Value; 2],
     /// Whether it is the provider's own address.
     is_own: bool,
     /// Whether the server knows the limit of an answer's tokens by its new name.
     new_limit: AtomicBool,
+}
+
+/// What a model is asked.
+#[derive(Clone, Copy)]
+pub(super) struct Question<'a> {
+    pub(super) talk: &'a Talk,
+    /// Whether there are code sources to look into.
+    pub(super) has_sources: bool,
 }
 
 /// Why a request was not taken, and whether that is only for the name of the limit of tokens.
@@ -62,10 +71,10 @@ impl ModelClient {
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|_| "the HTTP client cannot be made".to_owned())?;
-        let tools = match settings.provider {
-            Provider::Anthropic => anthropic::tools(),
-            _ => openai::tools(),
-        };
+        let tools = [false, true].map(|has_sources| match settings.provider {
+            Provider::Anthropic => anthropic::tools(has_sources),
+            _ => openai::tools(has_sources),
+        });
         let url = address(settings.provider, settings.base_url.as_deref())?;
         let is_own = url == address(settings.provider, None)?;
         // OpenAI itself takes the new name for all models. Many servers that are like it know the old one only.
@@ -85,28 +94,32 @@ impl ModelClient {
     }
 
     /// Asks once. Dropping the future closes the connection.
-    pub(super) async fn ask(&self, talk: &Talk, key: Option<&SecretString>) -> Result<Said, CallFailure> {
-        self.ask_counting(talk, key).await.map(|(said, _)| said)
+    pub(super) async fn ask(&self, question: Question<'_>, key: Option<&SecretString>) -> Result<Said, CallFailure> {
+        self.ask_counting(question, key).await.map(|(said, _)| said)
     }
 
     /// The same; says also in how many pieces the answer came.
     pub(super) async fn ask_counting(
         &self,
-        talk: &Talk,
+        question: Question<'_>,
         key: Option<&SecretString>,
     ) -> Result<(Said, usize), CallFailure> {
-        let asking = self.ask_and_learn(talk, key);
+        let asking = self.ask_and_learn(question, key);
         let said = tokio::time::timeout(LONGEST_CALL, asking).await.unwrap_or_else(|_| Err(CallFailure::unreachable()));
         said.map(|(said, pieces)| (Said { model: self.settings.name.clone(), ..said }, pieces))
     }
 
     /// Asks, and once more if the server only wants the limit of tokens under its other name.
-    async fn ask_and_learn(&self, talk: &Talk, key: Option<&SecretString>) -> Result<(Said, usize), CallFailure> {
+    async fn ask_and_learn(
+        &self,
+        question: Question<'_>,
+        key: Option<&SecretString>,
+    ) -> Result<(Said, usize), CallFailure> {
         let new_limit = self.new_limit.load(Ordering::Relaxed);
-        let sent = match self.send(talk, key, new_limit).await {
+        let sent = match self.send(question, key, new_limit).await {
             Err(refused) if refused.other_limit => {
                 self.new_limit.store(!new_limit, Ordering::Relaxed);
-                self.send(talk, key, !new_limit).await
+                self.send(question, key, !new_limit).await
             }
             sent => sent,
         };
@@ -119,12 +132,18 @@ impl ModelClient {
         }
     }
 
-    async fn send(&self, talk: &Talk, key: Option<&SecretString>, new_limit: bool) -> Result<Response, Refused> {
+    async fn send(
+        &self,
+        question: Question<'_>,
+        key: Option<&SecretString>,
+        new_limit: bool,
+    ) -> Result<Response, Refused> {
         let limit = LIMITS[usize::from(new_limit)];
         let is_anthropic = self.settings.provider == Provider::Anthropic;
+        let (talk, tools) = (question.talk, &self.tools[usize::from(question.has_sources)]);
         let body = match is_anthropic {
-            true => anthropic::request(&self.settings, &self.tools, talk),
-            false => openai::request(&self.settings, &self.tools, talk, limit),
+            true => anthropic::request(&self.settings, tools, talk),
+            false => openai::request(&self.settings, tools, talk, limit),
         };
         let request = self.http.post(self.url.clone()).headers(self.headers(key)?).json(&body);
         let sent = tokio::time::timeout(self.settings.silence, request.send()).await;

@@ -11,6 +11,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use super::call::{self, NoAnswer};
+use super::client::Question;
 use super::history::{History, Prompts, Recorded, tokens_of};
 use super::looking::{self, View, broken, unreadable};
 use super::{ModelEditor, events};
@@ -127,12 +128,12 @@ impl<'a> Desk<'a> {
         self.show_prompts(machine, u32::MAX);
         let asked = machine.talk().bytes() + self.editor.fixed_bytes;
         let ModelEditor { client, settings, random, .. } = self.editor;
-        let said =
-            match call::ask(client, machine.talk(), self.key.as_ref(), settings.pause, *random, self.notebook).await {
-                Ok(said) => said,
-                Err(NoAnswer::TooLong) => return Ok(Event::TooLong),
-                Err(NoAnswer::Failed(failure)) => return Err(failure),
-            };
+        let question = Question { talk: machine.talk(), has_sources: !self.sources.is_empty() };
+        let said = match call::ask(client, question, self.key.as_ref(), settings.pause, *random, self.notebook).await {
+            Ok(said) => said,
+            Err(NoAnswer::TooLong) => return Ok(Event::TooLong),
+            Err(NoAnswer::Failed(failure)) => return Err(failure),
+        };
         let recorded = self.record(said, asked).await?;
         Ok(self.take_in(recorded, true))
     }

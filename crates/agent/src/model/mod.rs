@@ -41,7 +41,7 @@ impl ModelEditor {
     /// An editor with these settings, or what is wrong with them.
     pub fn new(settings: ModelSettings) -> Result<Self, String> {
         let client = ModelClient::new(&settings)?;
-        let tools = tools::definitions();
+        let tools = tools::definitions(true);
         let tool_bytes: usize = tools
             .iter()
             .map(|tool| tool.name.len() + tool.description.len() + tool.schema.to_string().len() + 80)

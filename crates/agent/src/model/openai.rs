@@ -15,9 +15,9 @@ const MOST_CALLS: usize = 128;
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// The tools as they stand in every request.
-pub(super) fn tools() -> Value {
+pub(super) fn tools(has_sources: bool) -> Value {
     let tool = |it: tools::Definition| json!({"type": "function", "function": {"name": it.name, "description": it.description, "parameters": it.schema}});
-    tools::definitions().into_iter().map(tool).collect()
+    tools::definitions(has_sources).into_iter().map(tool).collect()
 }
 
 /// The request for the next answer. `limit` is what the server calls the limit of an answer's tokens.

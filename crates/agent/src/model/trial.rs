@@ -8,6 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::ModelEditor;
+use super::client::Question;
 use super::driver::read_key;
 use super::failure::CallFailure;
 use crate::machine::Talk;
@@ -61,8 +62,9 @@ async fn try_out(editor: &ModelEditor, project_id: &ProjectId) -> Vec<ModelFact>
     }
     let mut talk = Talk::default();
     talk.user(WORDS);
+    let question = Question { talk: &talk, has_sources: false };
     let begun = Instant::now();
-    let asked = tokio::time::timeout(PATIENCE, editor.client.ask_counting(&talk, key.as_ref())).await;
+    let asked = tokio::time::timeout(PATIENCE, editor.client.ask_counting(question, key.as_ref())).await;
     let (said, pieces) = match asked {
         Ok(Ok(answered)) => answered,
         Ok(Err(failure)) => return vec![reached(Ability::No(why(failure)))],

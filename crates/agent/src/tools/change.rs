@@ -8,9 +8,7 @@ use super::{ToolAnswer, Unable, told};
 tool_input! {
     /// Writes a whole text file, new or not. Use `edit_file` to change a part of a file.
     WriteFile as "write_file" {
-        /// The path of the file.
         path: String,
-        /// All that the file is to hold.
         text: String,
     }
 }

@@ -27,23 +27,17 @@ tool_input! {
     /// `from_line` to `to_line` are replaced, and `first_line` and `last_line` must be what these two say now. Several
     /// edits go into `edits`: all are about the file as it is before the call, and all are made or none.
     EditFile as "edit_file" {
-        /// The path of the file.
         path: String,
-        /// The text to replace.
         old_text: Option<String>,
-        /// What to put in its place; empty to remove it. With lines it needs no line break at its end.
+        /// Empty to remove it. With lines it needs no line break at its end.
         new_text: Option<String>,
-        /// Whether to replace `old_text` wherever it is.
+        /// Wherever `old_text` is.
         replace_all: Option<bool>,
-        /// The first line to replace, from 1.
         from_line: Option<u32>,
-        /// The last line to replace.
         to_line: Option<u32>,
-        /// What the first of these lines says now.
         first_line: Option<String>,
-        /// What the last of these lines says now.
         last_line: Option<String>,
-        /// Several edits, instead of one in the fields above.
+        /// Instead of the fields above.
         edits: Option<Vec<Edit>>,
     }
 }
@@ -51,19 +45,14 @@ tool_input! {
 tool_input! {
     /// One of several edits of a file.
     Edit as "edit" {
-        /// The text to replace.
         old_text: Option<String>,
-        /// What to put in its place; empty to remove it. With lines it needs no line break at its end.
+        /// Empty to remove it. With lines it needs no line break at its end.
         new_text: Option<String>,
-        /// Whether to replace `old_text` wherever it is.
+        /// Wherever `old_text` is.
         replace_all: Option<bool>,
-        /// The first line to replace, from 1.
         from_line: Option<u32>,
-        /// The last line to replace.
         to_line: Option<u32>,
-        /// What the first of these lines says now.
         first_line: Option<String>,
-        /// What the last of these lines says now.
         last_line: Option<String>,
     }
 }

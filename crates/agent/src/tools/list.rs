@@ -10,16 +10,15 @@ use super::select::{below, is_of_source, is_open, select};
 const MOST: usize = 500;
 
 tool_input! {
-    /// Lists files of the repository. Where there are more than 500, or deeper ones than `depth`, folders stand with the
-    /// number of files in them. Files that may not be changed are marked.
+    /// Lists files. Where there are more than 500, or deeper ones than `depth`, folders stand with the number of files in
+    /// them. What may not be changed is marked.
     ListFiles as "list_files" {
-        /// Only files below this folder, for example `docs/guides`; `@NAME` for those of a code source.
+        /// Only what is below it; `@NAME` for a code source.
         folder: Option<String>,
-        /// Only paths that match this glob, for example `docs/**/intro.md`.
+        /// A glob, such as `docs/**/intro.md`.
         pattern: Option<String>,
-        /// Leave out paths that match this glob.
+        /// A glob of what to leave out.
         exclude: Option<String>,
-        /// How many levels to show.
         depth: Option<u32>,
     }
 }

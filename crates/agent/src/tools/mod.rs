@@ -79,8 +79,8 @@ fn told<T>(sentence: impl Into<String>) -> Result<T, Unable> {
 type ToolAnswer = Result<String, Unable>;
 
 /// All tools, in the order in which a model is told about them.
-pub(crate) fn definitions() -> Vec<Definition> {
-    vec![
+pub(crate) fn definitions(has_sources: bool) -> Vec<Definition> {
+    let mut all = vec![
         list::ListFiles::definition(),
         search::Search::definition(),
         read::ReadFile::definition(),
@@ -93,11 +93,13 @@ pub(crate) fn definitions() -> Vec<Definition> {
         undo::RestoreFile::definition(),
         undo::ShowDiff::definition(),
         past::History::definition(),
-        range::SourceDiff::definition(),
         session::CheckDocs::definition(),
         session::Plan::definition(),
         session::Finish::definition(),
-    ]
+    ];
+    // Last, so that the rest is cached alike.
+    all.extend(has_sources.then(range::SourceDiff::definition));
+    all
 }
 
 /// The tools that change nothing: however many of them run at once, each says what it would say alone. `check_docs` is not
@@ -204,7 +206,7 @@ fn input<T: DeserializeOwned>(name: &str, arguments: &Value) -> Result<T, String
 }
 
 fn unknown(name: &str) -> String {
-    let names: Vec<&str> = definitions().iter().map(|definition| definition.name).collect();
+    let names: Vec<&str> = definitions(true).iter().map(|definition| definition.name).collect();
     format!("Error: there is no tool `{}`. The tools are: {}.", short(name, 60), names.join(", "))
 }
 

@@ -24,11 +24,9 @@ tool_input! {
     /// Moves or renames a text file, with its own relative links. Says which pages link to it, and with `rewrite_links`
     /// rewrites those links, in the navigation too. The order of the navigation and redirects are left to you.
     MoveFile as "move_file" {
-        /// Where it is.
         from: String,
-        /// Where it is to be; nothing may be there.
+        /// Nothing may be there.
         to: String,
-        /// Whether to rewrite links to it.
         rewrite_links: Option<bool>,
     }
 }
@@ -36,7 +34,6 @@ tool_input! {
 tool_input! {
     /// Deletes a text file, and says what leads to it.
     DeleteFile as "delete_file" {
-        /// The path of the file.
         path: String,
     }
 }

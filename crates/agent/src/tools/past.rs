@@ -12,11 +12,10 @@ tool_input! {
     /// Shows the newest 60 commits of the repository, or of a code source: id, date, author and subject; or with
     /// `commit`, what that one changed.
     History as "history" {
-        /// Only commits that touched this file or folder; `@NAME` or `@NAME/src` for those of a code source.
+        /// Only commits that touched this file or folder; `@NAME/src` in a code source.
         path: Option<String>,
-        /// Only commits that brought this text in or took it out, for example a heading, character for character.
+        /// Only commits that brought this text in or took it out.
         text: Option<String>,
-        /// The id of a commit.
         commit: Option<String>,
     }
 }

@@ -18,11 +18,9 @@ pub(super) const LONGEST_ANSWER: usize = 50_000;
 tool_input! {
     /// Reads a text file, at most 2000 lines at once. The number, colon and space before each line are not part of it.
     ReadFile as "read_file" {
-        /// The path of the file; in a code source it begins with `@NAME/`.
+        /// In a code source it begins with `@NAME/`.
         path: String,
-        /// The first line to show.
         from_line: Option<u32>,
-        /// The last line to show.
         to_line: Option<u32>,
     }
 }
@@ -30,7 +28,7 @@ tool_input! {
 tool_input! {
     /// Reads several text files at once, as `read_file` does. Long ones are cut, so that all fit.
     ReadFiles as "read_files" {
-        /// The paths of the files, at most 20.
+        /// At most 20.
         paths: Vec<String>,
     }
 }

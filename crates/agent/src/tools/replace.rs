@@ -13,25 +13,26 @@ use crate::text::short;
 
 /// How much is looked through.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
-const LONGEST_LINE: usize = 160;
-/// How many lines of a file are shown as they read now.
-const MOST_LINES: usize = 3;
+/// How much of a changed line is shown, around the change.
+const LONGEST_LINE: usize = 80;
+/// How many changed lines are shown of a file, and of all: `show_diff` has the rest.
+const MOST_LINES_OF_FILE: usize = 3;
+const MOST_LINES: usize = 10;
 
 tool_input! {
     /// Replaces the same text in many files, and says how often in each. Files that may not be changed are left and named.
     /// Try it with `dry_run` first if it may touch more than you mean.
     ReplaceInFiles as "replace_in_files" {
-        /// The text to replace, character for character.
+        /// Character for character.
         old_text: String,
-        /// What to put in its place; with `regex`, `$1` or `${name}` is a group and `$$` a dollar sign.
+        /// With `regex`, `$1` or `${name}` is a group and `$$` a dollar sign.
         new_text: String,
-        /// Whether `old_text` is a regular expression (as in `search`; `^` and `$` are those of a line).
+        /// `old_text` is a regular expression; `^` and `$` are those of a line.
         regex: Option<bool>,
-        /// Only this file or folder.
         folder: Option<String>,
-        /// Only paths that match this glob, for example `*.mdx`.
+        /// A glob, such as `*.mdx`.
         files: Option<String>,
-        /// Leave out paths that match this glob.
+        /// A glob of what to leave out.
         exclude: Option<String>,
         /// Only say what would be replaced.
         dry_run: Option<bool>,
@@ -126,10 +127,20 @@ fn replaced(old: &Old, text: &str, new: &str) -> Option<(String, usize)> {
 
 /// The first lines that are different now, with their numbers. Where lines were added or removed, only the first is.
 fn changed_lines(old: &str, new: &str) -> Vec<(usize, String)> {
-    let most = if old.lines().count() == new.lines().count() { MOST_LINES } else { 1 };
-    let pairs = old.lines().map(Some).chain(std::iter::repeat(None)).zip(new.lines()).enumerate();
-    let changed = pairs.filter(|(_, (old, new))| *old != Some(*new)).take(most);
-    changed.map(|(at, (_, new))| (at + 1, short(new, LONGEST_LINE))).collect()
+    let most = if old.lines().count() == new.lines().count() { MOST_LINES_OF_FILE } else { 1 };
+    let pairs = old.lines().chain(std::iter::repeat("")).zip(new.lines()).enumerate();
+    let changed = pairs.filter(|(_, (old, new))| old != new).take(most);
+    changed.map(|(at, (old, new))| (at + 1, around_change(old, new))).collect()
+}
+
+/// The part of a line in which it is different from what it was.
+fn around_change(old: &str, new: &str) -> String {
+    let same: usize = old.chars().zip(new.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
+    if new.len() <= LONGEST_LINE || same <= LONGEST_LINE / 2 {
+        return short(new, LONGEST_LINE);
+    }
+    let start = new.floor_char_boundary(same - LONGEST_LINE / 3);
+    format!("…{}", short(&new[start..], LONGEST_LINE))
 }
 
 fn in_words(all: &[Replaced], is_dry: bool) -> String {
@@ -140,9 +151,26 @@ fn in_words(all: &[Replaced], is_dry: bool) -> String {
     let done = if is_dry { "Would replace" } else { "Replaced" };
     let (places, files) = (counted(places, "place"), counted(all.len(), "file"));
     let mut said = format!("{done} {places} in {files}:\n");
-    for file in all {
-        let _ = writeln!(said, "- {}: {}", file.path, file.places);
-        for (line, text) in &file.lines {
+    // Every file has its turn before one shows more.
+    let mut shown = vec![0; all.len()];
+    let mut left = MOST_LINES;
+    for turn in 1..=MOST_LINES_OF_FILE {
+        for (shown, file) in shown.iter_mut().zip(all) {
+            if left > 0 && file.lines.len() >= turn {
+                *shown = turn;
+                left -= 1;
+            }
+        }
+    }
+    let mut last_folder = "";
+    for (file, shown) in all.iter().zip(shown) {
+        let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+        if folder != last_folder {
+            let _ = writeln!(said, "{folder}/");
+            last_folder = folder;
+        }
+        let _ = writeln!(said, "- {name}: {}", file.places);
+        for (line, text) in &file.lines[..shown] {
             let _ = writeln!(said, "  {line}: {text}");
         }
     }
@@ -151,4 +179,35 @@ fn in_words(all: &[Replaced], is_dry: bool) -> String {
 
 fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_line_the_change_is_shown() {
+        let long = "é".repeat(300);
+        let shown = around_change(&format!("{long} old {long}"), &format!("{long} new {long}"));
+        assert!(shown.starts_with("…é") && shown.contains(" new é") && shown.ends_with("é…"), "{shown}");
+        assert!(shown.len() <= LONGEST_LINE + 8, "{shown}");
+        assert_eq!(around_change("an old word", "a new word"), "a new word");
+        assert_eq!(around_change("", "all of it is new"), "all of it is new");
+    }
+
+    #[test]
+    fn many_files_show_a_line_each_as_long_as_there_is_room() {
+        let file = |at: usize, lines: usize| Replaced {
+            path: format!("docs/{at}.md"),
+            text: String::new(),
+            places: lines,
+            lines: (1..=lines).map(|line| (line, "now".to_owned())).collect(),
+        };
+        let shown = |files: &[Replaced]| in_words(files, false).matches(": now").count();
+        assert_eq!(shown(&[file(1, 3), file(2, 1)]), 4);
+        let many: Vec<Replaced> = (0..20).map(|at| file(at, 3)).collect();
+        let said = in_words(&many, false);
+        assert_eq!((shown(&many), said.matches("\n- ").count()), (MOST_LINES, 20), "{said}");
+        assert_eq!((said.matches("  1: now").count(), said.matches("docs/\n").count()), (MOST_LINES, 1), "{said}");
+    }
 }

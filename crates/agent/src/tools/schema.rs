@@ -22,7 +22,7 @@ impl Described for bool {
 
 impl Described for u32 {
     fn schema() -> Value {
-        json!({"type": "integer", "minimum": 1})
+        json!({"type": "integer"})
     }
 }
 
@@ -42,27 +42,34 @@ impl<T: Described> Described for Option<T> {
 /// One field of a tool's input: its name, whether it may be left out, its schema and its description.
 pub(super) type Field = (&'static str, bool, Value, &'static str);
 
-/// The JSON schema of an object with these fields.
+/// The JSON schema of an object with these fields. It stands in every request, so it says nothing that goes without saying:
+/// fields that are not named are refused with a sentence that names those that are.
 pub(super) fn object(fields: Vec<Field>) -> Value {
     let required: Vec<&str> = fields.iter().filter(|field| !field.1).map(|field| field.0).collect();
     let mut properties = serde_json::Map::new();
     for (name, _, mut schema, description) in fields {
-        schema["description"] = Value::String(description.trim().to_owned());
+        if !description.is_empty() {
+            schema["description"] = Value::String(description.trim().to_owned());
+        }
         properties.insert(name.to_owned(), schema);
     }
-    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+    let mut schema = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
 }
 
 /// Declares the input of a tool once: the struct, its JSON schema, and from the comments what the model reads.
 macro_rules! tool_input {
     ($(#[doc = $about:literal])+ $name:ident as $tool:literal {
-        $($(#[doc = $doc:literal])+ $field:ident: $type:ty,)*
+        $($(#[doc = $doc:literal])* $field:ident: $type:ty,)*
     }) => {
         $(#[doc = $about])+
         #[derive(Debug, serde::Deserialize)]
         #[serde(deny_unknown_fields)]
         pub(super) struct $name {
-            $($(#[doc = $doc])+ pub(super) $field: $type,)*
+            $($(#[doc = $doc])* pub(super) $field: $type,)*
         }
 
         impl $name {
@@ -76,7 +83,7 @@ macro_rules! tool_input {
                         stringify!($field),
                         <$type as $crate::tools::schema::Described>::OPTIONAL,
                         <$type as $crate::tools::schema::Described>::schema(),
-                        concat!($($doc),+),
+                        concat!($($doc),*),
                     )),*]),
                 }
             }

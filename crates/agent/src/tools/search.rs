@@ -23,21 +23,20 @@ const MOST_FILES: usize = 50_000;
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
 
 tool_input! {
-    /// Searches text files line by line. At most 100 lines are shown; if there are more, it says how many and where.
+    /// Searches text files line by line. Shows at most 100 lines, and where and how many more there are.
     Search as "search" {
-        /// A regular expression as in Rust or RE2: no look-around, no back-references.
+        /// A regular expression as in RE2.
         pattern: String,
-        /// Only this file or folder; `@NAME` for a code source, which is not searched otherwise.
+        /// A file or folder; `@NAME` for a code source, which is not searched otherwise.
         folder: Option<String>,
-        /// Only paths that match this glob, for example `*.mdx`.
+        /// A glob, such as `*.mdx`.
         files: Option<String>,
-        /// Leave out paths that match this glob.
+        /// A glob of what to leave out.
         exclude: Option<String>,
-        /// Whether upper and lower case are the same.
         ignore_case: Option<bool>,
-        /// Lines to show around each match, at most 10.
+        /// Lines around each match, at most 10.
         context: Option<u32>,
-        /// What to show: lines by default, or only what matches of them, how many match in each file, or only paths.
+        /// Lines by default, or only what matches of them, how many match in each file, or only paths.
         show: Option<Show>,
     }
 }

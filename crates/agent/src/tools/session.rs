@@ -23,11 +23,9 @@ tool_input! {
     /// Checks the documentation as it is now. Shows only problems that your changes have brought in; with `existing` all
     /// that there are, if the request is about them.
     CheckDocs as "check_docs" {
-        /// Whether to show problems that were there before, too.
         existing: Option<bool>,
-        /// Only problems in this file or folder.
+        /// A file or folder.
         folder: Option<String>,
-        /// Only problems of this kind.
         kind: Option<ProblemKind>,
     }
 }
@@ -35,7 +33,7 @@ tool_input! {
 tool_input! {
     /// Shows the user what you are about to do. Call it again when the plan changes.
     Plan as "plan" {
-        /// The steps, at most 20, each a short sentence.
+        /// At most 20 short sentences.
         items: Vec<String>,
     }
 }
@@ -44,14 +42,13 @@ tool_input! {
     /// Ends the work: all is done; or nothing has to be changed, and the summary says why; or something could not be done,
     /// and `not_done` says what and why: then what was done is kept as a draft.
     Finish as "finish" {
-        /// The title of the pull request: one line of at most 72 characters. Leave it out if nothing was changed, whatever
-        /// the reason.
+        /// Of the pull request: one line of at most 72 characters. Leave it out if nothing was changed.
         title: Option<String>,
         /// What you did, file by file, what you left on purpose, what you assumed or could not check; or why nothing was
         /// changed.
         summary: String,
-        /// What the request asked for and you could not do, with what stood in the way, such as a file that may not be
-        /// changed or a fact that is not to be had: one sentence each. What you only could not check is not meant.
+        /// What the request asked for and you could not do, with what stood in the way: one sentence each. What you only
+        /// could not check is not meant.
         not_done: Option<Vec<String>>,
     }
 }

@@ -7,7 +7,6 @@ use super::{ToolAnswer, told};
 tool_input! {
     /// Brings a file back to what it was before you changed it. For a file that you moved, do it for both paths.
     RestoreFile as "restore_file" {
-        /// The path of the file.
         path: String,
     }
 }
@@ -15,7 +14,7 @@ tool_input! {
 tool_input! {
     /// Shows what you have changed so far, as a difference: of one file, or of all.
     ShowDiff as "show_diff" {
-        /// Only this file, or the files below this folder.
+        /// A file or folder.
         path: Option<String>,
     }
 }

@@ -28,7 +28,7 @@ async fn openai_is_asked_as_it_wants_to_be() {
     );
     assert_eq!(body["stream_options"]["include_usage"], true);
     assert_eq!(body.get("reasoning_effort"), None);
-    assert_eq!(body["tools"].as_array().unwrap().len(), 16);
+    assert_eq!(body["tools"].as_array().unwrap().len(), 15);
     assert_eq!(body["tools"][0]["function"]["parameters"]["type"], "object");
     let roles: Vec<&str> = body["messages"].as_array().unwrap().iter().map(|it| it["role"].as_str().unwrap()).collect();
     assert_eq!(roles, ["system", "user", "assistant", "tool", "tool", "assistant", "tool"]);

@@ -196,10 +196,13 @@ impl Workspace {
         self.edits.keys().map(String::as_str)
     }
 
-    /// What was changed in one file, as git shows it; empty if nothing was.
-    pub fn diff(&self, path: &str) -> io::Result<String> {
-        let Some(now) = self.edits.get(path) else { return Ok(String::new()) };
-        Ok(diff::between_texts(path, self.tree.read(path)?.as_deref(), now.as_deref()))
+    /// What was changed in the files that are wanted, as git shows it; empty if nothing was.
+    pub fn diff(&self, wanted: &dyn Fn(&str) -> bool) -> io::Result<String> {
+        // All are looked at, so that it is seen where one was moved from.
+        let states =
+            |(path, now): (&String, &Option<Vec<u8>>)| Ok((path.clone(), (self.tree.read(path)?, now.clone())));
+        let files = self.edits.iter().map(states).collect::<io::Result<Vec<_>>>()?;
+        diff::between_texts(files, wanted)
     }
 
     /// Throws the edits of one file away.

@@ -32,7 +32,7 @@ tool_input! {
         folder: Option<String>,
         /// A glob, such as `*.mdx`.
         files: Option<String>,
-        /// A glob of what to leave out.
+        /// A glob of what to leave out, such as `docs/old/**`.
         exclude: Option<String>,
         /// Only say what would be replaced.
         dry_run: Option<bool>,
@@ -52,6 +52,8 @@ struct Replaced {
     places: usize,
     /// The numbers of the first lines that became others, and how they read now.
     lines: Vec<(usize, String)>,
+    /// Whether there are more such lines.
+    has_more: bool,
 }
 
 pub(super) fn run(workspace: &mut Workspace, input: &ReplaceInFiles, most: usize) -> ToolAnswer {
@@ -72,8 +74,8 @@ pub(super) fn run(workspace: &mut Workspace, input: &ReplaceInFiles, most: usize
         }
         let Some((new, places)) = replaced(&old, &text, &input.new_text) else { continue };
         if is_open(workspace, &path) {
-            let lines = changed_lines(&text, &new);
-            all.push(Replaced { path, text: new, places, lines });
+            let (lines, has_more) = changed_lines(&text, &new, places);
+            all.push(Replaced { path, text: new, places, lines, has_more });
         } else {
             closed.push(path);
         }
@@ -125,12 +127,15 @@ fn replaced(old: &Old, text: &str, new: &str) -> Option<(String, usize)> {
     (places > 0 && replaced != text).then_some((replaced, places))
 }
 
-/// The first lines that are different now, with their numbers. Where lines were added or removed, only the first is.
-fn changed_lines(old: &str, new: &str) -> Vec<(usize, String)> {
-    let most = if old.lines().count() == new.lines().count() { MOST_LINES_OF_FILE } else { 1 };
+/// The first lines that are different now, with their numbers, and whether there are more. Where lines were added or removed,
+/// only the first is.
+fn changed_lines(old: &str, new: &str, places: usize) -> (Vec<(usize, String)>, bool) {
+    let is_in_place = old.lines().count() == new.lines().count();
+    let most = if is_in_place { MOST_LINES_OF_FILE } else { 1 };
     let pairs = old.lines().chain(std::iter::repeat("")).zip(new.lines()).enumerate();
-    let changed = pairs.filter(|(_, (old, new))| old != new).take(most);
-    changed.map(|(at, (old, new))| (at + 1, around_change(old, new))).collect()
+    let mut changed = pairs.filter(|(_, (old, new))| old != new);
+    let lines = changed.by_ref().take(most).map(|(at, (old, new))| (at + 1, around_change(old, new))).collect();
+    (lines, if is_in_place { changed.next().is_some() } else { places > 1 })
 }
 
 /// The part of a line in which it is different from what it was.
@@ -162,6 +167,7 @@ fn in_words(all: &[Replaced], is_dry: bool) -> String {
             }
         }
     }
+    let is_cut = shown.iter().zip(all).any(|(shown, file)| file.has_more || *shown < file.lines.len());
     let mut last_folder = "";
     for (file, shown) in all.iter().zip(shown) {
         let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
@@ -173,6 +179,9 @@ fn in_words(all: &[Replaced], is_dry: bool) -> String {
         for (line, text) in &file.lines[..shown] {
             let _ = writeln!(said, "  {line}: {text}");
         }
+    }
+    if is_cut {
+        said.push_str("(not every changed line is shown; `show_diff` has them all)\n");
     }
     said
 }
@@ -202,12 +211,16 @@ mod tests {
             text: String::new(),
             places: lines,
             lines: (1..=lines).map(|line| (line, "now".to_owned())).collect(),
+            has_more: false,
         };
         let shown = |files: &[Replaced]| in_words(files, false).matches(": now").count();
-        assert_eq!(shown(&[file(1, 3), file(2, 1)]), 4);
+        let few = [file(1, 3), file(2, 1)];
+        assert_eq!((shown(&few), in_words(&few, false).contains("show_diff")), (4, false));
+        assert!(changed_lines("a\na\na\na\n", "b\nb\nb\nb\n", 4).1 && !changed_lines("a\na\n", "b\nb\n", 2).1);
         let many: Vec<Replaced> = (0..20).map(|at| file(at, 3)).collect();
         let said = in_words(&many, false);
         assert_eq!((shown(&many), said.matches("\n- ").count()), (MOST_LINES, 20), "{said}");
+        assert!(said.ends_with("(not every changed line is shown; `show_diff` has them all)\n"), "{said}");
         assert_eq!((said.matches("  1: now").count(), said.matches("docs/\n").count()), (MOST_LINES, 1), "{said}");
     }
 }

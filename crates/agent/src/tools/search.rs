@@ -31,7 +31,7 @@ tool_input! {
         folder: Option<String>,
         /// A glob, such as `*.mdx`.
         files: Option<String>,
-        /// A glob of what to leave out.
+        /// A glob of what to leave out, such as `docs/old/**`.
         exclude: Option<String>,
         ignore_case: Option<bool>,
         /// Lines around each match, at most 10.

@@ -358,6 +358,25 @@ fn what_was_done_can_be_seen_and_undone() {
     assert_eq!(ok(workspace, "restore_file", json!({"path": "docs/new.md"})), "docs/new.md is gone: it was new.");
     assert!(workspace.is_unchanged());
     assert!(refused(workspace, "restore_file", json!({"path": "docs/new.md"})).contains("has not been changed"));
+
+    // What was moved is not shown as deleted and written anew.
+    let text = |changed: &str| format!("# A\n\nOne line that stays.\n{changed}\nAnother line that stays.\n");
+    let workspace = &mut Workspace::new(
+        Arc::new(MemoryTree::of([("docs/a.md", text("old").as_str()), ("docs/b.md", "B\n")])),
+        Arc::new(|_: &str| Ok(())),
+    );
+    ok(workspace, "delete_file", json!({"path": "docs/a.md"}));
+    ok(workspace, "write_file", json!({"path": "docs/new/a.md", "text": text("new")}));
+    ok(workspace, "delete_file", json!({"path": "docs/b.md"}));
+    let moved = "rename from docs/a.md\nrename to docs/new/a.md\n--- a/docs/a.md\n+++ b/docs/new/a.md\n@@ -1,5 +1,5 @@\n # A\n \n \
+                 One line that stays.\n-old\n+new\n Another line that stays.\n";
+    assert_eq!(
+        ok(workspace, "show_diff", json!({})),
+        format!("--- a/docs/b.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-B\n{moved}")
+    );
+    for path in ["docs/a.md", "docs/new"] {
+        assert_eq!(ok(workspace, "show_diff", json!({ "path": path })), moved);
+    }
 }
 
 #[test]

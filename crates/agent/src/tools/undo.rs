@@ -34,15 +34,10 @@ pub(super) fn diff(workspace: &Workspace, input: &ShowDiff) -> ToolAnswer {
     let is_wanted = |path: &str| {
         wanted.is_empty() || path.strip_prefix(&wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    let paths: Vec<String> = workspace.changed_paths().filter(|path| is_wanted(path)).map(str::to_owned).collect();
-    if paths.is_empty() {
+    if !workspace.changed_paths().any(is_wanted) {
         return Ok(if wanted.is_empty() { "Nothing is changed.".to_owned() } else { changed(workspace) });
     }
-    let mut text = String::new();
-    for path in paths {
-        text.push_str(&workspace.diff(&path)?);
-    }
-    Ok(text)
+    Ok(workspace.diff(&is_wanted)?)
 }
 
 fn changed(workspace: &Workspace) -> String {

@@ -72,9 +72,19 @@ enum Content {
     Bytes(Vec<u8>),
 }
 
-/// What is different between two states of a file; none where it was not, or is not any more.
-pub(crate) fn between_texts(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
-    unified::texts(path, old, new)
+/// Two states of a file; none where it was not, or is not any more.
+pub(crate) type States = (Option<Vec<u8>>, Option<Vec<u8>>);
+
+/// What is different in files, without their modes and ids. What was moved is shown under its new path, and only those are
+/// shown that are `wanted`.
+pub(crate) fn between_texts(files: Vec<(String, States)>, wanted: &dyn Fn(&str) -> bool) -> io::Result<String> {
+    const MODE: u16 = 0o100_644;
+    let side = |content: Option<Vec<u8>>| content.map(|bytes| Side { mode: MODE, content: Content::Bytes(bytes) });
+    let pair = |(path, (old, new))| Pair { path, old_path: None, old: side(old), new: side(new) };
+    let mut pairs: Vec<Pair> = files.into_iter().map(pair).collect();
+    rename::pair_up(&mut pairs, &|_| Ok(None))?;
+    pairs.retain(|pair| wanted(&pair.path) || pair.old_path.as_deref().is_some_and(wanted));
+    Ok(pairs.iter().map(unified::texts).collect())
 }
 
 /// The difference between two trees of a mirror.

@@ -38,11 +38,24 @@ pub(super) fn file(pair: &Pair, load: Load) -> io::Result<(Vec<u8>, FileSummary)
     Ok((text, summary))
 }
 
-/// What is different between two states of a file, without its modes and ids.
-pub(super) fn texts(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
-    let name = |side: Option<&[u8]>, prefix| side.map_or_else(|| "/dev/null".to_owned(), |_| quoted(prefix, path));
+/// What is different between two states of a file that are at hand, without its modes and ids.
+pub(super) fn texts(pair: &Pair) -> String {
+    let old_path = pair.old_path.as_deref().unwrap_or(&pair.path);
+    let name = |side: &Option<Side>, prefix, path| match side {
+        Some(_) => quoted(prefix, path),
+        None => "/dev/null".to_owned(),
+    };
     let mut text = Vec::new();
-    lines(&mut text, &(name(old, "a/"), name(new, "b/")), old.unwrap_or_default(), new.unwrap_or_default());
+    if pair.old_path.is_some() {
+        let moved = format!("rename from {}\nrename to {}\n", quoted("", old_path), quoted("", &pair.path));
+        text.extend_from_slice(moved.as_bytes());
+    }
+    let names = (name(&pair.old, "a/", old_path), name(&pair.new, "b/", &pair.path));
+    let bytes = |side: &'_ Option<Side>| match side {
+        Some(Side { content: Content::Bytes(bytes), .. }) => bytes.clone(),
+        _ => Vec::new(),
+    };
+    lines(&mut text, &names, &bytes(&pair.old), &bytes(&pair.new));
     String::from_utf8_lossy(&text).into_owned()
 }
 

@@ -7,6 +7,7 @@ mod client;
 mod config;
 mod credential;
 mod demo;
+mod doctor;
 mod engines;
 mod failure;
 mod files;
@@ -121,6 +122,7 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Command::Import(flags) => runtime.block_on(import::run(flags, &beside(base)?)),
         Command::Check(flags) => check::run(&flags, &runtime, &environment),
         Command::Demo(options) => runtime.block_on(demo::run(options)),
+        Command::Doctor(flags) => runtime.block_on(doctor::run(&flags, &load(base)?, &environment)),
         Command::Health { url: Some(url) } => runtime.block_on(health::ask(&url)),
         Command::Health { url: None } => runtime.block_on(health::ask(&health::address(&load(base)?))),
         Command::Completions { shell } => manual::completions(shell),

@@ -93,7 +93,7 @@ pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<
 /// Without it every job would fail, and nobody would look for the reason there.
 async fn git_ready() -> Result<(), Failure> {
     let hint = "install git from the packages of the system, and see to the PATH of the service";
-    copydesk_forge::check_git().await.map_err(|error| Failure::error(error.message).hint(hint))
+    copydesk_forge::check_git().await.map(drop).map_err(|error| Failure::error(error.message).hint(hint))
 }
 
 async fn migrated(config: &Config) -> Result<Store, Failure> {

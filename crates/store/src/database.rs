@@ -77,6 +77,15 @@ impl Store {
         self.write(|c| Box::pin(migrate::check_writable(c))).await
     }
 
+    /// What the clock of a database server says; none if the database is a file of this machine.
+    pub async fn server_clock(&self) -> Result<Option<Timestamp>> {
+        if matches!(&*self.backend, Backend::Sqlite(_)) {
+            return Ok(None);
+        }
+        let sql = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
+        self.read(move |c| Box::pin(c.only_row::<Timestamp>(sql, Vec::new()))).await.map(Some)
+    }
+
     /// Copies the database into a file that must not exist yet, as it is at one moment, while it is in use. False if
     /// it is a server's, which has tools of its own for that.
     pub async fn backup(&self, file: &Path) -> Result<bool> {

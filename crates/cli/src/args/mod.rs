@@ -126,6 +126,8 @@ pub(crate) enum Command {
     Check(CheckFlags),
     /// Run a job from end to end on this machine, without account and network
     Demo(DemoFlags),
+    /// Look for what is wrong with this installation, and change nothing: exit code 0 if nothing failed, 1 if something did
+    Doctor(DoctorFlags),
     /// Ask a server or worker whether it is ready: exit code 0 if it is, 1 if not
     Health {
         /// Its address [default: what the configuration says under admin_listen, or else listen, on this machine]
@@ -192,6 +194,22 @@ impl WorkerFlags {
         let workers = flag("runner.workers", "--workers", &self.workers);
         workers.into_iter().chain(flag("admin_listen", "--admin-listen", &self.admin_listen)).collect()
     }
+}
+
+#[derive(clap::Args)]
+pub(crate) struct DoctorFlags {
+    /// Of the projects only this one
+    #[arg(long, value_name = "PROJECT")]
+    pub(crate) project: Option<String>,
+    /// Make one call of the model, which costs what a call costs; else only its list of models is asked for
+    #[arg(long)]
+    pub(crate) call_model: bool,
+    /// Exit code 1 also if something could not be told
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(clap::Args)]

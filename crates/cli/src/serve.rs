@@ -78,7 +78,16 @@ pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<
     let admin = admin(&config, process)?;
     let running = tokio::spawn(runner.run(config.runner.workers as usize));
     let admin_listen = admin.as_ref().map(|admin| admin.address.to_string());
-    tracing::info!(version = env!("CARGO_PKG_VERSION"), workers = config.runner.workers, admin_listen, "working");
+    let (workers, public_url) = (config.runner.workers, config.public_url());
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), workers, admin_listen, public_url, "working");
+    if !config.says_public_url() {
+        // The servers may have another; nobody would notice before people follow a link.
+        tracing::warn!(
+            public_url,
+            "public_url is not set, so links in pull requests that this worker opens begin with its default; set it to the \
+             address of the servers, with --public-url or COPYDESK_PUBLIC_URL"
+        );
+    }
     signal.await;
     tracing::info!("stopping: finishing what runs");
     stop.ask();

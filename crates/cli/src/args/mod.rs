@@ -163,9 +163,6 @@ pub(crate) struct ServeFlags {
     /// The address to listen on [default: 127.0.0.1:4400]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// The address under which clients reach the server
-    #[arg(long, value_name = "URL")]
-    public_url: Option<String>,
     #[command(flatten)]
     worker: WorkerFlags,
 }
@@ -174,7 +171,6 @@ impl ServeFlags {
     pub(crate) fn values(&self) -> Vec<FlagValue> {
         let mut values = self.worker.values();
         values.extend(flag("listen", "--listen", &self.listen));
-        values.extend(flag("public_url", "--public-url", &self.public_url));
         values
     }
 }
@@ -187,12 +183,19 @@ pub(crate) struct WorkerFlags {
     /// The address for /healthz, /readyz and /metrics alone, which nobody can keep busy [default: none]
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<String>,
+    /// The address under which clients and people reach the server; links in pull requests begin with it
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
 }
 
 impl WorkerFlags {
     pub(crate) fn values(&self) -> Vec<FlagValue> {
-        let workers = flag("runner.workers", "--workers", &self.workers);
-        workers.into_iter().chain(flag("admin_listen", "--admin-listen", &self.admin_listen)).collect()
+        let flags = [
+            flag("runner.workers", "--workers", &self.workers),
+            flag("admin_listen", "--admin-listen", &self.admin_listen),
+            flag("public_url", "--public-url", &self.public_url),
+        ];
+        flags.into_iter().flatten().collect()
     }
 }
 

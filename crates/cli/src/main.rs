@@ -29,6 +29,7 @@ mod serve;
 mod sign_in;
 mod source;
 mod store;
+mod telemetry;
 mod user;
 mod views;
 mod webhook;

@@ -29,11 +29,14 @@ pub(crate) type Environment = [(OsString, OsString)];
 
 /// `copydesk serve`
 pub(crate) async fn serve(config: Config, environment: &Environment) -> Result<ExitCode, Failure> {
-    logging::start(&config);
+    let telemetry = logging::start(&config, environment)?;
     // Before anybody can know that it runs: whoever ends it then must end it in order.
     let stop = stop_signal();
     git_ready().await?;
     let server = Server::start(&config, environment, migrated(&config).await?).await?;
+    if let Some(telemetry) = &telemetry {
+        telemetry.count_in(server.metrics.clone());
+    }
     // Before it says that it listens: who waits for that may use it at once, and it must not end then.
     let first_link = user::first_link(&server.people, &config, &config.public_url_at(server.address)).await?;
     tracing::info!(
@@ -62,17 +65,23 @@ pub(crate) async fn serve(config: Config, environment: &Environment) -> Result<E
         Served::Finished => tracing::info!("stopped"),
         Served::CutOff => tracing::warn!("stopped; some requests were cut off"),
     }
+    if let Some(telemetry) = telemetry {
+        telemetry.end().await;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 /// `copydesk worker`
 pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<ExitCode, Failure> {
-    logging::start(&config);
+    let telemetry = logging::start(&config, environment)?;
     let signal = stop_signal();
     git_ready().await?;
     let (store, stop) = (migrated(&config).await?, Stop::new(config.limits.shutdown_time));
     let workshop = engines::workshop(&config, &store, environment, config.public_url())?;
     let metrics = Metrics::watching(Some(config.data_dir.clone()), env!("VERSION_AND_COMMIT"));
+    if let Some(telemetry) = &telemetry {
+        telemetry.count_in(metrics.clone());
+    }
     let process = Operation::new(store.clone(), metrics.clone(), stop.clone(), config.limits.request_time, None);
     let runner = runner(&config, store, workshop, metrics, stop.clone())?;
     let admin = admin(&config, process)?;
@@ -96,6 +105,9 @@ pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<
         admin.ended().await;
     }
     tracing::info!("stopped");
+    if let Some(telemetry) = telemetry {
+        telemetry.end().await;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -125,6 +137,7 @@ pub(crate) struct Server {
     views: Arc<SharedStore>,
     pub(crate) address: SocketAddr,
     pub(crate) people: People,
+    metrics: Metrics,
     admin: Option<AdminListener>,
     http: tokio::task::JoinHandle<Served>,
     others: Vec<tokio::task::JoinHandle<()>>,
@@ -180,9 +193,9 @@ impl Server {
             tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), stop.clone())),
             tokio::spawn(watch_pages(store.clone(), workshop, stop.clone())),
             tokio::spawn(answer_forever(store.clone(), jobs, stop.clone())),
-            tokio::spawn(deliver_forever(store, webhooks, metrics, stop.clone())),
+            tokio::spawn(deliver_forever(store, webhooks, metrics.clone(), stop.clone())),
         ];
-        Ok(Self { stop, views: shared, address, people, admin, http, others })
+        Ok(Self { stop, views: shared, address, people, metrics, admin, http, others })
     }
 
     /// Finishes what runs, hands leases back and ends.

@@ -244,6 +244,15 @@ settings! {
         pub key_file: Option<PathBuf> = optional(path());
     }
 
+    otlp: OtlpConfig {
+        /// Whether traces are sent to a collector of OpenTelemetry: from the request that creates a job to its pull
+        /// request
+        pub traces: bool = switch(), default "false";
+        /// Address of the collector, which is sent OTLP over HTTP; by default what OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or
+        /// OTEL_EXPORTER_OTLP_ENDPOINT says, or http://127.0.0.1:4318
+        pub endpoint: Option<String> = optional(web_address());
+    }
+
     sign_in: SignInConfig {
         /// Header in which a proxy in front sends the e-mail address of the person who signed in there
         pub proxy_header: Option<String> = optional(header());

@@ -21,4 +21,5 @@ mod remote;
 mod serving;
 mod sources;
 mod support;
+mod traces;
 mod webhooks;

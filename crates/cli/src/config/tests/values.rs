@@ -111,6 +111,8 @@ const BOUNDS: &[(&str, &[&str], &[&str])] = &[
     ("git.email", &["bot@example.com"], &["", "<bot@example.com>"]),
     ("git.time", &["1s", "6h"], &["0s", "6h1s"]),
     ("credentials.key_file", &["none", "", "/etc/copydesk/credentials.key"], &["a\0b"]),
+    ("otlp.traces", &["true", "false"], &["", "on"]),
+    ("otlp.endpoint", &["none", "", "http://a:4318"], &["a:4318", "ftp://a"]),
     // One of these alone is half a way to sign in, which is an error of its own.
     ("sign_in.proxy_header", &["none", ""], &["Remote Email", "Remote-Email:", "é"]),
     ("sign_in.proxies", &["none", ""], &["private", "10.0.0.0/33", "10.0.0.7;10.0.0.8", "0.0.0.0/0", "::/0"]),

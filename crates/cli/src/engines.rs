@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use copydesk_agent::{BuiltinEditor, Editor, KeySource, ModelEditor, ModelSettings, SecretString};
 use copydesk_desk::credentials::Credentials;
@@ -23,23 +24,46 @@ pub(crate) fn workshop(
     environment: &[(OsString, OsString)],
     public_url: String,
 ) -> Result<Arc<Workshop>, Failure> {
-    let folder: PathBuf = std::path::absolute(config.data_dir.join("mirrors"))
-        .map_err(|error| Failure::error(format!("the data folder cannot be used: {error}")))?;
+    let place = Place { mirrors: mirrors(config)?, git_time: config.git.time, hosts: HostsSettings::default() };
+    Ok(workshop_at(config, store, environment, public_url, place))
+}
+
+/// Where the mirrors are.
+pub(crate) fn mirrors(config: &Config) -> Result<PathBuf, Failure> {
+    std::path::absolute(config.data_dir.join("mirrors"))
+        .map_err(|error| Failure::error(format!("the data folder cannot be used: {error}")))
+}
+
+/// Where a workshop keeps its mirrors and how long it waits for git and for code hosts.
+pub(crate) struct Place {
+    pub(crate) mirrors: PathBuf,
+    pub(crate) git_time: Duration,
+    pub(crate) hosts: HostsSettings,
+}
+
+/// The same elsewhere, or with other patience.
+pub(crate) fn workshop_at(
+    config: &Config,
+    store: &Store,
+    environment: &[(OsString, OsString)],
+    public_url: String,
+    place: Place,
+) -> Arc<Workshop> {
+    let Place { mirrors: folder, git_time: time_limit, hosts } = place;
     let signature = Signature { name: config.git.name.clone(), email: config.git.email.clone() };
-    let settings =
-        ForgeSettings { folder, time_limit: config.git.time, author: signature.clone(), committer: signature };
+    let settings = ForgeSettings { folder, time_limit, author: signature.clone(), committer: signature };
     let limits = ChangeLimits { files: config.limits.changed_files, lines: config.limits.changed_lines };
-    let hosts = Hosts::new(HostsSettings::default());
+    let hosts = Hosts::new(hosts);
     let vault = secrets::vault(config);
     let credentials = Credentials::new(store.clone(), vault, environment);
-    Ok(Arc::new(Workshop {
+    Arc::new(Workshop {
         forge: Forge::new(settings),
         hosts,
         credentials,
         refreshes: Refreshes::default(),
         public_url,
         limits,
-    }))
+    })
 }
 
 /// The engines of this process: `noop`, `builtin` and the model that is configured.

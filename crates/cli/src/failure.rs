@@ -37,6 +37,11 @@ impl Failure {
         self
     }
 
+    /// What went wrong and what can be done about it, for those who print it in their own way.
+    pub(crate) fn into_parts(self) -> (String, Option<String>) {
+        (self.message, self.hint)
+    }
+
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(if self.usage { 2 } else { 1 })
     }

@@ -7,6 +7,7 @@ mod client;
 mod config;
 mod credential;
 mod demo;
+mod doctor;
 mod engines;
 mod failure;
 mod files;
@@ -28,6 +29,7 @@ mod serve;
 mod sign_in;
 mod source;
 mod store;
+mod telemetry;
 mod user;
 mod views;
 mod webhook;
@@ -121,6 +123,7 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Command::Import(flags) => runtime.block_on(import::run(flags, &beside(base)?)),
         Command::Check(flags) => check::run(&flags, &runtime, &environment),
         Command::Demo(options) => runtime.block_on(demo::run(options)),
+        Command::Doctor(flags) => runtime.block_on(doctor::run(&flags, &load(base)?, &environment)),
         Command::Health { url: Some(url) } => runtime.block_on(health::ask(&url)),
         Command::Health { url: None } => runtime.block_on(health::ask(&health::address(&load(base)?))),
         Command::Completions { shell } => manual::completions(shell),

@@ -51,7 +51,7 @@ fn not_roots(folder: &Path, user: u32) -> Failure {
 }
 
 /// The name of a user of this machine, or the number as `sudo -u` takes it.
-fn name(user: u32) -> String {
+pub(crate) fn name(user: u32) -> String {
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let named = users.lines().find_map(|line| {
         let mut fields = line.split(':');

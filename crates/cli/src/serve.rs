@@ -29,11 +29,14 @@ pub(crate) type Environment = [(OsString, OsString)];
 
 /// `copydesk serve`
 pub(crate) async fn serve(config: Config, environment: &Environment) -> Result<ExitCode, Failure> {
-    logging::start(&config);
+    let telemetry = logging::start(&config, environment)?;
     // Before anybody can know that it runs: whoever ends it then must end it in order.
     let stop = stop_signal();
     git_ready().await?;
     let server = Server::start(&config, environment, migrated(&config).await?).await?;
+    if let Some(telemetry) = &telemetry {
+        telemetry.count_in(server.metrics.clone());
+    }
     // Before it says that it listens: who waits for that may use it at once, and it must not end then.
     let first_link = user::first_link(&server.people, &config, &config.public_url_at(server.address)).await?;
     tracing::info!(
@@ -62,23 +65,38 @@ pub(crate) async fn serve(config: Config, environment: &Environment) -> Result<E
         Served::Finished => tracing::info!("stopped"),
         Served::CutOff => tracing::warn!("stopped; some requests were cut off"),
     }
+    if let Some(telemetry) = telemetry {
+        telemetry.end().await;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 /// `copydesk worker`
 pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<ExitCode, Failure> {
-    logging::start(&config);
+    let telemetry = logging::start(&config, environment)?;
     let signal = stop_signal();
     git_ready().await?;
     let (store, stop) = (migrated(&config).await?, Stop::new(config.limits.shutdown_time));
     let workshop = engines::workshop(&config, &store, environment, config.public_url())?;
     let metrics = Metrics::watching(Some(config.data_dir.clone()), env!("VERSION_AND_COMMIT"));
+    if let Some(telemetry) = &telemetry {
+        telemetry.count_in(metrics.clone());
+    }
     let process = Operation::new(store.clone(), metrics.clone(), stop.clone(), config.limits.request_time, None);
     let runner = runner(&config, store, workshop, metrics, stop.clone())?;
     let admin = admin(&config, process)?;
     let running = tokio::spawn(runner.run(config.runner.workers as usize));
     let admin_listen = admin.as_ref().map(|admin| admin.address.to_string());
-    tracing::info!(version = env!("CARGO_PKG_VERSION"), workers = config.runner.workers, admin_listen, "working");
+    let (workers, public_url) = (config.runner.workers, config.public_url());
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), workers, admin_listen, public_url, "working");
+    if !config.says_public_url() {
+        // The servers may have another; nobody would notice before people follow a link.
+        tracing::warn!(
+            public_url,
+            "public_url is not set, so links in pull requests that this worker opens begin with its default; set it to the \
+             address of the servers, with --public-url or COPYDESK_PUBLIC_URL"
+        );
+    }
     signal.await;
     tracing::info!("stopping: finishing what runs");
     stop.ask();
@@ -87,13 +105,16 @@ pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<
         admin.ended().await;
     }
     tracing::info!("stopped");
+    if let Some(telemetry) = telemetry {
+        telemetry.end().await;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Without it every job would fail, and nobody would look for the reason there.
 async fn git_ready() -> Result<(), Failure> {
     let hint = "install git from the packages of the system, and see to the PATH of the service";
-    copydesk_forge::check_git().await.map_err(|error| Failure::error(error.message).hint(hint))
+    copydesk_forge::check_git().await.map(drop).map_err(|error| Failure::error(error.message).hint(hint))
 }
 
 async fn migrated(config: &Config) -> Result<Store, Failure> {
@@ -116,6 +137,7 @@ pub(crate) struct Server {
     views: Arc<SharedStore>,
     pub(crate) address: SocketAddr,
     pub(crate) people: People,
+    metrics: Metrics,
     admin: Option<AdminListener>,
     http: tokio::task::JoinHandle<Served>,
     others: Vec<tokio::task::JoinHandle<()>>,
@@ -171,9 +193,9 @@ impl Server {
             tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), stop.clone())),
             tokio::spawn(watch_pages(store.clone(), workshop, stop.clone())),
             tokio::spawn(answer_forever(store.clone(), jobs, stop.clone())),
-            tokio::spawn(deliver_forever(store, webhooks, metrics, stop.clone())),
+            tokio::spawn(deliver_forever(store, webhooks, metrics.clone(), stop.clone())),
         ];
-        Ok(Self { stop, views: shared, address, people, admin, http, others })
+        Ok(Self { stop, views: shared, address, people, metrics, admin, http, others })
     }
 
     /// Finishes what runs, hands leases back and ends.

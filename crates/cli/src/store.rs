@@ -14,6 +14,11 @@ use crate::{output, secrets};
 /// Connects to the database of the configuration, making the data folder if need be.
 pub(crate) async fn open(config: &Config) -> Result<Store, Failure> {
     make_folder(&config.data_dir)?;
+    connect(config).await
+}
+
+/// Connects to what is there.
+pub(crate) async fn connect(config: &Config) -> Result<Store, Failure> {
     let address = match config.database() {
         DatabaseUrl::Sqlite(path) => DatabaseAddress::Sqlite(path),
         DatabaseUrl::Postgres(address) => {

@@ -21,6 +21,7 @@ pub mod runner;
 mod senders;
 pub mod server;
 mod stop;
+mod trace;
 mod upkeep;
 pub mod views;
 pub mod webhooks;

@@ -95,6 +95,11 @@ pub fn random_fraction() -> f64 {
     random().random_range(0.0..1.0)
 }
 
+/// A number that is not 0.
+pub(crate) fn random_number() -> u64 {
+    random().random_range(1..=u64::MAX)
+}
+
 /// The one place that asks for randomness; keys come from here too.
 #[allow(clippy::disallowed_methods, reason = "this is the one place that asks for it")]
 pub(crate) fn random() -> impl rand::CryptoRng {

@@ -19,7 +19,7 @@ const PUSHES: usize = 4;
 
 /// Mirrors of repositories, one for each address.
 pub struct Forge {
-    settings: Arc<ForgeSettings>,
+    pub(crate) settings: Arc<ForgeSettings>,
     mirrors: Mutex<Mirrors>,
 }
 

@@ -5,10 +5,12 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use copydesk_domain::TRACE_TARGET;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
+use tracing::Instrument;
 
 use crate::mirror_folder::MirrorFolder;
 use crate::remote::{Address, SshKey};
@@ -67,6 +69,14 @@ impl Git<'_> {
     /// Runs git, and again if a credential is not known to a host that may be Gitea: it says so of the best of tokens too,
     /// while it is being stopped. A moment later it is gone, and that is another matter.
     pub(crate) async fn run(&self, arguments: &[&str], lock: Option<&File>) -> Result<Output, ForgeError> {
+        let what = arguments.first().copied().unwrap_or_default();
+        let span = tracing::info_span!(target: TRACE_TARGET, "git", git.command = what, failed = tracing::field::Empty);
+        let ran = self.run_patiently(arguments, lock).instrument(span.clone()).await;
+        span.record("failed", !ran.as_ref().is_ok_and(|output| output.success));
+        ran
+    }
+
+    async fn run_patiently(&self, arguments: &[&str], lock: Option<&File>) -> Result<Output, ForgeError> {
         for pause in SECOND_LOOKS {
             let output = self.run_once(arguments, lock).await?;
             let is_doubted = self.remote.may_be_gitea && self.remote.shows_credential();

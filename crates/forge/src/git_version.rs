@@ -11,8 +11,8 @@ use crate::ForgeError;
 /// the machine's own configuration out (`GIT_CONFIG_GLOBAL`, `GIT_CONFIG_COUNT`) is older.
 const OLDEST: (u32, u32) = (2, 38);
 
-/// Says what is wrong with the git program that this process would start.
-pub async fn check_git() -> Result<(), ForgeError> {
+/// The version of the git program that this process would start, or what is wrong with it.
+pub async fn check_git() -> Result<String, ForgeError> {
     let (major, minor) = OLDEST;
     let wanted = format!("Copydesk needs git {major}.{minor} or newer");
     let output = Command::new("git").arg("--version").stdin(Stdio::null()).output().await;
@@ -22,7 +22,7 @@ pub async fn check_git() -> Result<(), ForgeError> {
     })?;
     let said = String::from_utf8_lossy(&output.stdout);
     match version(&said) {
-        Some((found, _)) if found >= OLDEST => Ok(()),
+        Some((found, text)) if found >= OLDEST => Ok(text.to_owned()),
         Some((_, text)) => Err(ForgeError::lasting(format!("the git on the PATH is version {text}; {wanted}"))),
         None => Err(ForgeError::lasting(format!("the git on the PATH does not tell its version; {wanted}"))),
     }

@@ -13,8 +13,9 @@ use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use copydesk_domain::new_id;
+use copydesk_domain::{TRACE_TARGET, TraceContext, new_id};
 use futures_util::FutureExt;
+use tracing::{Instrument, Level, Span};
 
 use crate::operation::Operation;
 use crate::problem::{Cause, Problem};
@@ -47,7 +48,11 @@ pub(crate) async fn guard(State(process): State<Operation>, mut request: Request
         request.headers_mut().insert(REQUEST_ID.clone(), id);
     }
 
-    let mut response = answer(&process, request, next).await;
+    let (span, trace) = request_span(&request, method, route.as_ref());
+    if let Some(trace) = trace {
+        request.extensions_mut().insert(trace);
+    }
+    let mut response = answer(&process, request, next).instrument(span.clone()).await;
     let is_page = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
     if response.status() == StatusCode::INTERNAL_SERVER_ERROR && !is_page {
         response = with_request_id(response, &id);
@@ -56,6 +61,9 @@ pub(crate) async fn guard(State(process): State<Operation>, mut request: Request
 
     let took = started.elapsed();
     let status = response.status().as_u16();
+    span.record("http.response.status_code", status);
+    span.record("failed", status >= 500);
+    drop(span);
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
     process.metrics().request(method, route, status, took);
     let cause = response.extensions().get::<Cause>().map(|cause| cause.0.as_str());
@@ -67,6 +75,34 @@ pub(crate) async fn guard(State(process): State<Operation>, mut request: Request
         tracing::info!(target: "copydesk::access", method, path, status, ms, request_id = id, key, cause, "request");
     }
     response
+}
+
+/// The span of a request and where it belongs, below the client's if that says so. Nothing if no traces are wanted, here or
+/// by the client.
+fn request_span(request: &Request, method: &str, route: Option<&MatchedPath>) -> (Span, Option<TraceContext>) {
+    if !tracing::enabled!(target: TRACE_TARGET, Level::INFO) {
+        return (Span::none(), None);
+    }
+    let header = request.headers().get("traceparent").and_then(|value| value.to_str().ok());
+    let parent = header.and_then(TraceContext::parse);
+    let here = parent.map_or_else(TraceContext::begin, TraceContext::child);
+    if !here.is_sampled {
+        return (Span::none(), Some(here));
+    }
+    let route = route.map_or("unmatched", MatchedPath::as_str);
+    let span = tracing::info_span!(
+        target: TRACE_TARGET,
+        "request",
+        trace_id = here.trace_id(),
+        span_id = here.span_id(),
+        parent_id = parent.map(TraceContext::span_id).unwrap_or_default(),
+        kind = "server",
+        http.request.method = method,
+        http.route = route,
+        http.response.status_code = tracing::field::Empty,
+        failed = tracing::field::Empty,
+    );
+    (span, Some(here))
 }
 
 /// The time limit of a request, in its extensions.

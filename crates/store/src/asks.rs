@@ -247,7 +247,7 @@ async fn give(
         return Ok(None);
     }
     let admission = match grant {
-        Grant::Job(new) => create::create(c, new, window, None, render, now).await?,
+        Grant::Job(new) => create::create(c, new, None, window, None, render, now).await?,
         Grant::FollowUp(job_id, prompt) => {
             create::message(c, asked.project_id.clone(), job_id, prompt, window, None, render, now).await?
         }

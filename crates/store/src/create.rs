@@ -2,7 +2,8 @@
 
 use copydesk_boxed::boxed;
 use copydesk_domain::{
-    ChangeRange, Command, Dollars, EventKind, Job, JobId, ProjectId, Prompt, Status, Timestamp, Usage, Window,
+    ChangeRange, Command, Dollars, EventKind, Job, JobId, ProjectId, Prompt, Status, Timestamp, TraceContext, Usage,
+    Window,
 };
 use serde_json::json;
 
@@ -27,6 +28,9 @@ pub struct NewJob {
     pub prompt: Prompt,
 }
 
+/// Where the first event of a job says which trace it belongs to.
+const TRACE: &str = "traceparent";
+
 /// Turns a job into the answer that is given for it, and given again for the same idempotency key.
 pub(crate) type Render = fn(&Job) -> String;
 
@@ -41,7 +45,15 @@ impl Store {
         render: Render,
     ) -> Result<Admission> {
         let now = self.now();
-        self.write(move |c| Box::pin(create(c, new, window, idempotency, render, now))).await
+        let trace = self.trace();
+        self.write(move |c| Box::pin(create(c, new, trace, window, idempotency, render, now))).await
+    }
+
+    /// The trace that a job belongs to: the one in which it was created, else one of its own.
+    pub async fn trace_of(&self, job_id: &JobId) -> Result<TraceContext> {
+        let created = self.events_of(job_id, &["created"]).await?;
+        let told = created.first().and_then(|event| TraceContext::parse(event.data[TRACE].as_str()?));
+        Ok(told.unwrap_or_else(|| TraceContext::of_job(job_id)))
     }
 
     /// Sends a follow-up. A finished job becomes active again; an active one finds the message at its next step.
@@ -63,6 +75,7 @@ impl Store {
 pub(crate) async fn create(
     c: &mut dyn Conn,
     new: NewJob,
+    trace: Option<TraceContext>,
     window: Window,
     idempotency: Option<Idempotency>,
     render: Render,
@@ -101,9 +114,13 @@ pub(crate) async fn create(
         updated_at: now,
         archived_at: None,
     };
+    let mut created = json!({ "model": job.model });
+    if let Some(trace) = trace {
+        created[TRACE] = trace.to_string().into();
+    }
     insert(c, &job).await?;
     add_message(c, &job, 1, &new.prompt, now).await?;
-    events::append(c, &job.id, "created", json!({ "model": job.model }), now).await?;
+    events::append(c, &job.id, "created", created, now).await?;
     deeds::record(c, "job.create", Some(&job.project_id), &job.id, "").await?;
     outbox::put(c, EventKind::JobCreated, &job, now).await?;
     c.announce(Change::Ready).await?;

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use copydesk_boxed::boxed;
-use copydesk_domain::{Actor, Clock, Timestamp};
+use copydesk_domain::{Actor, Clock, Timestamp, TraceContext};
 use futures_util::future::BoxFuture;
 
 use crate::conn::{Conn, Result};
@@ -31,6 +31,7 @@ pub struct Store {
     hub: Hub,
     clock: Arc<dyn Clock>,
     actor: Arc<Actor>,
+    trace: Option<TraceContext>,
 }
 
 enum Backend {
@@ -49,12 +50,21 @@ impl Store {
                 Backend::Postgres(Postgres::open(address, *connections, hub.clone(), clock.clone()).await?)
             }
         };
-        Ok(Self { backend: Arc::new(backend), hub, clock, actor: Arc::new(Actor::program()) })
+        Ok(Self { backend: Arc::new(backend), hub, clock, actor: Arc::new(Actor::program()), trace: None })
     }
 
     /// The same store for somebody: what is done through it goes into the audit log under their name.
     pub fn by(&self, actor: Actor) -> Self {
         Self { actor: Arc::new(actor), ..self.clone() }
+    }
+
+    /// The same store for what belongs to a trace: jobs that are created through it do, too.
+    pub fn traced(&self, trace: Option<TraceContext>) -> Self {
+        Self { trace, ..self.clone() }
+    }
+
+    pub(crate) fn trace(&self) -> Option<TraceContext> {
+        self.trace
     }
 
     /// Brings the schema up to date and says which versions were added.
@@ -75,6 +85,15 @@ impl Store {
     /// Whether the database answers and takes writes. Nothing is written.
     pub async fn ping(&self) -> Result<()> {
         self.write(|c| Box::pin(migrate::check_writable(c))).await
+    }
+
+    /// What the clock of a database server says; none if the database is a file of this machine.
+    pub async fn server_clock(&self) -> Result<Option<Timestamp>> {
+        if matches!(&*self.backend, Backend::Sqlite(_)) {
+            return Ok(None);
+        }
+        let sql = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
+        self.read(move |c| Box::pin(c.only_row::<Timestamp>(sql, Vec::new()))).await.map(Some)
     }
 
     /// Copies the database into a file that must not exist yet, as it is at one moment, while it is in use. False if

@@ -1,7 +1,9 @@
 use std::time::Duration;
 
+use copydesk_domain::TRACE_TARGET;
 use secrecy::SecretString;
 use serde_json::json;
+use tracing::Instrument;
 
 use super::client::{ModelClient, Question};
 use super::failure::CallFailure;
@@ -36,7 +38,23 @@ pub(super) async fn ask(
     let mut tries = 0;
     loop {
         tries += 1;
-        let asked = client.ask(question, key).await;
+        let span = tracing::info_span!(
+            target: TRACE_TARGET,
+            "model call",
+            kind = "client",
+            server.address = client.host(),
+            copydesk.tries = tries,
+            gen_ai.usage.input_tokens = tracing::field::Empty,
+            gen_ai.usage.output_tokens = tracing::field::Empty,
+            failed = tracing::field::Empty,
+        );
+        let asked = client.ask(question, key).instrument(span.clone()).await;
+        if let Ok(Some(tokens)) = asked.as_ref().map(|said| said.tokens) {
+            span.record("gen_ai.usage.input_tokens", tokens.input);
+            span.record("gen_ai.usage.output_tokens", tokens.output);
+        }
+        span.record("failed", asked.is_err());
+        drop(span);
         let is_unreached = matches!(asked, Err(CallFailure::Unreached(_)));
         let (wait, sentence, ends_job) = match asked {
             Ok(said) => return Ok(said),

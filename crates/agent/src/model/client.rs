@@ -7,6 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
 use super::failure::{self, CallFailure};
+use super::offer::Offer;
 use super::settings::{ModelSettings, Provider};
 use super::sse::EventStream;
 use super::{anthropic, openai};
@@ -21,6 +22,10 @@ const SOME_BYTES: usize = 1024 * 1024;
 const BYTES_A_TOKEN: usize = 1_000;
 /// The most bytes of an error that are looked at.
 const LONGEST_ERROR: usize = 64 * 1024;
+/// The most bytes of a list of models; those of gateways have hundreds.
+const LONGEST_LIST: usize = 4 * 1024 * 1024;
+/// What the addresses for calls end with.
+const METHODS: [&str; 2] = ["/messages", "/chat/completions"];
 /// What servers call the limit of an answer's tokens; the second is OpenAI's new name.
 const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 
@@ -83,6 +88,10 @@ impl ModelClient {
         Ok(Self { http, url, settings: settings.clone(), tools, is_own, new_limit })
     }
 
+    pub(super) fn address(&self) -> &str {
+        self.url.as_str()
+    }
+
     /// Whom it asks.
     pub(super) fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
@@ -91,6 +100,24 @@ impl ModelClient {
     /// Whether this provider, at this address, takes nobody without a key.
     pub(super) fn needs_key(&self) -> bool {
         self.settings.provider != Provider::Ollama && self.is_own
+    }
+
+    /// The models that the provider has; none if it does not tell.
+    pub(super) async fn offer(&self, key: Option<&SecretString>) -> Result<Option<Offer>, CallFailure> {
+        let mut url = self.url.clone();
+        let path = url.path().to_owned();
+        let path = METHODS.iter().find_map(|method| path.strip_suffix(method)).unwrap_or(&path);
+        url.set_path(&format!("{path}/models"));
+        let sent = self.http.get(url).headers(self.headers(key)?).send().await;
+        let response = sent.map_err(|error| CallFailure::no_connection(self.host(), failure::cause_of(&error)))?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = self.beginning(response, LONGEST_LIST).await;
+        match status.as_u16() {
+            200 => Ok(Offer::read(&body)),
+            // Servers of one's own may know nothing but the method for calls.
+            404 | 405 | 501 => Ok(None),
+            status => Err(failure::of_status(status, &String::from_utf8_lossy(&body), Some(&headers), key)),
+        }
     }
 
     /// Asks once. Dropping the future closes the connection.
@@ -181,17 +208,21 @@ impl ModelClient {
         Ok(headers)
     }
 
-    /// The beginning of an error, as far as it comes.
-    async fn error_body(&self, mut response: Response) -> String {
+    async fn error_body(&self, response: Response) -> String {
+        String::from_utf8_lossy(&self.beginning(response, LONGEST_ERROR).await).into_owned()
+    }
+
+    /// The beginning of an answer, as far as it comes.
+    async fn beginning(&self, mut response: Response, most: usize) -> Vec<u8> {
         let mut body = Vec::new();
-        while body.len() < LONGEST_ERROR {
+        while body.len() < most {
             match tokio::time::timeout(self.settings.silence, response.chunk()).await {
                 Ok(Ok(Some(chunk))) => body.extend_from_slice(&chunk),
                 _ => break,
             }
         }
-        body.truncate(LONGEST_ERROR);
-        String::from_utf8_lossy(&body).into_owned()
+        body.truncate(most);
+        body
     }
 }
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use copydesk_checks::Scope;
-use copydesk_domain::{ProjectId, Usage};
+use copydesk_domain::{ProjectId, TRACE_TARGET, Usage};
 use copydesk_forge::{FileChange, Workspace};
 use futures_util::StreamExt;
 use secrecy::SecretString;
 use serde_json::{Value, json};
+use tracing::Instrument;
 
 use super::call::{self, NoAnswer};
 use super::client::Question;
@@ -32,7 +33,10 @@ pub(super) async fn edit(editor: &ModelEditor, assignment: Assignment<'_>) -> Re
         let event = match effect {
             Effect::Call => desk.answer(&mut machine).await?,
             Effect::Run(calls) => desk.run(calls).await?,
-            Effect::Check => desk.check().await?,
+            Effect::Check => {
+                let span = tracing::info_span!(target: TRACE_TARGET, "checks");
+                desk.check().instrument(span).await?
+            }
             Effect::Finish(finish) => return desk.clear(finish),
             Effect::Fail(sentence) => return Err(EditFailure::Fatal(sentence)),
         };
@@ -179,7 +183,8 @@ impl<'a> Desk<'a> {
         for calls in calls.chunk_by(|one, next| tools::only_looks(one) && tools::only_looks(next)) {
             match calls {
                 [call] => {
-                    let ran = self.run_one(call.clone()).await?;
+                    let span = tools::span(call);
+                    let ran = self.run_one(call.clone()).instrument(span).await?;
                     self.ran(call, ran, &mut outcomes).await?;
                 }
                 calls => self.look(calls, &mut outcomes).await?,

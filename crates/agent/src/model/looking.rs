@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use copydesk_forge::Workspace;
 use futures_util::stream::{self, Stream, StreamExt};
+use tracing::Instrument;
 
 use crate::said::{Call, Ran};
 use crate::sources::CodeSources;
@@ -23,7 +24,8 @@ pub(super) struct View<'a> {
 
 /// What comes out of calls that change nothing, in the order of the calls: nobody can see which was ready first.
 pub(super) fn look<'a>(view: &View<'a>, calls: &[Call]) -> impl Stream<Item = Result<Ran, EditFailure>> + use<'a> {
-    let looks: Vec<_> = calls.iter().map(|call| look_once(view.clone(), call.clone())).collect();
+    let looks: Vec<_> =
+        calls.iter().map(|call| look_once(view.clone(), call.clone()).instrument(tools::span(call))).collect();
     stream::iter(looks).buffered(AT_ONCE)
 }
 

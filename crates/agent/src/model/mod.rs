@@ -8,6 +8,7 @@ mod events;
 mod failure;
 mod history;
 mod looking;
+mod offer;
 mod openai;
 mod settings;
 mod sse;

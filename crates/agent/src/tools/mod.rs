@@ -22,8 +22,10 @@ mod tests;
 mod undo;
 
 use std::io;
+use std::sync::LazyLock;
 
 use copydesk_checks::Scope;
+use copydesk_domain::TRACE_TARGET;
 use copydesk_forge::{Refusal, Workspace};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -112,6 +114,16 @@ const LOOKING: [&str; 6] = [
     undo::ShowDiff::TOOL,
     HISTORY,
 ];
+
+/// The span of a call. What a model calls that is no tool may be any text of anybody, and is not named.
+pub(crate) fn span(call: &Call) -> tracing::Span {
+    static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| definitions().iter().map(|tool| tool.name).collect());
+    if !tracing::enabled!(target: TRACE_TARGET, tracing::Level::INFO) {
+        return tracing::Span::none();
+    }
+    let name = NAMES.iter().find(|name| **name == call.name).copied().unwrap_or("unknown");
+    tracing::info_span!(target: TRACE_TARGET, "tool call", copydesk.tool = name)
+}
 
 /// Whether a call may run beside others like it.
 pub(crate) fn only_looks(call: &Call) -> bool {

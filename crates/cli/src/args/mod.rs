@@ -126,6 +126,8 @@ pub(crate) enum Command {
     Check(CheckFlags),
     /// Run a job from end to end on this machine, without account and network
     Demo(DemoFlags),
+    /// Look for what is wrong with this installation, and change nothing: exit code 0 if nothing failed, 1 if something did
+    Doctor(DoctorFlags),
     /// Ask a server or worker whether it is ready: exit code 0 if it is, 1 if not
     Health {
         /// Its address [default: what the configuration says under admin_listen, or else listen, on this machine]
@@ -161,9 +163,6 @@ pub(crate) struct ServeFlags {
     /// The address to listen on [default: 127.0.0.1:4400]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// The address under which clients reach the server
-    #[arg(long, value_name = "URL")]
-    public_url: Option<String>,
     #[command(flatten)]
     worker: WorkerFlags,
 }
@@ -172,7 +171,6 @@ impl ServeFlags {
     pub(crate) fn values(&self) -> Vec<FlagValue> {
         let mut values = self.worker.values();
         values.extend(flag("listen", "--listen", &self.listen));
-        values.extend(flag("public_url", "--public-url", &self.public_url));
         values
     }
 }
@@ -185,13 +183,36 @@ pub(crate) struct WorkerFlags {
     /// The address for /healthz, /readyz and /metrics alone, which nobody can keep busy [default: none]
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<String>,
+    /// The address under which clients and people reach the server; links in pull requests begin with it
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
 }
 
 impl WorkerFlags {
     pub(crate) fn values(&self) -> Vec<FlagValue> {
-        let workers = flag("runner.workers", "--workers", &self.workers);
-        workers.into_iter().chain(flag("admin_listen", "--admin-listen", &self.admin_listen)).collect()
+        let flags = [
+            flag("runner.workers", "--workers", &self.workers),
+            flag("admin_listen", "--admin-listen", &self.admin_listen),
+            flag("public_url", "--public-url", &self.public_url),
+        ];
+        flags.into_iter().flatten().collect()
     }
+}
+
+#[derive(clap::Args)]
+pub(crate) struct DoctorFlags {
+    /// Of the projects only this one
+    #[arg(long, value_name = "PROJECT")]
+    pub(crate) project: Option<String>,
+    /// Make one call of the model, which costs what a call costs; else only its list of models is asked for
+    #[arg(long)]
+    pub(crate) call_model: bool,
+    /// Exit code 1 also if something could not be told
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(clap::Args)]

@@ -22,6 +22,11 @@ impl Config {
         self.public_url.clone()
     }
 
+    /// Whether somebody has set that address.
+    pub fn says_public_url(&self) -> bool {
+        !matches!(self.origin("public_url"), Some(Origin::Default))
+    }
+
     /// The same for a server that listens there, which may be another port than was asked for.
     pub fn public_url_at(&self, listening: SocketAddr) -> String {
         match self.origin("public_url") {
@@ -104,8 +109,10 @@ settings! {
         pub secret_file: Option<PathBuf> = optional(path());
         /// Lowest level that is logged
         pub log: LogLevel = choice(), default "info";
-        /// Format of log lines
-        pub log_format: LogFormat = choice(), default "json";
+        /// Format of log lines; auto is text if standard error is a terminal, and json otherwise
+        pub log_format: LogFormat = choice(), default "auto";
+        /// Whether every request is a line in the log; requests that fail with a status of 500 or more always are
+        pub access_log: bool = switch(), default "true";
     }
 
     limits: Limits {
@@ -235,6 +242,15 @@ settings! {
         /// File with the keys that seal credentials and other secrets, by default credentials.key in data_dir; made
         /// if it is missing
         pub key_file: Option<PathBuf> = optional(path());
+    }
+
+    otlp: OtlpConfig {
+        /// Whether traces are sent to a collector of OpenTelemetry: from the request that creates a job to its pull
+        /// request
+        pub traces: bool = switch(), default "false";
+        /// Address of the collector, which is sent OTLP over HTTP; by default what OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or
+        /// OTEL_EXPORTER_OTLP_ENDPOINT says, or http://127.0.0.1:4318
+        pub endpoint: Option<String> = optional(web_address());
     }
 
     sign_in: SignInConfig {

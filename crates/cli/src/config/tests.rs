@@ -111,7 +111,7 @@ fn without_sources_the_documented_defaults_hold() {
     assert_eq!(config.database(), DatabaseUrl::Sqlite(file));
     assert_eq!(config.database_connections, 10);
     assert_eq!(config.log, LogLevel::Info);
-    assert_eq!(config.log_format, LogFormat::Json);
+    assert_eq!(config.log_format, LogFormat::Auto);
     let limits = Limits {
         jobs_per_hour: 100,
         analytics_per_minute: 100,

@@ -15,6 +15,8 @@ pub enum LogLevel {
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
+    /// `Text` on a terminal, else `Json`.
+    Auto,
     /// One JSON object a line.
     Json,
     /// For people.

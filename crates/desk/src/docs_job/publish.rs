@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use copydesk_boxed::boxed;
-use copydesk_domain::{Ask, Job, JobId, Project, PullRequest, PullRequestState, Status};
+use copydesk_domain::{Ask, Job, JobId, Project, PullRequest, PullRequestState, Status, TRACE_TARGET};
 use copydesk_forge::{
     CodeHost, CommitId, Connection, FileSummary, ForgeErrorKind, Mirror, NewPullRequest, PullWords, text,
 };
 use copydesk_store::{Edit, LeaseError, Permit, Publishing, Round, Step, Store, StoreError, Verdict};
+use tracing::Instrument;
 
 use super::failure::{aside, commit_id};
 use super::furnish::furnish;
@@ -174,7 +175,8 @@ impl Publication<'_> {
 
     async fn push_and_open(&self, rounds: &[Round], prompts: &[&str]) -> Result<PullRequest, Failure> {
         let commit = self.push(rounds).await?;
-        self.open(rounds, commit, prompts).await
+        let span = tracing::info_span!(target: TRACE_TARGET, "pull request");
+        self.open(rounds, commit, prompts).instrument(span).await
     }
 
     /// Deletes the branch of a pull request that was merged while commits were on their way to it: they came too late, and

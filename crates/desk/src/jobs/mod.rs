@@ -8,7 +8,7 @@ mod watch;
 use std::sync::Arc;
 
 use copydesk_boxed::boxed;
-use copydesk_domain::{Actor, Invalid, Job, JobId, Project, ProjectId, Prompt, Standing, Status, Window};
+use copydesk_domain::{Actor, Invalid, Job, JobId, Project, ProjectId, Prompt, Standing, Status, TraceContext, Window};
 use copydesk_store::{Admission, Event, Idempotency, JobChange, JobFilter, Revoking, Store, StoreError};
 
 use crate::docs_job::{
@@ -52,6 +52,11 @@ impl Jobs {
     /// The same for somebody, under whose name it is written down what is done.
     pub fn by(&self, actor: Actor) -> Self {
         Self { store: self.store.by(actor), ..self.clone() }
+    }
+
+    /// The same for what belongs to a trace, which the jobs that are created then belong to.
+    pub fn traced(&self, trace: Option<TraceContext>) -> Self {
+        Self { store: self.store.traced(trace), ..self.clone() }
     }
 
     pub fn rules(&self) -> &JobRules {

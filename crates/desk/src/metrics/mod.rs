@@ -43,6 +43,7 @@ struct Inner {
     deliveries: Family<OutcomeLabel, Counter>,
     deliveries_waiting: Gauge,
     deliveries_oldest: Gauge,
+    spans: Family<OutcomeLabel, Counter>,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -139,6 +140,7 @@ impl Metrics {
             deliveries: Family::default(),
             deliveries_waiting: Gauge::default(),
             deliveries_oldest: Gauge::default(),
+            spans: Family::default(),
             registry: Registry::default(),
         };
         // What has not happened yet is 0, not missing: an alert cannot tell that from a process that is gone.
@@ -182,6 +184,8 @@ impl Metrics {
         ours.register("webhook_deliveries", "Tries of this process to deliver to a webhook", inner.deliveries.clone());
         ours.register("webhooks_waiting", "Events and deliveries that wait", inner.deliveries_waiting.clone());
         ours.register("webhooks_oldest_seconds", "Age of the oldest that waits", inner.deliveries_oldest.clone());
+        let spans = "Spans of traces, sent to the collector or dropped because it did not take them in time";
+        ours.register("trace_spans", spans, inner.spans.clone());
         Self(Arc::new(Inner { registry, ..inner }))
     }
 
@@ -245,6 +249,11 @@ impl Metrics {
     /// A delivery was tried, and this became of it.
     pub(crate) fn delivery(&self, outcome: &'static str) {
         self.0.deliveries.get_or_create(&OutcomeLabel { outcome }).inc();
+    }
+
+    /// This became of so many spans of traces.
+    pub fn spans(&self, outcome: &'static str, count: u64) {
+        self.0.spans.get_or_create(&OutcomeLabel { outcome }).inc_by(count);
     }
 
     /// So much waits to be delivered.

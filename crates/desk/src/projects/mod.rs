@@ -21,7 +21,7 @@ pub use draft::{Checked, HostDraft, ProjectDraft, ViewsDraft, WritePathsDraft};
 pub use reach::Reach;
 pub use source::{NotAdded, SourceDraft, add_source, source_trials};
 pub use talk::TalkDraft;
-pub use trial::{Trial, Tried, trials, trials_as_they_come, works};
+pub use trial::{Trial, Tried, quick_trials, trials, trials_as_they_come, works};
 pub use view::{ProjectView, TestView, TrialResult, TrialView};
 
 /// Why a project was not made or changed.

@@ -53,9 +53,26 @@ pub fn works(trials: &[Trial]) -> bool {
 #[boxed]
 pub async fn trials(workshop: &Workshop, project: &Project, rules: &JobRules) -> Vec<Trial> {
     let mut trials = Vec::new();
-    try_out(workshop, project, |trial| trials.push(trial)).await;
+    try_out(workshop, project, Look::Fetch, |trial| trials.push(trial)).await;
     trials.extend(budget_trial(project, rules));
     trials
+}
+
+/// The same as far as it can be told without fetching the branch, which may be large: no file is looked at.
+#[boxed]
+pub async fn quick_trials(workshop: &Workshop, project: &Project) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    try_out(workshop, project, Look::Ask, |trial| trials.push(trial)).await;
+    trials
+}
+
+/// How the branch that jobs start from is looked at.
+#[derive(Clone, Copy)]
+enum Look {
+    /// It is fetched, and its files are looked at.
+    Fetch,
+    /// The remote is asked whether it has it.
+    Ask,
 }
 
 /// A limit that does not hold keeps no job from running, so it is no failure.
@@ -75,20 +92,19 @@ pub fn trials_as_they_come(workshop: Arc<Workshop>, project: Project) -> Unbound
             // Whoever listened may have gone.
             let _ = tell.send(Tried::One(trial));
         };
-        try_out(&workshop, &project, one).await;
+        try_out(&workshop, &project, Look::Fetch, one).await;
         let _ = tell.send(Tried::All { works });
     });
     told
 }
 
-async fn try_out(workshop: &Workshop, project: &Project, mut tell: impl FnMut(Trial)) {
-    let address = project.repository.public_address();
+async fn try_out(workshop: &Workshop, project: &Project, look: Look, mut tell: impl FnMut(Trial)) {
     let connection = match workshop.connect(project).await {
         Ok(connection) => connection,
         Err(error) => return tell(Trial::new("settings", "the settings and the credential can be used", no(&error))),
     };
     tell(settings_trial(&connection));
-    let (fetched, pushed, by_credential) = git_trials(workshop, &connection, project, address).await;
+    let (fetched, pushed, by_credential) = git_trials(workshop, &connection, project, look).await;
     fetched.into_iter().for_each(&mut tell);
     let Some(host) = connection.interface() else {
         if let Some(pushed) = pushed {
@@ -135,8 +151,9 @@ async fn git_trials(
     workshop: &Workshop,
     connection: &Connection,
     project: &Project,
-    address: &str,
+    look: Look,
 ) -> (Vec<Trial>, Option<Ability>, bool) {
+    let address = project.repository.public_address();
     let reach = format!("git reaches {address} and its branch {}", project.base_ref);
     let opened: Result<(Mirror, Remote), ForgeError> = async {
         let remote = connection.remote().await?;
@@ -147,9 +164,12 @@ async fn git_trials(
         Ok(opened) => opened,
         Err(error) => return (vec![Trial::new("fetch", reach, no(&error))], None, false),
     };
-    let base = mirror.fetch(&project.base_ref).await;
+    let base = match look {
+        Look::Fetch => mirror.fetch(&project.base_ref).await.map(Some),
+        Look::Ask => mirror.ask_for_branch(&project.base_ref).await.map(|()| None),
+    };
     let mut fetched = vec![Trial::new("fetch", reach, base.as_ref().map_or_else(no, |_| Ability::Yes))];
-    fetched.extend(base.ok().map(|base| docs_trial(&mirror, project, &base)));
+    fetched.extend(base.ok().flatten().map(|base| docs_trial(&mirror, project, &base)));
     let pushed = mirror.check_push().await.map_or_else(|error| no(&error), |()| Ability::Yes);
     (fetched, Some(pushed), remote.shows_credential())
 }

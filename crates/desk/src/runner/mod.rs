@@ -12,9 +12,11 @@ use copydesk_domain::{new_id, random_fraction};
 use copydesk_store::{Change, Changes, Claimed, QueueTerms, Store};
 use futures_util::future::BoxFuture;
 use tokio::task::{JoinError, JoinSet};
+use tracing::Instrument;
 
 use crate::metrics::Metrics;
 use crate::stop::Stop;
+use crate::trace;
 
 pub(crate) use engine::as_sentence;
 pub use engine::{Engine, Failure, Task};
@@ -98,7 +100,10 @@ impl Runner {
         tracing::info!(job = job.as_str(), attempt = claimed.lease.attempt, model = claimed.job.model, "job claimed");
         let engine = self.engines.iter().find(|engine| engine.model() == claimed.job.model).cloned();
         match engine {
-            Some(engine) => work::run(self, &*engine, claimed).await,
+            Some(engine) => {
+                let span = trace::job_span(&self.store, &claimed).await;
+                work::run(self, &*engine, claimed).instrument(span).await;
+            }
             // Only models of these engines are claimed.
             None => tracing::error!(job = job.as_str(), "claimed a job of a model that nobody here runs"),
         }

@@ -120,6 +120,9 @@ async fn settle(
         }
     };
     let outcome = finish.outcome;
+    let span = tracing::Span::current();
+    span.record("copydesk.outcome", outcome.as_str());
+    span.record("failed", matches!(outcome, Outcome::Error | Outcome::TimedOut));
     match retry_while_away(runner, || runner.store.finish(lease, finish.clone())).await {
         Some(Ok(Finished::NewMessages)) => Settled::NewMessages,
         Some(Ok(Finished::Ended)) => {

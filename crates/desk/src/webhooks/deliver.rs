@@ -8,8 +8,11 @@ use copydesk_store::{After, Attempt, Blame, DueDelivery, Store, StoreError, Webh
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Client, Response};
 
+use tracing::Instrument;
+
 use super::guard::Refused;
 use super::{Webhooks, sign};
+use crate::trace;
 
 /// How much of an answer is kept.
 const ANSWER_KEPT: usize = 2048;
@@ -32,7 +35,13 @@ pub(super) async fn deliver(
     due: &DueDelivery,
 ) -> Result<Option<WebhookDelivery>, StoreError> {
     let started = Instant::now();
-    let mut tried = attempt(webhooks, store, due).await;
+    let span = trace::delivery_span(store, due).await;
+    let mut tried = attempt(webhooks, store, due).instrument(span.clone()).await;
+    if let Some(status) = tried.attempt.status {
+        span.record("http.response.status_code", status);
+    }
+    span.record("failed", !matches!(tried.attempt.status, Some(200..=299)));
+    drop(span);
     tried.attempt.took = started.elapsed();
     let (after, blame) = verdict(webhooks, &due.delivery, &tried, store.now());
     store.record_attempt(&due.delivery, tried.attempt, after, blame).await

@@ -129,6 +129,18 @@ impl Guard {
 
     /// Whether a name or an address in numbers leads only to where encrypted requests may go.
     pub(crate) async fn is_outside(&self, host: &str) -> std::io::Result<bool> {
+        Ok(self.addresses(host).await?.iter().all(|address| self.admits(*address, false)))
+    }
+
+    /// Whether a delivery to that address would find a way, without one.
+    pub(crate) async fn has_way(&self, url: &Url) -> std::io::Result<bool> {
+        let plain = url.scheme() == "http";
+        let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+        Ok(self.addresses(host).await?.iter().any(|address| self.admits(*address, plain)))
+    }
+
+    /// What a name or an address in numbers leads to; at least one.
+    async fn addresses(&self, host: &str) -> std::io::Result<Vec<IpAddr>> {
         let found = match host.parse::<IpAddr>() {
             Ok(address) => vec![address],
             Err(_) => {
@@ -144,7 +156,7 @@ impl Guard {
         if found.is_empty() {
             return Err(std::io::Error::other("the name has no address"));
         }
-        Ok(found.iter().all(|address| self.admits(*address, false)))
+        Ok(found)
     }
 
     /// Without encryption only to where the configuration says so.

@@ -153,6 +153,21 @@ impl Webhooks {
         Ok(rotated.map(|endpoint| (endpoint, secret)))
     }
 
+    /// Why no delivery could go to an address now, as far as that is known without one. For operators: it tells a name that
+    /// is not there from one that leads inside.
+    pub async fn obstacle(&self, address: &str) -> Option<String> {
+        let url = match self.guard.check(address) {
+            Ok(url) => url,
+            Err(invalid) => return Some(format!("its address {}", invalid.message)),
+        };
+        let host = url.host_str().unwrap_or_default();
+        match self.guard.has_way(&url).await {
+            Ok(true) => None,
+            Ok(false) => Some(format!("{host} leads only to addresses that webhooks may not go to")),
+            Err(_) => Some(format!("the name {host} cannot be resolved")),
+        }
+    }
+
     /// Tries a webhook out, paused or not, and waits for the answer. None if there is no such webhook.
     pub async fn test(&self, store: &Store, id: &str) -> Result<Option<WebhookDelivery>, StoreError> {
         let webhook_id = id.to_owned();

@@ -5,10 +5,11 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_domain::{HostKind, random_fraction};
+use copydesk_domain::{HostKind, TRACE_TARGET, random_fraction};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use reqwest::{Method, Response};
 use serde::de::DeserializeOwned;
+use tracing::Instrument;
 use url::Url;
 
 use super::exchange::{Authorization, Failed, HostRequest, HostResponse};
@@ -75,6 +76,20 @@ impl Transport {
     /// Asks, and asks again within reason if the host fails, is not reached or has enough of requests for a moment.
     /// What must not be done twice is asked again only if it was surely not done.
     pub(super) async fn send(&self, request: &HostRequest, who: &Authorization) -> Result<HostResponse, Failed> {
+        let span = tracing::info_span!(
+            target: TRACE_TARGET,
+            "code host",
+            kind = "client",
+            server.address = request.url.host_str(),
+            http.request.method = request.method.as_str(),
+            failed = tracing::field::Empty,
+        );
+        let sent = self.send_patiently(request, who).instrument(span.clone()).await;
+        span.record("failed", sent.is_err());
+        sent
+    }
+
+    async fn send_patiently(&self, request: &HostRequest, who: &Authorization) -> Result<HostResponse, Failed> {
         let mut tries = 0;
         loop {
             tries += 1;

@@ -1,10 +1,11 @@
+use axum::Extension;
 use axum::extract::{RawQuery, State};
 use axum::http::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use copydesk_desk::job_view::{JobView, render};
 use copydesk_desk::jobs::{Admitted, JobError};
-use copydesk_domain::Job;
+use copydesk_domain::{Job, TraceContext};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -34,13 +35,15 @@ use crate::problem::{Detail, ErrorBody, Problem, standing_headers};
 pub(crate) async fn create_job(
     State(app): State<App>,
     Writer(caller): Writer,
+    trace: Option<Extension<TraceContext>>,
     headers: HeaderMap,
     body: RequestBody,
 ) -> Result<Response, Problem> {
     let bytes = body::read(&app, &headers, body).await?;
     let idempotency = idempotency(&headers, "create", &bytes)?;
     let draft = body::parse::<CreateJob>(&bytes)?.into();
-    let admitted = caller.jobs(&app).create(&caller.project, draft, idempotency).await?;
+    let jobs = caller.jobs(&app).traced(trace.map(|Extension(trace)| trace));
+    let admitted = jobs.create(&caller.project, draft, idempotency).await?;
     let location = HeaderValue::from_str(&format!("/v2/agent/{}/job/{}", caller.project.id, admitted.job_id));
     let mut response = answer(StatusCode::CREATED, admitted);
     if let Ok(location) = location {

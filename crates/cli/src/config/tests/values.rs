@@ -55,7 +55,8 @@ const BOUNDS: &[(&str, &[&str], &[&str])] = &[
     ("database_connections", &["2", "500"], &["1", "0", "501", "-1", "+5", "1.0", "1_0", "", " 1"]),
     ("secret_file", &["none", "", "/etc/copydesk/secret.key"], &["a\0b"]),
     ("log", &["error", "warn", "info", "debug", "trace"], &["INFO", "off", ""]),
-    ("log_format", &["json", "text"], &["xml", ""]),
+    ("log_format", &["auto", "json", "text"], &["xml", ""]),
+    ("access_log", &["false", "true"], &["", "no", "off"]),
     ("limits.jobs_per_hour", &["0", "1000000"], &["1000001", "many", "99999999999"]),
     ("limits.analytics_per_minute", &["0", "1000000"], &["1000001"]),
     ("limits.events_per_minute", &["0", "100000000"], &["100000001"]),
@@ -110,6 +111,8 @@ const BOUNDS: &[(&str, &[&str], &[&str])] = &[
     ("git.email", &["bot@example.com"], &["", "<bot@example.com>"]),
     ("git.time", &["1s", "6h"], &["0s", "6h1s"]),
     ("credentials.key_file", &["none", "", "/etc/copydesk/credentials.key"], &["a\0b"]),
+    ("otlp.traces", &["true", "false"], &["", "on"]),
+    ("otlp.endpoint", &["none", "", "http://a:4318"], &["a:4318", "ftp://a"]),
     // One of these alone is half a way to sign in, which is an error of its own.
     ("sign_in.proxy_header", &["none", ""], &["Remote Email", "Remote-Email:", "é"]),
     ("sign_in.proxies", &["none", ""], &["private", "10.0.0.0/33", "10.0.0.7;10.0.0.8", "0.0.0.0/0", "::/0"]),
@@ -153,7 +156,7 @@ fn an_error_is_one_sentence_with_key_value_and_origin() {
     );
     assert_eq!(
         error(load_env(&[("COPYDESK_LOG_FORMAT", "a\nb")])),
-        "log_format: \"a\\nb\" is not one of json, text (environment COPYDESK_LOG_FORMAT)"
+        "log_format: \"a\\nb\" is not one of auto, json, text (environment COPYDESK_LOG_FORMAT)"
     );
     let long = error(load_flag("log", &"x".repeat(10_000)));
     assert!(long.len() < 250 && long.contains("xxx…\""), "{long}");

@@ -8,7 +8,9 @@ pub enum Failed {
     /// The provider said no.
     #[error("{0}")]
     Declined(&'static str),
-    #[error("{name} cannot be reached at the moment, so nobody is signed in through it. Try again in a moment.")]
+    #[error(
+        "{name} cannot be reached at the moment: {cause}. So nobody is signed in through it. Try again in a moment."
+    )]
     Away { name: String, cause: String },
     #[error(
         "{name} answered with something that Copydesk does not accept, so nobody was signed in. The log of the server says \

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use copydesk_agent::cause_of;
 use copydesk_domain::{SecretText, Timestamp};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
@@ -239,7 +240,7 @@ impl Provider {
 
     async fn answer(&self, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), Failed> {
         let lost = |error: reqwest::Error| {
-            if error.is_timeout() { self.slow() } else { self.away("the connection failed") }
+            if error.is_timeout() { self.slow() } else { self.away(cause_of(&error)) }
         };
         let response = request.send().await.map_err(lost)?;
         let status = response.status();

@@ -65,9 +65,9 @@ async fn jobs_are_listed_filtered_and_paged(stage: Stage) {
         .get(&format!("{list}?q=%3Cscript%3E"))
         .await
         .is(200)
-        .shows("No job is like that")
+        .shows("No job matches")
         .shows("value=\"&#60;script&#62;\"");
-    viewer.get(&format!("{list}?status=failed")).await.is(200).shows("No job is like that");
+    viewer.get(&format!("{list}?status=failed")).await.is(200).shows("No job matches");
     viewer.get(&format!("{list}?status=active&q=number+17")).await.is(200).shows(">Job number 17</a>");
     viewer.get(&format!("{list}?status=odd&cursor=odd")).await.is(200);
 }
@@ -213,7 +213,7 @@ async fn a_message_a_cancellation_and_an_archive_are_done_from_the_page(stage: S
         .shows("The job was cancelled.")
         .hides(">Cancel<");
     assert_eq!(editor.post(&format!("{job}/cancel"), &[]).await.leads_to(), job, "it has ended, which its page says");
-    editor.get(&format!("{job}/archive")).await.is(200).shows("That cannot be taken back");
+    editor.get(&format!("{job}/archive")).await.is(200).shows("This cannot be undone");
     let archived = editor.post_and_follow(&format!("{job}/archive"), &[]).await;
     archived.is(200).shows("<span class=\"badge \">archived</span>").hides("Send</button>");
     editor.post(&format!("{job}/message"), &[("prompt", "More")]).await.is(409).shows("which is final");

@@ -75,7 +75,7 @@ async fn nothing_is_made_of_what_is_wrong(stage: Stage) {
         (vec![("token", "planted"), ("username", "a b")], "without blanks and colons"),
     ] {
         let shown = post(&stage, &change).await;
-        shown.is(422).shows(said).shows("Nothing was made yet").hides("planted");
+        shown.is(422).shows(said).shows("Nothing was created yet").hides("planted");
         if !change.iter().any(|(name, _)| *name == "name") {
             shown.shows("value=\"Acme Docs\"");
         }

@@ -107,7 +107,7 @@ async fn a_pull_request_is_merged_for_real_and_once(stage: Stage) {
     assert_eq!((merges.len(), &merges[0].actor_name), (1, &by));
     let job = it.browser.get(&format!("/p/{}/jobs/{}", it.project.id, it.job)).await;
     job.is(200).shows("<span class=\"badge good\">merged</span>").shows("Pull request is merged");
-    it.browser.get(&format!("/p/{}/pulls", it.project.id)).await.is(200).shows("None waits");
+    it.browser.get(&format!("/p/{}/pulls", it.project.id)).await.is(200).shows("None is open");
     it.browser.get(&format!("/p/{}/pulls?state=merged", it.project.id)).await.is(200).shows("/pulls/1\"");
     let told = it.project.get(it.job.as_str()).await;
     assert_eq!(told["pullRequest"]["state"], "merged");
@@ -225,7 +225,7 @@ async fn a_link_is_for_whoever_has_it(stage: Stage) {
 async fn pull_requests_elsewhere_are_listed_with_their_links(stage: Stage) {
     let project = stage.project("Docs").await;
     let viewer = stage.member(&project.id, Role::Viewer).await;
-    viewer.get(&format!("/p/{}/pulls", project.id)).await.is(200).shows("None waits");
+    viewer.get(&format!("/p/{}/pulls", project.id)).await.is(200).shows("None is open");
     let id = JobId::from(project.job().await.as_str());
     for (url, is_shown) in [("https://example.com/acme/docs/pull/7", true), ("javascript:alert(1)", false)] {
         let pull = copydesk_domain::PullRequest {

@@ -152,7 +152,7 @@ async fn what_is_wrong_stays_in_the_form_and_is_said_beside_it(stage: Stage) {
         ),
     ] {
         let refused = owner.post(&page(&project, subject), &fields).await;
-        refused.is(422).shows(said).shows(kept).shows("That was not done");
+        refused.is(422).shows(said).shows(kept).shows("This was not saved");
     }
     assert_eq!(saved(&stage, &project.id).await, before);
     // A host belongs to one project.
@@ -359,7 +359,7 @@ async fn secrets_of_senders_are_shown_once(stage: Stage) {
     for (deed, subject, id) in
         [("collection/drain", "collection", "drain-secret"), ("repository/hook", "repository", "hook-secret")]
     {
-        owner.get(&page(&project, subject)).await.is(200).shows("Make a secret");
+        owner.get(&page(&project, subject)).await.is(200).shows("Create a secret");
         let made = owner.post(&page(&project, deed), &[]).await;
         let secret = made.is(200).text_of(id);
         assert_eq!(made.headers["cache-control"], "no-store, no-transform");
@@ -369,7 +369,7 @@ async fn secrets_of_senders_are_shown_once(stage: Stage) {
             stage.app.hook_secret(&project.id).await
         };
         assert_eq!(secret, taken);
-        owner.get(&page(&project, subject)).await.hides(&secret).shows("Make another secret");
+        owner.get(&page(&project, subject)).await.hides(&secret).shows("Create a new secret");
         let deeds = stage.app.store().deeds(DeedFilter { limit: 1, ..DeedFilter::default() }).await.unwrap();
         assert_eq!((&*deeds[0].action, deeds[0].actor_kind.as_str()), ("secret.replace", "user"));
     }

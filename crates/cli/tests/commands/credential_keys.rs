@@ -169,7 +169,7 @@ async fn a_second_machine_with_other_keys_is_refused_until_they_are_copied() {
             let ran = desk.run_with(command, &second);
             assert_eq!(ran.code, 1, "{}", ran.err);
             assert!(
-                ran.err.contains("the database holds secrets that another machine has sealed with the key "),
+                ran.err.contains("the database holds secrets that another machine encrypted with the key "),
                 "{}",
                 ran.err
             );

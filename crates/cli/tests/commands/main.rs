@@ -19,4 +19,5 @@ mod remote;
 mod serving;
 mod sources;
 mod support;
+mod terminal;
 mod webhooks;

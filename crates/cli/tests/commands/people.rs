@@ -32,7 +32,7 @@ fn users_are_made_listed_and_removed() {
     let last = desk.run(&["user", "remove", "ada@example.com"]);
     assert_eq!(
         (last.code, last.err.as_str()),
-        (1, "copydesk: this is the last administrator; make another one first\n")
+        (1, "copydesk: this is the last administrator; appoint another one first\n")
     );
     with_input(&desk, &["user", "add", "bob@example.com", "--admin"], PASSWORD).ok();
     desk.run(&["user", "remove", "ada@example.com"]).ok();

@@ -3,7 +3,7 @@ use clap::Subcommand;
 #[derive(clap::Args)]
 pub(crate) struct ServerFlags {
     /// The server [default: COPYDESK_URL, or http://127.0.0.1:4400]
-    #[arg(long, value_name = "URL", help_heading = super::GLOBAL, display_order = 981)]
+    #[arg(id = "server_url", long = "url", value_name = "URL", help_heading = super::GLOBAL, display_order = 981)]
     pub(crate) url: Option<String>,
     /// The project [default: COPYDESK_PROJECT]
     #[arg(long, value_name = "ID", help_heading = super::GLOBAL, display_order = 980)]

@@ -67,7 +67,8 @@ pub(crate) struct Args {
     database_url: Option<String>,
     /// A server to ask instead of the database on this machine, for `job`, `project` and `key`. It needs a key in
     /// COPYDESK_API_KEY, with the scope admin for `project` and `key`
-    #[arg(long, global = true, value_name = "URL", help_heading = GLOBAL, display_order = 981)]
+    // Other commands have an argument that is called `url`, and what is global is known by its id.
+    #[arg(id = "server_url", long = "url", global = true, value_name = "URL", help_heading = GLOBAL, display_order = 981)]
     pub(crate) url: Option<String>,
     /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value = "auto", help_heading = GLOBAL, display_order = 993)]

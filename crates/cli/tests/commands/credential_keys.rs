@@ -78,8 +78,8 @@ fn a_rotation_says_what_it_did_and_finishes_one_that_was_cut_short() {
     let keys = || std::fs::read_to_string(&file).unwrap();
     let before = keys();
     let rotated = desk.run(&["credentials", "rotate"]).ok();
-    assert!(rotated.err.contains("sealed 2 of 2"), "{}", rotated.err);
-    assert!(rotated.out.contains("Secrets sealed anew: 2. Old keys forgotten: 1."), "{}", rotated.out);
+    assert!(rotated.err.contains("encrypted 2 of 2"), "{}", rotated.err);
+    assert!(rotated.out.contains("Encrypted again: 2. Old keys removed: 1."), "{}", rotated.out);
     assert!(keys() != before && keys().lines().count() == 1);
 
     // As a crash leaves it: another key is there and seals already, and a file was on its way.
@@ -135,7 +135,7 @@ async fn a_rotation_that_is_killed_loses_nothing() {
         store.set_secret(&vault, id, &SecretName::Git, "token", id.as_bytes()).await.unwrap().unwrap();
     }
     // Killed before anything, when it has begun, and in the middle.
-    for seen in ["", "sealed 1 of ", "sealed 100 of "] {
+    for seen in ["", "encrypted 1 of ", "encrypted 100 of "] {
         let mut command = desk.command(&["credentials", "rotate"]);
         let mut rotating = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(rotating.stderr.take().unwrap()).lines().map_while(Result::ok);

@@ -22,7 +22,7 @@ fn users_are_made_listed_and_removed() {
     let made = with_input(&desk, &["user", "add", "Ada@Example.com", "--admin", "--json"], PASSWORD).json();
     assert_eq!((made["email"].as_str(), made["isAdmin"].as_bool()), (Some("ada@example.com"), Some(true)));
     let again = with_input(&desk, &["user", "add", "ada@example.com"], PASSWORD);
-    assert_eq!((again.code, again.err.as_str()), (1, "copydesk: there is a user ada@example.com already\n"));
+    assert_eq!((again.code, again.err.as_str()), (1, "copydesk: the user ada@example.com exists already\n"));
     let weak = with_input(&desk, &["user", "add", "bob@example.com"], "short\n");
     assert_eq!(weak.code, 2, "{}", weak.err);
     assert!(weak.err.contains("the password must have at least 10 characters"), "{}", weak.err);

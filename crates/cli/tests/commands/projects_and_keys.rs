@@ -130,7 +130,8 @@ fn root_leaves_nothing_in_the_folder_of_the_service() {
     let create = ["project", "create", "--name", "x", "--repository", "https://example.com/x", "--base-ref", "main"];
     for command in [&create[..], &["key", "list"], &["migrate"]] {
         let ran = desk.run(command);
-        let words = format!("belongs to the user '#{STRANGER}', and what root makes in it the service could not read");
+        let words =
+            format!("belongs to the user '#{STRANGER}'; the service could not read files that root creates there");
         assert!(ran.code == 1 && ran.err.contains(&words), "{command:?}: {}", ran.err);
         assert!(ran.err.contains(&format!("`sudo -u '#{STRANGER}' copydesk …`")), "{}", ran.err);
     }

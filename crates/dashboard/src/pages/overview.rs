@@ -168,7 +168,7 @@ async fn todos(dash: &Dash, who: &InProject, items: Vec<Item>, is_new: bool) -> 
                         true => who.path(&format!("/pulls/{number}")),
                         false => who.path(&format!("/jobs/{}", part(&job.job.id))),
                     };
-                    let what = format!("A pull request has been waiting since {}", many(days, "day", "days"));
+                    let what = format!("A pull request has been waiting for {}", many(days, "day", "days"));
                     todos.push(todo("warn", "look", what, format!("#{number} {}", job.name), "Review", link));
                 }
                 todos.extend(others(more, "pull request", "pull requests", who.path("/pulls")));

@@ -68,7 +68,7 @@ async fn nothing_is_made_of_what_is_wrong(stage: Stage) {
         (vec![("docs_path", "../x")], "Must be a folder inside"),
         (vec![("time_zone", "Mars")], "Must be an IANA"),
         (vec![("id", "Not An Id")], "Must be 1 to 64"),
-        (vec![("host", "svn")], "Must be one of the kinds"),
+        (vec![("host", "svn")], "Must be one of the listed kinds"),
         (vec![("domain", "https://x")], "Must be a host such as"),
         (vec![("host_api_url", "nowhere")], "Must be an https or http address"),
         (vec![("token", "pla\nnted")], "Holds control characters"),

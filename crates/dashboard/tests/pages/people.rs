@@ -109,7 +109,7 @@ async fn wrong_passwords_wait_but_lock_nobody_out(stage: Stage) {
     assert_eq!(thief.send(elsewhere.header("x-forwarded-for", "198.51.100.7")).await.status.as_u16(), 303);
     // Somebody who is not there is told the same.
     let nobody = stage.browser().post("/sign-in", &[("email", "eve@example.com"), ("password", PASSWORD)]).await;
-    nobody.is(422).shows("do not belong together");
+    nobody.is(422).shows("The address or the password is wrong");
 }
 
 async fn a_browser_that_is_known_does_not_wait_for_those_who_guess(stage: Stage) {

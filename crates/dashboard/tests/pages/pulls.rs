@@ -100,7 +100,7 @@ async fn a_pull_request_is_merged_for_real_and_once(stage: Stage) {
     let after = it.main();
     assert_eq!(it.browser.post(&it.page("/merge"), &[]).await.leads_to(), it.page(""), "again is the same");
     assert_eq!((it.main(), it.merges()), (after, 1));
-    it.browser.post(&it.page("/close"), &[]).await.is(409).shows("It is merged meanwhile.");
+    it.browser.post(&it.page("/close"), &[]).await.is(409).shows("It is already merged.");
     let deeds = it.stage.app.store().deeds(DeedFilter { limit: 100, ..DeedFilter::default() }).await.unwrap();
     let merges: Vec<_> = deeds.iter().filter(|deed| deed.action == "pull_request.merge").collect();
     let by = format!("editor-of-{}@example.com", it.project.id);
@@ -166,7 +166,7 @@ async fn a_pull_request_is_closed_and_opened_again(stage: Stage) {
     let closed = it.browser.post_and_follow(&it.page("/close"), &[]).await;
     closed.is(200).shows("closed</span>").shows("Open it again").hides("Merge into main");
     assert_eq!(it.state().await, PullRequestState::Closed);
-    it.browser.post(&it.page("/merge"), &[]).await.is(409).shows("It is closed meanwhile.");
+    it.browser.post(&it.page("/merge"), &[]).await.is(409).shows("It is already closed.");
     let message = it.project.message(it.job.as_str(), "docs/more.md = # More\\n").await.expect(200);
     assert_eq!(message["status"], "active");
     let job = it.project.until(it.job.as_str(), "failed").await;

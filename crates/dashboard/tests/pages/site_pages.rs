@@ -87,7 +87,7 @@ async fn what_could_not_be_judged_is_said(stage: Stage) {
     let viewer = stage.member(&gone.id, Role::Viewer).await;
     stage.app.look_at_pages(&gone.id).await;
     let pages = viewer.get(&format!("/p/{}/pages", gone.id)).await;
-    pages.is(200).shows("came to nothing").shows("Not checked yet").hides("no findings");
+    pages.is(200).shows("could not be read the last time").shows("Not checked yet").hides("no findings");
     let repo = GitRepo::new([
         ("docs/a.md", "[x]({{ somewhere }}) and [y](../../out.md)\n"),
         ("docs/b.md", "# B\n"),

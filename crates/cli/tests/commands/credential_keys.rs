@@ -101,7 +101,7 @@ fn a_rotation_says_what_it_did_and_finishes_one_that_was_cut_short() {
     std::fs::write(&file, other).unwrap();
     set(&desk, "more", &[], TOKEN).ok();
     let left = desk.run(&["credentials", "rotate"]);
-    assert!(left.code == 1 && left.out.contains("Left as it was, git of docs"), "{}", left.out);
+    assert!(left.code == 1 && left.out.contains("Not encrypted again, git of docs"), "{}", left.out);
     assert_eq!(show(&desk, "more")["problem"], Value::Null);
 }
 

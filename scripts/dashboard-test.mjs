@@ -1,5 +1,6 @@
 // Run by scripts/dashboard-test: the dashboard in Chromium, as people use it, against servers and workers that it starts itself.
 import assert from 'node:assert/strict'
+import { apiPage } from './dashboard/api.mjs'
 import { chromium } from './dashboard/checks.mjs'
 import { hostile, hostilePages } from './dashboard/hostile.mjs'
 import { byKeys } from './dashboard/keys.mjs'
@@ -28,6 +29,7 @@ const plain = async (browser, desk) => {
   await story(browser, desk, repository, { scripts: false })
   const { key } = JSON.parse(desk.run('key', 'create', '--project', project, '--json'))
   const { jobs: [{ id: job }] } = await desk.api(key, 'GET', `/v2/agent/${project}/jobs`)
+  await apiPage(browser, desk, email, project, key)
   const p = `/p/${project}`, j = `${p}/jobs/${job}`
   await everyPage(browser, desk, email, [
     '/', '/me', '/people', '/server', '/new', p, `${p}/jobs`, `${p}/jobs/new`, j, `${j}/changes`, `${j}/changes?view=unified`,

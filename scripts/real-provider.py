@@ -153,7 +153,7 @@ with dex():
         check(stranger.open(f"{DESK}/me").address.startswith(f"{DESK}/sign-in?"), "nobody is in")
 
         link = re.search(r"http://\S+/join/\S+", copydesk("user", "link"))[0]
-        ada = Browser().open(link).follow("Go on with localhost").sign_in_there("ada@example.com", PASSWORD)
+        ada = Browser().open(link).follow("Continue with localhost").sign_in_there("ada@example.com", PASSWORD)
         check(ada.address == f"{DESK}/", f"{ada.address}: {ada.text}")
         back = [address for address in ada.redirects.way if "/sign-in/oidc/back" in address]
         check(len(back) == 1 and "code=" in back[0], ada.redirects.way)
@@ -168,9 +168,9 @@ with dex():
         ada.open(f"{DESK}/sign-in/oidc?again=1&to=%2Fme")
         check(ada.is_at_dex(), f"Dex asks again: {ada.address}: {ada.text}")
         ada.sign_in_there("ada@example.com", PASSWORD)
-        check(ada.address.startswith(f"{DESK}/sign-in/sure") and "Now do again" in ada.text, f"{ada.address}: {ada.text}")
+        check(ada.address.startswith(f"{DESK}/sign-in/sure") and "Now repeat your action" in ada.text, f"{ada.address}: {ada.text}")
         ada.open(f"{DESK}/sign-in/oidc?again=1&to=%2Fme").sign_in_there("bob@example.com", PASSWORD)
-        check(ada.status == 403 and "as somebody else" in ada.text, ada.text)
+        check(ada.status == 403 and "as a different user" in ada.text, ada.text)
 
         ada.open(f"{DESK}/me").open("/sign-out", {})
         check(ada.address == f"{DESK}/sign-in", ada.address)
@@ -183,7 +183,7 @@ with dex():
         bob = Browser().open(f"{DESK}/sign-in")
         check('type="password"' not in bob.text, "there is no form for passwords")
         bob.follow("Sign in with localhost").sign_in_there("bob@example.com", PASSWORD)
-        check(bob.address == f"{DESK}/" and "You are in no project" in bob.text, f"{bob.address}: {bob.text}")
+        check(bob.address == f"{DESK}/" and "You are not a member of any project" in bob.text, f"{bob.address}: {bob.text}")
 
     with desk(COPYDESK_SIGN_IN__OIDC_CLIENT_SECRET="not-this-one"):
         ada = Browser().open(f"{DESK}/sign-in").follow("Sign in with localhost")

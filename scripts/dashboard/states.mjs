@@ -40,8 +40,8 @@ export const states = async (browser, desk, email, { full, job, empty }) => {
   // Nothing there yet.
   const e = `/p/${empty}`, p = `/p/${full}`
   for (const [address, words] of [
-    ['', /first/i], ['/jobs', /no job|none|yet/i], ['/views', /No views yet/], ['/pages', /checked|page/i], ['/pulls', /None waits/],
-    ['/keys', /none yet/], ['/settings/webhooks', /none yet/], ['/settings/members', /Nobody has a place/],
+    ['', /first/i], ['/jobs', /no job|none|yet/i], ['/views', /No views yet/], ['/pages', /checked|page/i], ['/pulls', /None is open/],
+    ['/keys', /none yet/], ['/settings/webhooks', /none yet/], ['/settings/members', /no members yet/],
   ]) await visit(page, e + address, 200, words)
 
   // Nothing there at all.
@@ -54,7 +54,7 @@ export const states = async (browser, desk, email, { full, job, empty }) => {
   await visit(page, `${p}/settings/danger`, 200, /delete/i)
 
   // Sent back with what is wrong.
-  await send(page, '/new', {}, 'main button.main', /Nothing was made yet/)
+  await send(page, '/new', {}, 'main button.main', /Nothing was created yet/)
   await send(page, `${p}/jobs/new`, { prompt: ' ', baseRef: 'no such..branch' }, 'main button.main', /needed/)
   await send(page, `${p}/keys`, { name: 'n'.repeat(201) }, 'main aside button.main', /at most 200/)
   await send(page, `${p}/settings/webhooks`, { url: 'no address' }, 'main aside button.main', /./)
@@ -63,8 +63,8 @@ export const states = async (browser, desk, email, { full, job, empty }) => {
   await visit(page, `${p}/views?from=2026-02-31&to=2026-01-01`, 200, /./).catch(() => visit(page, `${p}/views?from=2026-02-31&to=2026-01-01`, 422, /./))
 
   // Shown once.
-  await send(page, `${p}/keys`, { name: 'Shown once' }, 'main aside button.main', /shown this once/)
-  await send(page, `${p}/settings/members`, { note: 'Vic, who only looks' }, 'main aside button.main', /shown this once/)
+  await send(page, `${p}/keys`, { name: 'Shown once' }, 'main aside button.main', /shown only once/)
+  await send(page, `${p}/settings/members`, { note: 'Vic, who only looks' }, 'main aside button.main', /shown only once/)
   const link = (await page.textContent('#link')).trim().replace(/^http:\/\/[^/]*/, desk.url)
 
   // Somebody who may only look, and a link that is spent.
@@ -78,7 +78,7 @@ export const states = async (browser, desk, email, { full, job, empty }) => {
   await viewer.fill('[name=password]', PASSWORD)
   await viewer.click('main button.main')
   await viewer.waitForURL(/\/(p\/[^/]*)?(\?.*)?$/)
-  await visit(viewer, `${p}/settings/danger`, 403, /not for your role/i)
+  await visit(viewer, `${p}/settings/danger`, 403, /role does not allow/i)
   await visit(viewer, p, 200, /./)
   await visit(viewer, `${p}/jobs/${job}`, 200, /./)
   await other.clearCookies()

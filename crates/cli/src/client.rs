@@ -41,7 +41,7 @@ impl Client {
             .project
             .clone()
             .or_else(|| variable("COPYDESK_PROJECT"))
-            .ok_or_else(|| Failure::usage("which project? give --project ID or set COPYDESK_PROJECT"))?;
+            .ok_or_else(|| Failure::usage("no project: give --project ID or set COPYDESK_PROJECT"))?;
         let key = key(environment, "`copydesk key create --project ID` makes one")?;
         Self::connect(url.as_deref().unwrap_or("http://127.0.0.1:4400"), key, project)
     }
@@ -153,7 +153,7 @@ impl Client {
 /// Why a server was not reached.
 pub(crate) fn unreachable(base: &Url, error: &reqwest::Error) -> Failure {
     Failure::error(format!("cannot reach {base}: {}", cause_of(error)))
-        .hint("is `copydesk serve` running there? see --url")
+        .hint("check that `copydesk serve` is running there, and see --url")
 }
 
 /// The address of a server, with a slash at its end.
@@ -174,7 +174,7 @@ pub(crate) fn key(environment: &[(OsString, OsString)], hint: &str) -> Result<Ap
     let text = found.and_then(|(_, value)| value.to_str());
     let text = text.ok_or_else(|| Failure::usage("no key: set COPYDESK_API_KEY").hint(hint))?;
     ApiKey::parse(text.trim())
-        .map_err(|_| Failure::usage("COPYDESK_API_KEY is not a Copydesk key; was it copied whole?"))
+        .map_err(|_| Failure::usage("COPYDESK_API_KEY is not a Copydesk key; check that all of it was copied"))
 }
 
 /// Makes a client, for servers without https if `plain`.
@@ -196,8 +196,8 @@ pub(crate) async fn read(answer: reqwest::Response) -> Result<Value, Failure> {
     }
     // Whatever is no answer of ours comes from somebody else: another program at that address, or a proxy before ours.
     let Some(error) = body["error"].as_str().map(printable) else {
-        return Err(Failure::error(format!("what answers there is not Copydesk: it says {status}"))
-            .hint("see --url: it is the address of `copydesk serve`, without a path unless a proxy adds one"));
+        return Err(Failure::error(format!("the server there is not Copydesk: it answered {status}"))
+            .hint("--url must be the address of `copydesk serve`, without a path unless a proxy adds one"));
     };
     let mut message = format!("{error} ({status})");
     for detail in body["details"].as_array().into_iter().flatten() {

@@ -34,7 +34,7 @@ pub(crate) async fn ask(url: &str) -> Result<ExitCode, Failure> {
     let answer = read(http.get(address).send().await.map_err(cannot)?).await?;
     // Another program may answer there too.
     if answer["status"] != "ok" {
-        return Err(Failure::error(format!("{base} is no Copydesk")));
+        return Err(Failure::error(format!("{base} is not a Copydesk server")));
     }
     output::line("ready");
     Ok(ExitCode::SUCCESS)

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::args::{JobCommand, ServerFlags};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::output::{self, printable};
+use crate::output::{self, printable, printable_lines};
 
 /// How often a job that is waited for is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -49,27 +49,27 @@ pub(crate) async fn run(command: JobCommand, environment: &[(OsString, OsString)
             set("changes", changes.as_deref().map(range).transpose()?);
             let key = idempotency_key.unwrap_or_else(fresh_key);
             let job = client.post(&["job"], Some(&body), Some(&key)).await?;
-            conclude(&client, job, wait, server.json).await
+            conclude(&client, job, wait.then_some(0), server.json).await
         }
         JobCommand::Get { id, wait, server } => {
             let client = connect(&server)?;
             let job = client.get(&["job", &id], &[]).await?;
-            conclude(&client, job, wait, server.json).await
+            conclude(&client, job, wait.then_some(0), server.json).await
         }
         JobCommand::Message { id, prompt, wait, server } => {
             let client = connect(&server)?;
             let body = json!({ "prompt": read_prompt(prompt)? });
+            // What happened before the message is known already.
+            let known = if wait { last_event(&client, &id).await? } else { 0 };
             let job = client.post(&["job", &id, "message"], Some(&body), Some(&fresh_key())).await?;
-            conclude(&client, job, wait, server.json).await
+            conclude(&client, job, wait.then_some(known), server.json).await
         }
         JobCommand::Diff { id, server } => {
             let diff = connect(&server)?.diff(&id).await?;
-            // A program gets it as it is; on a terminal nothing of it may act.
-            if std::io::stdout().is_terminal() {
-                diff.lines().for_each(|line| output::line(&printable(line)));
-            } else {
-                output::raw(&diff);
+            if server.json {
+                return output::json(&json!({ "id": id, "diff": diff }));
             }
+            output::diff(&diff, "");
             Ok(ExitCode::SUCCESS)
         }
         JobCommand::Open { id, server } => act(&connect(&server)?, &id, "pull-request", server.json).await,
@@ -115,32 +115,48 @@ fn read_prompt(prompt: String) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Shows the job, after its end if that is to be waited for.
-async fn conclude(client: &Client, job: Value, wait: bool, json: bool) -> Result<ExitCode, Failure> {
-    if !wait {
-        return show(&job, json);
+/// The number of the last event of a job so far.
+async fn last_event(client: &Client, id: &str) -> Result<u64, Failure> {
+    let mut last = 0;
+    // The server gives at most a thousand at a time.
+    loop {
+        let events = client.events(id, last).await?;
+        let numbers = events["events"].as_array().into_iter().flatten().filter_map(|event| event["id"].as_u64());
+        match numbers.max() {
+            Some(newest) if newest > last => last = newest,
+            _ => return Ok(last),
+        }
     }
-    let job = wait_for(client, job).await?;
+}
+
+/// Shows the job; after its end if that is to be waited for, telling of every event after the one given.
+async fn conclude(client: &Client, job: Value, wait_after: Option<u64>, json: bool) -> Result<ExitCode, Failure> {
+    let Some(known) = wait_after else { return show(&job, json) };
+    let job = wait_for(client, job, known).await?;
     show(&job, json)?;
     Ok(if job["status"] == "completed" { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Follows a job to its end, telling of every change on standard error.
-async fn wait_for(client: &Client, job: Value) -> Result<Value, Failure> {
+async fn wait_for(client: &Client, job: Value, known: u64) -> Result<Value, Failure> {
     eprintln!("job {}", printable(job["id"].as_str().unwrap_or_default()));
     let progress = Progress::new();
-    let ended = follow(client, job, |event| progress.tell(event)).await;
+    let ended = follow(client, job, known, |event| progress.tell(event)).await;
     progress.end();
     ended
 }
 
-/// Follows a job to its end, telling of every event.
-pub(crate) async fn follow(client: &Client, mut job: Value, tell: impl Fn(&Value)) -> Result<Value, Failure> {
+/// Follows a job to its end, telling of every event after number `last`.
+pub(crate) async fn follow(
+    client: &Client,
+    mut job: Value,
+    mut last: u64,
+    tell: impl Fn(&Value),
+) -> Result<Value, Failure> {
     let id = job["id"].as_str().unwrap_or_default().to_owned();
-    let mut last = 0;
     loop {
         let lost = |failure: Failure| {
-            failure.hint(format!("the job goes on; `copydesk job get {id} --wait` follows it again"))
+            failure.hint(format!("the job goes on; run `copydesk job get {id} --wait` to follow it again"))
         };
         let events = client.events(&id, last).await.map_err(lost)?;
         for event in events["events"].as_array().into_iter().flatten() {
@@ -215,12 +231,10 @@ fn show(job: &Value, json: bool) -> Result<ExitCode, Failure> {
     if json {
         return output::json(job);
     }
-    let text = |value: &Value| value.as_str().map_or_else(|| "-".to_owned(), printable);
+    let text = |value: &Value| value.as_str().map_or_else(|| "-".to_owned(), printable_lines);
     let range = serde_json::from_value::<ChangeRange>(job["changes"].clone());
-    if let Ok(range) = range {
-        output::line(&format!("{:<13} {}", "about", printable(&range.to_string())));
-    }
-    for (label, value) in [
+    let about = range.ok().map(|range| ("about", printable(&range.to_string())));
+    let fields = [
         ("id", &job["id"]),
         ("status", &job["status"]),
         ("outcome", &job["outcome"]),
@@ -230,8 +244,9 @@ fn show(job: &Value, json: bool) -> Result<ExitCode, Failure> {
         ("model", &job["model"]),
         ("repository", &job["source"]["repository"]),
         ("created", &job["createdAt"]),
-    ] {
-        output::line(&format!("{label:<13} {}", text(value)));
+    ];
+    for (label, value) in about.into_iter().chain(fields.map(|(label, value)| (label, text(value)))) {
+        output::field(label, &value, 13);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -57,7 +57,7 @@ async fn create(store: &Store, draft: KeyDraft, json: bool) -> Result<ExitCode, 
 }
 
 pub(crate) fn not_printed(error: &std::io::Error) -> Failure {
-    Failure::error(format!("the key could not be printed ({error}) and was revoked; make another"))
+    Failure::error(format!("the key could not be printed ({error}) and was revoked; create another"))
 }
 
 /// Prints a key, the only time it can be seen.

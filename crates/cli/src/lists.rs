@@ -77,7 +77,7 @@ async fn update(folder: &Path, from: Option<Url>, as_json: bool) -> Result<ExitC
     }
     let mut outcomes = Vec::new();
     while let Some(ended) = fetches.join_next().await {
-        let (wanted, fetched) = ended.map_err(|error| Failure::error(format!("a fetch broke off: {error}")))?;
+        let (wanted, fetched) = ended.map_err(|error| Failure::error(format!("a download failed: {error}")))?;
         // A mirror need not have everything.
         if from.is_some() && matches!(fetched, Ok(None)) {
             continue;
@@ -104,10 +104,10 @@ fn report(outcomes: &[Outcome], as_json: bool) -> Result<ExitCode, Failure> {
         for Outcome { name, size } in outcomes {
             match size {
                 Ok(size) => output::line(&format!("{name}: {size} entries")),
-                Err(why) => output::line(&printable(&format!("{name}: not renewed: {why}"))),
+                Err(why) => output::line(&printable(&format!("{name}: not updated: {why}"))),
             }
         }
-        output::line(&format!("{} lists renewed, {failed} not", outcomes.len() - failed));
+        output::line(&format!("{} lists updated, {failed} not", outcomes.len() - failed));
     }
     if outcomes.is_empty() {
         return Err(Failure::error("there is no list at that address"));

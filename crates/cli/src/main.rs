@@ -30,6 +30,7 @@ mod sign_in;
 mod source;
 mod store;
 mod telemetry;
+mod terminal;
 mod user;
 mod views;
 mod webhook;
@@ -37,8 +38,6 @@ mod webhook;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
-
-use clap::Parser;
 
 use args::{Args, Command};
 use config::{Config, Sources, sample};
@@ -55,7 +54,8 @@ const BLOCKING_THREADS: usize = 64;
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = args::parse();
+    terminal::choose(args.color);
     let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     match run(args, environment) {
         Ok(code) => code,
@@ -67,7 +67,8 @@ fn main() -> ExitCode {
 }
 
 fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, Failure> {
-    let working_dir = std::env::current_dir().map_err(|error| Failure::error(format!("no working folder: {error}")))?;
+    let working_dir =
+        std::env::current_dir().map_err(|error| Failure::error(format!("cannot find the current folder: {error}")))?;
     let load = |flags| {
         let config_file = args.config.clone();
         Config::load(Sources { config_file, working_dir: working_dir.clone(), environment: environment.clone(), flags })

@@ -27,7 +27,7 @@ pub(crate) async fn run(command: ModelCommand, config: &Config) -> Result<ExitCo
         output::json(&json!({ "model": model.name(), "works": works, "trials": trials }))?;
     } else {
         trials.iter().for_each(|trial| output::line(&host_flags::trial_line(trial)));
-        output::line(if works { "Jobs can be done with it." } else { "Jobs cannot be done with it; see above." });
+        output::line(if works { "Jobs can use this model." } else { "Jobs cannot use this model; see above." });
     }
     Ok(if works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::terminal::{self, Style, cut, styled, width};
 
 /// Prints a line to standard output; a reader that has gone away (`| head`) is no error.
 pub(crate) fn line(text: &str) {
@@ -64,19 +65,107 @@ pub(crate) fn json(value: &Value) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints rows under headings, each column as wide as it must be.
+/// The narrowest that a column of a table is cut to.
+const NARROWEST: usize = 12;
+
+/// Prints rows under headings, each column as wide as it must be. On a terminal that is too narrow, long cells are cut,
+/// but no ids and addresses, which somebody may want to copy; if that is not enough, the last cell of each row gets a
+/// line of its own.
 pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) {
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
-        cells.chain([headings[column].len()]).max().unwrap_or(0)
+    for text in table_lines(headings, rows, terminal::columns()) {
+        line(&text);
+    }
+}
+
+fn table_lines(headings: &[&str], rows: &[Vec<String>], columns: Option<usize>) -> Vec<String> {
+    let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column));
+    let widest = |column: usize| cells(column).map(|cell| width(cell)).chain([width(headings[column])]).max();
+    let mut widths: Vec<usize> = (0..headings.len()).map(|column| widest(column).unwrap_or(0)).collect();
+    let mut is_broken = false;
+    if let Some(columns) = columns {
+        let whole = |column: usize| is_whole(headings[column]) || cells(column).any(|cell| cell.contains("://"));
+        let whole: Vec<bool> = (0..headings.len()).map(whole).collect();
+        is_broken = !shrink(&mut widths, &whole, columns) && headings.len() > 1;
+    }
+    let laid_out = |cells: &[String], style: &dyn Fn(usize, &str) -> Option<Style>| {
+        let cells = cells.iter().zip(&widths).enumerate().map(|(column, (cell, wide))| {
+            let shown = if columns.is_some() { cut(cell, *wide) } else { cell.clone() };
+            let rest = " ".repeat(wide.saturating_sub(width(&shown)));
+            let shown = style(column, cell).map_or_else(|| shown.clone(), |style| styled(&shown, style));
+            (shown, rest)
+        });
+        let mut cells: Vec<(String, String)> = cells.collect();
+        // Nothing follows it, so it need not be filled up.
+        let last = cells.pop().map(|(shown, _)| shown).unwrap_or_default();
+        let first = cells.iter().map(|(shown, rest)| format!("{shown}{rest}  ")).collect::<String>();
+        if is_broken {
+            format!("{}\n    {last}", first.trim_end())
+        } else {
+            format!("{first}{last}").trim_end().to_owned()
+        }
     };
-    let widths: Vec<usize> = (0..headings.len()).map(width).collect();
-    let print = |cells: &[String]| {
-        let padded: Vec<String> = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        line(padded.join("  ").trim_end());
+    let heading: Vec<String> = headings.iter().map(|heading| heading.to_uppercase()).collect();
+    let is_state = |column: usize| matches!(headings[column], "status" | "state" | "outcome");
+    let mut lines = vec![laid_out(&heading, &|_, _| Some(Style::Bold))];
+    lines.extend(
+        rows.iter().map(|row| {
+            laid_out(row, &|column, cell| if is_state(column) { terminal::state_style(cell) } else { None })
+        }),
+    );
+    lines
+}
+
+/// Whether the cells below a heading are of no use in part.
+fn is_whole(heading: &str) -> bool {
+    matches!(heading, "id" | "key" | "job" | "status" | "state" | "outcome" | "e-mail")
+}
+
+/// Makes the widest columns narrower until all fit; false if they do not.
+fn shrink(widths: &mut [usize], whole: &[bool], columns: usize) -> bool {
+    loop {
+        let all = widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
+        if all <= columns {
+            return true;
+        }
+        let candidates = (0..widths.len()).filter(|column| !whole[*column] && widths[*column] > NARROWEST);
+        let Some(widest) = candidates.max_by_key(|column| widths[*column]) else { return false };
+        widths[widest] = (widths[widest] - 1).max(NARROWEST);
+    }
+}
+
+/// Prints a label and what it stands for, in two columns; what has several lines keeps them.
+pub(crate) fn field(label: &str, value: &str, label_width: usize) {
+    for text in field_lines(label, value, label_width) {
+        line(&text);
+    }
+}
+
+fn field_lines(label: &str, value: &str, label_width: usize) -> Vec<String> {
+    let shown = |text: &str| match (label, terminal::state_style(text)) {
+        ("status" | "state" | "outcome", Some(style)) => styled(text, style),
+        _ => text.to_owned(),
     };
-    print(&headings.iter().map(|heading| heading.to_uppercase()).collect::<Vec<_>>());
-    rows.iter().for_each(|row| print(row));
+    let space = " ".repeat(label_width.saturating_sub(width(label)));
+    let mut lines = value.lines();
+    let first = format!("{}{space} {}", styled(label, Style::Bold), shown(lines.next().unwrap_or_default()));
+    let more = lines.map(|text| format!("{:label_width$} {text}", ""));
+    [first].into_iter().chain(more).map(|text| text.trim_end().to_owned()).collect()
+}
+
+/// Text of several lines from elsewhere, fit for a terminal.
+pub(crate) fn printable_lines(text: &str) -> String {
+    text.lines().map(printable).collect::<Vec<_>>().join("\n")
+}
+
+/// Prints a diff: a program gets it as it is; on a terminal nothing of it may act.
+pub(crate) fn diff(diff: &str, indent: &str) {
+    if terminal::columns().is_none() && !terminal::has_color() && indent.is_empty() {
+        return raw(diff);
+    }
+    for text in diff.lines().map(printable) {
+        let shown = terminal::diff_style(&text).map_or_else(|| text.clone(), |style| styled(&text, style));
+        line(&format!("{indent}{shown}"));
+    }
 }
 
 /// Prints the configuration in force.
@@ -95,4 +184,42 @@ pub(crate) fn config(config: &Config, as_json: bool) -> Result<ExitCode, Failure
 /// What is allowed and may still be a mistake.
 pub(crate) fn note(notes: &[String]) {
     notes.iter().for_each(|note| eprintln!("copydesk: note: {note}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(rows: &[&[&str]]) -> Vec<Vec<String>> {
+        rows.iter().map(|row| row.iter().map(|cell| (*cell).to_owned()).collect()).collect()
+    }
+
+    #[test]
+    fn columns_are_aligned_by_what_is_seen() {
+        let lines = table_lines(&["id", "name"], &rows(&[&["a", "日本"], &["long-id", "x"]]), None);
+        assert_eq!(lines, ["ID       NAME", "a        日本", "long-id  x"]);
+    }
+
+    #[test]
+    fn a_narrow_terminal_cuts_long_cells_but_no_ids() {
+        let id = "0".repeat(20);
+        let lines = table_lines(&["id", "name"], &rows(&[&[&id, "A name that is far too long"]]), Some(40));
+        assert_eq!(lines[1], format!("{id}  A name that is fa…"));
+        let lines = table_lines(&["id", "name"], &rows(&[&[&id, "A name that is far too long"]]), None);
+        assert!(lines[1].ends_with("too long"), "a pipe gets everything: {lines:?}");
+    }
+
+    #[test]
+    fn what_does_not_fit_at_all_gets_a_line_of_its_own() {
+        let id = "0".repeat(20);
+        let lines =
+            table_lines(&["id", "pull request"], &rows(&[&[&id, "https://example.com/acme/docs/pull/7"]]), Some(40));
+        assert_eq!(lines[1], format!("{id}\n    https://example.com/acme/docs/pull/7"));
+    }
+
+    #[test]
+    fn a_value_of_several_lines_keeps_them() {
+        assert_eq!(field_lines("message", "One.\n\nTwo.", 9), ["message   One.", "", "          Two."]);
+        assert_eq!(field_lines("message", "", 9), ["message"]);
+    }
 }

@@ -45,7 +45,7 @@ fn denied(folder: &Path, owner: Option<u32>) -> Failure {
 fn not_roots(folder: &Path, user: u32) -> Failure {
     let (folder, user) = (folder.display(), name(user));
     Failure::error(format!(
-        "the data folder {folder} belongs to the user {user}, and what root makes in it the service could not read"
+        "the data folder {folder} belongs to the user {user}; the service could not read files that root creates there"
     ))
     .hint(format!("run it as that user: `sudo -u {user} copydesk …`"))
 }

@@ -148,7 +148,7 @@ fn hook(project: &Project, secret: &str, config: &Config, as_json: bool) -> Resu
         return output::json(&json!({ "address": address, "secret": secret, "contentType": "application/json" }));
     }
     for (label, value) in [("address", address.as_str()), ("secret", secret), ("content type", "application/json")] {
-        output::line(&format!("{label:<13} {value}"));
+        output::field(label, value, 13);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -218,7 +218,7 @@ pub(crate) fn test(test: &TestView, project: &Project, as_json: bool) -> Result<
         let opens_none = project.host.untold(&project.repository).is_some();
         output::line(match (test.works, opens_none) {
             (true, false) => "A job can run.",
-            (true, true) => "A job can run, and will open no pull request; see above.",
+            (true, true) => "A job can run, but it will not open a pull request; see above.",
             (false, _) => "A job would fail; see above.",
         });
     }
@@ -263,14 +263,14 @@ pub(crate) fn show(project: &ProjectView, json: bool) -> Result<ExitCode, Failur
         ("machines from", project.views.sources.machines.as_str().to_owned()),
         ("views kept", days(project.views.keep_days)),
     ] {
-        output::line(&format!("{label:<16} {value}"));
+        output::field(label, &value, 16);
     }
     for (label, value) in host_rows(project) {
-        output::line(&format!("{label:<16} {value}"));
+        output::field(label, &value, 16);
     }
-    output::line(&format!("{:<16} {}", "created", project.created_at));
+    output::field("created", &project.created_at.to_string(), 16);
     for why in &project.not_in_force {
-        output::line(&format!("{:<16} {why}", "not in force"));
+        output::field("not in force", why, 16);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -283,7 +283,7 @@ fn host_rows(project: &ProjectView) -> Vec<(&'static str, String)> {
     rows.extend(host.api_url.clone().map(|url| ("host interface", url)));
     rows.extend(host.ca_file.clone().map(|file| ("host CA file", file)));
     if host.accept_any_certificate {
-        rows.push(("certificates", "any is taken".to_owned()));
+        rows.push(("certificates", "any is accepted".to_owned()));
     }
     rows.push(match host.comments {
         Comments::Mentions => ("comments", format!("those that mention @{}", host.mention())),

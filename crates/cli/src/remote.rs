@@ -63,8 +63,9 @@ impl Remote {
 }
 
 fn read<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
-    serde_json::from_value(value)
-        .map_err(|_| Failure::error("the server answered with something else").hint("is it of another version?"))
+    serde_json::from_value(value).map_err(|_| {
+        Failure::error("the server's answer cannot be read").hint("check that it runs the same version of Copydesk")
+    })
 }
 
 pub(crate) async fn run_project(command: ProjectCommand, remote: &Remote) -> Result<ExitCode, Failure> {
@@ -106,7 +107,7 @@ pub(crate) async fn run_project(command: ProjectCommand, remote: &Remote) -> Res
 }
 
 pub(crate) fn only_there() -> Failure {
-    Failure::usage("this command works on the machine of the server only, without --url")
+    Failure::usage("this command works only on the machine of the server, without --url")
 }
 
 fn shown(answer: Value, json: bool) -> Result<ExitCode, Failure> {

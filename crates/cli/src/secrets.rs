@@ -41,22 +41,19 @@ pub(crate) async fn adopt(config: &Config, store: &Store) -> Result<Option<Strin
         let waiting = store.unadopted_secrets().await?;
         return Ok((waiting > 0).then(|| {
             format!(
-                "{waiting} secrets of an earlier version, of webhooks, log drains or hooks, cannot be used without its \
-                 secret file {}: put it back, or make them anew",
+                "{waiting} secrets of webhooks, log drains or hooks come from an earlier version and need its secret file {}: \
+                 put the file back, or create the secrets again",
                 path.display()
             )
         }));
     };
     let adopted = store.adopt_secrets(&vault, &secret).await.map_err(|error| {
-        Failure::error(format!(
-            "the secrets of an earlier version cannot be taken over from {}: {error}",
-            path.display()
-        ))
+        Failure::error(format!("cannot import the secrets of an earlier version from {}: {error}", path.display()))
     })?;
     Ok((adopted > 0).then(|| {
         format!(
-            "{adopted} secrets of an earlier version are sealed with {} now; {} is no longer needed once this version \
-             has run on every machine",
+            "{adopted} secrets of an earlier version are now encrypted with {}; {} is no longer needed once this \
+             version has run on every machine",
             vault.path().display(),
             path.display()
         )
@@ -76,7 +73,7 @@ pub(crate) async fn check_shared(config: &Config, store: &Store) -> Result<(), F
     }
     let (file, keys) = (vault.path().display(), foreign.join(", "));
     Err(Failure::error(format!(
-        "the database holds secrets that another machine has sealed with the key {keys}, which is not in the key file {file} of \
+        "the database holds secrets that another machine encrypted with the key {keys}, which is not in the key file {file} of \
          this one"
     ))
     .hint(format!(

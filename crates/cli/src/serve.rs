@@ -60,7 +60,7 @@ pub(crate) async fn serve(config: Config, environment: &Environment) -> Result<E
         );
     }
     stop.await;
-    tracing::info!("stopping: finishing what runs");
+    tracing::info!("stopping: finishing running requests and jobs");
     match server.stop().await {
         Served::Finished => tracing::info!("stopped"),
         Served::CutOff => tracing::warn!("stopped; some requests were cut off"),
@@ -98,7 +98,7 @@ pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<
         );
     }
     signal.await;
-    tracing::info!("stopping: finishing what runs");
+    tracing::info!("stopping: finishing running requests and jobs");
     stop.ask();
     finished(running, stop.time()).await;
     if let Some(admin) = admin {
@@ -113,7 +113,7 @@ pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<
 
 /// Without it every job would fail, and nobody would look for the reason there.
 async fn git_ready() -> Result<(), Failure> {
-    let hint = "install git from the packages of the system, and see to the PATH of the service";
+    let hint = "install git, and make sure that it is on the PATH of the service";
     copydesk_forge::check_git().await.map(drop).map_err(|error| Failure::error(error.message).hint(hint))
 }
 
@@ -219,9 +219,9 @@ impl Server {
 async fn finished(mut task: tokio::task::JoinHandle<()>, time: Duration) {
     match tokio::time::timeout(time, &mut task).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::error!(%error, "a part of the server came to an unplanned end"),
+        Ok(Err(error)) => tracing::error!(%error, "a part of the server ended unexpectedly"),
         Err(_) => {
-            tracing::warn!("a part of the server did not end in time; leaving it");
+            tracing::warn!("a part of the server did not stop in time; no longer waiting for it");
             task.abort();
         }
     }

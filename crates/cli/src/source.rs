@@ -31,7 +31,10 @@ pub(crate) async fn run(
             let project = store::project(&store, &project).await?;
             let secret = given(*credential, token_stdin, environment)?;
             let draft = SourceDraft { name, repository: address, branch, host: host_draft(host) };
-            add(&store, config, &project, (draft, secret), working_dir, json).await
+            let source = add(&store, config, &project, (draft, secret), working_dir).await?;
+            let workshop = engines::workshop(config, &store, environment, config.public_url())?;
+            note(&projects::source_notes(&workshop, &project, &source).await);
+            added(&store, &project, &source, json).await
         }
         SourceCommand::List { project, json } => list(&store, &store::project(&store, &project).await?, json).await,
         SourceCommand::Remove { project, name, json } => {
@@ -66,8 +69,9 @@ fn given(
         || flags.github_app.is_some()
         || flags.ssh_key_file.is_some();
     if flags.username.is_some() && !is_named && !token_stdin {
-        return Err(Failure::usage("--username belongs to a token")
-            .hint("name it with --token-file or --token-env, or read it with --token-stdin"));
+        return Err(
+            Failure::usage("--username needs a token").hint("give one with --token-file, --token-env or --token-stdin")
+        );
     }
     if is_named || token_stdin { credential::read(flags, environment).map(Some) } else { Ok(None) }
 }
@@ -78,27 +82,29 @@ async fn add(
     project: &Project,
     (draft, secret): (SourceDraft, Option<HostSecret>),
     working_dir: &Path,
-    json: bool,
-) -> Result<ExitCode, Failure> {
+) -> Result<CodeSource, Failure> {
     let (new, notes) = draft.check(project, working_dir, secret.as_ref()).map_err(wrong)?;
     note(&notes);
     if let Some(secret) = &secret {
         let misfits = source_misfits(secret, &new.repository, &new.host);
         note(&misfits.iter().map(ToString::to_string).collect::<Vec<_>>());
     }
-    let source = projects::add_source(store, &vault(config), new).await?;
+    Ok(projects::add_source(store, &vault(config), new).await?)
+}
+
+async fn added(store: &Store, project: &Project, source: &CodeSource, json: bool) -> Result<ExitCode, Failure> {
     let secrets = store.secrets(Some(&project.id)).await?;
     if json {
-        return output::json(&view(&source, project, &secrets));
+        return output::json(&view(source, project, &secrets));
     }
     for (label, value) in [
         ("name", source.name.clone()),
         ("repository", source.repository.public_address().to_owned()),
-        ("branch", branch(&source)),
-        ("credential", shown(&source, project, &secrets)),
+        ("branch", branch(source)),
+        ("credential", shown(source, project, &secrets)),
         ("read as", format!("@{}/…", source.name)),
     ] {
-        output::line(&format!("{label:<15} {value}"));
+        output::field(label, &value, 15);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -28,8 +28,8 @@ pub(crate) async fn connect(config: &Config) -> Result<Store, Failure> {
     Store::open(&address, Arc::new(SystemClock)).await.map_err(|error| {
         let failure = Failure::from(error);
         match config.database() {
-            DatabaseUrl::Sqlite(path) => failure.hint(format!("is {} writable?", path.display())),
-            DatabaseUrl::Postgres(_) => failure.hint("check database_url and that the server is up"),
+            DatabaseUrl::Sqlite(path) => failure.hint(format!("check that {} is writable", path.display())),
+            DatabaseUrl::Postgres(_) => failure.hint("check database_url, and that the database server is running"),
         }
     })
 }
@@ -40,7 +40,7 @@ pub(crate) async fn open_ready(config: &Config) -> Result<Store, Failure> {
         && !path.try_exists().map_err(|error| Failure::error(format!("cannot look for {}: {error}", path.display())))?
     {
         return Err(Failure::error(format!("there is no Copydesk database at {}", path.display()))
-            .hint("name the data folder with --data-dir, or make a project first"));
+            .hint("name the data folder with --data-dir, or create a project first"));
     }
     open_or_make(config).await
 }
@@ -98,7 +98,7 @@ pub(crate) async fn migrate(config: &Config) -> Result<ExitCode, Failure> {
 /// Only the owner may look into the folder: it holds everything the projects trust us with.
 fn make_folder(path: &Path) -> Result<(), Failure> {
     let told = |error| {
-        Failure::error(format!("cannot make the data folder {}: {error}", path.display()))
+        Failure::error(format!("cannot create the data folder {}: {error}", path.display()))
             .hint("choose another one with --data-dir")
     };
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(told)?;
@@ -124,7 +124,7 @@ fn close_folder(path: &Path, mode: u32) -> Result<(), Failure> {
     let is_ours = is_empty || OURS.iter().any(|name| path.join(name).exists());
     // What everybody may put something into, such as `/tmp`, is never ours.
     if !is_ours || mode & 0o1002 != 0 {
-        return Err(refused(" and does not look as if it were for Copydesk alone"));
+        return Err(refused(" and holds files of others"));
     }
     std::fs::set_permissions(path, Permissions::from_mode(0o700))
         .map_err(|_| refused(" and belongs to another user"))?;

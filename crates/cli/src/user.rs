@@ -31,7 +31,7 @@ pub(crate) async fn run(command: UserCommand, config: &Config) -> Result<ExitCod
             if !changed {
                 return Err(unknown(&email));
             }
-            output::line(&format!("{email} has another password; all of their sessions have ended."));
+            output::line(&format!("Changed the password of {email}; all of their sessions have ended."));
             Ok(ExitCode::SUCCESS)
         }
         UserCommand::Link { email, json } => link(&store, &people, email.as_deref(), config, json).await,
@@ -68,7 +68,7 @@ async fn add(
     let name = name.unwrap_or_else(|| address.split('@').next().unwrap_or_default().to_owned());
     let newcomer = Newcomer { email: address.clone(), name, password: password()? };
     let user = people.add(store, newcomer, admin).await.map_err(told)?;
-    let user = user.ok_or_else(|| Failure::error(format!("there is a user {address} already")))?;
+    let user = user.ok_or_else(|| Failure::error(format!("the user {address} exists already")))?;
     if json {
         return output::json(&json!(user));
     }
@@ -89,7 +89,7 @@ async fn link(
         }
         None => {
             let made = people.link(store, Entrance::Administrator, "made at the command line", LINKED).await?;
-            made.ok_or_else(|| Failure::error("the link could not be made"))?
+            made.ok_or_else(|| Failure::error("the link could not be created"))?
         }
     };
     let shown = at(&config.public_url(), &link);
@@ -97,7 +97,7 @@ async fn link(
         return output::json(&json!({ "link": shown, "expiresAt": link.invitation.expires_at }));
     }
     output::line(&shown);
-    eprintln!("Whoever opens it is let in, once, until {}.", link.invitation.expires_at);
+    eprintln!("The link works once, until {}. Anyone who has it can sign in.", link.invitation.expires_at);
     Ok(ExitCode::SUCCESS)
 }
 

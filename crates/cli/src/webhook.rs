@@ -38,7 +38,7 @@ pub(crate) async fn run(command: WebhookCommand, config: &Config) -> Result<Exit
             if json {
                 return output::json(&json!({ "id": id, "removed": true }));
             }
-            output::line(&format!("Removed the webhook {id}; what waited for it is not delivered."));
+            output::line(&format!("Removed the webhook {id} and its waiting deliveries."));
             Ok(ExitCode::SUCCESS)
         }
         WebhookCommand::Pause { id, json } => {
@@ -55,7 +55,9 @@ pub(crate) async fn run(command: WebhookCommand, config: &Config) -> Result<Exit
                 Failure::error(format!("the secret could not be printed ({error}); run the command again"))
             })?;
             if !json {
-                eprintln!("This secret is shown only now. The one before signs beside it for 24 hours.");
+                eprintln!(
+                    "This secret is shown only now. Deliveries are also signed with the previous one for 24 hours."
+                );
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -84,13 +86,13 @@ async fn add(store: &Store, webhooks: &Webhooks, wish: Wish, json: bool) -> Resu
     let (endpoint, secret) = webhooks.add(store, wish).await.map_err(|why| match why {
         NotMade::Invalid(invalid) => Failure::from(invalid),
         NotMade::NoProject => Failure::unknown_project(&project),
-        NotMade::TooMany(most) => Failure::error(format!("the project has {most} webhooks, and cannot have more")),
+        NotMade::TooMany(most) => Failure::error(format!("the project has {most} webhooks, the most that it can have")),
         NotMade::Vault(error) => error.into(),
     })?;
     if let Err(error) = reveal(&endpoint, &secret, json) {
         // A webhook whose secret nobody has seen is of no use.
         store.remove_webhook(&endpoint.id).await?;
-        let message = format!("the secret could not be printed ({error}), so the webhook was not made");
+        let message = format!("the secret could not be printed ({error}), so the webhook was not created");
         return Err(Failure::error(message));
     }
     if !json {
@@ -154,7 +156,7 @@ fn show(endpoint: &WebhookEndpoint, json: bool) -> Result<ExitCode, Failure> {
         ("failing since", time(endpoint.failing_since)),
         ("last success", time(endpoint.last_success_at)),
     ] {
-        output::line(&format!("{label:<14} {value}"));
+        output::field(label, &value, 14);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -205,7 +207,7 @@ fn show_delivery(delivery: &WebhookDelivery, json: bool) -> Result<ExitCode, Fai
         ("error", text(&delivery.last_error)),
         ("answer", text(&delivery.last_answer)),
     ] {
-        output::line(&format!("{label:<14} {value}"));
+        output::field(label, &value, 14);
     }
     Ok(ExitCode::SUCCESS)
 }

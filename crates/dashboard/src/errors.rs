@@ -84,7 +84,7 @@ pub(crate) fn ask_elsewhere(dash: &Dash, asks: &Asks, proof: Proof, back: &str) 
         Proof::Provider(name) => Some((name, format!("/sign-in/oidc?again=1&to={}", part(back)))),
         Proof::Password | Proof::Nothing => None,
     };
-    let template = ElsewherePage { shell: Shell::new(dash, Some(asks), "Is it you?"), provider };
+    let template = ElsewherePage { shell: Shell::new(dash, Some(asks), "Confirm that it is you"), provider };
     page_with(StatusCode::FORBIDDEN, &template)
 }
 

@@ -102,12 +102,12 @@ impl Oops {
             ),
             Self::Forbidden => (
                 StatusCode::FORBIDDEN,
-                "That is not for your role",
+                "Your role does not allow that",
                 "An owner of the project can give you another one.".to_owned(),
             ),
             Self::CrossSite => (
                 StatusCode::FORBIDDEN,
-                "This did not come from our own page",
+                "This request did not come from a Copydesk page",
                 "Nothing was changed. Open the page here and try it again.".to_owned(),
             ),
             Self::Refused(status, words) => (*status, "That did not work", words.clone()),

@@ -79,7 +79,10 @@ pub async fn judge_external(
                 hosts.entry(host).or_default().push((address.clone(), url));
             }
             _ => {
-                answers.insert(address.clone(), Answer::NotJudged("it is no address that can be asked for".to_owned()));
+                answers.insert(
+                    address.clone(),
+                    Answer::NotJudged("it is not an address that can be requested".to_owned()),
+                );
             }
         }
     }
@@ -175,7 +178,7 @@ impl Asker {
     async fn follow(&self, method: Method, mut url: Url) -> Result<StatusCode, Answer> {
         for _ in 0..=REDIRECTS {
             if !matches!(url.scheme(), "http" | "https") || !self.guard.admits_numbers(&url) {
-                return Err(Answer::NotJudged("it leads to an address that is not of the internet".to_owned()));
+                return Err(Answer::NotJudged("it leads to a private address".to_owned()));
             }
             url.set_fragment(None);
             let response = self.client.request(method.clone(), url.clone()).send().await.map_err(|error| of(&error))?;
@@ -216,7 +219,7 @@ fn of(error: &reqwest::Error) -> Answer {
     let mut said = String::new();
     while let Some(error) = cause {
         if error.downcast_ref::<Refused>().is_some() {
-            return Answer::NotJudged("it leads to an address that is not of the internet".to_owned());
+            return Answer::NotJudged("it leads to a private address".to_owned());
         }
         said = format!("{said} {error}");
         cause = error.source();
@@ -298,8 +301,8 @@ mod tests {
             ("/secret", Answer::NotJudged("its host refuses (403)".to_owned())),
             ("/busy", Answer::NotJudged("its host was asked too often (429)".to_owned())),
             ("/broken", Answer::NotJudged("its host answers 503".to_owned())),
-            ("/metadata", Answer::NotJudged("it leads to an address that is not of the internet".to_owned())),
-            ("/file", Answer::NotJudged("it leads to an address that is not of the internet".to_owned())),
+            ("/metadata", Answer::NotJudged("it leads to a private address".to_owned())),
+            ("/file", Answer::NotJudged("it leads to a private address".to_owned())),
             ("/silent", Answer::NotJudged("its host did not answer in time".to_owned())),
         ];
         let addresses: Vec<String> = paths.iter().map(|(path, _)| format!("{server}{path}")).collect();

@@ -118,7 +118,7 @@ async fn judge(workshop: &Arc<Workshop>, project: &Project, known: Option<&str>)
         let files = WorkspaceFiles::Base(&*tree);
         check_pages(&Until::new(&files, is_enough), &settings)
     });
-    let checked = checked.await.unwrap_or_else(|_| Err(io::Error::other("the docs checks broke down")));
+    let checked = checked.await.unwrap_or_else(|_| Err(io::Error::other("the docs checks crashed")));
     let (report, pages) = checked.map_err(|error| error.to_string())?;
     Ok(Some(Judged { commit, report, pages }))
 }

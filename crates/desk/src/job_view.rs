@@ -19,7 +19,7 @@ pub struct JobView<'a> {
     /// The pull request. Null while the job is active, and null if no files were changed.
     #[schema(required, format = "uri")]
     pr_link: Option<&'a str>,
-    /// How the pull request stands on its code host, asked for at most once a minute. Null while the job is active, and
+    /// The state of the pull request on its code host, checked at most once a minute. Null while the job is active, and
     /// where the host knows no pull requests.
     #[schema(required)]
     pull_request: Option<&'a PullRequest>,

@@ -41,10 +41,10 @@ pub async fn create(store: &Store, draft: KeyDraft) -> Result<(KeyRecord, ApiKey
     let expires_at = match &expires {
         None => None,
         Some(text) => {
-            let wrong = |error| Invalid::new("expires", format!("is no duration: {error}"));
+            let wrong = |error| Invalid::new("expires", format!("is not a duration: {error}"));
             let length = parse_duration(text).map_err(wrong)?;
             if length.is_zero() {
-                let message = "must be more than nothing; leave it out for a key that does not expire";
+                let message = "must be longer than zero; leave it out for a key that does not expire";
                 return Err(Invalid::new("expires", message).into());
             }
             Some(store.now().plus(length))

@@ -27,7 +27,7 @@ pub fn keep_up(store: Store, key_use: KeyUse, views: Option<Arc<Views>>, stop: S
             }
             let throw_away = round % PURGE_EVERY == 0;
             if throw_away && let Err(error) = store.purge().await {
-                tracing::warn!(%error, "cannot throw away what has expired");
+                tracing::warn!(%error, "cannot delete expired data");
             }
             if let Some(views) = &views {
                 chores.lists(views).await;
@@ -45,6 +45,6 @@ async fn note_key_use(store: &Store, key_use: &KeyUse) {
     if !used.is_empty()
         && let Err(error) = store.touch_keys(used).await
     {
-        tracing::warn!(%error, "cannot note when keys were used");
+        tracing::warn!(%error, "cannot record when keys were last used");
     }
 }

@@ -8,7 +8,7 @@ pub struct CheckSummary {
     /// Its name.
     #[cfg_attr(feature = "openapi", schema(example = "links"))]
     pub check: String,
-    /// Whether it judged anything. A check that did not has not found that all is well.
+    /// Whether it judged anything. If not, nothing is known, good or bad.
     pub ran: bool,
     /// How much it judged: links, anchors, images, entries of the navigation, pages or files, by its kind.
     #[serde(default)]
@@ -16,9 +16,9 @@ pub struct CheckSummary {
     /// What it could not judge, by the reason.
     #[serde(default)]
     pub not_judged: Vec<NotJudged>,
-    /// How many findings are there now that were not before.
+    /// How many findings are new.
     pub new_findings: u64,
-    /// How many findings of before are gone.
+    /// How many earlier findings are fixed.
     pub repaired: u64,
     /// The first of the new findings.
     #[serde(default)]
@@ -35,7 +35,7 @@ pub struct NotJudged {
     pub count: u64,
 }
 
-/// A place where something is wrong
+/// The place of a finding
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = JobFinding))]
 pub struct FindingSummary {
@@ -47,7 +47,7 @@ pub struct FindingSummary {
     pub column: u32,
     /// What is wrong.
     pub message: String,
-    /// Whether it is only said, and makes nothing a draft.
+    /// Whether it is only a warning, which does not make a pull request a draft.
     #[serde(default)]
     pub warning: bool,
 }

@@ -90,25 +90,25 @@ pub struct HostSettings {
     pub kind: Option<HostKind>,
     /// Where its interface is, without a slash at the end: `https://git.example.com/api/v4`.
     pub api_url: Option<String>,
-    /// A file with the certificates of authorities to trust beside the known ones, in PEM.
+    /// A PEM file with further certificate authorities to trust.
     pub ca_file: Option<String>,
-    /// Take any certificate. For a try in a network of one's own; the connection can be listened to.
+    /// Accept any certificate. Only for tests in your own network: others could read the connection.
     pub accept_any_certificate: bool,
-    /// Which comments on its pull requests are taken as follow-ups.
+    /// Which comments on its pull requests become follow-ups.
     pub comments: Comments,
     /// The name by which comments mention it, without `@`; none: `copydesk`.
     pub mention: Option<String>,
-    /// The label that makes a job of an issue.
+    /// The label that turns an issue into a job.
     pub job_label: Option<String>,
     /// The labels that its pull requests get.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub labels: Vec<String>,
-    /// Who is asked to look at its pull requests, by their names on the host.
+    /// The reviewers of its pull requests, by their names on the host.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub reviewers: Vec<String>,
 }
 
-/// Which comments on pull requests are taken as follow-ups, of people who may write to the repository
+/// Which comments on pull requests become follow-ups, from people who may write to the repository
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -195,7 +195,7 @@ pub struct PullRequest {
     pub url: String,
 }
 
-/// Where a pull request stands
+/// The state of a pull request
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PullRequestStatus))]
 #[serde(rename_all = "lowercase")]

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ChangeRange, CheckSummary, Dollars, JobId, ProjectId, PullRequest, Timestamp};
 
-/// Where a job stands. Poll until it is `completed`, `archived` or `failed`
+/// The status of a job. Poll until it is `completed`, `archived` or `failed`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = JobStatus))]
 #[serde(rename_all = "lowercase")]

@@ -105,14 +105,14 @@ impl Scope {
     }
 }
 
-/// What is known of a key once it has been made.
+/// A key, without the key itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Key))]
 #[serde(rename_all = "camelCase")]
 pub struct KeyRecord {
     /// The key's id, not a secret.
     pub id: String,
-    /// The project it opens; none: all of them.
+    /// The project that it is for; null: all projects.
     #[cfg_attr(feature = "openapi", schema(required, value_type = Option<String>))]
     pub project_id: Option<ProjectId>,
     /// What the owner calls it.
@@ -124,7 +124,7 @@ pub struct KeyRecord {
     /// When it was made.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub created_at: Timestamp,
-    /// From when on it is refused.
+    /// When it expires.
     #[cfg_attr(feature = "openapi", schema(required, value_type = Option<String>, format = DateTime))]
     pub expires_at: Option<Timestamp>,
     /// When it was revoked.

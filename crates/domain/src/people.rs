@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Invalid, ProjectId, Timestamp};
 
-/// Somebody who can sign in.
+/// A user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct User {
     pub id: String,
-    /// In small letters; no two users have the same.
+    /// In lower case; unique.
     pub email: String,
     pub name: String,
-    /// Whether all projects, people and the server itself are open to them.
+    /// Whether they are an administrator of all projects, users and the server.
     pub is_admin: bool,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub created_at: Timestamp,

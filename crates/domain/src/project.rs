@@ -74,7 +74,7 @@ pub struct Project {
     pub time_limit_seconds: Option<u32>,
     /// US dollars that a prompt of a job may cost, where prices are known; none: what the server allows.
     pub job_cost: Option<Dollars>,
-    /// What becomes of a change that brings new findings of the docs checks.
+    /// What happens to a change that causes new findings of the docs checks.
     pub on_findings: OnFindings,
     /// How its page views are collected, counted and kept.
     pub views: ViewSettings,
@@ -91,7 +91,7 @@ pub struct Project {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct WritePaths {
-    /// What jobs may write although nothing says that it is documentation.
+    /// What jobs may write although it is not recognised as documentation.
     pub allow: Vec<String>,
     /// What jobs may never write.
     pub deny: Vec<String>,
@@ -100,7 +100,7 @@ pub struct WritePaths {
 /// More patterns than these nobody oversees.
 pub const MAX_PATTERNS: usize = 100;
 
-/// What becomes of a change that brings new findings of the docs checks.
+/// What happens to a change that causes new findings of the docs checks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]

@@ -51,7 +51,7 @@ pub fn code_source_name(field: &'static str, text: &str) -> Result<String, Inval
 
 /// A range of commits
 ///
-/// What changed in a code source, for the documentation to be brought up to.
+/// What changed in a code source that the documentation should be updated for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = JobChanges))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-/// What a webhook can be told
+/// An event that a webhook can receive
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = WebhookEvent))]
 pub enum EventKind {

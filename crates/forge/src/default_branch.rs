@@ -25,6 +25,35 @@ pub(crate) async fn default_branch(remote: &Remote, time_limit: Duration) -> Res
         .ok_or_else(|| ForgeError::lasting("the repository does not say which branch is its main one"))
 }
 
+/// What a name stands for in a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    Branch,
+    Tag,
+    Nothing,
+}
+
+/// Whether a repository has a branch or a tag of that name, as git tells it. Nothing is left behind on this machine.
+pub(crate) async fn named(remote: &Remote, name: &str, time_limit: Duration) -> Result<Named, ForgeError> {
+    let address = Address::parse(&remote.address)?;
+    let temporary = tempfile::tempdir().map_err(ForgeError::from_io)?;
+    let folder = made(&temporary, remote)?;
+    let git = Git { folder: &folder, address: &address, remote, time_limit };
+    let (branch, tag) = (format!("refs/heads/{name}"), format!("refs/tags/{name}"));
+    let output = git.run(&["ls-remote", "--quiet", address.url.as_str(), &branch, &tag], None).await?;
+    if !output.success {
+        return Err(git_errors::explain(&git, &output.stderr));
+    }
+    let has = |wanted: &str| output.stdout.lines().any(|line| line.split('\t').nth(1) == Some(wanted));
+    Ok(if has(&branch) {
+        Named::Branch
+    } else if has(&tag) {
+        Named::Tag
+    } else {
+        Named::Nothing
+    })
+}
+
 /// The paths of all files of a branch: its last commit without what the files hold, where the host can leave that out.
 /// Nothing is left behind on this machine.
 pub(crate) async fn files(remote: &Remote, branch: &str, time_limit: Duration) -> Result<Vec<String>, ForgeError> {

@@ -21,7 +21,7 @@ const KNOWN: &[(&[&str], ForgeErrorKind, &str)] = &[
     (
         &["unrelated histories"],
         ForgeErrorKind::Lasting,
-        "the base branch was begun anew and has nothing in common with the branch of the job; create a new job",
+        "the base branch was rewritten and shares no history with the branch of the job; create a new job",
     ),
     (
         &["usage: git merge-tree", "unknown option `write-tree'"],

@@ -42,6 +42,7 @@ mod workspace;
 
 pub use ability::Ability;
 pub use commit::{CommitId, CommitInfo, MalformedCommitId};
+pub use default_branch::Named;
 pub use diff::{Diff, DiffKind, FileDiff, FileSummary, LONGEST_DIFF, MOST_DIFF_FILES};
 pub use error::{ForgeError, ForgeErrorKind, Refusal};
 pub use forge::Forge;

@@ -245,7 +245,7 @@ fn open_store(folder: &Path) -> io::Result<Arc<Store>> {
 /// The id that an object has or would have.
 pub(crate) fn id_of(kind: ObjectKind, data: &[u8]) -> io::Result<ObjectId> {
     gix_object::compute_hash(gix_hash::Kind::Sha1, kind, data)
-        .map_err(|_| io::Error::other("the content is an attack on SHA-1 and is not taken"))
+        .map_err(|_| io::Error::other("the content is an attack on SHA-1 and is refused"))
 }
 
 fn parse_folder(data: &[u8]) -> io::Result<Folder> {

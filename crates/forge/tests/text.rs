@@ -77,13 +77,13 @@ New findings:
 
 - docs/a.md:3: `x.md` is not there
 
-Findings of before that are gone:
+Fixed findings:
 
 - anchor `#top`
 
 Nothing new was found by the checks for links.
 
-Not judged, so nothing is said of it:
+Not checked:
 
 - links: 1 of 9: `hooks` may make pages (1)
 

@@ -1,6 +1,8 @@
 //! Request bodies: bounded, JSON, every mistake named.
 
 use std::convert::Infallible;
+use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +13,9 @@ use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use tokio::time::Instant;
 
 use crate::app::App;
@@ -127,7 +131,7 @@ impl Reading {
                 () = self.share.gives_way() => return Err(no_room()),
             };
             let Some(frame) = frame else { break };
-            let broken = |_| Problem::new(StatusCode::BAD_REQUEST, "incomplete_body", "The request body broke off.");
+            let broken = |_| Problem::new(StatusCode::BAD_REQUEST, "incomplete_body", "The request body ended early.");
             let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
             self.seen += data.len();
             if self.seen <= limit {
@@ -151,7 +155,7 @@ impl Reading {
 }
 
 fn too_slow() -> Problem {
-    Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", "The request body came too slowly and was given up.")
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", "The request body arrived too slowly.")
 }
 
 pub(crate) fn no_room() -> Problem {
@@ -215,20 +219,66 @@ fn explain(path: String, error: serde_json::Error) -> Problem {
             format!("The request body is not valid JSON: {message}."),
         );
     }
-    let quoted = field_in(&message);
     let what = |prefix: &str| message.starts_with(prefix);
     if what("unknown field") {
-        Problem::invalid(&quoted, "is not a field of this request")
+        // The path ends with the field itself.
+        let name = name_in(&message);
+        let above = path.strip_suffix(name).unwrap_or_default().trim_end_matches('.');
+        Problem::invalid(&below(above, name), "is not a field of this request")
     } else if what("missing field") {
-        Problem::invalid(&quoted, "is missing")
+        Problem::invalid(&below(&path, name_in(&message)), "is missing")
     } else if what("duplicate field") {
-        Problem::invalid(&quoted, "is given twice")
+        Problem::invalid(&below(&path, name_in(&message)), "is given twice")
     } else if path == "." {
         not_an_object()
     } else {
-        // What was given is quoted in it, and may be long.
-        let message: String = message.split(" at line ").next().unwrap_or_default().chars().take(SHOWN).collect();
-        Problem::invalid(&path, format!("has the wrong type: {message}"))
+        Problem::invalid(&path, wrong_type(&message))
+    }
+}
+
+/// serde says «invalid type: boolean `true`, expected a string at line 1 column 20».
+fn wrong_type(message: &str) -> String {
+    let message = message.rsplit_once(" at line ").map_or(message, |(message, _)| message);
+    let parts = message.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "));
+    // What was given is quoted in it, and may be long.
+    let shown = |text: &str| text.chars().take(SHOWN).collect::<String>();
+    match parts {
+        Some((given, wanted)) => {
+            let given = if given == "sequence" {
+                "a list"
+            } else if given == "map" {
+                "an object"
+            } else {
+                given
+            };
+            format!("has the wrong type: must be {}, not {}", shown(wanted), shown(given))
+        }
+        None => format!("has the wrong type: {}", shown(message)),
+    }
+}
+
+/// Reads a part of a request that is an object, or null. By itself serde would also take a list of the fields' values.
+pub(crate) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Ok(Option::<Object<T>>::deserialize(deserializer)?.map(|Object(value)| value))
+}
+
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Only<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Only<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+        deserializer.deserialize_map(Only(PhantomData))
     }
 }
 
@@ -237,12 +287,18 @@ fn not_an_object() -> Problem {
 }
 
 /// serde says «unknown field `x`, expected …» and «missing field `x`»; an unknown one may be anything at all.
-fn field_in(message: &str) -> String {
+fn name_in(message: &str) -> &str {
     let after = message.split_once('`').map_or("", |(_, after)| after);
     let end = after.rfind("`, expected").or_else(|| after.find('`')).unwrap_or(after.len());
+    &after[..end]
+}
+
+/// The field of that name below another; `.` and nothing are the body itself.
+fn below(above: &str, name: &str) -> String {
     let plain = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
-    let name: String = after[..end].chars().take(SHOWN).map(plain).collect();
-    if name.is_empty() { r#""""#.to_owned() } else { name }
+    let name = if name.is_empty() { r#""""# } else { name };
+    let whole = if matches!(above, "" | ".") { name.to_owned() } else { format!("{above}.{name}") };
+    whole.chars().take(SHOWN).map(plain).collect()
 }
 
 #[cfg(test)]
@@ -256,6 +312,16 @@ mod tests {
         prompt: String,
         #[allow(dead_code)]
         draft: Option<bool>,
+        #[allow(dead_code)]
+        #[serde(default, deserialize_with = "object")]
+        range: Option<Range>,
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Range {
+        #[allow(dead_code)]
+        from: String,
     }
 
     fn said(body: &str) -> String {
@@ -267,11 +333,22 @@ mod tests {
     fn every_mistake_names_its_field() {
         assert!(said(r#"{"prompt":"x","colour":1}"#).contains("The colour is not a field"));
         assert!(said("{}").contains("The prompt is missing"));
-        assert!(said(r#"{"prompt":"x","draft":"yes"}"#).contains("The draft has the wrong type"));
+        assert!(
+            said(r#"{"prompt":"x","draft":"yes"}"#)
+                .contains("The draft has the wrong type: must be a boolean, not string")
+        );
         assert!(said(r#"{"prompt":"x","prompt":"y"}"#).contains("The prompt is given twice"));
         assert!(said("[]").contains("must be a JSON object"));
         assert!(said(r#"["x",true]"#).contains("must be a JSON object"));
         assert!(said(r#"{"prompt":"x","a`, expected b":1}"#).contains("The a`, expected b is not a field"));
+        let nested = |range: &str| said(&format!(r#"{{"prompt":"x","range":{range}}}"#));
+        assert!(nested("{}").contains("The range.from is missing"), "{}", nested("{}"));
+        assert!(nested(r#"{"from":"a","to":1}"#).contains("The range.to is not a field"));
+        assert!(nested(r#"{"from":"a","from":"b"}"#).contains("The range.from is given twice"));
+        assert!(nested(r#"{"from":1}"#).contains("The range.from has the wrong type: must be a string, not integer"));
+        assert!(nested(r#"["a"]"#).contains("The range has the wrong type: must be an object, not a list"));
+        assert!(parse::<Form>(br#"{"prompt":"x","range":null}"#).is_ok());
+        assert!(parse::<Form>(br#"{"prompt":"x","range":{"from":"a"}}"#).is_ok());
         assert!(said("{").contains("not valid JSON"));
         assert!(said(r#"{"prompt":"x"} {}"#).contains("not valid JSON"));
     }

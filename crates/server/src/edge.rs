@@ -141,7 +141,7 @@ async fn answer(process: &Operation, mut request: Request, next: Next) -> Respon
         Ok(Ok(response)) => response,
         Ok(Err(panic)) => Problem::internal("", panic_text(&*panic)).into_response(),
         Err(_) => {
-            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "timed_out", "The request took too long and was given up.")
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "timed_out", "The request took too long and was stopped.")
                 .with_header(axum::http::header::RETRY_AFTER, HeaderValue::from(1))
                 .into_response()
         }

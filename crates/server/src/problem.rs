@@ -12,10 +12,10 @@ use utoipa::ToSchema;
 pub(crate) struct ErrorBody {
     /// What is wrong, in one sentence.
     error: String,
-    /// The same for programs.
+    /// The same, for programs.
     #[schema(pattern = "^[a-z][a-z0-9_]*$")]
     code: &'static str,
-    /// The single mistakes, where there are any.
+    /// The individual mistakes, if there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     details: Vec<Detail>,
@@ -120,7 +120,7 @@ impl Problem {
     }
 
     pub(crate) fn not_an_administrator() -> Self {
-        Self::new(StatusCode::FORBIDDEN, "forbidden", "The administration takes a key with the scope admin.")
+        Self::new(StatusCode::FORBIDDEN, "forbidden", "The administration needs a key with the scope admin.")
     }
 
     pub(crate) fn only_administers() -> Self {

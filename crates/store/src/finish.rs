@@ -157,7 +157,10 @@ pub(crate) async fn put_back(
         Some(Ending::new(Outcome::TimedOut, OUT_OF_TIME))
     } else if tries >= attempts {
         let reason = reason.trim_end_matches('.');
-        Some(Ending::new(Outcome::Error, format!("The job was given up after {tries} tries; the last one: {reason}.")))
+        Some(Ending::new(
+            Outcome::Error,
+            format!("The job was stopped after {tries} attempts; the last one failed: {reason}."),
+        ))
     } else {
         None
     };

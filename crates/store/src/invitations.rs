@@ -24,7 +24,7 @@ pub enum Entrance {
     Again(String),
 }
 
-/// An invitation that nobody has taken yet.
+/// An open invitation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invitation {
     pub id: String,
@@ -36,7 +36,7 @@ pub struct Invitation {
     pub expires_at: Timestamp,
 }
 
-/// An invitation to make.
+/// An invitation to create.
 #[derive(Debug, Clone)]
 pub struct NewInvitation {
     pub digest: String,

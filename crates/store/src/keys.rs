@@ -13,13 +13,13 @@ const COLUMNS: &str =
 /// A key to make.
 #[derive(Debug, Clone)]
 pub struct NewKey {
-    /// The project it opens; none: all of them.
+    /// The project that it is for; null: all projects.
     pub project_id: Option<ProjectId>,
     /// What to call it.
     pub name: String,
     /// What it may do.
     pub scope: Scope,
-    /// From when on it is refused.
+    /// When it expires.
     pub expires_at: Option<Timestamp>,
 }
 

@@ -24,9 +24,9 @@ pub struct NewUser {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Indispensable {
     /// Nobody would be left who can let others in.
-    #[error("this is the last administrator; make another one first")]
+    #[error("this is the last administrator; appoint another one first")]
     LastAdmin,
-    #[error("this is the last owner of the project; make another one first")]
+    #[error("this is the last owner of the project; appoint another one first")]
     LastOwner,
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -106,7 +106,7 @@ pub enum Merging {
     Done(Box<Job>),
     /// It stands so.
     Is(PullRequestState),
-    /// Its job is still at work on it.
+    /// Its job is still working on it.
     Running,
     Archived,
 }

@@ -106,7 +106,7 @@ async fn reap_one(
     let message = match deadline_at {
         Some(deadline) if deadline <= now => OUT_OF_TIME,
         None if queued_at <= queue_opens => {
-            "No worker took the job in time; see whether a worker runs that can serve its model."
+            "No worker took the job in time; check that a worker for its model is running."
         }
         _ => return Ok(None),
     };

@@ -52,7 +52,7 @@ async fn wait_for_host(
         Some(Ending::new(Outcome::Cancelled, CANCELLED))
     } else if give_up_at <= now {
         let waited = format_duration(Duration::from_secs(now.since(since).as_secs()));
-        Some(Ending::new(Outcome::Error, format!("The code host was waited for, for {waited}, in vain. {reason}")))
+        Some(Ending::new(Outcome::Error, format!("The code host was not available for {waited}. {reason}")))
     } else {
         None
     };

@@ -3,10 +3,10 @@ use clap::Subcommand;
 #[derive(clap::Args)]
 pub(crate) struct ServerFlags {
     /// The server [default: COPYDESK_URL, or http://127.0.0.1:4400]
-    #[arg(long, value_name = "URL")]
+    #[arg(id = "server_url", long = "url", value_name = "URL", help_heading = super::GLOBAL, display_order = 981)]
     pub(crate) url: Option<String>,
     /// The project [default: COPYDESK_PROJECT]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = super::GLOBAL, display_order = 980)]
     pub(crate) project: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -19,7 +19,7 @@ pub(crate) enum JobCommand {
     Create {
         /// The instruction for the agent; `-` reads it from standard input
         prompt: String,
-        /// Wait for its end: exit code 0 if it completed, 1 if it did not
+        /// Wait until the job has ended. Exit code 0 if it completed, 1 if it did not
         #[arg(long)]
         wait: bool,
         /// The branch to start from [default: the project's]
@@ -34,18 +34,18 @@ pub(crate) enum JobCommand {
         /// Open no pull request
         #[arg(long)]
         no_pull_request: bool,
-        /// Anything of yours, echoed in the job
+        /// Your own reference, returned with the job
         #[arg(long, value_name = "TEXT")]
         client_reference: Option<String>,
-        /// US dollars that each prompt of the job may cost, such as 0.50, where the price of the model is known; it can
-        /// only lower what the project and the server allow
+        /// The most that each prompt of the job may cost in US dollars, such as 0.50. It can only lower the limits of the
+        /// project and the server, and needs a model with a known price
         #[arg(long, value_name = "DOLLARS")]
         max_cost: Option<String>,
-        /// Bring the documentation up to what changed in a code source, such as sdk:v1.4..v1.5; without the end, up to
-        /// where the source is
+        /// Update the documentation for what changed in a code source, such as sdk:v1.4..v1.5; without TO, up to its newest
+        /// commit
         #[arg(long, value_name = "SOURCE:FROM..TO")]
         changes: Option<String>,
-        /// Makes running this command again safe [default: a new one each time]
+        /// A key that makes it safe to run this command again [default: a new one each time]
         #[arg(long, value_name = "KEY")]
         idempotency_key: Option<String>,
         #[command(flatten)]
@@ -55,7 +55,7 @@ pub(crate) enum JobCommand {
     Get {
         /// The job
         id: String,
-        /// Wait for its end: exit code 0 if it completed, 1 if it did not
+        /// Wait until the job has ended. Exit code 0 if it completed, 1 if it did not
         #[arg(long)]
         wait: bool,
         #[command(flatten)]
@@ -63,10 +63,10 @@ pub(crate) enum JobCommand {
     },
     /// List jobs, newest first
     List {
-        /// Only jobs that stand so: active, completed, archived or failed
+        /// Only jobs with this status: active, completed, archived or failed
         #[arg(long)]
         status: Option<String>,
-        /// How many at the most
+        /// The most jobs to list
         #[arg(long, default_value_t = 50)]
         limit: u32,
         #[command(flatten)]
@@ -92,7 +92,7 @@ pub(crate) enum JobCommand {
         id: String,
         /// What to do next; `-` reads it from standard input
         prompt: String,
-        /// Wait for its end: exit code 0 if it completed, 1 if it did not
+        /// Wait until the job has ended. Exit code 0 if it completed, 1 if it did not
         #[arg(long)]
         wait: bool,
         #[command(flatten)]
@@ -105,14 +105,14 @@ pub(crate) enum JobCommand {
         #[command(flatten)]
         server: ServerFlags,
     },
-    /// Give the page of a job's pull request another link; the one it had leads nowhere then
+    /// Give the page of a job's pull request a new link; the old link stops working
     RevokeLink {
         /// The job
         id: String,
         #[command(flatten)]
         server: ServerFlags,
     },
-    /// Archive a job for good
+    /// Archive a job; this is final
     Archive {
         /// The job
         id: String,

@@ -2,31 +2,31 @@ use clap::{Subcommand, ValueEnum};
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum ScopeArg {
-    /// GET only
+    /// Read only
     Read,
-    /// Everything
+    /// Read and write
     Write,
-    /// The administration, and nothing else; only for all projects
+    /// Administration only; needs --all-projects
     Admin,
 }
 
 #[derive(Subcommand)]
 pub(crate) enum KeyCommand {
-    /// Make a key; it is printed this once
+    /// Create a key; it is printed only now
     Create {
-        /// The project that it opens
+        /// The project that the key is for
         #[arg(long, value_name = "ID", required_unless_present = "all_projects")]
         project: Option<String>,
-        /// Open every project
+        /// Make a key for all projects
         #[arg(long, conflicts_with = "project")]
         all_projects: bool,
-        /// What it may do
+        /// What the key allows
         #[arg(long, value_enum, default_value = "write")]
         scope: ScopeArg,
-        /// After how long it is refused, such as 90d [default: never]
+        /// How long the key is valid, such as 90d [default: for ever]
         #[arg(long, value_name = "TIME")]
         expires: Option<String>,
-        /// What to call it
+        /// A name for the key
         #[arg(long, default_value = "")]
         name: String,
         /// Print JSON
@@ -35,14 +35,14 @@ pub(crate) enum KeyCommand {
     },
     /// List keys, without the keys themselves
     List {
-        /// Only those that open this project
+        /// Only keys for this project
         #[arg(long, value_name = "ID")]
         project: Option<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Revoke a key; the next request with it is refused
+    /// Revoke a key; it stops working at once
     Revoke {
         /// The key's id
         id: String,

@@ -1,4 +1,5 @@
 mod credential;
+mod examples;
 mod host;
 mod job;
 mod key;
@@ -11,9 +12,10 @@ mod webhook;
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::FlagValue;
+use crate::terminal;
 
 pub(crate) use credential::{CredentialCommand, CredentialFlags, CredentialsCommand, RotateFlags, TokenFlags};
 pub(crate) use host::{HostArg, HostFlags};
@@ -26,24 +28,57 @@ pub(crate) use user::UserCommand;
 pub(crate) use views::{ClassifyFlags, ImportFlags, ListsCommand, Range, ReclassifyFlags, ViewFlags, ViewsCommand};
 pub(crate) use webhook::WebhookCommand;
 
+/// Where help lists what most commands share, after the flags of the command itself.
+const GLOBAL: &str = "Global options";
+
+/// The whole command line, with examples in every help.
+pub(crate) fn command() -> clap::Command {
+    examples::add(share_headings(Args::command()))
+}
+
+/// Reads the command line; help, the version and mistakes end the process.
+pub(crate) fn parse() -> Args {
+    let matches = command().color(terminal::choice_in(std::env::args_os())).get_matches();
+    Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// Puts flags that nearly every command has below those that are its own.
+fn share_headings(command: clap::Command) -> clap::Command {
+    let has_json = command.get_arguments().any(|arg| arg.get_id() == "json");
+    let command =
+        if has_json { command.mut_arg("json", |arg| arg.help_heading(GLOBAL).display_order(982)) } else { command };
+    command.mut_subcommands(share_headings)
+}
+
 /// Documentation jobs by agents, self-hosted.
 #[derive(Parser)]
 #[command(name = "copydesk", version = env!("VERSION_AND_COMMIT"), propagate_version = true)]
+#[command(disable_help_flag = true, disable_version_flag = true, max_term_width = 100)]
 pub(crate) struct Args {
-    /// The configuration file [default: copydesk.toml, if there is one]
-    #[arg(long, global = true, value_name = "FILE")]
+    /// The configuration file [default: copydesk.toml, if it exists]
+    #[arg(long, global = true, value_name = "FILE", help_heading = GLOBAL, display_order = 990)]
     pub(crate) config: Option<PathBuf>,
-    /// The folder for everything that is stored on disk [default: copydesk-data]
-    #[arg(long, global = true, value_name = "DIR")]
+    /// The folder for everything stored on disk [default: copydesk-data]
+    #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL, display_order = 991)]
     data_dir: Option<String>,
     /// The database: sqlite:FILE or postgres://… [default: a SQLite file in the data folder].
-    /// A password is better given in COPYDESK_DATABASE_URL, where other users of the machine cannot see it
-    #[arg(long, global = true, value_name = "URL")]
+    /// Put a password into COPYDESK_DATABASE_URL instead: other users of the machine can see flags
+    #[arg(long, global = true, value_name = "URL", help_heading = GLOBAL, display_order = 992)]
     database_url: Option<String>,
-    /// Ask this server instead of the database on this machine, with a key of the scope admin in COPYDESK_API_KEY: for
-    /// `project` (create, list, show, update, test, delete) and `key`
-    #[arg(long, value_name = "URL")]
+    /// A server to ask instead of the database on this machine, for `job`, `project` and `key`. It needs a key in
+    /// COPYDESK_API_KEY, with the scope admin for `project` and `key`
+    // Other commands have an argument that is called `url`, and what is global is known by its id.
+    #[arg(id = "server_url", long = "url", global = true, value_name = "URL", help_heading = GLOBAL, display_order = 981)]
     pub(crate) url: Option<String>,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value = "auto", help_heading = GLOBAL, display_order = 993)]
+    pub(crate) color: clap::ColorChoice,
+    /// Print help
+    #[arg(short, long, global = true, action = ArgAction::Help, help_heading = GLOBAL, display_order = 998)]
+    help: Option<bool>,
+    /// Print the version
+    #[arg(short = 'V', long, global = true, action = ArgAction::Version, help_heading = GLOBAL, display_order = 999)]
+    version: Option<bool>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -66,13 +101,13 @@ fn flag(key: &'static str, flag: &'static str, value: &Option<String>) -> Option
 pub(crate) enum Command {
     /// Serve the API and run jobs
     Serve(ServeFlags),
-    /// Only run jobs, beside servers on the same database
+    /// Run jobs only, next to servers on the same database
     Worker(WorkerFlags),
-    /// Bring the database up to date (serve does this too)
+    /// Upgrade the database to this version (`serve` does this too)
     Migrate,
-    /// Show the configuration in force and where each value came from
+    /// Show the current configuration and where each value comes from
     Config {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
         /// Print a commented copydesk.toml with every setting instead
@@ -84,7 +119,7 @@ pub(crate) enum Command {
     /// Manage projects
     #[command(subcommand)]
     Project(Box<ProjectCommand>),
-    /// Manage the keys that credentials are sealed with
+    /// Manage the keys that stored credentials are encrypted with
     #[command(subcommand)]
     Credentials(CredentialsCommand),
     /// Manage admin API keys
@@ -93,19 +128,19 @@ pub(crate) enum Command {
     /// Manage the people who can sign in to the dashboard
     #[command(subcommand)]
     User(UserCommand),
-    /// Manage webhooks, which tell other services of what happens to jobs
+    /// Manage webhooks, which notify other services about jobs
     #[command(subcommand)]
     Webhook(WebhookCommand),
-    /// Look at the language model that is configured
+    /// Try the configured language model
     #[command(subcommand)]
     Model(ModelCommand),
-    /// Create and follow jobs on a server (set COPYDESK_API_KEY)
+    /// Create and follow jobs on a server (needs COPYDESK_API_KEY)
     #[command(subcommand)]
     Job(JobCommand),
-    /// Look at the page views on this machine
+    /// Show and look after the page views on this machine
     #[command(subcommand)]
     Views(ViewsCommand),
-    /// Judge all page views of the past by the present list of agents: shows the difference, then applies it
+    /// Classify past page views again with the current list of agents: shows the difference, then applies it
     Reclassify(ReclassifyFlags),
     /// Copy projects, keys, jobs and page views into a new folder, while the server runs
     Backup {
@@ -115,41 +150,41 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Explain who a user agent is: a person, an AI agent, a crawler, …
+    /// Explain what a user agent is: a person, an AI agent, a crawler, …
     Classify(ClassifyFlags),
-    /// Show or renew the lists by which readers are told apart
+    /// Show or update the lists used to classify readers
     #[command(subcommand)]
     Lists(ListsCommand),
-    /// Count the page views in logs of web servers, each line once: exit code 0 if all were read, 1 if not
+    /// Count the page views in web server logs, each line once. Exit code 0 if all logs were read, 1 if not
     Import(ImportFlags),
-    /// Check the documentation in a folder: exit code 0 if nothing was found, 1 if something was; warnings do not count
+    /// Check the documentation in a folder. Exit code 0 if there are no findings, 1 if there are; warnings do not count
     Check(CheckFlags),
-    /// Run a job from end to end on this machine, without account and network
+    /// Run a job from end to end on this machine, without an account or a network
     Demo(DemoFlags),
-    /// Look for what is wrong with this installation, and change nothing: exit code 0 if nothing failed, 1 if something did
+    /// Look for problems in this installation; changes nothing. Exit code 0 if nothing failed, 1 if something did
     Doctor(DoctorFlags),
-    /// Ask a server or worker whether it is ready: exit code 0 if it is, 1 if not
+    /// Ask a server or worker whether it is ready. Exit code 0 if it is, 1 if not
     Health {
-        /// Its address [default: what the configuration says under admin_listen, or else listen, on this machine]
+        /// Its address [default: this machine, at admin_listen or listen of the configuration]
         url: Option<String>,
     },
-    /// Print what makes a shell complete commands and flags, to be saved where it looks for that
+    /// Print a script that completes commands and flags in a shell
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
     /// Write the manual pages, one for each command
     Man {
-        /// The folder; it is made if it is not there
+        /// The folder; it is created if it does not exist
         folder: PathBuf,
     },
 }
 
 #[derive(clap::Subcommand)]
 pub(crate) enum ModelCommand {
-    /// Make one call and say what works: exit code 0 if a job can be done with it, 1 if not
+    /// Make one call and report what works. Exit code 0 if jobs can use the model, 1 if not
     Test {
-        /// With the key of this project, if it has one of its own
+        /// Use the key of this project, if it has its own
         #[arg(long, value_name = "PROJECT")]
         project: Option<String>,
         /// Print JSON
@@ -177,10 +212,11 @@ impl ServeFlags {
 
 #[derive(clap::Args)]
 pub(crate) struct WorkerFlags {
-    /// How many jobs to run at a time; 0 for none [default: 2]
+    /// How many jobs to run at the same time; 0 for none [default: 2]
     #[arg(long, value_name = "NUMBER")]
     workers: Option<String>,
-    /// The address for /healthz, /readyz and /metrics alone, which nobody can keep busy [default: none]
+    /// A separate address for /healthz, /readyz and /metrics, which answers even when clients keep the
+    /// main address busy [default: none]
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<String>,
     /// The address under which clients and people reach the server; links in pull requests begin with it
@@ -201,13 +237,13 @@ impl WorkerFlags {
 
 #[derive(clap::Args)]
 pub(crate) struct DoctorFlags {
-    /// Of the projects only this one
+    /// Check only this project
     #[arg(long, value_name = "PROJECT")]
     pub(crate) project: Option<String>,
-    /// Make one call of the model, which costs what a call costs; else only its list of models is asked for
+    /// Call the model once, which costs money; otherwise only its list of models is read
     #[arg(long)]
     pub(crate) call_model: bool,
-    /// Exit code 1 also if something could not be told
+    /// Exit with code 1 also if something could not be checked
     #[arg(long)]
     pub(crate) strict: bool,
     /// Print JSON
@@ -217,10 +253,10 @@ pub(crate) struct DoctorFlags {
 
 #[derive(clap::Args)]
 pub(crate) struct DemoFlags {
-    /// The folder to put everything into; it must not exist or be empty [default: a temporary one]
+    /// The folder for everything; it must be empty or not exist yet [default: a temporary one]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) folder: Option<PathBuf>,
-    /// End when the job has, instead of going on serving until Ctrl-C
+    /// Exit when the job has ended, instead of serving until Ctrl-C
     #[arg(long)]
     pub(crate) exit: bool,
 }
@@ -230,19 +266,19 @@ pub(crate) struct CheckFlags {
     /// The folder of the repository
     #[arg(default_value = ".")]
     pub(crate) path: PathBuf,
-    /// A folder in it that holds documentation; can be given several times [default: all of it]
+    /// A folder in it that holds documentation; can be given several times [default: the whole folder]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) docs_path: Vec<String>,
-    /// Only what is new since HEAD left this branch or commit; files that are not committed count as changed
+    /// Report only what is new since HEAD left this branch or commit; uncommitted files count as changed
     #[arg(long, value_name = "REF")]
     pub(crate) base: Option<String>,
-    /// How to print what was found [default: text]
+    /// The format of the report [default: text]
     #[arg(long, value_enum)]
     format: Option<CheckFormat>,
-    /// Ask other hosts whether links to them lead somewhere; answers are kept for up to a week
+    /// Check links to other hosts too; answers are kept for up to a week
     #[arg(long)]
     pub(crate) external: bool,
-    /// Ask also this machine and hosts of private networks
+    /// Check links to this machine and to private networks too
     #[arg(long, requires = "external")]
     pub(crate) external_private: bool,
     /// Print JSON, as --format json does
@@ -262,11 +298,11 @@ impl CheckFlags {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum CheckFormat {
-    /// Lines as compilers write them
+    /// One line for each finding, as compilers write them
     Text,
     Json,
     /// SARIF 2.1.0, for code scanning and editors
     Sarif,
-    /// Annotations of GitHub workflows
+    /// Annotations for GitHub workflows
     Github,
 }

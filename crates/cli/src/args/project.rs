@@ -4,12 +4,12 @@ use super::{CredentialCommand, HostFlags, RotateFlags, SourceCommand, TalkFlags,
 
 #[derive(Subcommand)]
 pub(crate) enum ProjectCommand {
-    /// Make a project
+    /// Create a project
     Create {
-        /// What people call it
+        /// The name that people see
         #[arg(long)]
         name: String,
-        /// Where its documentation lives: an address that git can clone from, or a path
+        /// The repository with the documentation: an address that git can clone, or a path
         #[arg(long, value_name = "URL_OR_PATH")]
         repository: String,
         /// The id in addresses [default: made from the name]
@@ -35,14 +35,14 @@ pub(crate) enum ProjectCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Change a project; what is not named stays as it is
+    /// Change a project; settings that are not given stay as they are
     Update {
         /// The project
         id: String,
-        /// What people call it
+        /// The name that people see
         #[arg(long)]
         name: Option<String>,
-        /// Where its documentation lives
+        /// The repository with the documentation
         #[arg(long, value_name = "URL_OR_PATH")]
         repository: Option<String>,
         #[command(flatten)]
@@ -51,7 +51,7 @@ pub(crate) enum ProjectCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Try what jobs need of a project's code host, and leave nothing behind: exit code 0 if a job would come through
+    /// Test what jobs need from a project's code host, leaving nothing behind. Exit code 0 if a job would succeed
     Test {
         /// The project
         id: String,
@@ -59,8 +59,8 @@ pub(crate) enum ProjectCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Show the address and the secret for webhooks of a project's code host, by which it tells of
-    /// pull requests, comments, reviews and issues
+    /// Show the address and the secret for the webhook of a project's code host, which reports pull requests, comments,
+    /// reviews and issues
     Hook {
         /// The project
         id: String,
@@ -70,11 +70,11 @@ pub(crate) enum ProjectCommand {
         #[arg(long)]
         json: bool,
     },
-    /// List what people have asked for at a project's code host, in comments and by labels, and what became of it
+    /// List what people asked for on a project's code host, in comments and with labels, and what came of it
     Asks {
         /// The project
         id: String,
-        /// How many of the latest
+        /// How many of the latest requests to list
         #[arg(long, value_name = "NUMBER", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
         /// Print JSON
@@ -85,14 +85,14 @@ pub(crate) enum ProjectCommand {
     Delete {
         /// The project
         id: String,
-        /// Do not ask
+        /// Delete without asking
         #[arg(long)]
         yes: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Manage what a project shows to its code host
+    /// Manage the credential that a project uses at its code host
     #[command(subcommand)]
     Credential(CredentialCommand),
     /// Manage code sources: further repositories that a project's agents may read
@@ -108,30 +108,30 @@ pub(crate) struct ProjectSettings {
     /// A folder that jobs may edit; can be given several times [default: docs]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) docs_path: Vec<String>,
-    /// A file, folder or pattern such as `docs/data/*.json` that jobs may write although nothing says that it is
+    /// A file, folder or pattern such as `docs/data/*.json` that jobs may write although it is not recognised as
     /// documentation; can be given several times, `none` for none
     #[arg(long, value_name = "PATTERN")]
     pub(crate) allow: Vec<String>,
     /// A file, folder or pattern that jobs may never write; can be given several times, `none` for none
     #[arg(long, value_name = "PATTERN")]
     pub(crate) deny: Vec<String>,
-    /// The zone in which days are reported, by its IANA name [default: UTC]
+    /// The time zone of reports, as an IANA name such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "ZONE")]
     pub(crate) time_zone: Option<String>,
-    /// Job creations and messages an hour; 0 for no limit, `default` for the server's
+    /// The most job creations and messages in an hour; 0 for no limit, `default` for the server's
     #[arg(long, value_name = "NUMBER")]
     pub(crate) jobs_per_hour: Option<String>,
-    /// Jobs running at a time; 0 for no limit, `default` for the server's
+    /// The most jobs running at the same time; 0 for no limit, `default` for the server's
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_running: Option<String>,
     /// How long a job may run, such as 45m; `default` for the server's
     #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<String>,
-    /// US dollars that a prompt of a job may cost, such as 0.50, where the prices of the model are known; it can only lower
-    /// what the server allows (`limits.job_cost`); `default` for what the server allows
+    /// The most that a prompt of a job may cost in US dollars, such as 0.50, for models with known prices. It can only lower
+    /// the limit of the server (`limits.job_cost`); `default` for that limit
     #[arg(long, value_name = "DOLLARS")]
     pub(crate) job_cost: Option<String>,
-    /// What becomes of a change that brings new findings of the docs checks [default: draft]
+    /// What to do with a change that causes new findings of the docs checks [default: draft]
     #[arg(long, value_name = "WHAT", value_enum)]
     pub(crate) on_findings: Option<OnFindingsArg>,
     #[command(flatten)]
@@ -144,9 +144,9 @@ pub(crate) struct ProjectSettings {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum OnFindingsArg {
-    /// The pull request is opened as a draft
+    /// Open the pull request as a draft
     Draft,
-    /// The job fails
+    /// Fail the job
     Fail,
 }
 

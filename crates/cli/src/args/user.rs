@@ -2,32 +2,32 @@ use clap::Subcommand;
 
 #[derive(Subcommand)]
 pub(crate) enum UserCommand {
-    /// List who can sign in
+    /// List the users
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Make a user; the password is asked for, or read from standard input
+    /// Create a user; the password is prompted for, or read from standard input
     Add {
-        /// The e-mail address, with which they sign in
+        /// The e-mail address to sign in with
         email: String,
-        /// What they are called [default: what is before the @]
+        /// Their name [default: the part of the address before the @]
         #[arg(long)]
         name: Option<String>,
-        /// Open all projects, people and the server to them
+        /// Make them an administrator of all projects, users and the server
         #[arg(long)]
         admin: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Give a user another password, which is asked for or read from standard input; all of their sessions end
+    /// Change a user's password, prompted for or read from standard input; all of their sessions end
     Password {
         /// The e-mail address
         email: String,
     },
-    /// Make a link that lets somebody in once: a user who has forgotten the password, or a new administrator
+    /// Create a link that signs someone in once: a user who forgot the password, or a new administrator
     Link {
         /// The e-mail address of the user [default: a new administrator]
         email: Option<String>,

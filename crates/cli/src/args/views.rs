@@ -18,20 +18,20 @@ pub(crate) struct Range {
 
 #[derive(Subcommand)]
 pub(crate) enum ViewsCommand {
-    /// The pages with most views
+    /// Show the pages with the most views
     Top {
         /// The project
         project: String,
         #[command(flatten)]
         range: Range,
-        /// How many at the most
+        /// The most pages to list
         #[arg(long, default_value_t = 20)]
         limit: usize,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// The machines that read, with what they read most and why they were taken for what they are
+    /// Show which machines read the pages, what they read most, and how they were recognised
     Agents {
         /// The project
         project: String,
@@ -44,7 +44,7 @@ pub(crate) enum ViewsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// The addresses and the secret with which a host's log drain sends to this server
+    /// Show the addresses and the secret for a host's log drain
     Drain {
         /// The project
         project: String,
@@ -54,7 +54,7 @@ pub(crate) enum ViewsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// How much there is, since when, its size on disk, and what was lost
+    /// Show how many views are stored, since when, their size on disk, and what was lost
     Status {
         /// The project [default: all]
         project: Option<String>,
@@ -62,23 +62,23 @@ pub(crate) enum ViewsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Read every byte of the page views and say what is damaged; beside a running server too
+    /// Check every byte of the page views and report damage, also while a server runs
     Verify {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Write what is left of damaged files anew; the damaged ones are kept with `.damaged` behind their names
+    /// Rewrite damaged files with what can be saved; the damaged files are kept with the suffix `.damaged`
     Repair {
-        /// Say no more of what was lost, and remove the damaged files that were kept
+        /// Dismiss the report of what was lost, and remove the damaged files that were kept
         #[arg(long)]
         accept: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Bring back what was forgotten for its age within the last seven days. Let the project keep its views for longer
-    /// first, or they are forgotten again
+    /// Restore views that expired within the last seven days. First let the project keep its views for longer, or they
+    /// expire again
     Restore {
         /// The project
         project: String,
@@ -100,7 +100,7 @@ pub(crate) struct ReclassifyFlags {
 
 #[derive(clap::Args)]
 pub(crate) struct ClassifyFlags {
-    /// The user agent; `-` with --json reads one a line from standard input and prints one verdict a line
+    /// The user agent; `-` with --json reads one per line from standard input and prints one verdict per line
     #[arg(allow_hyphen_values = true)]
     pub(crate) user_agent: String,
     /// The Accept header
@@ -109,7 +109,7 @@ pub(crate) struct ClassifyFlags {
     /// The address that the request came from
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) ip: Option<IpAddr>,
-    /// The path that was asked for: one that ends in .md asks for Markdown
+    /// The requested path; one that ends in .md requests Markdown
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
     /// Print JSON
@@ -119,13 +119,13 @@ pub(crate) struct ClassifyFlags {
 
 #[derive(Subcommand)]
 pub(crate) enum ListsCommand {
-    /// Show the lists in force: agents, their operators' addresses and keys
+    /// Show the current lists: agents, their operators' addresses and keys
     Show {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Fetch the addresses and keys that operators publish; what cannot be had stays as it was
+    /// Fetch the addresses and keys that operators publish; a list that cannot be fetched stays as it is
     Update {
         /// A mirror with agents.toml, ranges/NAME.json and keys/NAME.json, instead of the operators
         #[arg(long, value_name = "URL")]
@@ -138,26 +138,26 @@ pub(crate) enum ListsCommand {
 
 #[derive(clap::Args)]
 pub(crate) struct ImportFlags {
-    /// The logs, plain or packed with gzip or zstd; `-` reads standard input
+    /// The logs, plain or compressed with gzip or zstd; `-` reads standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// The project whose pages were read
     #[arg(long, value_name = "ID")]
     pub(crate) project: String,
-    /// How the lines are written: combined, common, vhost_combined, vhost_common, caddy, cloudfront, fastly, json, or
-    /// a format string of nginx or Apache [default: what fits the first lines]
+    /// The format of the lines: combined, common, vhost_combined, vhost_common, caddy, cloudfront, fastly, json, or
+    /// a format string of nginx or Apache [default: found from the first lines]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
     /// Count only requests to this host, if the lines name it; can be given several times [default: all]
     #[arg(long, value_name = "HOST")]
     pub(crate) only_host: Vec<String>,
-    /// The logs will not grow any more: a last line without an end is a line, and not one that is being written
+    /// The logs are complete: count a last line without a line break too
     #[arg(long)]
     pub(crate) complete: bool,
-    /// Go on with what is written to the file, through its rotations, until Ctrl-C
+    /// Follow the file as it grows, through log rotation, until Ctrl-C
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) follow: bool,
-    /// Show what would be counted, and keep nothing
+    /// Show what would be counted, and store nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Print JSON
@@ -171,13 +171,13 @@ pub(crate) struct ViewFlags {
     /// times, `none` for no host
     #[arg(long, value_name = "HOST")]
     pub(crate) domain: Vec<String>,
-    /// Where people are counted [default: auto: by the script once there is one, so that nobody is counted twice]
+    /// Where to count people [default: auto: in the script if there is one, so that nobody is counted twice]
     #[arg(long, value_name = "CHANNEL", value_enum)]
     pub(crate) people_from: Option<SourceArg>,
-    /// Where machines are counted [default: auto: on the server side once it sends]
+    /// Where to count machines [default: auto: on the server side if it sends views]
     #[arg(long, value_name = "CHANNEL", value_enum)]
     pub(crate) machines_from: Option<SourceArg>,
-    /// Days that page views are kept; 0 for ever, `default` for the server's
+    /// How many days to keep page views; 0 for ever, `default` for the server's
     #[arg(long, value_name = "DAYS")]
     pub(crate) keep_views: Option<String>,
 }
@@ -185,13 +185,13 @@ pub(crate) struct ViewFlags {
 /// A channel that page views are counted from.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum SourceArg {
-    /// As far as there is one, the better of the two
+    /// The better of the two, where it exists
     Auto,
     /// The script in the readers' browsers
     Script,
     /// Servers: their events, logs and log drains
     Server,
-    /// Both, added
+    /// Both, added up
     Both,
 }
 

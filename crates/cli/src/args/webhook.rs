@@ -2,14 +2,14 @@ use clap::Subcommand;
 
 #[derive(Subcommand)]
 pub(crate) enum WebhookCommand {
-    /// Add a webhook; its secret is printed this once
+    /// Add a webhook; its secret is printed only now
     Add {
         /// The project
         project: String,
-        /// Where to deliver to, an https address
+        /// The https address to deliver to
         url: String,
-        /// What to be told: job.created, job.completed, job.failed or job.archived; can be given several times
-        /// [default: everything]
+        /// An event to deliver: job.created, job.completed, job.failed or job.archived; can be given several times
+        /// [default: all events]
         #[arg(long, value_name = "TYPE")]
         event: Vec<String>,
         /// What it is for
@@ -27,7 +27,7 @@ pub(crate) enum WebhookCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Remove a webhook with its deliveries
+    /// Remove a webhook and its deliveries
     Remove {
         /// The webhook's id
         id: String,
@@ -35,7 +35,7 @@ pub(crate) enum WebhookCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Deliver nothing until it is resumed
+    /// Pause a webhook; its deliveries wait
     Pause {
         /// The webhook's id
         id: String,
@@ -43,7 +43,7 @@ pub(crate) enum WebhookCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Deliver again, what has waited first
+    /// Resume a webhook, beginning with the deliveries that waited
     Resume {
         /// The webhook's id
         id: String,
@@ -51,7 +51,7 @@ pub(crate) enum WebhookCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Make a new secret, printed this once; the old one signs beside it for 24 hours
+    /// Create a new secret, printed only now; the old one also signs for 24 hours
     Rotate {
         /// The webhook's id
         id: String,
@@ -59,7 +59,7 @@ pub(crate) enum WebhookCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Deliver a test from this machine and show the answer: exit code 0 if it was taken in, 1 if not
+    /// Deliver a test from this machine and show the answer. Exit code 0 if it was accepted, 1 if not
     Test {
         /// The webhook's id
         id: String,
@@ -67,21 +67,21 @@ pub(crate) enum WebhookCommand {
         #[arg(long)]
         json: bool,
     },
-    /// List what was and is to be delivered, newest first
+    /// List deliveries, newest first
     Deliveries {
         /// The webhook's id
         id: String,
-        /// Only those whose last try failed
+        /// Only deliveries whose last attempt failed
         #[arg(long)]
         failed: bool,
-        /// How many at the most
+        /// The most deliveries to list
         #[arg(long, default_value_t = 50)]
         limit: u32,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Deliver again what was delivered or given up, or what waits, at once
+    /// Send a delivery again now, whether it was delivered, given up or is waiting
     Redeliver {
         /// The delivery's id
         delivery: String,

@@ -19,13 +19,10 @@ impl Base {
         let failed = |error: ForgeError| Failure::usage(printable(&format!("--base {reference}: {error}")));
         let tree = WorkTree::open(folder).map_err(failed)?;
         let base = tree.base(reference).map_err(|error| {
-            failed(error).hint("a clone may hold only the newest commits: fetch the one to compare with")
+            failed(error).hint("the clone may hold only the newest commits; fetch the commit to compare with")
         })?;
         if !base.is_common {
-            eprintln!(
-                "copydesk: HEAD and {} have nothing in common here; comparing with it itself",
-                printable(reference)
-            );
+            eprintln!("copydesk: HEAD and {} share no history here; comparing with its files", printable(reference));
         }
         let files = AtCommit(tree.files(&base.id).map_err(failed)?);
         Ok(Self { changed: tree.changed(&base.id).map_err(failed)?, commit: base.id, files })

@@ -33,7 +33,7 @@ pub(super) fn closing(outcome: &Outcome) -> Vec<String> {
 pub(super) fn judged_nothing(outcome: &Outcome) -> Vec<String> {
     let mut lines = Vec::new();
     if !outcome.idle.is_empty() {
-        lines.push(format!("Nothing was there to judge, so nothing is said, for: {}.", names(&outcome.idle)));
+        lines.push(format!("Not checked, because there is nothing of the kind here: {}.", names(&outcome.idle)));
     }
     if !outcome.off.is_empty() {
         lines.push(format!("Switched off by .copydesk.toml: {}.", names(&outcome.off)));

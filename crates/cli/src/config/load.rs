@@ -157,7 +157,7 @@ impl Loader {
                 header && !proxies,
                 "proxies",
                 "proxy_header",
-                "that a proxy signs people in; without it anybody could be anybody",
+                "that a proxy signs people in; without it anyone could sign in as anyone",
             ),
             (proxies && !header, "proxy_header", "proxies", "that a proxy signs people in"),
             (issuer && !client, "oidc_client_id", "oidc_issuer", "that a provider signs people in"),

@@ -105,7 +105,7 @@ settings! {
         // One is taken by the wake-ups.
         pub database_connections: u32 = whole(2, 500), default "10";
         /// Only after an upgrade: file with the secret of an earlier version, by default secret.key in data_dir; its
-        /// secrets are sealed again with credentials.key_file
+        /// secrets are encrypted again with credentials.key_file
         pub secret_file: Option<PathBuf> = optional(path());
         /// Lowest level that is logged
         pub log: LogLevel = choice(), default "info";
@@ -239,7 +239,7 @@ settings! {
     }
 
     credentials: CredentialsConfig {
-        /// File with the keys that seal credentials and other secrets, by default credentials.key in data_dir; made
+        /// File with the keys that encrypt credentials and other secrets, by default credentials.key in data_dir; created
         /// if it is missing
         pub key_file: Option<PathBuf> = optional(path());
     }

@@ -281,7 +281,7 @@ fn half_a_way_to_sign_in_is_an_error() {
     assert_eq!(
         error(load_env(&[header])),
         "sign_in.proxies: is missing, and sign_in.proxy_header (environment COPYDESK_SIGN_IN__PROXY_HEADER) says that a \
-         proxy signs people in; without it anybody could be anybody"
+         proxy signs people in; without it anyone could sign in as anyone"
     );
     let issuer = ("COPYDESK_SIGN_IN__OIDC_ISSUER", "https://id.example.com/");
     let client = ("COPYDESK_SIGN_IN__OIDC_CLIENT_ID", "copydesk");

@@ -55,7 +55,7 @@ async fn set(
         return output::json(&view(&project.id, Some(&CredentialSource::Stored(record)), None));
     }
     output::line(&format!(
-        "Stored for {}: {}, sealed with the key {} of {}.",
+        "Stored for {}: {}, encrypted with the key {} of {}.",
         project.id,
         record.title,
         record.key_id,
@@ -79,7 +79,7 @@ async fn show(credentials: &Credentials, project: &Project, json: bool) -> Resul
         return output::json(&view(&project.id, source.as_ref(), problem));
     }
     for (label, value) in rows(&project.id, source.as_ref(), problem) {
-        output::line(&format!("{label:<15} {value}"));
+        output::field(label, &value, 15);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -96,7 +96,7 @@ fn rows(
             ("from", "the store".to_owned()),
             ("since", record.created_at.to_string()),
             ("last set", record.updated_at.to_string()),
-            ("sealed with", format!("the key {}", record.key_id)),
+            ("encrypted with", format!("the key {}", record.key_id)),
         ]),
         Some(CredentialSource::Environment(name)) => {
             rows.extend([("credential", "token".to_owned()), ("from", format!("the variable {name}"))]);
@@ -134,7 +134,7 @@ async fn remove(credentials: &Credentials, project: &Project, json: bool) -> Res
         return Err(Failure::error(format!("no credential is stored for {}", project.id)));
     }
     if credentials.is_in_environment(&project.id) {
-        eprintln!("copydesk: note: the variable {} is set, and holds from now on", variable(&project.id));
+        eprintln!("copydesk: note: the variable {} is set and is used from now on", variable(&project.id));
     }
     if json {
         return output::json(&json!({ "project": project.id, "removed": true }));
@@ -151,7 +151,7 @@ pub(crate) async fn manage(command: CredentialsCommand, config: &Config) -> Resu
         .rotate_keys(&vault, |done, of| {
             // The first, the last and each hundredth: a line a secret would be too many.
             if !json && (done == 1 || done == of || done % 100 == 0) {
-                eprintln!("copydesk: sealed {done} of {of}");
+                eprintln!("copydesk: encrypted {done} of {of}");
             }
         })
         .await?;
@@ -167,11 +167,11 @@ pub(crate) async fn manage(command: CredentialsCommand, config: &Config) -> Resu
         }))?;
     } else {
         output::line(&format!(
-            "The key {} seals now. Secrets sealed anew: {}. Old keys forgotten: {}.",
+            "Secrets are now encrypted with the key {}. Encrypted again: {}. Old keys removed: {}.",
             rotated.key_id, rotated.resealed, rotated.dropped
         ));
         for (secret, error) in &rotated.left {
-            output::line(&format!("Left as it was, {} of {}: {error}.", secret.name.text(), secret.project_id));
+            output::line(&format!("Not encrypted again, {} of {}: {error}.", secret.name.text(), secret.project_id));
         }
     }
     Ok(if rotated.left.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -17,7 +17,7 @@ use crate::args::DemoFlags;
 use crate::client::Client;
 use crate::config::{Config, FlagValue, Sources};
 use crate::failure::Failure;
-use crate::output::{line, printable};
+use crate::output::{self, line};
 use crate::serve::{Server, stop_signal};
 use crate::{job, store, user};
 
@@ -49,7 +49,7 @@ pub(crate) async fn run(flags: DemoFlags) -> Result<ExitCode, Failure> {
     let created = client.post(&["job"], Some(&json!({ "prompt": PROMPT })), Some("demo")).await?;
     let ended = follow(&client, created).await?;
 
-    line("5. What came of it");
+    line("5. The result");
     let good = show(&client, &ended).await?;
 
     line("");
@@ -124,7 +124,7 @@ async fn set_up(store: &Store, repository: &Path) -> Result<(ProjectId, ApiKey),
         views: ViewSettings::default(),
         host: HostSettings::default(),
     };
-    let missing = || Failure::error("the project that was just made is gone");
+    let missing = || Failure::error("the project that was just created is gone");
     let project = store.create_project(new).await?.ok_or_else(missing)?;
     let key =
         NewKey { project_id: Some(project.id.clone()), name: "demo".to_owned(), scope: Scope::Write, expires_at: None };
@@ -134,7 +134,7 @@ async fn set_up(store: &Store, repository: &Path) -> Result<(ProjectId, ApiKey),
 
 /// Prints the steps of the job as they come, and gives the job when it has ended.
 async fn follow(client: &Client, created: Value) -> Result<Value, Failure> {
-    job::follow(client, created, |event| line(&format!("   {}", job::describe(event)))).await
+    job::follow(client, created, 0, |event| line(&format!("   {}", job::describe(event)))).await
 }
 
 /// Prints how the job ended and what it changed, and says whether all is as it should be.
@@ -150,7 +150,7 @@ async fn show(client: &Client, ended: &Value) -> Result<bool, Failure> {
     }
     let diff = client.diff(ended["id"].as_str().unwrap_or_default()).await?;
     line("");
-    diff.lines().for_each(|text| line(&format!("   {}", printable(text))));
+    output::diff(&diff, "   ");
     Ok(ended["status"] == "completed" && !diff.is_empty())
 }
 
@@ -161,7 +161,7 @@ async fn way_in(people: &People, store: &Store, url: &str) -> Result<String, Fai
         Newcomer { email: "demo@example.com".to_owned(), name: "Demo".to_owned(), password: random_token().into() };
     people.add(store, newcomer, true).await.map_err(cannot)?;
     let link = people.link_again(store, "demo@example.com", INVITED).await.map_err(cannot)?;
-    link.map(|link| user::at(url, &link)).ok_or_else(|| Failure::error("the user that was just made is gone"))
+    link.map(|link| user::at(url, &link)).ok_or_else(|| Failure::error("the user that was just created is gone"))
 }
 
 fn invite(dashboard: &str, url: &str, project: &str, key: &ApiKey, repository: &Path, ended: &Value, temporary: bool) {
@@ -179,5 +179,5 @@ fn invite(dashboard: &str, url: &str, project: &str, key: &ApiKey, repository: &
     line(&format!("  curl -H 'Authorization: Bearer {}' -H 'Content-Type: application/json' \\", key.reveal()));
     line(&format!("    -d '{{\"prompt\": \"Fill in missing front matter in docs/\"}}' {url}/v2/agent/{project}/job"));
     line("");
-    line(if temporary { "Ctrl-C ends it and removes everything." } else { "Ctrl-C ends it." });
+    line(if temporary { "Press Ctrl-C to stop and remove everything." } else { "Press Ctrl-C to stop." });
 }

@@ -93,7 +93,7 @@ async fn import(views: &dyn ViewStore, lists: &Arc<Classifier>, flags: &ImportFl
 
 async fn follow(views: &dyn ViewStore, lists: &Arc<Classifier>, flags: &ImportFlags, options: &Options) -> Report {
     let path = flags.files.first().cloned().unwrap_or_default();
-    eprintln!("Following {}; Ctrl-C ends.", printable(&path.display().to_string()));
+    eprintln!("Following {}. Press Ctrl-C to stop.", printable(&path.display().to_string()));
     let mut stopped = std::pin::pin!(stop_signal());
     let tick = async || {
         tokio::select! {

@@ -41,9 +41,11 @@ pub(super) async fn verify(views: &SharedStore, as_json: bool) -> Result<ExitCod
         }
         lost.iter().for_each(|loss| output::line(&told(loss)));
         let hint = match (found.is_empty(), lost.is_empty()) {
-            (true, true) => "every byte of the page views is as it was written",
-            (false, _) => "`copydesk views repair` writes anew what is left of damaged files",
-            (true, false) => "nothing is damaged now; `copydesk views repair --accept` says no more of what was lost",
+            (true, true) => "no damage found: all page views match their checksums",
+            (false, _) => "`copydesk views repair` rewrites damaged files with what can be saved",
+            (true, false) => {
+                "nothing is damaged now; `copydesk views repair --accept` dismisses the report of what was lost"
+            }
         };
         output::line(hint);
     }

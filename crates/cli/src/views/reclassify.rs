@@ -68,7 +68,7 @@ async fn judge_again(
         return output::json(&json!({ "applied": apply, "projects": found }));
     }
     output::line(match (differences.is_empty(), apply) {
-        (true, _) => "The history is as the present list would have it.",
+        (true, _) => "The history matches the current list.",
         (false, true) => "Done.",
         (false, false) => "Nothing was changed. `copydesk reclassify --yes` applies it.",
     });

@@ -112,7 +112,7 @@ async fn top(
     rows.extend(pages.iter().map(|page| cells(&page.path, page.counts.human, page.counts.ai)));
     output::table(&["total", "human", "ai", "path"], &rows);
     if more {
-        output::line("(and more: --limit)");
+        output::line("(there are more; see --limit)");
     }
     Ok(ExitCode::SUCCESS)
 }

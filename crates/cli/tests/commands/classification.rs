@@ -73,7 +73,7 @@ fn lists_are_renewed_from_a_mirror_and_what_is_broken_stays_as_it_was() {
     let ran = desk.run(&["lists", "update", "--from", &mirror()]);
     assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("openai-chatgpt-user: 1 entries"), "{}", ran.out);
-    assert!(ran.out.contains("openai-gptbot: not renewed"), "{}", ran.out);
+    assert!(ran.out.contains("openai-gptbot: not updated"), "{}", ran.out);
     let from = |user_agent: &str, ip: &str| {
         let verdict = desk.run(&["classify", user_agent, "--ip", ip, "--json"]).json();
         verdict["evidence"].as_str().unwrap().to_owned()

@@ -78,8 +78,8 @@ fn a_rotation_says_what_it_did_and_finishes_one_that_was_cut_short() {
     let keys = || std::fs::read_to_string(&file).unwrap();
     let before = keys();
     let rotated = desk.run(&["credentials", "rotate"]).ok();
-    assert!(rotated.err.contains("sealed 2 of 2"), "{}", rotated.err);
-    assert!(rotated.out.contains("Secrets sealed anew: 2. Old keys forgotten: 1."), "{}", rotated.out);
+    assert!(rotated.err.contains("encrypted 2 of 2"), "{}", rotated.err);
+    assert!(rotated.out.contains("Encrypted again: 2. Old keys removed: 1."), "{}", rotated.out);
     assert!(keys() != before && keys().lines().count() == 1);
 
     // As a crash leaves it: another key is there and seals already, and a file was on its way.
@@ -101,7 +101,7 @@ fn a_rotation_says_what_it_did_and_finishes_one_that_was_cut_short() {
     std::fs::write(&file, other).unwrap();
     set(&desk, "more", &[], TOKEN).ok();
     let left = desk.run(&["credentials", "rotate"]);
-    assert!(left.code == 1 && left.out.contains("Left as it was, git of docs"), "{}", left.out);
+    assert!(left.code == 1 && left.out.contains("Not encrypted again, git of docs"), "{}", left.out);
     assert_eq!(show(&desk, "more")["problem"], Value::Null);
 }
 
@@ -135,7 +135,7 @@ async fn a_rotation_that_is_killed_loses_nothing() {
         store.set_secret(&vault, id, &SecretName::Git, "token", id.as_bytes()).await.unwrap().unwrap();
     }
     // Killed before anything, when it has begun, and in the middle.
-    for seen in ["", "sealed 1 of ", "sealed 100 of "] {
+    for seen in ["", "encrypted 1 of ", "encrypted 100 of "] {
         let mut command = desk.command(&["credentials", "rotate"]);
         let mut rotating = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(rotating.stderr.take().unwrap()).lines().map_while(Result::ok);
@@ -169,7 +169,7 @@ async fn a_second_machine_with_other_keys_is_refused_until_they_are_copied() {
             let ran = desk.run_with(command, &second);
             assert_eq!(ran.code, 1, "{}", ran.err);
             assert!(
-                ran.err.contains("the database holds secrets that another machine has sealed with the key "),
+                ran.err.contains("the database holds secrets that another machine encrypted with the key "),
                 "{}",
                 ran.err
             );

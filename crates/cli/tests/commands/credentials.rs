@@ -56,7 +56,7 @@ async fn comes_and_goes(backend: Backend) {
 
     let stored = set(&desk, "docs", &[], &format!("{TOKEN}\n")).ok();
     assert!(stored.err.is_empty(), "{}", stored.err);
-    assert!(stored.out.starts_with("Stored for docs: token, sealed with the key "), "{}", stored.out);
+    assert!(stored.out.starts_with("Stored for docs: token, encrypted with the key "), "{}", stored.out);
     let mode = std::fs::metadata(desk.path().join(KEY_FILE)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let shown = show(&desk, "docs");
@@ -70,7 +70,7 @@ async fn comes_and_goes(backend: Backend) {
     assert_eq!(again["kind"], "user name and password");
     assert_eq!(again["createdAt"], shown["createdAt"]);
     let text = desk.run(&["project", "credential", "show", "docs"]).ok().out;
-    assert!(text.contains("user name and password") && text.contains("sealed with"), "{text}");
+    assert!(text.contains("user name and password") && text.contains("encrypted with"), "{text}");
 
     desk.run(&["project", "credential", "remove", "docs"]).ok();
     assert_eq!(show(&desk, "docs")["source"], Value::Null);
@@ -205,7 +205,7 @@ fn host_settings_are_set_shown_and_taken_back() {
     assert!(changed["host"]["caFile"].as_str().unwrap().starts_with('/'), "{changed}");
     assert_eq!(changed["host"]["acceptAnyCertificate"], true);
     let text = desk.run(&["project", "show", "docs"]).ok().out;
-    assert!(text.contains("Forgejo or Gitea") && text.contains("any is taken"), "{text}");
+    assert!(text.contains("Forgejo or Gitea") && text.contains("any is accepted"), "{text}");
     assert_eq!(shown(&["--base-ref", "next"])["host"], changed["host"], "what is not named stays");
 
     let back = ["--host", "auto", "--host-api-url", "default", "--host-ca-file", "none"];

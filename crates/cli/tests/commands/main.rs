@@ -21,5 +21,6 @@ mod remote;
 mod serving;
 mod sources;
 mod support;
+mod terminal;
 mod traces;
 mod webhooks;

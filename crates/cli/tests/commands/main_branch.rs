@@ -117,7 +117,7 @@ async fn an_address_that_does_not_tell_its_kind_says_what_to_type() {
     let token = host.token(Rights::ALL);
     desk.run_with(&["project", "credential", "set", &id, "--token-env", "T"], &[("T", token.as_str())]).ok();
     let tested = desk.run(&["project", "test", &id]);
-    assert!(tested.out.contains("A job can run, and will open no pull request"), "{}", tested.out);
+    assert!(tested.out.contains("A job can run, but it will not open a pull request"), "{}", tested.out);
     assert!(!tested.out.contains("A job can run.\n") && tested.out.contains("`--host`"), "{}", tested.out);
 }
 

@@ -22,7 +22,7 @@ fn users_are_made_listed_and_removed() {
     let made = with_input(&desk, &["user", "add", "Ada@Example.com", "--admin", "--json"], PASSWORD).json();
     assert_eq!((made["email"].as_str(), made["isAdmin"].as_bool()), (Some("ada@example.com"), Some(true)));
     let again = with_input(&desk, &["user", "add", "ada@example.com"], PASSWORD);
-    assert_eq!((again.code, again.err.as_str()), (1, "copydesk: there is a user ada@example.com already\n"));
+    assert_eq!((again.code, again.err.as_str()), (1, "copydesk: the user ada@example.com exists already\n"));
     let weak = with_input(&desk, &["user", "add", "bob@example.com"], "short\n");
     assert_eq!(weak.code, 2, "{}", weak.err);
     assert!(weak.err.contains("the password must have at least 10 characters"), "{}", weak.err);
@@ -32,7 +32,7 @@ fn users_are_made_listed_and_removed() {
     let last = desk.run(&["user", "remove", "ada@example.com"]);
     assert_eq!(
         (last.code, last.err.as_str()),
-        (1, "copydesk: this is the last administrator; make another one first\n")
+        (1, "copydesk: this is the last administrator; appoint another one first\n")
     );
     with_input(&desk, &["user", "add", "bob@example.com", "--admin"], PASSWORD).ok();
     desk.run(&["user", "remove", "ada@example.com"]).ok();

@@ -130,7 +130,8 @@ fn root_leaves_nothing_in_the_folder_of_the_service() {
     let create = ["project", "create", "--name", "x", "--repository", "https://example.com/x", "--base-ref", "main"];
     for command in [&create[..], &["key", "list"], &["migrate"]] {
         let ran = desk.run(command);
-        let words = format!("belongs to the user '#{STRANGER}', and what root makes in it the service could not read");
+        let words =
+            format!("belongs to the user '#{STRANGER}'; the service could not read files that root creates there");
         assert!(ran.code == 1 && ran.err.contains(&words), "{command:?}: {}", ran.err);
         assert!(ran.err.contains(&format!("`sudo -u '#{STRANGER}' copydesk …`")), "{}", ran.err);
     }
@@ -177,8 +178,21 @@ fn a_duration_without_a_unit_is_answered_with_all_that_it_may_be() {
     let desk = Desk::new();
     let (project, _) = desk.project_and_key("Docs");
     let ran = desk.run(&["key", "create", "--project", &project, "--expires", "3"]);
-    let words = "--expires is no duration: add its unit: 3d for days, 3h for hours, 3m for minutes or 3s for seconds";
+    let words =
+        "--expires is not a duration: add its unit: 3d for days, 3h for hours, 3m for minutes or 3s for seconds";
     assert!(ran.code == 2 && ran.err.contains(words), "{}", ran.err);
+}
+
+#[test]
+fn another_repository_with_the_old_base_branch_is_noted() {
+    let desk = Desk::new();
+    desk.project_and_key("Docs");
+    let update = |more: &[&str]| desk.run(&[&["project", "update", "docs"], more].concat()).ok().err;
+    let words = "jobs still start from the branch `main`; change the base branch if the new repository has another";
+    assert!(update(&["--repository", "https://example.com/other"]).contains(words));
+    assert!(!update(&["--repository", "https://example.com/other"]).contains(words), "it is the same now");
+    assert!(!update(&["--repository", "https://example.com/third", "--base-ref", "trunk"]).contains(words));
+    assert!(!update(&["--name", "Other"]).contains(words));
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn what_goes_wrong_elsewhere_is_a_sentence() {
     {
         let refused = elsewhere(&key, &server.url, command);
         assert_eq!(refused.code, 2, "{command:?}");
-        assert!(refused.err.contains("on the machine of the server only"), "{}", refused.err);
+        assert!(refused.err.contains("only on the machine of the server"), "{}", refused.err);
     }
     let away = elsewhere(&key, "http://127.0.0.1:1", &["key", "list"]);
     assert!(away.err.contains("cannot reach"), "{}", away.err);
@@ -136,7 +136,7 @@ fn a_server_that_is_not_reached_or_not_ours_is_told_apart() {
     for (url, words) in [
         ("http://nowhere.invalid:4400".to_owned(), "cannot reach http://nowhere.invalid:4400/: its name is not known"),
         (format!("http://{closed}"), "it refuses the connection"),
-        (format!("http://{address}"), "what answers there is not Copydesk: it says 404 Not Found\n"),
+        (format!("http://{address}"), "the server there is not Copydesk: it answered 404 Not Found\n"),
     ] {
         // No job, so that nothing is tried again.
         for command in

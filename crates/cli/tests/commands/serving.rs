@@ -203,7 +203,11 @@ fn a_folder_is_checked() {
     assert_eq!(found["findings"][0]["check"], "links");
     std::fs::write(&page, "# Welcome\n").unwrap();
     let out = desk.run(&["check", ".", "--docs-path", "docs"]).ok().out;
-    assert!(out.starts_with("Nothing was there to judge") && out.ends_with("\n1 page, 0 findings\n"), "{out}");
+    assert!(
+        out.starts_with("Not checked, because there is nothing of the kind here")
+            && out.ends_with("\n1 page, 0 findings\n"),
+        "{out}"
+    );
     assert_eq!(desk.run(&["check", "missing"]).code, 2);
     assert_eq!(desk.run(&["check", ".", "--docs-path", "missing"]).code, 2);
 }

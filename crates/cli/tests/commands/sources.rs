@@ -65,7 +65,7 @@ fn what_cannot_be_a_source_is_refused_with_what_to_do() {
         assert!(ran.code == code && ran.err.contains(said), "{arguments:?}: {} {}", ran.code, ran.err);
     }
     for number in 0..16 {
-        source(&desk, &["add", "docs", &format!("s{number}"), "https://example.com/sdk"]).ok();
+        source(&desk, &["add", "docs", &format!("s{number}"), "/nowhere/sdk"]).ok();
     }
     let taken = source(&desk, &["add", "docs", "s1", "https://example.com/sdk"]);
     assert!(taken.code == 1 && taken.err.contains("has a code source s1 already"), "{}", taken.err);
@@ -84,8 +84,9 @@ fn a_source_is_tried_out() {
     desk.project_and_key("Docs");
     let repo = GitRepo::new([("src/a.rs", "fn a() {}\n")]);
     let path = repo.path().to_str().unwrap();
-    source(&desk, &["add", "docs", "sdk", path]).ok();
-    source(&desk, &["add", "docs", "branch", path, "--ref", "nope"]).ok();
+    assert!(source(&desk, &["add", "docs", "sdk", path]).ok().err.is_empty());
+    let wrong = source(&desk, &["add", "docs", "branch", path, "--ref", "nope"]).ok();
+    assert!(wrong.err.contains("agents cannot read it: the repository has no branch `nope`"), "{}", wrong.err);
     let good = source(&desk, &["test", "docs", "sdk"]).ok();
     assert!(good.out.contains("its main branch") && good.out.contains("Jobs can read it."), "{}", good.out);
     let bad = source(&desk, &["test", "docs", "branch", "--json"]);
@@ -95,17 +96,37 @@ fn a_source_is_tried_out() {
 }
 
 #[test]
+fn what_is_no_repository_or_no_branch_is_said_when_it_is_added() {
+    let desk = Desk::new();
+    desk.project_and_key("Docs");
+    let repo = GitRepo::new([("src/a.rs", "fn a() {}\n")]);
+    repo.git(&["tag", "v1.4"]);
+    let path = repo.path().to_str().unwrap();
+    let tag = source(&desk, &["add", "docs", "tag", path, "--ref", "v1.4"]).ok();
+    assert!(tag.err.contains("`v1.4` is a tag, and agents read a branch"), "{}", tag.err);
+    let folder = desk.path().join("no-repository");
+    std::fs::create_dir(&folder).unwrap();
+    let none = source(&desk, &["add", "docs", "none", folder.to_str().unwrap(), "--json"]).ok();
+    assert!(none.err.contains("agents cannot read it yet: there is no git repository at the address"), "{}", none.err);
+    assert!(none.err.contains("copydesk project source test docs none"), "{}", none.err);
+}
+
+#[test]
 fn a_job_is_asked_about_a_range() {
     let desk = Desk::new();
     let (project, key) = desk.project_and_key("Docs");
     source(&desk, &["add", "docs", "sdk", "https://example.com/acme/sdk"]).ok();
-    let serving = desk.serve(&[("COPYDESK_RUNNER__WORKERS", "0")]);
-    let job = |range: &str| {
-        let arguments = ["job", "create", "Document it", "--changes", range, "--json"];
+    let serving = desk.serve(&[("COPYDESK_RUNNER__WORKERS", "0"), ("COPYDESK_JOBS__MODELS", "builtin,later")]);
+    let job_of = |model: &str, range: &str| {
+        let arguments = ["job", "create", "Document it", "--model", model, "--changes", range, "--json"];
         let environment =
             [("COPYDESK_URL", serving.url.as_str()), ("COPYDESK_PROJECT", &project), ("COPYDESK_API_KEY", &key)];
         desk.run_with(&arguments, &environment)
     };
+    let job = |range: &str| job_of("later", range);
+    let builtin = job_of("builtin", "sdk:v1.4..v1.5");
+    let words = "changes: needs a language model, and `builtin` cannot read code; choose a model: later";
+    assert!(builtin.code == 1 && builtin.err.contains(words), "{}", builtin.err);
     assert_eq!(job("sdk:v1.4..v1.5").json()["changes"], json!({ "source": "sdk", "from": "v1.4", "to": "v1.5" }));
     assert_eq!(job("sdk:v1.4").json()["changes"]["to"], Value::Null);
     let wrong = job("v1.4..v1.5");

@@ -112,7 +112,7 @@ fn take_header(file: &mut FileDiff<'_>, line: &str) -> (usize, usize) {
     } else if line.starts_with("deleted file mode ") {
         file.kind = FileKind::Deleted;
     } else if let Some(mode) = line.strip_prefix("new mode ") {
-        let is = if mode.ends_with("755") { "It can be run now." } else { "Its mode is another now." };
+        let is = if mode.ends_with("755") { "It is executable now." } else { "Its mode has changed." };
         file.notes.push(is.to_owned());
     } else if line.starts_with("Binary files ") {
         file.notes.push("It is not text, so there are no lines to show.".to_owned());

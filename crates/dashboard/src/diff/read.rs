@@ -113,8 +113,8 @@ fn write(out: &mut Html, all: &[Shown<'_>]) {
 fn gap(out: &mut Html, skipped: usize) {
     if skipped > 0 {
         out.text.push_str("<p class=\"gap\">");
-        out.text.push_str(&many(skipped, "part that is", "parts that are"));
-        out.text.push_str(" as before</p>");
+        out.text.push_str(&many(skipped, "unchanged part", "unchanged parts"));
+        out.text.push_str("</p>");
     }
 }
 
@@ -199,9 +199,7 @@ mod tests {
     fn what_is_far_from_a_change_is_left_out() {
         let old: String = (0..20).map(|n| format!("Part {n} of the page.\n\n")).collect();
         let html = read(&old, &old.replace("Part 10 of", "Part ten of")).unwrap();
-        assert!(
-            html.contains("9 parts that are as before") && html.contains("Part 11 of") && !html.contains("Part 12")
-        );
+        assert!(html.contains("9 unchanged parts") && html.contains("Part 11 of") && !html.contains("Part 12"));
         assert_eq!(read(&old, &old), None);
     }
 

@@ -37,7 +37,9 @@ impl<'a> Checked<'a> {
         let badge = |look, words: &str, detail: String| Badge { look, words: words.to_owned(), detail, fix: None };
         let Some(page) = page.filter(|_| self.has_run) else {
             return match self.has_run {
-                true => badge("bare", "not known", "No file of the repository is known to be this page.".to_owned()),
+                true => {
+                    badge("bare", "not known", "Copydesk does not know which file this page comes from.".to_owned())
+                }
                 false => badge("bare", "not checked yet", String::new()),
             };
         };

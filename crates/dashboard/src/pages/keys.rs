@@ -187,7 +187,7 @@ fn overlap_asked(dash: &Dash, who: &InProject, key: KeyRecord, wrong: Wrong) -> 
         let days = ends.since(key.created_at).as_secs().div_ceil(24 * 3600);
         words::many(days, "day", "days")
     });
-    let shell = Shell::inside(dash, who, "/keys", "Let another key take over");
+    let shell = Shell::inside(dash, who, "/keys", "Replace a key");
     RotatePage { shell, project_id: who.project.id.to_string(), key, lasts, wrong }
 }
 
@@ -199,7 +199,7 @@ async fn ask_overlap(State(dash): State<Dash>, who: InProject, Path((_, id)): Pa
 async fn rotate(State(dash): State<Dash>, who: InProject, Path((_, id)): Path<(String, String)>, form: Form) -> Reply {
     let old = working(&dash, &who, &id).await?;
     let Some((.., seconds)) = OVERLAPS.iter().find(|(word, ..)| *word == form.text("overlap")) else {
-        let wrong = Invalid::new("overlap", "must be one of those there are").into();
+        let wrong = Invalid::new("overlap", "must be one of the choices").into();
         return unfit(&overlap_asked(&dash, &who, old, wrong));
     };
     let made = keys::rotate(&who.store(&dash), &old, Duration::from_secs(*seconds)).await?;

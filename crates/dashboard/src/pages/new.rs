@@ -90,7 +90,7 @@ fn drafted(form: &Form) -> Result<ProjectDraft, Invalid> {
         "" => None,
         word => match HostKind::parse(word).filter(|kind| *kind != HostKind::Local) {
             Some(kind) => Some(kind),
-            None => return Err(Invalid::new("host", "must be one of the kinds there are")),
+            None => return Err(Invalid::new("host", "must be one of the listed kinds")),
         },
     };
     Ok(ProjectDraft {

@@ -168,7 +168,7 @@ async fn todos(dash: &Dash, who: &InProject, items: Vec<Item>, is_new: bool) -> 
                         true => who.path(&format!("/pulls/{number}")),
                         false => who.path(&format!("/jobs/{}", part(&job.job.id))),
                     };
-                    let what = format!("A pull request waits since {}", many(days, "day", "days"));
+                    let what = format!("A pull request has been waiting for {}", many(days, "day", "days"));
                     todos.push(todo("warn", "look", what, format!("#{number} {}", job.name), "Review", link));
                 }
                 todos.extend(others(more, "pull request", "pull requests", who.path("/pulls")));
@@ -197,11 +197,11 @@ async fn todos(dash: &Dash, who: &InProject, items: Vec<Item>, is_new: bool) -> 
             }
             Item::Losses(losses) => {
                 let more = sentences(&[&losses]).join(" · ");
-                let what = "The figures of views are not complete".to_owned();
+                let what = "The page view figures are incomplete".to_owned();
                 todos.push(todo("bad", "lost", what, more, "Look", who.path("/views")));
             }
             Item::NoViews(why) => {
-                let what = "The page views cannot be told at the moment".to_owned();
+                let what = "The page views are not available at the moment".to_owned();
                 todos.push(todo("bad", "down", what, why, "Try again", who.path("/views")));
             }
         }
@@ -259,7 +259,7 @@ async fn steps(
             (true, format!("{} can be read.", project.repository.public_address()))
         }
         _ if has_jobs => (true, project.repository.public_address().to_owned()),
-        _ => (false, "It is looked at within a minute.".to_owned()),
+        _ => (false, "It is checked within a minute.".to_owned()),
     };
     let curl = format!(
         "curl {url}/v2/agent/{}/job \\\n  -H \"Authorization: Bearer $COPYDESK_KEY\" -H \"Content-Type: application/json\" \\\n  -d '{{\"prompt\": \"Fix the typos\"}}'",
@@ -285,7 +285,7 @@ async fn steps(
         Step {
             is_done: has_jobs,
             name: "Make the first job",
-            said: "Say here what is to be changed, or let a program do it:".to_owned(),
+            said: "Describe the change here, or let a program create the job:".to_owned(),
             link: link(who.role.covers(Role::Editor) && !has_jobs, "/jobs/new", "New job"),
             code: (!has_jobs).then_some(curl),
         },
@@ -307,7 +307,7 @@ async fn steps(
 fn next(who: &InProject, health: Option<&Health>) -> (String, &'static str, String) {
     match (health.is_some_and(|health| health.checked.is_some()), who.role.covers(Role::Editor)) {
         (true, _) => {
-            let words = "See which pages nobody reads: they may be hard to find, or needless.".to_owned();
+            let words = "See which pages nobody reads: they may be hard to find, or not needed.".to_owned();
             (words, "Pages nobody reads", who.path("/pages?show=nobody"))
         }
         (false, true) => ("Let the agent do what you put off.".to_owned(), "New job", who.path("/jobs/new")),

@@ -65,7 +65,7 @@ async fn show(State(dash): State<Dash>, who: SignedIn, RawQuery(query): RawQuery
     let said = match Form::parse(query.unwrap_or_default().as_bytes()).text("said") {
         "saved" => Some("Saved."),
         "removed" => Some("Removed. They are signed out everywhere."),
-        "withdrawn" => Some("The invitation is withdrawn. Its link leads nowhere now."),
+        "withdrawn" => Some("The invitation is withdrawn. Its link no longer works."),
         _ => None,
     };
     page(&PeoplePage { said, ..PeoplePage::new(&dash, &who).await? })
@@ -107,7 +107,7 @@ async fn set_admin(State(dash): State<Dash>, who: SignedIn, Path(id): Path<Strin
         "yes" => true,
         "no" => false,
         _ => {
-            return Err(Oops::refused(StatusCode::UNPROCESSABLE_ENTITY, "It was not said whether they are to be one."));
+            return Err(Oops::refused(StatusCode::UNPROCESSABLE_ENTITY, "Choose whether they are an administrator."));
         }
     };
     match who.store(&dash).set_admin(&user.id, is_admin).await {
@@ -130,10 +130,9 @@ async fn ask(State(dash): State<Dash>, who: SignedIn, Path(id): Path<String>) ->
     page(&AskPage {
         shell: Shell::outside(&dash, &who, "Remove somebody"),
         question: format!("Remove {}?", user.email),
-        words:
-            "They are signed out everywhere at once and lose their places in all projects. What they did stays, and \
-                so do keys they made: revoke those they know."
-                .to_owned(),
+        words: "They are signed out everywhere at once and removed from all projects. What they did stays, and so do \
+                the keys they created: revoke the ones they know."
+            .to_owned(),
         action: format!("/people/{}/remove", user.id),
         deed: "Remove them",
         keep: "Keep them",

@@ -260,9 +260,9 @@ fn in_words(pull: &LocalPull, why: NotMerged) -> Refused {
     let refused = |status, words: String| Refused { status, words, files: Vec::new() };
     let (base, head) = (&pull.base, &pull.head);
     match why {
-        NotMerged::Is(state) => refused(StatusCode::CONFLICT, format!("It is {} meanwhile.", state.as_str())),
+        NotMerged::Is(state) => refused(StatusCode::CONFLICT, format!("It is already {}.", state.as_str())),
         NotMerged::Running => {
-            refused(StatusCode::CONFLICT, "Its job is still at work on it. Wait for its end, or cancel it.".to_owned())
+            refused(StatusCode::CONFLICT, "Its job is still running. Wait until it ends, or cancel it.".to_owned())
         }
         NotMerged::Archived => refused(StatusCode::CONFLICT, "Its job is archived, which is final.".to_owned()),
         NotMerged::Conflicts(files) => Refused {

@@ -60,7 +60,7 @@ async fn show(State(dash): State<Dash>, who: SignedIn) -> Reply {
                 ("Waiting", words::number(depth.waiting)),
                 ("Running", words::number(depth.running)),
                 ("Busy workers", format!("{} in all processes", words::number(state.busy_workers))),
-                ("Idle workers", "not known: those of other processes do not say that they are there".to_owned()),
+                ("Idle workers", "not known: other processes do not report theirs".to_owned()),
             ],
         ),
         ("Webhooks", vec![("Waiting", words::many(backlog.waiting, "event or delivery", "events and deliveries"))]),

@@ -109,7 +109,7 @@ async fn ask(State(dash): State<Dash>, who: SignedIn, Path(id): Path<String>) ->
     page(&AskPage {
         shell: Shell::outside(&dash, &who, "Revoke a key"),
         question: format!("Revoke “{}”?", key.name),
-        words: format!("The next request with {} is refused. That cannot be taken back.", key.hint),
+        words: format!("The next request with {} is refused. This cannot be undone.", key.hint),
         action: format!("/server/keys/{}/revoke", key.id),
         deed: "Revoke it",
         keep: "Keep it",

@@ -165,12 +165,12 @@ impl JoinPage {
             }
             Entrance::Member(project_id, role) => {
                 let project = dash.desk().store.project(project_id).await?.ok_or(Oops::NotFound)?;
-                format!("{} asks you into the project {} as {}.", invitation.made_by, project.name, in_words(*role))
+                format!("{} invites you to the project {} as {}.", invitation.made_by, project.name, in_words(*role))
             }
             Entrance::Again(_) if !dash.desk().people.takes_passwords() => {
                 "This link lets you in once.".to_owned()
             }
-            Entrance::Again(_) => "Take another password, which ends all of your other sessions, or leave it empty to keep the present one.".to_owned(),
+            Entrance::Again(_) => "Choose a new password, which ends all of your other sessions, or leave it empty to keep the present one.".to_owned(),
         };
         let people = &dash.desk().people;
         let is_again = matches!(invitation.entrance, Entrance::Again(_));
@@ -183,7 +183,7 @@ impl JoinPage {
         let is_stranger = asks.visit.is_none() && asks.vouched.is_none();
         let away = |name| (name, format!("/sign-in/oidc?to={}", part(&format!("/join/{token}"))));
         Ok(Self {
-            shell: Shell::new(dash, Some(asks), if is_again { "Come in again" } else { "Welcome to Copydesk" }),
+            shell: Shell::new(dash, Some(asks), if is_again { "Sign in again" } else { "Welcome to Copydesk" }),
             what,
             asks_password: takes_passwords && (is_again || known.is_none()),
             has_form: takes_passwords || known.is_some(),

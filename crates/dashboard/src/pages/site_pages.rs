@@ -244,8 +244,8 @@ async fn fix(State(dash): State<Dash>, who: InProject, form: Form) -> Reply {
     let pages: Vec<PageHealth> = found.into_iter().filter(|page| ticked.contains(&page.file)).collect();
     if pages.is_empty() {
         let said = match ticked.is_empty() {
-            true => "Tick the pages that are to be put right.",
-            false => "Nothing was found in these pages any more.",
+            true => "Select the pages to fix.",
+            false => "The checks find nothing in these pages any more.",
         };
         return unfit(&self::pages(&dash, &who, &form, Some(said)).await?);
     }

@@ -34,7 +34,7 @@ async fn ask(browser: &Browser, row: &Row, address: &str) -> Shown {
 /// Whether it was let through: whatever the page then said to fields that are missing and things that are not there.
 fn is_refused(shown: &Shown) -> bool {
     let to_sign_in = shown.status == 303 && shown.leads_to().starts_with("/sign-in?to=");
-    to_sign_in || (shown.status == 403 && shown.html.contains("not for your role")) || is_not_found(shown)
+    to_sign_in || (shown.status == 403 && shown.html.contains("Your role does not allow that")) || is_not_found(shown)
 }
 
 fn is_not_found(shown: &Shown) -> bool {
@@ -106,7 +106,7 @@ async fn what_changes_something_must_come_from_our_own_pages(stage: Stage) {
                 request = request.header(*name, *value);
             }
             let shown = owner.send(request).await;
-            shown.is(403).shows("This did not come from our own page");
+            shown.is(403).shows("This request did not come from a Copydesk page");
         }
     }
     owner.get("/me").await.is(200);

@@ -65,9 +65,9 @@ async fn jobs_are_listed_filtered_and_paged(stage: Stage) {
         .get(&format!("{list}?q=%3Cscript%3E"))
         .await
         .is(200)
-        .shows("No job is like that")
+        .shows("No job matches")
         .shows("value=\"&#60;script&#62;\"");
-    viewer.get(&format!("{list}?status=failed")).await.is(200).shows("No job is like that");
+    viewer.get(&format!("{list}?status=failed")).await.is(200).shows("No job matches");
     viewer.get(&format!("{list}?status=active&q=number+17")).await.is(200).shows(">Job number 17</a>");
     viewer.get(&format!("{list}?status=odd&cursor=odd")).await.is(200);
 }
@@ -109,7 +109,7 @@ async fn what_is_wrong_is_said_beside_the_field(stage: Stage) {
     let form = format!("/p/{}/jobs/new", project.id);
     let shown = editor.post(&form, &[("prompt", "  "), ("model", "<b>odd"), ("baseRef", "a..b")]).await;
     shown.is(422).shows("id=\"w-prompt\"").shows("id=\"w-model\"").shows("id=\"w-baseRef\"").shows("value=\"a..b\"");
-    shown.shows("Is needed: say in your own words").hides("<b>odd");
+    shown.shows("Is needed: describe the change").hides("<b>odd");
     for wrong in ["0", "much", "-1", "inf"] {
         let shown = editor.post(&form, &[("prompt", "x"), ("maxCost", wrong)]).await;
         shown.is(422).shows("id=\"w-maxCost\"").shows("Must be more than 0").shows(&format!("value=\"{wrong}\""));
@@ -124,10 +124,14 @@ async fn a_limit_is_said_in_words(stage: Stage) {
     let form = format!("/p/{}/jobs/new", project.id);
     let job = editor.post(&form, &[("prompt", "One")]).await.leads_to();
     let shown = editor.post(&form, &[("prompt", "Two")]).await;
-    shown.is(429).shows("may make 1 job and messages an hour").shows("in 60 minutes").shows("Two</textarea>");
+    shown
+        .is(429)
+        .shows("has reached its limit of 1 job and messages an hour")
+        .shows("in 60 minutes")
+        .shows("Two</textarea>");
     assert_eq!(shown.headers["retry-after"], "3600");
     let shown = editor.post(&format!("{job}/message"), &[("prompt", "Three")]).await;
-    shown.is(429).shows("may make 1 job").shows("Three</textarea>");
+    shown.is(429).shows("its limit of 1 job").shows("Three</textarea>");
 }
 
 async fn a_form_begins_with_what_is_known(stage: Stage) {
@@ -155,10 +159,13 @@ async fn a_range_of_commits_is_taken_and_kept(stage: Stage) {
     let form = format!("/p/{}/jobs/new", project.id);
     editor.get(&form).await.is(200).shows("name=\"changes\"");
     for (range, said) in [("v1..v2", "such as sdk:v1.4..v1.5"), ("api:v1..v2", "code source"), ("sdk:a b", "a tag")] {
-        let shown = editor.post(&form, &[("prompt", "Document it"), ("changes", range)]).await;
+        let shown = editor.post(&form, &[("prompt", "Document it"), ("model", "gate"), ("changes", range)]).await;
         shown.is(422).shows(said).shows(&format!("value=\"{range}\""));
     }
-    let job = editor.post(&form, &[("prompt", "Document it"), ("changes", "sdk:v1.4..v1.5")]).await.leads_to();
+    let job = editor
+        .post(&form, &[("prompt", "Document it"), ("model", "gate"), ("changes", "sdk:v1.4..v1.5")])
+        .await
+        .leads_to();
     editor.get(&job).await.is(200).shows("<dt>About</dt><dd><code>sdk:v1.4..v1.5</code>");
     let id = job.rsplit('/').next().unwrap();
     editor.get(&format!("{form}?again={id}")).await.is(200).shows("value=\"sdk:v1.4..v1.5\"");
@@ -203,7 +210,7 @@ async fn a_message_a_cancellation_and_an_archive_are_done_from_the_page(stage: S
         "{}",
         shown.html
     );
-    editor.post(&format!("{job}/message"), &[("prompt", " ")]).await.is(422).shows("Is needed: say what is to be done");
+    editor.post(&format!("{job}/message"), &[("prompt", " ")]).await.is(422).shows("Is needed: say what to do next");
     editor.get(&format!("{job}/talk")).await.is(200).shows("And &#60;i&#62;this&#60;/i&#62; too");
     editor.get(&job).await.shows(">Cancel<");
     let cancelled = editor.post_and_follow(&format!("{job}/cancel"), &[]).await;
@@ -213,7 +220,7 @@ async fn a_message_a_cancellation_and_an_archive_are_done_from_the_page(stage: S
         .shows("The job was cancelled.")
         .hides(">Cancel<");
     assert_eq!(editor.post(&format!("{job}/cancel"), &[]).await.leads_to(), job, "it has ended, which its page says");
-    editor.get(&format!("{job}/archive")).await.is(200).shows("That cannot be taken back");
+    editor.get(&format!("{job}/archive")).await.is(200).shows("This cannot be undone");
     let archived = editor.post_and_follow(&format!("{job}/archive"), &[]).await;
     archived.is(200).shows("<span class=\"badge \">archived</span>").hides("Send</button>");
     editor.post(&format!("{job}/message"), &[("prompt", "More")]).await.is(409).shows("which is final");

@@ -101,8 +101,8 @@ async fn a_deed_that_hurts_asks_for_the_password_again(stage: Stage) {
     let with = |password: &'static str| [&form[..], &[("_password", password)]].concat();
     owner.post(&keys, &with("wrong")).await.is(403).shows("Is not yours").hides("value=\"wrong\"");
     assert_eq!(stage.app.store().keys(Some(&project.id)).await.unwrap().len(), 1);
-    owner.post(&keys, &with(PASSWORD)).await.is(200).shows("shown this once");
-    owner.post(&keys, &form).await.is(200).shows("shown this once");
+    owner.post(&keys, &with(PASSWORD)).await.is(200).shows("shown only once");
+    owner.post(&keys, &form).await.is(200).shows("shown only once");
 }
 
 async fn keys_of_other_projects_cannot_be_revoked(stage: Stage) {

@@ -68,14 +68,14 @@ async fn nothing_is_made_of_what_is_wrong(stage: Stage) {
         (vec![("docs_path", "../x")], "Must be a folder inside"),
         (vec![("time_zone", "Mars")], "Must be an IANA"),
         (vec![("id", "Not An Id")], "Must be 1 to 64"),
-        (vec![("host", "svn")], "Must be one of the kinds"),
+        (vec![("host", "svn")], "Must be one of the listed kinds"),
         (vec![("domain", "https://x")], "Must be a host such as"),
         (vec![("host_api_url", "nowhere")], "Must be an https or http address"),
         (vec![("token", "pla\nnted")], "Holds control characters"),
         (vec![("token", "planted"), ("username", "a b")], "without blanks and colons"),
     ] {
         let shown = post(&stage, &change).await;
-        shown.is(422).shows(said).shows("Nothing was made yet").hides("planted");
+        shown.is(422).shows(said).shows("Nothing was created yet").hides("planted");
         if !change.iter().any(|(name, _)| *name == "name") {
             shown.shows("value=\"Acme Docs\"");
         }

@@ -111,7 +111,7 @@ async fn somebody_is_let_in_and_known_again(stage: Stage) {
     assert!(cookies.iter().any(|it| it.contains("-away-") && it.contains("Max-Age=0")), "{cookies:?}");
     let shown = browser.get("/me").await;
     shown.is(200).shows("ada@example.com").shows("through 127.0.0.1").shows("You have none").shows("Ada Lovelace");
-    browser.get("/").await.is(200).shows("You are in no project");
+    browser.get("/").await.is(200).shows("You are not a member of any project");
     browser.post("/sign-out", &[]).await.leads_to();
     assert_eq!(scene.user(&browser).await, None);
     // Under another address it is still she.
@@ -176,7 +176,7 @@ async fn an_invitation_is_taken_through_the_provider(stage: Stage) {
     let project = stage.project("Docs").await;
     let token = link(&scene, Entrance::Member(project.id.clone(), Role::Editor)).await;
     let (browser, way) = (scene.browser(), format!("/sign-in/oidc?to=%2Fjoin%2F{token}"));
-    browser.get(&format!("/join/{token}")).await.is(200).shows(&way).shows("Go on with 127.0.0.1");
+    browser.get(&format!("/join/{token}")).await.is(200).shows(&way).shows("Continue with 127.0.0.1");
     // Also without a verified address: the link is the evidence.
     scene.provider.signs_in(ada().unverified());
     let joined = scene.sign_in(&browser, &way).await;
@@ -409,13 +409,13 @@ async fn passwords_are_refused_where_the_provider_is_the_only_way(stage: Stage) 
     let browser = scene.browser();
     browser.get("/sign-in").await.is(200).shows("Sign in with 127.0.0.1").hides("type=\"password\"");
     let form = [("email", "ada@example.com"), ("password", PASSWORD)];
-    browser.post("/sign-in", &form).await.is(422).shows("Passwords are not taken here");
+    browser.post("/sign-in", &form).await.is(422).shows("Passwords are not accepted here");
     assert_eq!(browser.session(), None);
     // Nor is one taken from a link; but a link that names somebody still lets them in.
     let invitation = format!("/join/{}", link(&scene, Entrance::Administrator).await);
     browser.get(&invitation).await.is(200).hides("type=\"password\"").hides("<form method=\"post\" class=\"fields\">");
     let who = [("name", "Eve"), ("email", "eve@example.com"), ("password", PASSWORD)];
-    browser.post(&invitation, &who).await.is(403).shows("Passwords are not taken here");
+    browser.post(&invitation, &who).await.is(403).shows("Passwords are not accepted here");
     let again = format!("/join/{}", link(&scene, Entrance::Again(user.id.clone())).await);
     browser.get(&again).await.is(200).hides("type=\"password\"");
     browser.post(&again, &[("password", "some other four words")]).await.is(403);
@@ -446,10 +446,10 @@ async fn a_deed_that_hurts_leads_to_the_provider_again(stage: Stage) {
     stage.clock.advance(Duration::from_secs(16 * 60));
     let before = scene.app.store().keys(Some(&project)).await.unwrap().len();
     let asked = browser.post(&keys, &KEY).await;
-    asked.is(403).shows("Is it you?").shows("/sign-in/oidc?again=1&#38;to=%2F").hides("type=\"password\"");
+    asked.is(403).shows("Confirm that it is you").shows("/sign-in/oidc?again=1&#38;to=%2F").hides("type=\"password\"");
     assert_eq!(scene.app.store().keys(Some(&project)).await.unwrap().len(), before);
     // No password that somebody makes up helps.
-    browser.post(&keys, &[KEY[0], KEY[1], ("_password", PASSWORD)]).await.is(403).shows("Is it you?");
+    browser.post(&keys, &[KEY[0], KEY[1], ("_password", PASSWORD)]).await.is(403).shows("Confirm that it is you");
     let again = format!("/sign-in/oidc?again=1&to={}", keys.replace('/', "%2F"));
     for (trick, words) in [
         (Trick::NotAskedAgain, "did not ask you who you are again"),
@@ -461,11 +461,11 @@ async fn a_deed_that_hurts_leads_to_the_provider_again(stage: Stage) {
     }
     scene.provider.plays(None);
     scene.provider.signs_in(Person::new("bob-1", "bob@example.com"));
-    scene.sign_in(&browser, &again).await.is(403).shows("as somebody else");
+    scene.sign_in(&browser, &again).await.is(403).shows("as a different user");
     browser.post(&keys, &KEY).await.is(403);
     scene.provider.signs_in(ada());
     let sure = scene.sign_in(&browser, &again).await.leads_to();
-    browser.get(&sure).await.is(200).shows("Now do again").shows(&format!("href=\"{keys}\""));
+    browser.get(&sure).await.is(200).shows("Now repeat your action").shows(&format!("href=\"{keys}\""));
     browser.post(&keys, &KEY).await.is(200);
     // What confirms one session confirms no other.
     stage.clock.advance(Duration::from_secs(16 * 60));
@@ -483,11 +483,11 @@ async fn an_old_sign_in_there_is_no_proof(stage: Stage) {
     // The provider lets her in without asking, so a new session alone says nothing.
     let browser = scene.browser();
     scene.sign_in(&browser, "/sign-in/oidc").await.leads_to();
-    browser.post(&format!("/p/{project}/keys"), &KEY).await.is(403).shows("Is it you?");
+    browser.post(&format!("/p/{project}/keys"), &KEY).await.is(403).shows("Confirm that it is you");
     // Nor does taking another invitation.
     let token = link(&scene, Entrance::Administrator).await;
     browser.post(&format!("/join/{token}"), &[]).await.leads_to();
-    browser.post(&format!("/p/{project}/keys"), &KEY).await.is(403).shows("Is it you?");
+    browser.post(&format!("/p/{project}/keys"), &KEY).await.is(403).shows("Confirm that it is you");
 }
 
 async fn one_server_ends_what_another_began(stage: Stage) {

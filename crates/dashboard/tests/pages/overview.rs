@@ -78,10 +78,13 @@ async fn what_needs_somebody_is_told_with_a_button(stage: Stage) {
         .shows("What needs you")
         .shows("Job “Break &#60;it&#62;” failed")
         .shows("The &#60;editor&#62; broke down.");
-    shown.shows(&format!("{at}/jobs/{}", ids[0])).hides("“Stop it” failed").hides("A pull request waits");
+    shown.shows(&format!("{at}/jobs/{}", ids[0])).hides("“Stop it” failed").hides("A pull request has been waiting");
     stage.clock.advance(3 * DAY);
     let shown = editor.get(&at).await;
-    shown.shows("A pull request waits since 3 days").shows("#41 Open it").shows(&format!("{at}/jobs/{}", ids[2]));
+    shown
+        .shows("A pull request has been waiting for 3 days")
+        .shows("#41 Open it")
+        .shows(&format!("{at}/jobs/{}", ids[2]));
     stage.clock.advance(5 * DAY);
     editor.get(&at).await.hides("“Break &#60;it&#62;” failed");
 }

@@ -45,7 +45,7 @@ async fn the_first_link_makes_an_administrator_once(stage: Stage) {
     refused.is(422).shows("Must be an e-mail address").shows("Must have at least 10").hides("value=\"short\"");
     assert_eq!(browser.post(&join, &WHO).await.leads_to(), "/");
     browser.get("/").await.is(200).shows("Projects").shows("New project");
-    stage.browser().get(&join).await.is(404).shows("has been used");
+    stage.browser().get(&join).await.is(404).shows("This link was used");
     stage.browser().post(&join, &[("name", "Eve"), ("email", "eve@example.com"), ("password", PASSWORD)]).await.is(404);
     assert!(people.first_link().await.unwrap().is_none());
     assert_eq!(stage.app.store().users().await.unwrap().len(), 1);
@@ -109,7 +109,7 @@ async fn wrong_passwords_wait_but_lock_nobody_out(stage: Stage) {
     assert_eq!(thief.send(elsewhere.header("x-forwarded-for", "198.51.100.7")).await.status.as_u16(), 303);
     // Somebody who is not there is told the same.
     let nobody = stage.browser().post("/sign-in", &[("email", "eve@example.com"), ("password", PASSWORD)]).await;
-    nobody.is(422).shows("do not belong together");
+    nobody.is(422).shows("The address or the password is wrong");
 }
 
 async fn a_browser_that_is_known_does_not_wait_for_those_who_guess(stage: Stage) {

@@ -124,11 +124,11 @@ async fn somebody_new_is_told_what_to_do_or_made(stage: Stage) {
     let stranger = browser(&closed);
     assert_eq!(get_as(&stranger, "/", "eve@example.com").await.leads_to(), "/sign-in?to=%2F");
     let told = get_as(&stranger, "/sign-in", "eve@example.com").await;
-    told.is(200).shows("eve@example.com").shows("no user here yet").hides("Go on as");
+    told.is(200).shows("eve@example.com").shows("not a user here yet").hides("Continue as");
     assert!(!closed.store().has_users().await.unwrap());
     let open = behind(&stage, HERE, NewUsers::WithoutProjects).await;
     let newcomer = browser(&open);
-    get_as(&newcomer, "/", "eve@example.com").await.is(200).shows("You are in no project").hides("Docs");
+    get_as(&newcomer, "/", "eve@example.com").await.is(200).shows("You are not a member of any project").hides("Docs");
     get_as(&newcomer, &format!("/p/{}/keys", project.id), "eve@example.com").await.is(404);
     let users = open.store().users().await.unwrap();
     assert_eq!((users.len(), users[0].is_admin, users[0].name.as_str()), (1, false, "eve"));
@@ -145,7 +145,7 @@ async fn signing_out_says_who_signs_in_again(stage: Stage) {
     assert_eq!(out.leads_to(), "/sign-in");
     assert_eq!((browser.session(), sessions(&app, &user).await), (None, 0));
     let shown = get_as(&browser, "/sign-in", "ada@example.com").await;
-    shown.is(200).shows("signs you in again").shows("Go on as ada@example.com");
+    shown.is(200).shows("signs you in again").shows("Continue as ada@example.com");
     assert_eq!(browser.session(), None);
 }
 
@@ -216,7 +216,7 @@ async fn a_header_does_not_help_requests_from_elsewhere(stage: Stage) {
             .send(form.header("remote-email", "ada@example.com"))
             .await
             .is(403)
-            .shows("did not come from our own page");
+            .shows("did not come from a Copydesk page");
     }
     assert_eq!(app.store().user_at("ada@example.com").await.unwrap().unwrap().0.name, "Ada Lovelace");
 }

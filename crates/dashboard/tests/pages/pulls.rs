@@ -100,14 +100,14 @@ async fn a_pull_request_is_merged_for_real_and_once(stage: Stage) {
     let after = it.main();
     assert_eq!(it.browser.post(&it.page("/merge"), &[]).await.leads_to(), it.page(""), "again is the same");
     assert_eq!((it.main(), it.merges()), (after, 1));
-    it.browser.post(&it.page("/close"), &[]).await.is(409).shows("It is merged meanwhile.");
+    it.browser.post(&it.page("/close"), &[]).await.is(409).shows("It is already merged.");
     let deeds = it.stage.app.store().deeds(DeedFilter { limit: 100, ..DeedFilter::default() }).await.unwrap();
     let merges: Vec<_> = deeds.iter().filter(|deed| deed.action == "pull_request.merge").collect();
     let by = format!("editor-of-{}@example.com", it.project.id);
     assert_eq!((merges.len(), &merges[0].actor_name), (1, &by));
     let job = it.browser.get(&format!("/p/{}/jobs/{}", it.project.id, it.job)).await;
     job.is(200).shows("<span class=\"badge good\">merged</span>").shows("Pull request is merged");
-    it.browser.get(&format!("/p/{}/pulls", it.project.id)).await.is(200).shows("None waits");
+    it.browser.get(&format!("/p/{}/pulls", it.project.id)).await.is(200).shows("None is open");
     it.browser.get(&format!("/p/{}/pulls?state=merged", it.project.id)).await.is(200).shows("/pulls/1\"");
     let told = it.project.get(it.job.as_str()).await;
     assert_eq!(told["pullRequest"]["state"], "merged");
@@ -166,7 +166,7 @@ async fn a_pull_request_is_closed_and_opened_again(stage: Stage) {
     let closed = it.browser.post_and_follow(&it.page("/close"), &[]).await;
     closed.is(200).shows("closed</span>").shows("Open it again").hides("Merge into main");
     assert_eq!(it.state().await, PullRequestState::Closed);
-    it.browser.post(&it.page("/merge"), &[]).await.is(409).shows("It is closed meanwhile.");
+    it.browser.post(&it.page("/merge"), &[]).await.is(409).shows("It is already closed.");
     let message = it.project.message(it.job.as_str(), "docs/more.md = # More\\n").await.expect(200);
     assert_eq!(message["status"], "active");
     let job = it.project.until(it.job.as_str(), "failed").await;
@@ -225,7 +225,7 @@ async fn a_link_is_for_whoever_has_it(stage: Stage) {
 async fn pull_requests_elsewhere_are_listed_with_their_links(stage: Stage) {
     let project = stage.project("Docs").await;
     let viewer = stage.member(&project.id, Role::Viewer).await;
-    viewer.get(&format!("/p/{}/pulls", project.id)).await.is(200).shows("None waits");
+    viewer.get(&format!("/p/{}/pulls", project.id)).await.is(200).shows("None is open");
     let id = JobId::from(project.job().await.as_str());
     for (url, is_shown) in [("https://example.com/acme/docs/pull/7", true), ("javascript:alert(1)", false)] {
         let pull = copydesk_domain::PullRequest {

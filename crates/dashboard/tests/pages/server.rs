@@ -106,7 +106,7 @@ async fn a_key_takes_over_and_the_old_one_ends_when_it_was_said(stage: Stage) {
     let record = keys(&stage, &project.id).await.into_iter().find(|key| key.name == "C<I").unwrap();
     let rotate = format!("{page}/{}/rotate", record.id);
     owner.get(&rotate).await.is(200).shows("30 days").hides("C<I");
-    owner.post(&rotate, &[("overlap", "for ever")]).await.is(422).shows("Must be one of those");
+    owner.post(&rotate, &[("overlap", "for ever")]).await.is(422).shows("Must be one of the choices");
     stage.clock.advance(Duration::from_secs(60));
     let made = owner.post(&rotate, &[("overlap", "1h")]).await;
     let new = made.is(200).shows("The old one is refused from").text_of("key");

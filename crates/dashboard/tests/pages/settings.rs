@@ -133,8 +133,8 @@ async fn what_is_wrong_stays_in_the_form_and_is_said_beside_it(stage: Stage) {
         ("repository", with("base_ref", "a..b").to_vec(), "Must be a branch name", "a..b"),
         ("repository", with("docs_path", "").to_vec(), "Is needed: a folder", "trunk"),
         ("repository", with("docs_path", "../x").to_vec(), "Must be a folder inside", "../x"),
-        ("repository", with("host", "svn").to_vec(), "Must be one of the kinds", "trunk"),
-        ("repository", with("host", "local").to_vec(), "Must be one of the kinds", "trunk"),
+        ("repository", with("host", "svn").to_vec(), "Must be one of the listed kinds", "trunk"),
+        ("repository", with("host", "local").to_vec(), "Must be one of the listed kinds", "trunk"),
         ("model", vec![("jobs_per_hour", "many")], "Must be a whole number", "value=\"many\""),
         ("model", vec![("time_limit", "8d")], "Must be from 1s to 7d", "value=\"8d\""),
         ("model", vec![("job_cost", "0")], "Must be more than 0", "value=\"0\""),
@@ -143,7 +143,7 @@ async fn what_is_wrong_stays_in_the_form_and_is_said_beside_it(stage: Stage) {
         ("talk", vec![("comments", "some")], "Must be one of the three", "Labels"),
         ("talk", vec![("comments", "all"), ("label", "a,b")], "Must have 1 to 100", "a,b"),
         ("talk", vec![("comments", "all"), ("mention", "a b")], "Must be a name such as", "value=\"a b\""),
-        ("collection", vec![("people_from", "auto"), ("machines_from", "x")], "Must be one of those", "Hosts"),
+        ("collection", vec![("people_from", "auto"), ("machines_from", "x")], "Must be one of the choices", "Hosts"),
         (
             "collection",
             vec![("domain", "https://a.b"), ("people_from", "auto"), ("machines_from", "auto")],
@@ -152,7 +152,7 @@ async fn what_is_wrong_stays_in_the_form_and_is_said_beside_it(stage: Stage) {
         ),
     ] {
         let refused = owner.post(&page(&project, subject), &fields).await;
-        refused.is(422).shows(said).shows(kept).shows("That was not done");
+        refused.is(422).shows(said).shows(kept).shows("This was not saved");
     }
     assert_eq!(saved(&stage, &project.id).await, before);
     // A host belongs to one project.
@@ -359,7 +359,7 @@ async fn secrets_of_senders_are_shown_once(stage: Stage) {
     for (deed, subject, id) in
         [("collection/drain", "collection", "drain-secret"), ("repository/hook", "repository", "hook-secret")]
     {
-        owner.get(&page(&project, subject)).await.is(200).shows("Make a secret");
+        owner.get(&page(&project, subject)).await.is(200).shows("Create a secret");
         let made = owner.post(&page(&project, deed), &[]).await;
         let secret = made.is(200).text_of(id);
         assert_eq!(made.headers["cache-control"], "no-store, no-transform");
@@ -369,7 +369,7 @@ async fn secrets_of_senders_are_shown_once(stage: Stage) {
             stage.app.hook_secret(&project.id).await
         };
         assert_eq!(secret, taken);
-        owner.get(&page(&project, subject)).await.hides(&secret).shows("Make another secret");
+        owner.get(&page(&project, subject)).await.hides(&secret).shows("Create a new secret");
         let deeds = stage.app.store().deeds(DeedFilter { limit: 1, ..DeedFilter::default() }).await.unwrap();
         assert_eq!((&*deeds[0].action, deeds[0].actor_kind.as_str()), ("secret.replace", "user"));
     }

@@ -35,7 +35,7 @@ async fn pages_are_joined_with_readers_and_findings(stage: Stage) {
     stage.saw(&project, "/", NOW, Who::Person, 8).await;
     let all = viewer.get(&pages).await;
     all.is(200).shows("4 pages").shows("The guide").shows("2 findings").shows("no findings").shows("Alone");
-    all.shows("its address is not known").hides("Fix").hides("type=\"checkbox\"");
+    all.shows("its address is unknown").hides("Fix").hides("type=\"checkbox\"");
     let order = |shown: &crate::browser::Shown| {
         let place = |name: &str| shown.html.find(&format!(">{name}<")).unwrap_or(usize::MAX);
         let mut names = ["The guide", "Welcome", "Alone"];
@@ -77,8 +77,8 @@ async fn pages_that_are_ticked_become_the_prompt_of_a_job(stage: Stage) {
             project.id
         )
     );
-    editor.post(&fix, &[]).await.is(422).shows("Tick the pages");
-    editor.post(&fix, &[("file", "docs/alone.md")]).await.is(422).shows("Nothing was found");
+    editor.post(&fix, &[]).await.is(422).shows("Select the pages to fix");
+    editor.post(&fix, &[("file", "docs/alone.md")]).await.is(422).shows("The checks find nothing");
     viewer.post(&fix, &[("file", "docs/guide.md")]).await.is(403);
 }
 
@@ -87,7 +87,7 @@ async fn what_could_not_be_judged_is_said(stage: Stage) {
     let viewer = stage.member(&gone.id, Role::Viewer).await;
     stage.app.look_at_pages(&gone.id).await;
     let pages = viewer.get(&format!("/p/{}/pages", gone.id)).await;
-    pages.is(200).shows("came to nothing").shows("Not checked yet").hides("no findings");
+    pages.is(200).shows("could not be read the last time").shows("Not checked yet").hides("no findings");
     let repo = GitRepo::new([
         ("docs/a.md", "[x]({{ somewhere }}) and [y](../../out.md)\n"),
         ("docs/b.md", "# B\n"),
@@ -97,7 +97,7 @@ async fn what_could_not_be_judged_is_said(stage: Stage) {
     let viewer = stage.member(&project.id, Role::Viewer).await;
     stage.app.look_at_pages(&project.id).await;
     let shown = viewer.get(&format!("/p/{}/pages?q=a.md", project.id)).await;
-    shown.shows("not judged").shows("Not everything could be judged").hides("no findings");
+    shown.shows("not judged").shows("Not everything could be checked").hides("no findings");
     viewer.get(&format!("/p/{}/pages?q=b.md", project.id)).await.shows("no findings");
 }
 

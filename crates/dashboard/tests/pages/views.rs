@@ -225,7 +225,7 @@ async fn machines_are_told_with_their_evidence(stage: Stage) {
     agent.shows("<title>Tue 10 Mar 2026: 2</title>").shows("<title>Sun 15 Mar 2026: 3</title>");
     viewer.get(&format!("{views}/agents/ChatGPT-User?range=today")).await.is(200);
     let quiet = viewer.get(&format!("{views}/agents/ChatGPT-User?from=2025-01-01&to=2025-01-02")).await;
-    quiet.is(200).shows("It has read nothing in this time");
+    quiet.is(200).shows("It read nothing in this period");
     viewer.get(&format!("{views}/agents/Nobody")).await.is(404);
 }
 
@@ -245,11 +245,11 @@ async fn what_is_lost_is_said(stage: Stage) {
         views: Some(7),
     });
     let shown = viewer.get(&views).await;
-    shown.shows("These figures are not complete").shows("a segment &#60;i&#62;cannot be read; from 2026-03-10");
+    shown.shows("These figures are incomplete").shows("a segment &#60;i&#62;cannot be read; from 2026-03-10");
     let csv = viewer.get(&format!("{views}.csv")).await;
     assert!(csv.headers["views-incomplete"].to_str().unwrap().contains("7 views"));
     viewer.get(&format!("{views}?range=today")).await.is(200).hides("cannot be read; from 2026-03-12");
-    viewer.get(&format!("/p/{}", project.id)).await.shows("The figures of views are not complete");
+    viewer.get(&format!("/p/{}", project.id)).await.shows("The page view figures are incomplete");
     // The figures of one day have all of it, but what they are compared with may not.
     viewer.get(&format!("{views}?from=2026-03-14&to=2026-03-15")).await.hides("not complete");
 }

@@ -178,7 +178,7 @@ async fn take_up(store: &Store, jobs: &Arc<Jobs>, running: &mut JoinSet<()>) -> 
                 return;
             };
             if let Err(error) = done {
-                tracing::warn!(%error, %project, key, "cannot write down what became of something asked for; trying again");
+                tracing::warn!(%error, %project, key, "cannot record the outcome of something asked for; trying again");
             }
         });
     }
@@ -187,6 +187,6 @@ async fn take_up(store: &Store, jobs: &Arc<Jobs>, running: &mut JoinSet<()>) -> 
 
 fn report_end(ended: Result<(), tokio::task::JoinError>) {
     if let Err(error) = ended {
-        tracing::error!(%error, "looking at something asked for came to an unplanned end");
+        tracing::error!(%error, "looking at something asked for ended unexpectedly");
     }
 }

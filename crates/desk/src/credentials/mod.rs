@@ -38,7 +38,7 @@ pub struct Credential {
     pub source: CredentialSource,
 }
 
-/// What is known of a project's credential without showing it.
+/// A project's credential, without the secret without showing it.
 #[derive(Debug)]
 pub struct Known {
     /// Where it is; none: there is none.
@@ -123,7 +123,7 @@ impl Credentials {
         self.store.remove_secret(project_id, &SecretName::Git).await
     }
 
-    /// What is known of a project's credential. It is opened as a job would do it, so that what keeps a job from it is
+    /// A project's credential, without the secret. It is opened as a job would do it, so that what keeps a job from it is
     /// seen here.
     pub async fn known(&self, project_id: &ProjectId) -> Result<Known, StoreError> {
         match self.find(project_id).await {

@@ -8,7 +8,7 @@ pub(super) async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
     let done = seated(|_| work()).await;
-    done.unwrap_or_else(|_| Err(Failure::Retry("the work on the repository broke down".to_owned())))
+    done.unwrap_or_else(|_| Err(Failure::Retry("the work on the repository crashed".to_owned())))
 }
 
 pub(super) fn commit_id(text: &str) -> Result<CommitId, Failure> {

@@ -19,7 +19,7 @@ pub enum NotMerged {
     NotFound,
     /// It stands so.
     Is(PullRequestState),
-    /// Its job is still at work on it.
+    /// Its job is still working on it.
     Running,
     Archived,
     /// Both branches have changed these files at the same place.
@@ -33,7 +33,7 @@ pub enum NotMerged {
     /// This process does not see repositories.
     NotHere,
     Store(StoreError),
-    /// The work on it came to an unplanned end.
+    /// The work on it ended unexpectedly.
     Broken(String),
 }
 

@@ -151,8 +151,8 @@ impl Bench<'_> {
         }
         if let Some(pull) = self.turned_down(edit).await? {
             let why = format!(
-                "{}\n\nNo pull request was opened: {} was about the same and somebody has closed it. Send a message, or open \
-                 one from this change, if it is wanted nevertheless.",
+                "{}\n\nNo pull request was opened: {} proposed the same and was closed. Send a message, or open one from this \
+                 change, if you still want it.",
                 with_not_done(edit),
                 pull.url
             );

@@ -41,7 +41,7 @@ pub enum NotPublished {
     /// This process opens no pull requests.
     NotHere,
     Store(StoreError),
-    /// The work on it came to an unplanned end.
+    /// The work on it ended unexpectedly.
     Broken(String),
 }
 

@@ -56,7 +56,7 @@ pub(super) async fn review(
         let (before, now) = (Until::new(&before, is_enough), Until::new(&now, is_enough));
         check_change(&before, &now, &paths, &settings, &scope)
     });
-    let comparison = checked.await.map_err(|_| Failure::Retry("the docs checks broke down".to_owned()))??;
+    let comparison = checked.await.map_err(|_| Failure::Retry("the docs checks crashed".to_owned()))??;
     let verdict = verdict(&comparison, bench.project.on_findings);
     Ok(Reviewed { verdict, checks: comparison.checks })
 }

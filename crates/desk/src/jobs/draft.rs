@@ -78,13 +78,24 @@ impl Draft {
         if max_cost.is_some() && rules.models.contains(&model) && !rules.knows_price(&model) {
             // A limit that nobody can hold to must not look like one.
             let why = format!(
-                "cannot be held to: this server does not know the price of {model}; leave it out, or have \
+                "cannot be enforced: this server does not know the price of {model}; leave it out, or have \
                  `model.input_price` and `model.output_price` set in the server's configuration"
             );
             wrong.push(Invalid::new("maxCost", why));
         }
         if let Some(Err(all)) = self.changes.as_ref().map(ChangeRange::check) {
             wrong.extend(all);
+        }
+        if self.changes.is_some() && model == "builtin" && rules.models.contains(&model) {
+            let models: Vec<&str> =
+                rules.models.iter().map(String::as_str).filter(|it| !matches!(*it, "builtin" | "noop")).collect();
+            let instead = if models.is_empty() {
+                "set up a model in the server's configuration".to_owned()
+            } else {
+                format!("choose a model: {}", models.join(", "))
+            };
+            let why = format!("needs a language model, and `builtin` cannot read code; {instead}");
+            wrong.push(Invalid::new("changes", why));
         }
         let (Some(prompt), true) = (prompt, wrong.is_empty()) else { return Err(wrong) };
         Ok(NewJob {

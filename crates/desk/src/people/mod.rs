@@ -85,17 +85,17 @@ pub struct Newcomer {
 #[derive(Debug, thiserror::Error)]
 pub enum NotIn {
     /// The same words for every reason, so that nothing is learned by trying.
-    #[error("That address and password do not belong together.")]
+    #[error("The address or the password is wrong.")]
     Wrong,
     #[error("There were too many wrong tries from where you are. Try again in {0} seconds.")]
     TooMany(u64),
     #[error("Too many people sign in at the moment. Try again in a few seconds.")]
     Busy,
-    #[error("This link has been used, withdrawn, or has run out. Ask for another one.")]
+    #[error("This link was used, was withdrawn or has expired. Ask for a new one.")]
     Gone,
     #[error("{} things are wrong", .0.len())]
     Invalid(Vec<Invalid>),
-    #[error("Passwords are not taken here. Sign in through {0}.")]
+    #[error("Passwords are not accepted here. Sign in through {0}.")]
     NoPasswords(String),
     #[error(transparent)]
     Provider(#[from] oidc::Failed),

@@ -57,7 +57,7 @@ const NO_ADDRESS: &str = "The provider did not tell your e-mail address, without
 const ADDRESS_TAKEN: &str = "Your address belongs to a user here, but the provider does not say that it has checked the \
     address, or knew that user by another account. Ask an administrator for a link made with `copydesk user link`, and sign \
     in from there.";
-const SOMEBODY_ELSE: &str = "You signed in there as somebody else than you are here. Nothing was changed.";
+const SOMEBODY_ELSE: &str = "You signed in there as a different user. Nothing was changed.";
 const NOT_AGAIN: &str = "The provider did not ask you who you are again, so it is not clear that it was you. Nothing was \
     changed. Sign out there and here, sign in again, and then repeat what you were about to do.";
 const NOT_TOLD: &str = "The provider does not say when you signed in there, so it is not clear that it was you just now. \

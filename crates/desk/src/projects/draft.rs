@@ -68,7 +68,7 @@ pub struct HostDraft {
 #[derive(Debug)]
 pub struct Checked {
     pub change: ProjectChange,
-    /// What is allowed and may still be a mistake, a sentence each.
+    /// What is allowed but may be a mistake, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -97,6 +97,14 @@ impl ProjectDraft {
             views: differs(views, old.map(|old| &old.views)),
             host: differs(host.clone(), old.map(|old| &old.host)),
         };
+        if let (Some(old), Some(new), None) = (old, &change.repository, &change.base_ref)
+            && old.repository != *new
+        {
+            notes.push(format!(
+                "jobs still start from the branch `{}`; change the base branch if the new repository has another",
+                old.base_ref
+            ));
+        }
         if let Some(repository) = change.repository.as_ref().or(old.map(|old| &old.repository))
             && asks_for_host
         {
@@ -239,7 +247,8 @@ fn time_limit(text: &str) -> Result<Option<u32>, Invalid> {
     if text == "default" {
         return Ok(None);
     }
-    let time = parse_duration(text).map_err(|error| Invalid::new("time_limit", format!("is no duration: {error}")))?;
+    let time =
+        parse_duration(text).map_err(|error| Invalid::new("time_limit", format!("is not a duration: {error}")))?;
     let seconds = u32::try_from(time.as_secs()).ok().filter(|seconds| (1..=7 * 24 * 3600).contains(seconds));
     seconds.map(Some).ok_or_else(|| Invalid::new("time_limit", "must be from 1s to 7d"))
 }

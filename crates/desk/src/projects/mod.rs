@@ -19,7 +19,7 @@ use copydesk_views::store::{ViewStore, ViewsError};
 pub use copydesk_forge::Ability;
 pub use draft::{Checked, HostDraft, ProjectDraft, ViewsDraft, WritePathsDraft};
 pub use reach::Reach;
-pub use source::{NotAdded, SourceDraft, add_source, source_trials};
+pub use source::{NotAdded, SourceDraft, add_source, source_notes, source_trials};
 pub use talk::TalkDraft;
 pub use trial::{Trial, Tried, quick_trials, trials, trials_as_they_come, works};
 pub use view::{ProjectView, TestView, TrialResult, TrialView};

@@ -1,16 +1,20 @@
 //! Code sources of a project: checked, added and tried out.
 
 use std::path::Path;
+use std::time::Duration;
 
 use copydesk_boxed::boxed;
 use copydesk_domain::{CodeSource, Invalid, MAX_CODE_SOURCES, Project, code_source_name, git_ref};
-use copydesk_forge::{Ability, HostSecret};
+use copydesk_forge::{Ability, ForgeError, HostSecret, Named};
 use copydesk_store::{NewSource, SourceAdded, Store, Vault, VaultError};
 
 use super::HostDraft;
 use super::draft::repository;
 use super::trial::{Trial, settings_trial};
 use crate::docs_job::Workshop;
+
+/// How long the host of a new code source may take to say what it is.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A code source as somebody asks for it.
 #[derive(Debug, Default)]
@@ -67,6 +71,35 @@ pub async fn add_source(store: &Store, vault: &Vault, new: NewSource) -> Result<
         SourceAdded::Taken => Err(NotAdded::Taken(name)),
         SourceAdded::TooMany => Err(NotAdded::TooMany),
         SourceAdded::NoProject => Err(NotAdded::NoProject),
+    }
+}
+
+/// Asks a code source that was just added whether it is one, and says what is wrong, a sentence each. Somebody waits for
+/// it, so that a host that is slow to answer is not waited for.
+#[boxed]
+pub async fn source_notes(workshop: &Workshop, project: &Project, source: &CodeSource) -> Vec<String> {
+    let asked = async {
+        let connection = workshop.connect_source(project, source).await.map_err(|error| error.message)?;
+        let told = |error: ForgeError| error.to_string();
+        let Some(branch) = &source.branch else {
+            return connection.default_branch().await.map(|_| None).map_err(told);
+        };
+        Ok(match connection.named(branch).await.map_err(told)? {
+            Named::Branch => None,
+            Named::Tag => {
+                Some(format!("`{branch}` is a tag, and agents read a branch; add the source again with its branch"))
+            }
+            Named::Nothing => Some(format!("the repository has no branch `{branch}`")),
+        })
+    };
+    let again = format!("try it with `copydesk project source test {} {}`", project.id, source.name);
+    match tokio::time::timeout(PATIENCE, asked).await {
+        Ok(Ok(None)) => Vec::new(),
+        Ok(Ok(Some(wrong))) => vec![format!("agents cannot read it: {wrong}")],
+        Ok(Err(why)) => {
+            vec![format!("agents cannot read it yet: {}; when that is mended, {again}", why.trim_end_matches('.'))]
+        }
+        Err(_) => vec![format!("its host did not answer within {} seconds; {again}", PATIENCE.as_secs())],
     }
 }
 

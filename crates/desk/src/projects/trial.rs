@@ -12,11 +12,11 @@ use crate::docs_folder;
 use crate::docs_job::Workshop;
 use crate::jobs::JobRules;
 
-/// One thing that was tried.
+/// One thing that was tested.
 pub struct Trial {
-    /// A word for programs.
+    /// A fixed word, for programs.
     pub name: &'static str,
-    /// What was tried, as a clause for people.
+    /// What was tested, in words.
     pub what: String,
     pub ability: Ability,
 }
@@ -33,17 +33,17 @@ impl From<ModelFact> for Trial {
     }
 }
 
-/// One thing that was tried, or the end.
+/// One thing that was tested, or the end.
 pub enum Tried {
     One(Trial),
     /// All was tried.
     All {
-        /// Whether a job would come through.
+        /// Whether a job would succeed.
         works: bool,
     },
 }
 
-/// Whether a job would come through.
+/// Whether a job would succeed.
 pub fn works(trials: &[Trial]) -> bool {
     trials.iter().all(|trial| !matches!(trial.ability, Ability::No(_)))
 }

@@ -20,7 +20,7 @@ pub struct ProjectView {
     pub id: ProjectId,
     /// What people call it.
     pub name: String,
-    /// Where its documentation lives, without a credential.
+    /// The repository with its documentation, without a credential.
     pub repository: String,
     /// The branch that jobs start from.
     pub base_ref: String,
@@ -53,11 +53,11 @@ pub struct ProjectView {
     /// When it was last changed.
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Timestamp,
-    /// What is allowed and may still be a mistake, a sentence each.
+    /// What is allowed but may be a mistake, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub notes: Vec<String>,
-    /// Settings that do not hold on this server, a sentence with the reason each.
+    /// Settings that have no effect on this server, one sentence with the reason each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub not_in_force: Vec<String>,
@@ -126,7 +126,7 @@ impl From<ProjectView> for Project {
     }
 }
 
-/// What became of a trial
+/// The result of a test
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TrialResult {
@@ -135,13 +135,13 @@ pub enum TrialResult {
     Unknown,
 }
 
-/// One thing that was tried
+/// One thing that was tested
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Trial)]
 pub struct TrialView {
-    /// A word for programs.
+    /// A fixed word, for programs.
     pub trial: String,
-    /// What was tried, as a clause for people.
+    /// What was tested, in words.
     pub what: String,
     pub result: TrialResult,
     /// Why not, or why it is not known.
@@ -160,13 +160,13 @@ impl From<&Trial> for TrialView {
     }
 }
 
-/// What was tried of a project's code host
+/// The results of testing a project's code host
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = ProjectTest)]
 pub struct TestView {
     #[schema(value_type = String)]
     pub project: ProjectId,
-    /// Whether a job would come through.
+    /// Whether a job would succeed.
     pub works: bool,
     pub trials: Vec<TrialView>,
 }

@@ -147,6 +147,6 @@ impl Runner {
 
 fn report_end(ended: Result<(), JoinError>) {
     if let Err(error) = ended {
-        tracing::error!(%error, "a worker came to an unplanned end");
+        tracing::error!(%error, "a worker ended unexpectedly");
     }
 }

@@ -52,7 +52,7 @@ async fn attend(
         result = work => match result {
             Ok(Ok(finish)) => WorkEnd::Done(finish),
             Ok(Err(failure)) => WorkEnd::Failed(failure),
-            Err(_) => WorkEnd::Failed(Failure::Retry("the engine broke down".to_owned())),
+            Err(_) => WorkEnd::Failed(Failure::Retry("the engine crashed".to_owned())),
         },
         lost = hold::hold(&runner.store, lease, runner.terms.lease, changes) => WorkEnd::Failed(Failure::Lost(lost)),
         () = tokio::time::sleep_until(deadline) => WorkEnd::OutOfTime,
@@ -194,11 +194,11 @@ where
             Ok(done) => return Some(Ok(done)),
             Err(LeaseError::Lost(lost)) => return Some(Err(lost)),
             Err(error) if tokio::time::Instant::now() >= give_up => {
-                tracing::error!(%error, "cannot write down what became of a job; the reaper will find it");
+                tracing::error!(%error, "cannot record the outcome of a job; the reaper will find it");
                 return None;
             }
             Err(error) => {
-                tracing::warn!(%error, "cannot write down what became of a job; trying again");
+                tracing::warn!(%error, "cannot record the outcome of a job; trying again");
                 tokio::time::sleep(STORE_PAUSE).await;
             }
         }

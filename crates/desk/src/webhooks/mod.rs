@@ -83,7 +83,7 @@ pub struct Wish {
     pub url: String,
     /// What; all there is if empty.
     pub events: Vec<EventKind>,
-    /// What people say of it.
+    /// What it is for.
     pub description: String,
 }
 

@@ -10,19 +10,19 @@ use utoipa::ToSchema;
 pub struct WebhookView<'a> {
     /// Unique identifier of the webhook.
     id: &'a str,
-    /// The project whose jobs it is told of.
+    /// The project whose events it receives.
     project_id: &'a str,
     /// Where it is.
     #[schema(format = "uri")]
     url: &'a str,
-    /// What it is told; everything if empty.
+    /// The events it receives; all if empty.
     events: &'a [EventKind],
-    /// What people say of it.
+    /// What it is for.
     description: &'a str,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// Since when nothing is delivered; null if it is not paused.
+    /// When it was paused; null if it is not paused.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     paused_at: Option<Timestamp>,
     /// Why not.
@@ -34,10 +34,10 @@ pub struct WebhookView<'a> {
     /// The last success.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     last_success_at: Option<Timestamp>,
-    /// How long the secret before the present one still signs beside it.
+    /// Until when the previous secret also signs.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     old_secret_until: Option<Timestamp>,
-    /// What deliveries are signed with, shown this once.
+    /// The secret that signs deliveries, shown only now.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false, pattern = "^whsec_[A-Za-z0-9+/]+={0,2}$")]
     secret: Option<String>,
@@ -108,7 +108,7 @@ pub struct DeliveryView<'a> {
     /// How long the last try took, in milliseconds.
     #[schema(required)]
     last_ms: Option<u32>,
-    /// When it was taken in.
+    /// When it was delivered.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     delivered_at: Option<Timestamp>,
     /// When it was given up.

@@ -97,7 +97,7 @@ impl Worker {
 
 fn report_end(ended: Result<(), tokio::task::JoinError>) {
     if let Err(error) = ended {
-        tracing::error!(%error, "a delivery came to an unplanned end");
+        tracing::error!(%error, "a delivery ended unexpectedly");
     }
 }
 

@@ -39,7 +39,7 @@ use self::repository::HostedRepository;
 use self::subject::{CredentialKind, Subject};
 use self::transport::Transport;
 use crate::certificates::{self, NOT_CERTIFICATES};
-use crate::default_branch::{self, default_branch};
+use crate::default_branch::{self, Named, default_branch};
 use crate::lock::lock;
 use crate::{CodeHost, ForgeError, HostInterface, HostSecret, Remote, Trust};
 
@@ -115,6 +115,11 @@ impl Connection {
             return Ok(branch);
         }
         default_branch(&self.remote().await?, self.time_limit).await
+    }
+
+    /// Whether the repository has a branch or a tag of that name, as git tells it.
+    pub async fn named(&self, name: &str) -> Result<Named, ForgeError> {
+        default_branch::named(&self.remote().await?, name, self.time_limit).await
     }
 
     /// The paths of all files of a branch, as git tells them; no mirror is made for that.

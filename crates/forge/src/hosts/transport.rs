@@ -69,7 +69,7 @@ impl Transport {
             return ForgeError::passing(format!("{host} gave an answer that is not understood; try again later"));
         }
         ForgeError::lasting(format!(
-            "what answers for {host} does not speak its interface (no JSON came); check `--host-api-url`"
+            "the server at the API address of {host} does not answer in JSON; check `--host-api-url`"
         ))
     }
 

@@ -136,7 +136,7 @@ fn description(input: &PullRequestText) -> String {
     let first = prose(input.summary, Keep::Paragraphs, share);
     let mut parts = vec![if first.is_empty() { "No description was given.".to_owned() } else { first }];
     if shown > 0 {
-        parts.push(format!("What {shown} follow-ups brought before these is left out here."));
+        parts.push(format!("{shown} earlier follow-ups are left out here."));
     }
     parts.extend(input.follow_ups.iter().skip(shown).map(|follow_up| told(follow_up, share)));
     parts.join("\n\n")
@@ -210,9 +210,7 @@ fn checks(input: &PullRequestText) -> String {
     if input.is_draft_for_findings {
         parts.push("This is a draft because the change brings new findings that could not be repaired.".to_owned());
     }
-    for (heading, lines) in
-        [("New findings:", input.checks.new), ("Findings of before that are gone:", input.checks.repaired)]
-    {
+    for (heading, lines) in [("New findings:", input.checks.new), ("Fixed findings:", input.checks.repaired)] {
         if !lines.is_empty() {
             parts.push(format!("{heading}\n\n{}", bullets(lines)));
         }
@@ -222,7 +220,7 @@ fn checks(input: &PullRequestText) -> String {
         parts.push(format!("Nothing new was found by the checks for {}.", shorten(&names.join(", "), MOST_CHECKS)));
     }
     if !input.checks.not_judged.is_empty() {
-        parts.push(format!("Not judged, so nothing is said of it:\n\n{}", bullets(input.checks.not_judged)));
+        parts.push(format!("Not checked:\n\n{}", bullets(input.checks.not_judged)));
     }
     if parts.is_empty() { "No checks ran.".to_owned() } else { parts.join("\n\n") }
 }

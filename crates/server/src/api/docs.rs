@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
+use super::examples;
 use super::job_requests::PATTERNS;
 use crate::app::App;
 use crate::problem::{ErrorBody, Problem};
@@ -36,11 +37,11 @@ use crate::problem::{ErrorBody, Problem};
     security(("adminKey" = [])),
     tags(
         (name = "Agent jobs", description = "Jobs that run in the background"),
-        (name = "Pull requests", description = "Pull requests that Copydesk keeps itself"),
-        (name = "Page views", description = "What was read, by people and by AI agents, and where that is told"),
-        (name = "Webhooks", description = "Who is told of what happens to jobs, after the Standard Webhooks specification"),
+        (name = "Pull requests", description = "Pull requests that Copydesk hosts itself"),
+        (name = "Page views", description = "Page views, by people and by AI agents, and how to send them"),
+        (name = "Webhooks", description = "Notifications about jobs, following the Standard Webhooks specification"),
         (name = "Administration", description = "Projects, keys, members and credentials, with a key of the scope `admin`"),
-        (name = "Operation", description = "For those who run the server")
+        (name = "Operation", description = "For operators of the server")
     )
 )]
 struct Preamble;
@@ -65,6 +66,7 @@ pub fn document(models: &[String]) -> Value {
         add_patterns(&mut document);
         add_links(&mut document);
         forbid_null_parameters(&mut document);
+        examples::add(&mut document);
         document
     });
     let mut document = STATIC.clone();

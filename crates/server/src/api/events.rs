@@ -75,7 +75,7 @@ impl From<Event> for EventView {
 /// so far (up to 1,000 after `Last-Event-ID`).
 #[utoipa::path(get, path = "/v2/agent/{projectId}/job/{id}/events", tag = "Agent jobs", operation_id = "jobEvents",
     params(("projectId" = String, Path, description = "The project"), ("id" = String, Path, description = "The job"),
-        ("Last-Event-ID" = Option<u64>, Header, description = "Only what came after the event of this id")),
+        ("Last-Event-ID" = Option<u64>, Header, description = "Only events after the one with this id")),
     responses((status = 200, description = "The events", content(
         (EventList = "application/json"), (StreamedEvent = "text/event-stream")))))]
 pub(crate) async fn job_events(

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use crate::operation::Operation;
 use crate::problem::{ErrorBody, Problem};
 
-/// How the process does.
+/// The state of the process.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Health {
     /// Always `ok`.

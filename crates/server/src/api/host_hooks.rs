@@ -26,7 +26,7 @@ const TAG: usize = 32;
 /// The header in which GitLab names the secret.
 const TOKEN: &str = "x-gitlab-token";
 
-/// Hear from a code host
+/// Receive a webhook from a code host
 ///
 /// The address for webhooks of GitHub, GitLab, Forgejo, Gitea and Bitbucket about pull requests, comments on them and issues,
 /// with the project's hook secret (`copydesk project hook ID` shows both). A delivery only says that it is time to look: what
@@ -42,7 +42,7 @@ const TOKEN: &str = "x-gitlab-token";
         (status = 400, description = "The body cannot be read", body = ErrorBody),
         (status = 403, description = "The signature or the secret is wrong, or there is no such project", body = ErrorBody),
         (status = 413, description = "The body has more than 4 MiB", body = ErrorBody),
-        (status = 503, description = "Too much waits to be looked at; send it again later", body = ErrorBody)))]
+        (status = 503, description = "Too many earlier messages are waiting; send it again later", body = ErrorBody)))]
 pub(crate) async fn hear(
     State(app): State<App>,
     project: Result<Path<String>, PathRejection>,
@@ -76,7 +76,7 @@ pub(crate) async fn hear(
     if let Some(told) = told
         && asks::hear(app.store(), &project, told).await? == Heard::TooMuch
     {
-        let sentence = "Too much that was told before still waits to be looked at; send it again later.";
+        let sentence = "Too many earlier messages of the code host are still waiting; send it again later.";
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", sentence));
     }
     Ok(StatusCode::ACCEPTED)

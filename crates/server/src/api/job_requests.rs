@@ -27,16 +27,17 @@ pub(crate) struct CreateJob {
     model: Option<String>,
     /// Whether to open the pull request as a draft.
     draft: Option<bool>,
-    /// Whether to open a pull request at all (default true). If not, the change is left to look at.
+    /// Whether to open a pull request (default true). If not, the change can be reviewed first.
     open_pull_request: Option<bool>,
-    /// Anything of yours, echoed in the job. 1 to 255 characters, no control characters.
+    /// Your own reference, returned with the job. 1 to 255 characters, no control characters.
     #[schema(min_length = 1, max_length = 255, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$")]
     client_reference: Option<String>,
     /// US dollars that each prompt of the job may cost. The project and the server may have smaller limits, and the smallest
     /// holds. Refused if the server does not know the price of the model. Kept to the millionth.
     #[schema(exclusive_minimum = 0, maximum = 1_000_000)]
     max_cost: Option<f64>,
-    /// Bring the documentation up to a range of commits of one of the project's code sources: the agent is given them.
+    /// Update the documentation for a range of commits in one of the project's code sources; the agent is given the commits.
+    #[serde(default, deserialize_with = "crate::body::object")]
     changes: Option<ChangeRange>,
 }
 
@@ -81,13 +82,13 @@ impl From<CreateJob> for Draft {
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "describes the query, which is read by hand so that every mistake is an error")]
 pub(crate) struct ListJobs {
-    /// Only jobs that stand so.
+    /// Only jobs with this status.
     #[param(value_type = Option<Status>)]
     status: Option<String>,
-    /// How many jobs at the most; 50 if not given.
+    /// The most jobs to list; 50 if not given.
     #[param(minimum = 1, maximum = 100)]
     limit: Option<u32>,
-    /// The `nextCursor` of the page before.
+    /// The `nextCursor` of the previous page.
     #[param(format = "uuid")]
     cursor: Option<String>,
 }

@@ -30,7 +30,7 @@ use crate::problem::{Detail, ErrorBody, Problem, standing_headers};
         (status = 409, description = "The idempotency key was used with another body", body = ErrorBody),
         (status = 413, description = "The body has more than 1 MiB", body = ErrorBody),
         (status = 415, description = "The body is not JSON", body = ErrorBody),
-        (status = 429, description = "The project's hour is used up", body = ErrorBody,
+        (status = 429, description = "The project has reached its limit for this hour", body = ErrorBody,
             headers(("Retry-After" = u64, description = "Seconds")))))]
 pub(crate) async fn create_job(
     State(app): State<App>,
@@ -67,7 +67,7 @@ pub(crate) async fn create_job(
         (status = 409, description = "The idempotency key was used with another body", body = ErrorBody),
         (status = 413, description = "The body has more than 1 MiB", body = ErrorBody),
         (status = 415, description = "The body is not JSON", body = ErrorBody),
-        (status = 429, description = "The project's hour is used up", body = ErrorBody,
+        (status = 429, description = "The project has reached its limit for this hour", body = ErrorBody,
             headers(("Retry-After" = u64, description = "Seconds")))))]
 pub(crate) async fn message_job(
     State(app): State<App>,
@@ -110,7 +110,8 @@ impl From<JobError> for Problem {
                 Self::new(StatusCode::CONFLICT, "job_not_active", error)
             }
             JobError::NoLink => {
-                let error = "The job has no pull request that Copydesk keeps itself; one of a code host is its host's.";
+                let error =
+                    "The job has no pull request on this server; a pull request on a code host is managed there.";
                 Self::new(StatusCode::CONFLICT, "no_link", error)
             }
             JobError::LinkEnded => {
@@ -140,7 +141,7 @@ pub(crate) async fn get_job(State(app): State<App>, Reader(caller): Reader) -> R
 #[serde(rename_all = "camelCase")]
 pub(crate) struct JobList<'a> {
     jobs: Vec<JobView<'a>>,
-    /// Give this as `cursor` to read on; null at the end.
+    /// Send this as `cursor` to get the next page; null at the end.
     #[schema(required)]
     next_cursor: Option<&'a str>,
 }
@@ -172,14 +173,14 @@ pub(crate) async fn list_jobs(
 /// A job that is being worked on ends within seconds, `failed` with the outcome `cancelled`.
 #[utoipa::path(post, path = "/v2/agent/{projectId}/job/{id}/cancel", tag = "Agent jobs", operation_id = "cancelJob",
     params(("projectId" = String, Path, description = "The project"), ("id" = String, Path, description = "The job")),
-    responses((status = 200, description = "The job, which is ended or about to end", body = JobView),
+    responses((status = 200, description = "The job, which has ended or is about to end", body = JobView),
         (status = 409, description = "The job is not active", body = ErrorBody)))]
 pub(crate) async fn cancel_job(State(app): State<App>, Writer(caller): Writer) -> Result<Response, Problem> {
     let job = caller.jobs(&app).cancel(&caller.project.id, caller.job_id()?).await?;
     Ok(json(StatusCode::OK, render(&job)))
 }
 
-/// Archive a job for good
+/// Archive a job; this is final
 ///
 /// An active job is cancelled first. Archiving again changes nothing.
 #[utoipa::path(post, path = "/v2/agent/{projectId}/job/{id}/archive", tag = "Agent jobs", operation_id = "archiveJob",

@@ -6,6 +6,7 @@ mod change;
 mod collect;
 mod docs;
 mod events;
+mod examples;
 mod health;
 mod host_hooks;
 mod host_words;

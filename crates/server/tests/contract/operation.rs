@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use copydesk_domain::ApiKey;
+use copydesk_domain::{ApiKey, Scope};
 use copydesk_server::api::document;
 use copydesk_testkit::{Answer, Backend};
 use reqwest::Method;
@@ -113,6 +113,41 @@ async fn the_page_of_the_interface_works_without_the_internet(stage: &Stage) {
     assert!(start.contains("/openapi.json") && !start.contains("petstore"), "{start}");
 }
 
+/// "Try it out" sends them as they stand.
+async fn the_examples_of_the_description_are_taken(stage: &Stage) {
+    let app = stage.app().await;
+    let project = app.project("Acme docs").await;
+    let administrator = app.client().with_key(&app.key(None, Scope::Admin, None).await.secret);
+    let description = document(&app.app().desk().jobs.rules().models);
+    let job = project.job().await;
+    let mut taken = 0;
+    for (template, methods) in description["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let parameters = operation["parameters"].as_array().into_iter().flatten();
+            for parameter in parameters.filter(|it| it["name"] == "projectId" && it["in"] == "path") {
+                assert_eq!(parameter["example"], "acme-docs", "{template}");
+            }
+            let example = &operation["requestBody"]["content"]["application/json"]["example"];
+            if example.is_null() {
+                // Every body in JSON has one, but for those that only programs can sign.
+                let has_body = operation["requestBody"]["content"]["application/json"].is_object();
+                assert!(!has_body || template.starts_with("/drains/") || template.starts_with("/hooks/"), "{template}");
+                continue;
+            }
+            if template.contains("{userId}") {
+                continue;
+            }
+            let path = template.replace("{projectId}", &project.id).replace("{id}", &job);
+            let client = if template.starts_with("/v1/admin/") { &administrator } else { project.client() };
+            let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
+            let answer = client.request(method, &path).json(example).send().await;
+            assert!((200..300).contains(&answer.status), "{template}: {}", answer.text());
+            taken += 1;
+        }
+    }
+    assert_eq!(taken, 10);
+}
+
 fn gunzip(answer: &Answer) -> Vec<u8> {
     let mut plain = Vec::new();
     flate2::read::GzDecoder::new(&*answer.bytes).read_to_end(&mut plain).unwrap();
@@ -220,6 +255,7 @@ behaviours!(
     figures_count_by_route_and_never_by_client,
     the_description_is_served_and_fits_the_settings,
     the_page_of_the_interface_works_without_the_internet,
+    the_examples_of_the_description_are_taken,
     large_answers_are_compressed_for_those_who_can_read_them,
     a_well_formed_request_id_is_taken_over,
 );

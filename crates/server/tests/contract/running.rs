@@ -242,7 +242,7 @@ async fn a_job_is_given_up_after_enough_tries(stage: &Stage) {
     engine.next().await.panic();
     let job = project.until(&id, "failed").await;
     assert_eq!(job["outcome"], "error");
-    assert_eq!(job["message"], "The job was given up after 2 tries; the last one: the engine broke down.");
+    assert_eq!(job["message"], "The job was stopped after 2 attempts; the last one failed: the engine crashed.");
     // A follow-up starts over.
     project.message(&id, "Try again.").await.expect(200);
     engine.next().await.complete();

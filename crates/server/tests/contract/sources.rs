@@ -211,19 +211,23 @@ async fn what_is_wrong_with_a_range_is_said(stage: &Stage) {
     let project = project_on(&app, &repo, &source.address()).await;
     let other = app.project("Other").await;
     let full = json!({ "source": "sdk", "from": "v1", "to": "v2" });
-    other.try_create(changes(full.clone(), "x")).await.names(&["changes.source"]);
+    let asked = |range: Value| json!({ "prompt": "Document what changed.", "model": "gate", "changes": range });
+    other.try_create(asked(full.clone())).await.names(&["changes.source"]);
     let with = |field: &str, value: Value| {
         let mut range = full.clone();
         range[field] = value;
-        changes(range, "x")
+        asked(range)
     };
     project.try_create(with("source", json!("api"))).await.names(&["changes.source"]);
     project.try_create(with("source", json!("../sdk"))).await.names(&["changes.source"]);
     project.try_create(with("from", json!("--upload-pack=x"))).await.names(&["changes.from"]);
     project.try_create(with("to", json!("a..b"))).await.names(&["changes.to"]);
-    project.try_create(with("until", json!("v3"))).await.expect(400);
-    project.try_create(changes(json!({ "source": "sdk" }), "x")).await.expect(400);
-    project.try_create(changes(json!("sdk:v1..v2"), "x")).await.expect(400);
+    project.try_create(with("until", json!("v3"))).await.names(&["changes.until"]);
+    project.try_create(asked(json!({ "source": "sdk" }))).await.names(&["changes.from"]);
+    project.try_create(asked(json!({ "from": "v1.4" }))).await.names(&["changes.source"]);
+    project.try_create(asked(json!({ "source": "sdk", "from": 1 }))).await.names(&["changes.from"]);
+    project.try_create(asked(json!("sdk:v1..v2"))).await.names(&["changes"]);
+    project.try_create(asked(json!(["sdk", "v1.4", "v1.5"]))).await.names(&["changes"]);
     assert!(project.list("").await["jobs"].as_array().unwrap().is_empty());
     project.try_create(with("to", Value::Null)).await.expect(201);
 }
@@ -359,9 +363,9 @@ async fn the_engine_without_a_model_says_that_it_reads_no_code(stage: &Stage) {
     let app = stage.app_with(|setup| setup.editors(1, vec![editor])).await;
     let project = project_on(&app, &repo, &source.address()).await;
     let body = json!({ "prompt": "Fix the typos", "changes": { "source": "sdk", "from": "v1.4" } });
-    let id = created(&project, body).await;
-    let job = project.until(&id, "failed").await;
-    assert!(job["message"].as_str().unwrap().contains("name a model in copydesk.toml"), "{}", job["message"]);
+    let refused = project.try_create(body).await.names(&["changes"]);
+    let why = refused.json()["details"][0]["message"].as_str().unwrap();
+    assert!(why.contains("`builtin` cannot read code") && why.contains("choose a model: gate"), "{why}");
     let id = created(&project, json!({ "prompt": "Replace \"30\" with \"60\" in docs/" })).await;
     assert_eq!(project.until(&id, "completed").await["outcome"], "pr_created", "a project with sources has its chores");
 }

@@ -45,7 +45,7 @@ pub enum VaultError {
     Unusable { path: PathBuf, problem: String },
     /// The secret was sealed with a key that is not in the key file.
     #[error(
-        "the secret was sealed with the key {key_id}, which is not in the key file {}; put back the key file that has it, \
+        "the secret was encrypted with the key {key_id}, which is not in the key file {}; put back the key file that has it, \
          or set the secret again",
         .path.display()
     )]

@@ -45,7 +45,7 @@ pub struct WebhookDelivery {
     pub last_error: Option<String>,
     /// How long the last try took, in milliseconds.
     pub last_ms: Option<u32>,
-    /// When it was taken in.
+    /// When it was delivered.
     pub delivered_at: Option<Timestamp>,
     /// When it was given up.
     pub given_up_at: Option<Timestamp>,

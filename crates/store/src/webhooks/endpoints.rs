@@ -24,7 +24,7 @@ pub struct WebhookEndpoint {
     pub url: String,
     /// What it wants to be told; all there is if empty.
     pub events: Vec<EventKind>,
-    /// What people say of it.
+    /// What it is for.
     pub description: String,
     /// When it was made.
     pub created_at: Timestamp,
@@ -34,7 +34,7 @@ pub struct WebhookEndpoint {
     /// The first failure since the last success.
     pub failing_since: Option<Timestamp>,
     pub last_success_at: Option<Timestamp>,
-    /// How long the secret before the present one still signs beside it.
+    /// Until when the previous secret also signs.
     pub old_secret_until: Option<Timestamp>,
 }
 
@@ -45,7 +45,7 @@ pub struct NewEndpoint {
     pub url: String,
     /// What it wants to be told; all there is if empty.
     pub events: Vec<EventKind>,
-    /// What people say of it.
+    /// What it is for.
     pub description: String,
     /// What its deliveries are signed with.
     pub secret: Vec<u8>,

@@ -31,7 +31,7 @@ impl Options {
 
     /// What reads a log that begins with `head`, or why nothing does.
     pub(super) fn parser(&self, head: &[u8]) -> Result<Parser, String> {
-        let detected = || Format::detect(head).ok_or("none of the formats that are known fits its first lines");
+        let detected = || Format::detect(head).ok_or("its first lines match no known format");
         let format = self.format.clone().map_or_else(detected, Ok)?;
         if !self.hosts.is_empty() && !format.tells_host() {
             return Err(format!("its format ({format}) does not name the host, so lines cannot be chosen by it"));

@@ -79,7 +79,7 @@ macro_rules! replies {
                 fn try_from(reply: StoreReply) -> Result<Self, ViewsError> {
                     match reply {
                         StoreReply::$name(value) => Ok(value),
-                        _ => Err(ViewsError::Damaged("the view store answered something else".to_owned())),
+                        _ => Err(ViewsError::Damaged("the view store gave an unexpected answer".to_owned())),
                     }
                 }
             }

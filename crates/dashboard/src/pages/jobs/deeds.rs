@@ -31,7 +31,7 @@ pub(super) async fn message(State(dash): State<Dash>, who: InProject, Path((_, i
     let (status, wrong) = match sent {
         Ok(sent) => return back(&who, &sent.job_id),
         Err(JobError::Invalid(_)) if prompt.trim().is_empty() => {
-            let words = "is needed: say what is to be done in addition, or otherwise";
+            let words = "is needed: say what to do next, or what to do differently";
             (StatusCode::UNPROCESSABLE_ENTITY, vec![Invalid::new("prompt", words)])
         }
         Err(JobError::Invalid(wrong)) => (StatusCode::UNPROCESSABLE_ENTITY, wrong),
@@ -82,7 +82,7 @@ pub(super) async fn open(State(dash): State<Dash>, who: InProject, Path((_, id))
             format!("The job is {}; only a completed one can be opened.", status.as_str()),
         )),
         Err(NotPublished::NothingChanged) => Err(conflict("The job has changed nothing, so there is nothing to open.")),
-        Err(NotPublished::Busy) => Err(conflict("It is being opened at this moment. Look again in a moment.")),
+        Err(NotPublished::Busy) => Err(conflict("It is being opened. Look again in a moment.")),
         Err(NotPublished::Overtaken) => Err(conflict("Somebody has archived the job or sent it a message meanwhile.")),
         Err(NotPublished::Failed(why)) => Err(conflict(&why)),
         Err(NotPublished::NotNow(why)) => Err(away(why)),

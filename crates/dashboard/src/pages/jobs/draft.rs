@@ -160,7 +160,7 @@ fn in_words(wrong: Invalid) -> Invalid {
         return Invalid { field: "changes", ..wrong };
     }
     if wrong.field == "prompt" && wrong.message.contains("empty") {
-        return Invalid::new("prompt", "is needed: say in your own words what is to be changed");
+        return Invalid::new("prompt", "is needed: describe the change in your own words");
     }
     wrong
 }

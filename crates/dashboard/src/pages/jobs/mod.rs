@@ -122,7 +122,7 @@ fn oops(error: JobError) -> Oops {
         }
         JobError::Limited(standing) => Oops::refused(StatusCode::TOO_MANY_REQUESTS, limit_words(&standing)),
         JobError::KeyReused => conflict("This form was sent before with something else in it. Open the page again."),
-        JobError::Busy => conflict("Somebody works on the job at this moment. Try again when it has ended."),
+        JobError::Busy => conflict("The job is being worked on. Try again when it has ended."),
         JobError::Archived | JobError::LinkEnded => conflict("The job is archived, which is final. Make a new one."),
         JobError::NotActive(status) => {
             Oops::refused(StatusCode::CONFLICT, format!("The job is {} already.", status.as_str()))
@@ -135,7 +135,7 @@ fn oops(error: JobError) -> Oops {
 fn limit_words(standing: &copydesk_domain::Standing) -> String {
     let minutes = standing.reset_seconds.div_ceil(60);
     format!(
-        "This project may make {} and messages an hour, and has. The next can be sent in {}.",
+        "This project has reached its limit of {} and messages an hour. The next can be sent in {}.",
         words::many(standing.limit, "job", "jobs"),
         words::many(minutes, "minute", "minutes")
     )

@@ -55,7 +55,7 @@ impl Before {
             "message" => said("Follow-up", self.prompt(count(data, "message"))),
             "claimed" => self.claimed(count(data, "attempt")),
             "resumed" => said(
-                "Goes on from recorded answers",
+                "Continues from recorded answers",
                 format!(
                     "{} used again; {} not paid for twice",
                     many(count(data, "replayedAnswers"), "answer of the model is", "answers of the model are"),
@@ -79,7 +79,7 @@ impl Before {
             "edited" => edited(data),
             "committed" => said("Committed", format!("{} on {}", commit(data, "commit"), text(data, "branch"))),
             "pushed" => said("Pushed", format!("branch {}", text(data, "branch"))),
-            "taken_back" => said("Branch taken back", "no pull request could be opened from it".to_owned()),
+            "taken_back" => said("Branch removed", "no pull request could be opened from it".to_owned()),
             "opened" => said("Pull request opened", text(data, "prLink")),
             "not_furnished" => {
                 Said { lines: list(data, "reasons"), ..broke("Labels or reviewers are missing", String::new()) }
@@ -114,7 +114,7 @@ impl Before {
     fn claimed(&self, attempt: u64) -> Said {
         match self.kind.as_deref() {
             Some("retrying" | "released" | "waiting") => {
-                said("Taken up again", format!("by a worker, take {}", number(attempt)))
+                said("Resumed", format!("by a worker, attempt {}", number(attempt)))
             }
             _ => said("Taken by a worker", String::new()),
         }
@@ -258,8 +258,8 @@ mod tests {
             [
                 ("done", "Taken by a worker"),
                 ("broke", "Worker lost"),
-                ("done", "Taken up again"),
-                ("done", "Goes on from recorded answers")
+                ("done", "Resumed"),
+                ("done", "Continues from recorded answers")
             ]
         );
         assert_eq!(steps[3].words, "1 answer of the model is used again; 6,120 tokens are not paid for twice");

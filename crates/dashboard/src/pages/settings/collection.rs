@@ -144,7 +144,7 @@ async fn first(State(dash): State<Dash>, who: InProject) -> Reply {
 
 fn source(form: &Form, name: &'static str) -> Result<Source, Invalid> {
     let named = SOURCES.iter().find(|(source, ..)| source.as_str() == form.text(name));
-    named.map(|(source, ..)| *source).ok_or_else(|| Invalid::new(name, "must be one of those there are"))
+    named.map(|(source, ..)| *source).ok_or_else(|| Invalid::new(name, "must be one of the choices"))
 }
 
 async fn change(State(dash): State<Dash>, who: InProject, form: Form) -> Reply {

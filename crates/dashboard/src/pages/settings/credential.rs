@@ -9,7 +9,7 @@ use crate::dash::Dash;
 use crate::form::{Form, sentence};
 use crate::respond::Oops;
 
-/// What is known of a project's credential, for the form that sets it.
+/// A project's credential, without the secret, for the form that sets it.
 pub(crate) struct CredentialState {
     pub(crate) project_id: String,
     /// Its kind.

@@ -43,7 +43,7 @@ async fn ask(State(dash): State<Dash>, who: InProject) -> Reply {
     page(&AskPage {
         shell: shell(&dash, &who, "Remove the credential"),
         question: "Remove the credential?".to_owned(),
-        words: "Jobs can then fetch only what everybody may, and push nothing. What runs goes on with what it has."
+        words: "Jobs can then fetch only public repositories, and push nothing. Running jobs keep the credential that they have."
             .to_owned(),
         deed: "Remove it",
         keep: "Keep it",

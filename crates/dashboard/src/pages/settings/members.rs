@@ -98,8 +98,8 @@ async fn ask(State(dash): State<Dash>, who: InProject, Path((_, user)): Named) -
     page(&AskPage {
         shell: shell(&dash, &who, "Remove a member"),
         question: format!("Remove {} from the project?", member.user.email),
-        words: "They see nothing of it from their next request on. What they did stays, and so do keys they made: \
-                revoke those they know."
+        words: "They lose access at once. What they did stays, and so do the keys they created: revoke the ones \
+                they know."
             .to_owned(),
         action: who.path(&format!("/settings/members/{}/remove", member.user.id)),
         deed: "Remove them",

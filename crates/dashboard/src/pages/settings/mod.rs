@@ -91,7 +91,7 @@ impl Frame {
             "removed" => Some("Removed."),
             "again" => Some("It is on its way again."),
             "tested" => Some("A test was delivered, or tried: see the first line below."),
-            "withdrawn" => Some("The invitation is withdrawn. Its link leads nowhere now."),
+            "withdrawn" => Some("The invitation is withdrawn. Its link no longer works."),
             _ => None,
         };
         self

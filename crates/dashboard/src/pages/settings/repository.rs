@@ -131,7 +131,7 @@ async fn change(State(dash): State<Dash>, who: InProject, form: Form) -> Reply {
     let saved = if docs_paths.is_empty() {
         Err(Invalid::new("docs_path", "is needed: a folder, or a dot for the whole repository"))
     } else if matches!(kind, Some(None | Some(HostKind::Local))) {
-        Err(Invalid::new("host", "must be one of the kinds there are"))
+        Err(Invalid::new("host", "must be one of the listed kinds"))
     } else {
         save(&dash, &who, draft).await?
     };

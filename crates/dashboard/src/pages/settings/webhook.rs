@@ -38,7 +38,7 @@ struct WebhookPage {
     frame: Frame,
     webhook: WebhookEndpoint,
     deliveries: Vec<WebhookDelivery>,
-    /// Only those that failed.
+    /// Only failed ones.
     is_failed: bool,
     /// Where older ones are.
     older: Option<String>,
@@ -133,7 +133,7 @@ async fn ask(State(dash): State<Dash>, who: InProject, Path((_, id)): Named) -> 
     page(&AskPage {
         shell: shell(&dash, &who, "Remove a webhook"),
         question: "Remove the webhook?".to_owned(),
-        words: format!("What waits for {} is not delivered any more, and its log is gone.", webhook.url),
+        words: format!("Deliveries waiting for {} are dropped, and its log is deleted.", webhook.url),
         action: address(&who, &webhook, "/remove"),
         deed: "Remove it",
         keep: "Keep it",

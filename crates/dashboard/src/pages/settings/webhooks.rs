@@ -24,9 +24,9 @@ pub(super) fn routes(table: Table) -> Table {
 
 /// What can be told, in words.
 const KINDS: [(EventKind, &str); 4] = [
-    (EventKind::JobCreated, "a job was made"),
-    (EventKind::JobCompleted, "a job ended well"),
-    (EventKind::JobFailed, "a job ended otherwise"),
+    (EventKind::JobCreated, "a job was created"),
+    (EventKind::JobCompleted, "a job completed"),
+    (EventKind::JobFailed, "a job failed"),
     (EventKind::JobArchived, "a job was archived"),
 ];
 
@@ -97,7 +97,7 @@ async fn add(State(dash): State<Dash>, who: InProject, form: Form) -> Reply {
     let ticked = form.all("event");
     let events: Option<Vec<EventKind>> = ticked.iter().map(|word| EventKind::parse(word)).collect();
     let made = match events {
-        None => Err(Invalid::new("event", "must be some of those there are")),
+        None => Err(Invalid::new("event", "must be among the choices")),
         Some(events) => {
             let wish = Wish {
                 project_id: who.project.id.clone(),

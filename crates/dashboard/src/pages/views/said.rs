@@ -58,9 +58,10 @@ pub(super) fn evidence(evidence: Evidence) -> (&'static str, &'static str) {
     match evidence {
         Evidence::Signature => ("signature", "It signed its requests, and the signature is valid."),
         Evidence::Network => ("address", "It came from an address that its operator publishes."),
-        Evidence::Spoofed => {
-            ("false name", "It gave the name of an agent, but came from an address that is not that one's.")
-        }
+        Evidence::Spoofed => (
+            "false name",
+            "It used the name of an agent, but came from an address that the operator of that agent does not publish.",
+        ),
         Evidence::Token => ("name", "Its name is in the user agent. Anybody can write it there."),
         Evidence::Shape => ("request", "It asked for what only machines ask for, such as the Markdown form of a page."),
         Evidence::Library => ("library", "The user agent is that of an HTTP library, or there is none."),

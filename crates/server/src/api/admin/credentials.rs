@@ -16,7 +16,7 @@ use crate::auth::Administrator;
 use crate::body::{self, RequestBody};
 use crate::problem::{ErrorBody, Problem};
 
-/// What is known of a project's credential
+/// A project's credential, without the secret
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Credential)]
@@ -34,7 +34,7 @@ pub(super) struct CredentialView {
     /// When it was last set.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     updated_at: Option<Timestamp>,
-    /// What does not fit about it, a sentence each.
+    /// Problems with it, one sentence each.
     notes: Vec<String>,
 }
 
@@ -87,11 +87,11 @@ impl From<SetCredential> for CredentialDraft {
     }
 }
 
-/// Tell what is known of a project's credential
+/// Show a project's credential, without the secret
 #[utoipa::path(get, path = "/v1/admin/projects/{projectId}/credential", tag = "Administration",
     operation_id = "getCredential",
     params(("projectId" = String, Path, description = "The project")),
-    responses((status = 200, description = "What is known of it, never itself", body = CredentialView)))]
+    responses((status = 200, description = "About the credential, never the credential itself", body = CredentialView)))]
 pub(super) async fn get_credential(State(app): State<App>, _: Administrator, at: Named) -> Result<Response, Problem> {
     let project = at.project(&app).await?;
     let known = workshop(&app)?.credentials.known(&project.id).await?;
@@ -100,12 +100,12 @@ pub(super) async fn get_credential(State(app): State<App>, _: Administrator, at:
 
 /// Set a project's credential
 ///
-/// In place of the one before. It is sealed and cannot be read back.
+/// Replaces an earlier one. It is encrypted and cannot be read back.
 #[utoipa::path(put, path = "/v1/admin/projects/{projectId}/credential", tag = "Administration",
     operation_id = "setCredential",
     params(("projectId" = String, Path, description = "The project")),
     request_body(content = SetCredential, content_type = "application/json"),
-    responses((status = 200, description = "What is known of it", body = CredentialView),
+    responses((status = 200, description = "The credential, without the secret", body = CredentialView),
         (status = 413, description = "The body has more than 1 MiB", body = ErrorBody),
         (status = 415, description = "The body is not JSON", body = ErrorBody)))]
 pub(super) async fn set_credential(
@@ -126,9 +126,9 @@ pub(super) async fn set_credential(
     Ok(axum::Json(CredentialView::new(&project.id, known, notes)).into_response())
 }
 
-/// Forget a project's credential
+/// Remove a project's credential
 ///
-/// Revoke it at the code host too. Again does nothing.
+/// Revoke it at the code host too. Removing it again does nothing.
 #[utoipa::path(delete, path = "/v1/admin/projects/{projectId}/credential", tag = "Administration",
     operation_id = "deleteCredential",
     params(("projectId" = String, Path, description = "The project")),

@@ -21,7 +21,7 @@ pub(super) struct KeyList {
     keys: Vec<KeyRecord>,
 }
 
-/// A key that was just made
+/// A new key
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NewKeyView {
@@ -32,18 +32,18 @@ pub(super) struct NewKeyView {
     key: String,
 }
 
-/// A key to make
+/// A key to create
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct CreateKey {
-    /// The project that it opens; null or not given: all.
+    /// The project that it is for; null or not given: all projects.
     project_id: Option<String>,
     /// What to call it. At most 200 characters, no control characters.
     name: Option<String>,
     /// `read` or `write`; `write` if not given.
     #[schema(pattern = "^(read|write)$")]
     scope: Option<String>,
-    /// After how long it is refused, such as `90d`; never if not given.
+    /// How long it is valid, such as `90d`; for ever if not given.
     expires: Option<String>,
 }
 
@@ -74,7 +74,7 @@ pub(super) async fn list_keys(
 /// in the dashboard.
 #[utoipa::path(post, path = "/v1/admin/keys", tag = "Administration", operation_id = "createKey",
     request_body(content = CreateKey, content_type = "application/json"),
-    responses((status = 201, description = "What is known of the key, and the key", body = NewKeyView),
+    responses((status = 201, description = "The key", body = NewKeyView),
         (status = 413, description = "The body has more than 1 MiB", body = ErrorBody),
         (status = 415, description = "The body is not JSON", body = ErrorBody)))]
 pub(super) async fn create_key(
@@ -103,10 +103,10 @@ pub(super) async fn create_key(
 
 /// Revoke a key
 ///
-/// The next request with it is refused. Again does nothing.
+/// It stops working at once. Revoking it again does nothing.
 #[utoipa::path(delete, path = "/v1/admin/keys/{keyId}", tag = "Administration", operation_id = "revokeKey",
     params(("keyId" = String, Path, description = "The key's id")),
-    responses((status = 200, description = "What is known of the key", body = KeyRecord)))]
+    responses((status = 200, description = "The key, without the secret", body = KeyRecord)))]
 pub(super) async fn revoke_key(State(app): State<App>, who: Administrator, at: Named) -> Result<Response, Problem> {
     let none = || Problem::new(StatusCode::NOT_FOUND, "key_not_found", "There is no such key.");
     let revoked = who.store(&app).revoke_key(&at.key).await?.ok_or_else(none)?;

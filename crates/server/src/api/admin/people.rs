@@ -16,13 +16,13 @@ use crate::auth::Administrator;
 use crate::body::{self, RequestBody};
 use crate::problem::{ErrorBody, Problem};
 
-/// Everybody who can sign in, by address
+/// All users, by address
 #[derive(Serialize, ToSchema)]
 pub(super) struct UserList {
     users: Vec<User>,
 }
 
-/// Somebody's place in a project
+/// A member of a project
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Member)]
@@ -31,7 +31,7 @@ pub(super) struct MemberView {
     email: String,
     name: String,
     role: Role,
-    /// Since when they have a place.
+    /// When they became a member.
     #[schema(value_type = String, format = DateTime)]
     since: Timestamp,
 }
@@ -43,7 +43,7 @@ impl From<Member> for MemberView {
     }
 }
 
-/// Those who have a place in a project, by address
+/// The members of a project, by address
 #[derive(Serialize, ToSchema)]
 pub(super) struct MemberList {
     members: Vec<MemberView>,
@@ -56,7 +56,7 @@ pub(super) struct SetMember {
     role: Role,
 }
 
-/// An invitation that nobody has taken yet
+/// An open invitation
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Invitation)]
@@ -70,7 +70,7 @@ pub(super) struct InvitationView {
     created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
-    /// Whoever opens it gets in, once; shown only now.
+    /// The link, which works once; shown only now.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false, format = "uri")]
     link: Option<String>,
@@ -85,25 +85,25 @@ impl InvitationView {
     }
 }
 
-/// The invitations into a project, oldest first
+/// The invitations to a project, oldest first
 #[derive(Serialize, ToSchema)]
 pub(super) struct InvitationList {
     invitations: Vec<InvitationView>,
 }
 
-/// An invitation to make
+/// An invitation to create
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreateInvitation {
     role: Role,
-    /// For whom it is, so that people know later. At most 200 characters, no control characters.
+    /// Who it is for, as a reminder. At most 200 characters, no control characters.
     #[schema(max_length = 200, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$")]
     note: Option<String>,
 }
 
-/// List everybody who can sign in
+/// List all users
 #[utoipa::path(get, path = "/v1/admin/users", tag = "Administration", operation_id = "listUsers",
-    responses((status = 200, description = "Everybody, by address", body = UserList)))]
+    responses((status = 200, description = "All users, by address", body = UserList)))]
 pub(super) async fn list_users(State(app): State<App>, _: Administrator) -> Result<Response, Problem> {
     Ok(axum::Json(UserList { users: app.store().users().await? }).into_response())
 }
@@ -112,7 +112,7 @@ pub(super) async fn list_users(State(app): State<App>, _: Administrator) -> Resu
 #[utoipa::path(get, path = "/v1/admin/projects/{projectId}/members", tag = "Administration",
     operation_id = "listMembers",
     params(("projectId" = String, Path, description = "The project")),
-    responses((status = 200, description = "Those who have a place, by address", body = MemberList)))]
+    responses((status = 200, description = "The members, by address", body = MemberList)))]
 pub(super) async fn list_members(State(app): State<App>, _: Administrator, at: Named) -> Result<Response, Problem> {
     let project = at.project(&app).await?;
     let members = app.store().members(&project.id).await?.into_iter().map(MemberView::from).collect();
@@ -135,7 +135,7 @@ fn kept(error: Indispensable) -> Problem {
     }
 }
 
-/// Give somebody a role in a project
+/// Set a member's role in a project
 #[utoipa::path(put, path = "/v1/admin/projects/{projectId}/members/{userId}", tag = "Administration",
     operation_id = "setMember",
     params(("projectId" = String, Path, description = "The project"),
@@ -159,14 +159,14 @@ pub(super) async fn set_member(
     Ok(axum::Json(MemberView::from(member.ok_or_else(no_user)?)).into_response())
 }
 
-/// Take somebody's place in a project
+/// Remove a member from a project
 ///
 /// Again does nothing.
 #[utoipa::path(delete, path = "/v1/admin/projects/{projectId}/members/{userId}", tag = "Administration",
     operation_id = "removeMember",
     params(("projectId" = String, Path, description = "The project"),
         ("userId" = String, Path, description = "The user")),
-    responses((status = 204, description = "They have no place"),
+    responses((status = 204, description = "They are not a member"),
         (status = 409, description = "This is the last owner", body = ErrorBody)))]
 pub(super) async fn remove_member(State(app): State<App>, who: Administrator, at: Named) -> Result<Response, Problem> {
     let project = at.project(&app).await?;
@@ -174,7 +174,7 @@ pub(super) async fn remove_member(State(app): State<App>, who: Administrator, at
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// List the invitations into a project that nobody has taken
+/// List the open invitations to a project
 #[utoipa::path(get, path = "/v1/admin/projects/{projectId}/invitations", tag = "Administration",
     operation_id = "listInvitations",
     params(("projectId" = String, Path, description = "The project")),
@@ -186,9 +186,9 @@ pub(super) async fn list_invitations(State(app): State<App>, _: Administrator, a
     Ok(axum::Json(InvitationList { invitations }).into_response())
 }
 
-/// Invite somebody into a project
+/// Invite someone to a project
 ///
-/// The `link` of the answer is shown only now. Whoever opens it gets in, once, within seven days.
+/// The `link` of the answer is shown only now. The link works once, within seven days.
 #[utoipa::path(post, path = "/v1/admin/projects/{projectId}/invitations", tag = "Administration",
     operation_id = "createInvitation",
     params(("projectId" = String, Path, description = "The project")),
@@ -224,7 +224,7 @@ pub(super) async fn create_invitation(
     operation_id = "deleteInvitation",
     params(("projectId" = String, Path, description = "The project"),
         ("invitationId" = String, Path, description = "The invitation")),
-    responses((status = 204, description = "Its link leads nowhere")))]
+    responses((status = 204, description = "The invitation is withdrawn; its link no longer works")))]
 pub(super) async fn delete_invitation(
     State(app): State<App>,
     who: Administrator,

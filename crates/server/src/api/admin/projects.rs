@@ -90,7 +90,7 @@ pub(super) async fn get_project(State(app): State<App>, _: Administrator, at: Na
 
 /// Change a project
 ///
-/// What is not given stays as it is.
+/// Fields that are not given stay as they are.
 #[utoipa::path(patch, path = "/v1/admin/projects/{projectId}", tag = "Administration", operation_id = "changeProject",
     params(("projectId" = String, Path, description = "The project")),
     request_body(content = ChangeProject, content_type = "application/json"),
@@ -116,7 +116,7 @@ pub(super) async fn change_project(
 
 /// Delete a project
 ///
-/// With its keys, jobs and page views. Again does nothing.
+/// With its keys, jobs and page views. Deleting it again does nothing.
 #[utoipa::path(delete, path = "/v1/admin/projects/{projectId}", tag = "Administration", operation_id = "deleteProject",
     params(("projectId" = String, Path, description = "The project")),
     responses((status = 204, description = "There is no such project any more")))]
@@ -135,9 +135,9 @@ pub(super) async fn delete_project(
     }
 }
 
-/// Try what jobs need of a project's code host
+/// Test what jobs need from a project's code host
 ///
-/// Nothing is left behind. The answer is 200 whether or not a job would come through.
+/// Nothing is left behind. The answer is 200 whether or not a job would succeed.
 #[utoipa::path(post, path = "/v1/admin/projects/{projectId}/test", tag = "Administration", operation_id = "testProject",
     params(("projectId" = String, Path, description = "The project")),
     responses((status = 200, description = "What was tried", body = TestView)))]

@@ -10,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::problem::{Detail, Problem};
 
-/// A project to make
+/// A project to create
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct CreateProject {
@@ -19,7 +19,7 @@ pub(super) struct CreateProject {
     pub(super) id: Option<String>,
     /// What people call it.
     name: String,
-    /// An address that git can clone from, or a whole path on the server.
+    /// An address that git can clone, or an absolute path on the server.
     #[schema(example = "https://github.com/acme/docs")]
     repository: String,
     /// The branch that jobs start from; the main branch of the repository if not given.
@@ -43,7 +43,7 @@ pub(super) struct CreateProject {
     host: Option<HostBody>,
 }
 
-/// What to change of a project; what is not given stays as it is
+/// What to change in a project; fields that are not given stay as they are
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ChangeProject {
@@ -79,7 +79,7 @@ pub(super) struct ChangeProject {
     host: Option<HostBody>,
 }
 
-/// What jobs may or may not write beside documentation; a list that is not given stays as it is
+/// What else jobs may or may not write; a list that is not given stays as it is
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = WritePathsChange)]
@@ -102,20 +102,20 @@ pub(super) struct ViewsBody {
     keep_days: Option<Option<u32>>,
 }
 
-/// How the code host is reached and what is done there; what is not given stays as it is
+/// How to reach the code host and what to do there; fields that are not given stay as they are
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = HostChange)]
 pub(super) struct HostBody {
-    /// Null: what the address tells.
+    /// Null: found from the address.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<HostKind>)]
     kind: Option<Option<HostKind>>,
-    /// Null: where hosts of the kind have it.
+    /// Null: the usual address for that kind of host.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     api_url: Option<Option<String>>,
-    /// A whole path on the server; null: none.
+    /// An absolute path on the server; null: none.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     ca_file: Option<Option<String>>,
@@ -125,13 +125,13 @@ pub(super) struct HostBody {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     mention: Option<Option<String>>,
-    /// The label that makes a job of an issue; null: none.
+    /// The label that turns an issue into a job; null: none.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     job_label: Option<Option<String>>,
     /// The labels that pull requests get.
     labels: Option<Vec<String>>,
-    /// Who is asked to look at pull requests.
+    /// The reviewers of pull requests.
     reviewers: Option<Vec<String>>,
 }
 
@@ -140,7 +140,7 @@ pub(super) struct HostBody {
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
 #[allow(dead_code, reason = "describes the query, which is read by hand so that every mistake is an error")]
 pub(super) struct ListKeys {
-    /// Only those that open this project.
+    /// Only keys for this project.
     project_id: Option<String>,
 }
 
@@ -225,7 +225,7 @@ impl From<ChangeProject> for ProjectDraft {
 pub(super) async fn checked(draft: ProjectDraft, old: Option<&Project>) -> Result<Checked, Problem> {
     Reach::Anywhere.check(&draft).await.map_err(|invalid| named(&invalid))?;
     if draft.host.ca_file.as_deref().is_some_and(|file| file != "none" && !file.starts_with('/')) {
-        return Err(Problem::invalid("host.caFile", "must be a whole path on the server"));
+        return Err(Problem::invalid("host.caFile", "must be an absolute path on the server"));
     }
     draft.check(old, Path::new("/")).map_err(|invalid| named(&invalid))
 }

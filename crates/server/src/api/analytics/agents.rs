@@ -24,7 +24,7 @@ pub(crate) struct Agents {
     classes: Vec<ClassRow>,
     /// The machines, most views first.
     agents: Vec<AgentRow>,
-    /// Whether there are more machines behind these.
+    /// Whether there are more machines.
     has_more: bool,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct ClassRow {
     views: u64,
 }
 
-/// A machine and why it was taken for one.
+/// A machine, and why it was recognised as one.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AgentRow {
@@ -51,7 +51,7 @@ pub(crate) struct AgentRow {
     /// The kind of machine.
     #[schema(value_type = String, example = "assistant")]
     class: Class,
-    /// On what that rests: `signature`, `network`, `spoofed`, `token`, `shape`, `library`, `bot_shape`.
+    /// The evidence: `signature`, `network`, `spoofed`, `token`, `shape`, `library`, `bot_shape`.
     #[schema(value_type = String, example = "token")]
     evidence: Evidence,
     /// The rule that decided.
@@ -114,7 +114,7 @@ impl From<AgentViews> for AgentRow {
     ),
     responses(
         (status = 200, description = "The machines.", body = Agents, headers(
-            ("Views-Incomplete" = String, description = "Why the figures are not to be relied on: a file was damaged, and views of the range are missing or may be. Absent if all is well."),)),
+            ("Views-Incomplete" = String, description = "Why the figures may be incomplete: a file was damaged, and views of the range may be missing. Absent if all is well."),)),
         (status = 400, description = "A parameter is wrong.", body = ErrorBody),
         (status = 401, description = "No valid key.", body = ErrorBody),
         (status = 404, description = "No such project.", body = ErrorBody),

@@ -59,7 +59,7 @@ pub(crate) struct Point {
     ),
     responses(
         (status = 200, description = "The series.", body = Series, headers(
-            ("Views-Incomplete" = String, description = "Why the figures are not to be relied on: a file was damaged, and views of the range are missing or may be. Absent if all is well."),)),
+            ("Views-Incomplete" = String, description = "Why the figures may be incomplete: a file was damaged, and views of the range may be missing. Absent if all is well."),)),
         (status = 400, description = "A parameter is wrong.", body = ErrorBody),
         (status = 401, description = "No valid key.", body = ErrorBody),
         (status = 404, description = "No such project.", body = ErrorBody),

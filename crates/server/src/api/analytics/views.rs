@@ -23,7 +23,7 @@ pub(crate) struct ViewsPage {
     totals: Totals,
     /// By page: `total` descending, then `path` ascending.
     views: Vec<PageRow>,
-    /// Whether there are more pages behind these.
+    /// Whether there are more pages.
     #[serde(rename = "hasMore")]
     has_more: bool,
 }
@@ -74,7 +74,7 @@ impl From<PageViews> for PageRow {
                 ("RateLimit-Limit" = u32, description = "Requests a minute that the key may make; absent if there is no limit."),
                 ("RateLimit-Remaining" = u32, description = "How many are left."),
                 ("RateLimit-Reset" = u64, description = "Seconds until one more may be made."),
-                ("Views-Incomplete" = String, description = "Why the figures are not to be relied on: a file was damaged, and views of the range are missing or may be. Absent if all is well."),
+                ("Views-Incomplete" = String, description = "Why the figures may be incomplete: a file was damaged, and views of the range may be missing. Absent if all is well."),
                 ("Link" = String, description = "The address of the next page, `rel=\"next\"`, if there is one."),
             )),
         (status = 400, description = "A parameter is wrong.", body = ErrorBody),

@@ -19,21 +19,21 @@ const AT_A_STRETCH: usize = 256;
 /// Refused events that an error names at most.
 const NAMED: usize = 100;
 
-/// What became of events
+/// What happened to the events
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub(crate) struct EventsTaken {
-    /// Views that are counted and on disk now.
+    /// Views that are now counted and on disk.
     accepted: u64,
     /// Events that were there before, by their `id`.
     duplicates: u64,
-    /// Events that are no views, by the reason: `asset`, `status`, `method`, `prefetch`, `other_host`, `not_a_request`,
+    /// Events that are not views, by reason: `asset`, `status`, `method`, `prefetch`, `other_host`, `not_a_request`,
     /// `expired` (older than the project keeps views).
     ignored: BTreeMap<&'static str, u64>,
-    /// Events that cannot be right.
+    /// Events that are invalid.
     rejected: Vec<RejectedEvent>,
 }
 
-/// An event that cannot be right
+/// An invalid event
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RejectedEvent {
     /// Its place in the body, from 0.

@@ -40,11 +40,11 @@ type Named = Result<Path<String>, PathRejection>;
         ("verify" = Option<String>, Query, description = "The value of `x-vercel-verify` that Vercel shows; it is sent back"),
         ("x-vercel-signature" = Option<String>, Header, description = "HMAC-SHA1 of the body with the drain secret, in hexadecimal")),
     request_body(content((Vec<Object> = "application/json"), (String = "application/x-ndjson"))),
-    responses((status = 200, description = "What became of the lines", body = EventsTaken),
+    responses((status = 200, description = "What happened to the lines", body = EventsTaken),
         (status = 400, description = "The body cannot be read", body = ErrorBody),
         (status = 403, description = "The signature is wrong or missing, or there is no such project", body = ErrorBody),
         (status = 413, description = "The body has more than 16 MiB, unpacked", body = ErrorBody),
-        (status = 415, description = "The body is packed in a way that is not known", body = ErrorBody)))]
+        (status = 415, description = "The body has an unknown compression", body = ErrorBody)))]
 pub(crate) async fn vercel(
     State(app): State<App>,
     project: Named,
@@ -77,7 +77,7 @@ pub(crate) async fn vercel(
     Ok(verified(verify, Json(taken).into_response()))
 }
 
-/// Try the address of a Vercel log drain
+/// Verify the address of a Vercel log drain
 ///
 /// Answers with the `x-vercel-verify` that the address or the request names, as Vercel wants it, whatever the project.
 #[utoipa::path(get, path = "/drains/{projectId}/vercel", tag = "Page views", operation_id = "tryVercelDrain", security(()),
@@ -99,11 +99,11 @@ pub(crate) async fn try_vercel(RawQuery(query): RawQuery, headers: HeaderMap) ->
         ("secret" = Option<String>, Query, description = "The drain secret"),
         ("x-copydesk-secret" = Option<String>, Header, description = "The drain secret")),
     request_body(content((Vec<Object> = "application/json"), (String = "application/x-ndjson"))),
-    responses((status = 200, description = "What became of the lines", body = EventsTaken),
+    responses((status = 200, description = "What happened to the lines", body = EventsTaken),
         (status = 400, description = "The body cannot be read", body = ErrorBody),
         (status = 403, description = "The secret is wrong, or there is no such project", body = ErrorBody),
         (status = 413, description = "The body has more than 16 MiB, unpacked", body = ErrorBody),
-        (status = 415, description = "The body is packed in a way that is not known", body = ErrorBody)))]
+        (status = 415, description = "The body has an unknown compression", body = ErrorBody)))]
 pub(crate) async fn netlify(
     State(app): State<App>,
     project: Named,
@@ -126,11 +126,11 @@ pub(crate) async fn netlify(
         ("secret" = Option<String>, Query, description = "The drain secret"),
         ("x-copydesk-secret" = Option<String>, Header, description = "The drain secret")),
     request_body(content((String = "application/x-ndjson"), (Vec<u8> = "application/gzip"))),
-    responses((status = 200, description = "What became of the lines", body = EventsTaken),
+    responses((status = 200, description = "What happened to the lines", body = EventsTaken),
         (status = 400, description = "The body cannot be read", body = ErrorBody),
         (status = 403, description = "The secret is wrong, or there is no such project", body = ErrorBody),
         (status = 413, description = "The body has more than 16 MiB, unpacked", body = ErrorBody),
-        (status = 415, description = "The body is packed in a way that is not known", body = ErrorBody)))]
+        (status = 415, description = "The body has an unknown compression", body = ErrorBody)))]
 pub(crate) async fn cloudflare(
     State(app): State<App>,
     project: Named,

@@ -100,7 +100,7 @@ pub(crate) enum ServerEvents {
         ("X-Copydesk-Authority" = Option<String>, Header, description = "`authority` of the only event")),
     request_body(content((ServerEvents = "application/json"),
         (String = "application/x-ndjson", example = "{\"path\":\"/\",\"userAgent\":\"Mozilla/5.0\",\"id\":\"1\"}\n"))),
-    responses((status = 200, description = "What became of the events", body = EventsTaken),
+    responses((status = 200, description = "What happened to the events", body = EventsTaken),
         (status = 400, description = "The body cannot be read, has too many events, or not one of its events is right", body = ErrorBody),
         (status = 413, description = "The body has more than 8 MiB", body = ErrorBody),
         (status = 415, description = "The body is neither JSON nor lines of JSON, or packed in another way", body = ErrorBody),

@@ -16,7 +16,7 @@ use crate::problem::{ErrorBody, Problem};
 const GIF: &[u8] =
     b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
 
-/// Tell of a page view by loading a picture
+/// Send a page view by loading an image
 ///
 /// For pages without script: one transparent dot, which is never cached. The page is what `u` says, or else the `Referer`.
 /// It counts as the script does. Whatever is wrong, the answer is the picture, unless too many come from one network.

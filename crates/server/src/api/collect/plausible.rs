@@ -30,7 +30,7 @@ static DROPPED: HeaderName = HeaderName::from_static("x-plausible-dropped");
 #[schema(as = PlausibleEvent)]
 #[allow(dead_code, reason = "describes what copydesk_views reads")]
 pub(crate) struct Event {
-    /// `pageview`; other events are taken and dropped.
+    /// `pageview`; other events are accepted and dropped.
     #[schema(example = "pageview", min_length = 1)]
     n: String,
     /// The address of the page.
@@ -41,7 +41,7 @@ pub(crate) struct Event {
     d: Option<String>,
 }
 
-/// Tell of a page view from a browser
+/// Send a page view from a browser
 ///
 /// Plausible's format, so that its scripts and plugins work by changing the address. No key: everybody's browser sends
 /// it. Where a project names its domains, views of other hosts are dropped. The same page told of twice in a moment by the
@@ -52,7 +52,7 @@ pub(crate) struct Event {
             ("x-plausible-dropped" = String, description = "`1` if the event is not one of a view"))),
         (status = 400, description = "The event cannot be read", body = ErrorBody),
         (status = 413, description = "The body has more than 16 KiB", body = ErrorBody),
-        (status = 415, description = "The body is packed in a way that is not known", body = ErrorBody),
+        (status = 415, description = "The body has an unknown compression", body = ErrorBody),
         (status = 429, description = "Too many page views come from this network", body = ErrorBody,
             headers(("Retry-After" = u64, description = "Seconds")))))]
 pub(crate) async fn send_event(
@@ -71,7 +71,7 @@ pub(crate) async fn send_event(
     response
 }
 
-/// Ask whether a browser may tell of a page view
+/// Ask whether a browser may send a page view
 ///
 /// The question that browsers ask before some requests to another host (CORS).
 #[utoipa::path(options, path = "/api/event", tag = "Page views", operation_id = "maySendPlausibleEvent", security(()),

@@ -25,14 +25,14 @@ static TAG: LazyLock<HeaderValue> = LazyLock::new(|| {
     HeaderValue::from_str(&format!("\"{digest}\"")).unwrap_or(HeaderValue::from_static("\"script\""))
 });
 
-/// The script that tells of page views
+/// The script that sends page views
 ///
 /// `view.js`; under the names of Plausible's scripts too (`script.js`, `script.local.js`, `script.manual.js`,
 /// `plausible.js`, …), so that a page need only change the address.
 #[utoipa::path(get, path = "/js/{script}", tag = "Page views", operation_id = "viewScript", security(()),
     params(("script" = String, Path, description = "The name of the script", example = "view.js")),
     responses((status = 200, description = "The script", body = String, content_type = "text/javascript"),
-        (status = 304, description = "It is still what `If-None-Match` says"),
+        (status = 304, description = "Not changed since `If-None-Match`"),
         (status = 404, description = "There is no such script", body = ErrorBody)))]
 pub(crate) async fn script(path: Result<Path<String>, PathRejection>, headers: HeaderMap) -> Result<Response, Problem> {
     let known = path.is_ok_and(|Path(name)| is_ours(&name));

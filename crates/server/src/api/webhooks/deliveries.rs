@@ -18,12 +18,12 @@ use crate::problem::Problem;
 #[serde(rename_all = "camelCase")]
 pub(super) struct WebhookDeliveryList<'a> {
     deliveries: Vec<DeliveryView<'a>>,
-    /// Give this as `cursor` to read on; null at the end.
+    /// Send this as `cursor` to get the next page; null at the end.
     #[schema(required)]
     next_cursor: Option<&'a str>,
 }
 
-/// Try a webhook out
+/// Test a webhook
 ///
 /// Delivers an event of the type `webhook.test` once, also while the webhook is paused, and waits for the answer.
 #[utoipa::path(post, path = "/v1/webhooks/{projectId}/{webhookId}/test", tag = "Webhooks",

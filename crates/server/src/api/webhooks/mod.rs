@@ -147,7 +147,7 @@ async fn get_webhook(State(app): State<App>, Reader(caller): Reader, named: Name
 
 /// Remove a webhook
 ///
-/// What waits for it is not delivered any more.
+/// Its waiting deliveries are dropped.
 #[utoipa::path(delete, path = "/v1/webhooks/{projectId}/{webhookId}", tag = "Webhooks",
     operation_id = "deleteWebhook",
     params(("projectId" = String, Path, description = "The project"),
@@ -161,7 +161,7 @@ async fn delete_webhook(State(app): State<App>, Writer(caller): Writer, named: N
 
 /// Pause a webhook
 ///
-/// What happens from now on is not delivered, not later either; what waited already goes on waiting.
+/// Events from now on are not delivered, not even later; deliveries that are waiting keep waiting.
 #[utoipa::path(post, path = "/v1/webhooks/{projectId}/{webhookId}/pause", tag = "Webhooks",
     operation_id = "pauseWebhook",
     params(("projectId" = String, Path, description = "The project"),
@@ -175,7 +175,7 @@ async fn pause_webhook(State(app): State<App>, Writer(caller): Writer, named: Na
 
 /// Resume a webhook
 ///
-/// What waited is delivered at once.
+/// Waiting deliveries are sent at once.
 #[utoipa::path(post, path = "/v1/webhooks/{projectId}/{webhookId}/resume", tag = "Webhooks",
     operation_id = "resumeWebhook",
     params(("projectId" = String, Path, description = "The project"),
@@ -186,7 +186,7 @@ async fn resume_webhook(State(app): State<App>, Writer(caller): Writer, named: N
     Ok(shown(&caller.store(&app).resume_webhook(&endpoint.id).await?.ok_or_else(not_found)?))
 }
 
-/// Give a webhook another secret
+/// Give a webhook a new secret
 ///
 /// The new one is shown only now. For 24 hours deliveries carry a signature with the old one too, so that receivers can
 /// change over.

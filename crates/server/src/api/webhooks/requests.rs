@@ -9,14 +9,14 @@ use utoipa::{IntoParams, ToSchema};
 use crate::api::job_requests::{is_id, plain_number};
 use crate::problem::{Detail, Problem};
 
-/// A webhook to make
+/// A webhook to create
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CreateWebhook {
     /// Where to deliver to: an https address that does not lead into a private network, unless the server allows it.
     #[schema(format = "uri", min_length = 9, max_length = 2048, example = "https://example.com/hooks/copydesk")]
     url: String,
-    /// What to be told; everything if it is empty or not given.
+    /// The events to deliver; all if it is empty or not given.
     #[schema(value_type = Option<Vec<EventKind>>)]
     events: Option<Vec<String>>,
     /// What it is for. At most 200 characters, no control characters.
@@ -52,12 +52,12 @@ fn kinds() -> String {
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "describes the query, which is read by hand so that every mistake is an error")]
 pub(crate) struct ListDeliveries {
-    /// Whether to list only those whose last try failed.
+    /// Whether to list only deliveries whose last attempt failed.
     failed: Option<bool>,
-    /// How many at the most; 50 if not given.
+    /// The most deliveries to list; 50 if not given.
     #[param(minimum = 1, maximum = 100)]
     limit: Option<u32>,
-    /// The `nextCursor` of the page before.
+    /// The `nextCursor` of the previous page.
     #[param(format = "uuid")]
     cursor: Option<String>,
 }

@@ -73,7 +73,10 @@ async fn a_host_that_is_being_stopped_is_tried_again_but_not_for_ever(stage: &St
     place.host.fail(usize::MAX, "POST", "/git-receive-pack", stopping);
     let job = place.reached("docs/b.md = # B\\n\\nTwo.\\n", "failed", stage, Duration::from_secs(5)).await;
     let message = job["message"].as_str().unwrap();
-    assert!(message.contains("given up after 3 tries") && message.contains("Internal Server Connection"), "{message}");
+    assert!(
+        message.contains("stopped after 3 attempts") && message.contains("Internal Server Connection"),
+        "{message}"
+    );
     place.host.recover();
 }
 
@@ -106,7 +109,7 @@ async fn a_host_that_stays_away_is_given_up(stage: &Stage) {
     place.host.fail(usize::MAX, "*", "", Fault::Status(502));
     let job = place.reached("docs/a.md = # A\\n\\nTwo.\\n", "failed", stage, Duration::from_secs(400)).await;
     let message = job["message"].as_str().unwrap();
-    assert!(message.starts_with("The code host was waited for, for ") && message.contains(" in vain."), "{message}");
+    assert!(message.starts_with("The code host was not available for ") && message.contains(" in vain."), "{message}");
     assert_eq!(job["outcome"], "error");
     place.host.recover();
 }
@@ -117,6 +120,6 @@ async fn a_host_may_be_waited_for_no_longer_than_anything_else(stage: &Stage) {
     let place = Place::on(app, HostKind::Github, Rights::ALL).await;
     place.host.fail(usize::MAX, "*", "", Fault::Status(503));
     let job = place.reached("docs/a.md = # A\\n\\nTwo.\\n", "failed", stage, Duration::from_secs(5)).await;
-    assert!(job["message"].as_str().unwrap().contains("given up after 3 tries"), "{job}");
+    assert!(job["message"].as_str().unwrap().contains("stopped after 3 attempts"), "{job}");
     place.host.recover();
 }

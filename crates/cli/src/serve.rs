@@ -107,6 +107,9 @@ async fn migrated(config: &Config) -> Result<Store, Failure> {
         Err(failure) => tracing::error!("{failure}"),
     }
     secrets::check_shared(config, &store).await?;
+    if let Some(dormancy) = store.dormancy().await? {
+        tracing::warn!("{}", dormancy.sentence());
+    }
     Ok(store)
 }
 

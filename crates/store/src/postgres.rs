@@ -80,7 +80,7 @@ impl Postgres {
     }
 
     // In boxes, as all that is of sqlx: whoever awaits it otherwise has all of it compiled once more.
-    fn begin(&self) -> BoxFuture<'_, Result<Transaction<'static, sqlx::Postgres>>> {
+    pub(crate) fn begin(&self) -> BoxFuture<'_, Result<Transaction<'static, sqlx::Postgres>>> {
         Box::pin(async { Ok(self.pool.begin().await?) })
     }
 
@@ -89,7 +89,7 @@ impl Postgres {
     }
 }
 
-fn commit(transaction: Transaction<'static, sqlx::Postgres>) -> BoxFuture<'static, Result<()>> {
+pub(crate) fn commit(transaction: Transaction<'static, sqlx::Postgres>) -> BoxFuture<'static, Result<()>> {
     Box::pin(async { Ok(transaction.commit().await?) })
 }
 
@@ -144,14 +144,14 @@ fn read_payload(text: &str) -> Change {
     }
 }
 
-struct PgConn<'t> {
+pub(crate) struct PgConn<'t> {
     connection: &'t mut PgConnection,
     clock: &'t dyn Clock,
     actor: Arc<Actor>,
 }
 
 impl<'t> PgConn<'t> {
-    fn new(connection: &'t mut PgConnection, clock: &'t dyn Clock) -> Self {
+    pub(crate) fn new(connection: &'t mut PgConnection, clock: &'t dyn Clock) -> Self {
         Self { connection, clock, actor: Arc::new(Actor::program()) }
     }
 }
@@ -170,6 +170,10 @@ fn arguments(values: Vec<Value>) -> Result<PgArguments> {
 }
 
 fn own(row: &PgRow) -> Result<Row> {
+    values_of(row).map(Row::new)
+}
+
+pub(crate) fn values_of(row: &PgRow) -> Result<Vec<Value>> {
     let mut values = Vec::with_capacity(row.columns().len());
     for (at, column) in row.columns().iter().enumerate() {
         values.push(match column.type_info().name() {
@@ -180,7 +184,7 @@ fn own(row: &PgRow) -> Result<Row> {
             other => return Err(StoreError::Unreadable(format!("column {at} has the type {other}"))),
         });
     }
-    Ok(Row::new(values))
+    Ok(values)
 }
 
 impl Conn for PgConn<'_> {

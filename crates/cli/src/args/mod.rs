@@ -108,9 +108,17 @@ pub(crate) enum Command {
     /// Judge all page views of the past by the present list of agents: shows the difference, then applies it
     Reclassify(ReclassifyFlags),
     /// Copy projects, keys, jobs and page views into a new folder, while the server runs
-    Backup {
-        /// The folder; it must not exist yet
+    Backup(BackupFlags),
+    /// Bring a backup back into an empty data folder or PostgreSQL database; nothing goes out of it until `copydesk wake`
+    Restore {
+        /// The folder of the backup
         folder: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let a restored copy run jobs, push, deliver and answer
+    Wake {
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -248,4 +256,19 @@ pub(crate) enum CheckFormat {
     Sarif,
     /// Annotations of GitHub workflows
     Github,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct BackupFlags {
+    /// The folder; it must not exist yet
+    pub folder: PathBuf,
+    /// Read everything again after it is written, and count
+    #[arg(long, conflicts_with = "only_verify")]
+    pub verify: bool,
+    /// Make no backup, but see whether the one in the folder is whole: exit code 0 if it is, 1 if not
+    #[arg(long)]
+    pub only_verify: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }

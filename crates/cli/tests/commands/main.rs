@@ -16,6 +16,7 @@ mod page_views;
 mod people;
 mod projects_and_keys;
 mod remote;
+mod restoring;
 mod serving;
 mod sources;
 mod support;

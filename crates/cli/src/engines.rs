@@ -23,23 +23,21 @@ pub(crate) fn workshop(
     environment: &[(OsString, OsString)],
     public_url: String,
 ) -> Result<Arc<Workshop>, Failure> {
-    let folder: PathBuf = std::path::absolute(config.data_dir.join("mirrors"))
-        .map_err(|error| Failure::error(format!("the data folder cannot be used: {error}")))?;
-    let signature = Signature { name: config.git.name.clone(), email: config.git.email.clone() };
-    let settings =
-        ForgeSettings { folder, time_limit: config.git.time, author: signature.clone(), committer: signature };
+    let forge = forge(config)?;
     let limits = ChangeLimits { files: config.limits.changed_files, lines: config.limits.changed_lines };
     let hosts = Hosts::new(HostsSettings::default());
     let vault = secrets::vault(config);
     let credentials = Credentials::new(store.clone(), vault, environment);
-    Ok(Arc::new(Workshop {
-        forge: Forge::new(settings),
-        hosts,
-        credentials,
-        refreshes: Refreshes::default(),
-        public_url,
-        limits,
-    }))
+    Ok(Arc::new(Workshop { forge, hosts, credentials, refreshes: Refreshes::default(), public_url, limits }))
+}
+
+/// The mirrors of this machine.
+pub(crate) fn forge(config: &Config) -> Result<Forge, Failure> {
+    let folder: PathBuf = std::path::absolute(config.data_dir.join("mirrors"))
+        .map_err(|error| Failure::error(format!("the data folder cannot be used: {error}")))?;
+    let signature = Signature { name: config.git.name.clone(), email: config.git.email.clone() };
+    let (author, committer) = (signature.clone(), signature);
+    Ok(Forge::new(ForgeSettings { folder, time_limit: config.git.time, author, committer }))
 }
 
 /// The engines of this process: `noop`, `builtin` and the model that is configured.

@@ -77,7 +77,8 @@ async fn checked(folder: &Path) -> Result<Manifest, Failure> {
         _ => {
             let faults = verify::told(&faults).join("\n");
             let refused = Failure::error(format!("the backup {} is not whole:\n{faults}", folder.display()));
-            Err(refused.hint("nothing was restored; take another backup, or copy this one again from where it was made"))
+            Err(refused
+                .hint("nothing was restored; take another backup, or copy this one again from where it was made"))
         }
     }
 }
@@ -103,7 +104,9 @@ async fn check_target(config: &Config, manifest: &Manifest) -> Result<(), Failur
         }
     }
     match config.database() {
-        DatabaseUrl::Sqlite(path) if path.exists() => Err(refused(format!("there is a database at {}", path.display()))),
+        DatabaseUrl::Sqlite(path) if path.exists() => {
+            Err(refused(format!("there is a database at {}", path.display())))
+        }
         DatabaseUrl::Sqlite(_) => Ok(()),
         DatabaseUrl::Postgres(_) if store::connect(config).await?.is_blank().await? => Ok(()),
         DatabaseUrl::Postgres(_) => Err(Failure::error("the PostgreSQL database has tables already")
@@ -134,7 +137,8 @@ impl Restoring<'_> {
     /// Makes the data folder and marks it as unfinished, before anything else is in it.
     fn begin(&self) -> Result<(), Failure> {
         store::make_folder(&self.config.data_dir)?;
-        let written = files::write(&self.mark(), b"A restore from a backup is under way, or was ended in the middle.\n");
+        let written =
+            files::write(&self.mark(), b"A restore from a backup is under way, or was ended in the middle.\n");
         written.and_then(|()| sync_folder(&self.config.data_dir)).map_err(|error| self.unwritable(&error))
     }
 
@@ -272,7 +276,9 @@ fn report(restored: &Restoring<'_>, missing: &[String], as_json: bool) -> Result
             config.credentials_key_path().display()
         );
     }
-    output::line("It is dormant: a server shows everything, and no job runs and nothing goes out until `copydesk wake`.");
+    output::line(
+        "It is dormant: a server shows everything, and no job runs and nothing goes out until `copydesk wake`.",
+    );
     output::line("Not in a backup: copydesk.toml, environment variables, and repositories on the machine itself.");
     Ok(ExitCode::SUCCESS)
 }

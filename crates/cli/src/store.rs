@@ -37,6 +37,7 @@ pub(crate) async fn connect(config: &Config) -> Result<Store, Failure> {
 
 /// Connects for a command that works on what is there. Where nothing is, nothing is made: somebody is in a wrong folder.
 pub(crate) async fn open_ready(config: &Config) -> Result<Store, Failure> {
+    restore::check_folder(config)?;
     if let DatabaseUrl::Sqlite(path) = config.database()
         && !path.try_exists().map_err(|error| Failure::error(format!("cannot look for {}: {error}", path.display())))?
     {

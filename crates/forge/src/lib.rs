@@ -36,6 +36,7 @@ mod sources;
 mod talk;
 pub mod text;
 mod tree;
+mod upkeep;
 mod work_tree;
 mod workspace;
 
@@ -60,5 +61,6 @@ pub use renames::Renames;
 pub use settings::{ForgeSettings, Signature};
 pub use talk::{HostTalk, Issue, LineRemark, Place, Remark};
 pub use tree::{Entry, FileChange, Kind, LARGEST_TEXT, Tree};
+pub use upkeep::mirror_addresses;
 pub use work_tree::{BaseCommit, CommitFiles, WorkTree};
 pub use workspace::{Guard, Workspace};

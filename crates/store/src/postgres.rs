@@ -132,6 +132,7 @@ fn payload(change: &Change) -> String {
         Change::Job(id) => format!("job {id}"),
         Change::Outbox => "outbox".to_owned(),
         Change::Asked => "asked".to_owned(),
+        Change::Removed => "removed".to_owned(),
     }
 }
 
@@ -140,6 +141,7 @@ fn read_payload(text: &str) -> Change {
         Some(id) => Change::Job(id.into()),
         None if text == "outbox" => Change::Outbox,
         None if text == "asked" => Change::Asked,
+        None if text == "removed" => Change::Removed,
         None => Change::Ready,
     }
 }
@@ -244,7 +246,7 @@ mod tests {
 
     #[test]
     fn announcements_read_back() {
-        for change in [Change::Ready, Change::Job("x".into()), Change::Outbox, Change::Asked] {
+        for change in [Change::Ready, Change::Job("x".into()), Change::Outbox, Change::Asked, Change::Removed] {
             assert_eq!(read_payload(&payload(&change)), change);
         }
     }

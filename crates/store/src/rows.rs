@@ -184,7 +184,8 @@ mod tests {
     fn whatever_is_referred_to_comes_first() {
         let tables = tables_of_schema(Arc::new(SystemClock)).unwrap();
         let at = |name: &str| tables.iter().position(|table| table.name == name).unwrap();
-        for (first, then) in [("projects", "jobs"), ("jobs", "messages"), ("rounds", "edits"), ("users", "memberships")] {
+        for (first, then) in [("projects", "jobs"), ("jobs", "messages"), ("rounds", "edits"), ("users", "memberships")]
+        {
             assert!(at(first) < at(then), "{first} before {then}");
         }
         assert!(tables.len() > 25 && tables.iter().all(|table| !table.columns.is_empty()));

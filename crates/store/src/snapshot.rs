@@ -119,12 +119,7 @@ async fn read_postgres(
     Ok(count)
 }
 
-fn write_file(
-    file: &Path,
-    tables: &[Table],
-    clock: Arc<dyn Clock>,
-    mut receive: mpsc::Receiver<Chunk>,
-) -> Result<u64> {
+fn write_file(file: &Path, tables: &[Table], clock: Arc<dyn Clock>, mut receive: mpsc::Receiver<Chunk>) -> Result<u64> {
     create_private(file)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags)?;

@@ -29,7 +29,10 @@ pub(crate) const OLD_SECRET: &str = "secret.key";
 pub(crate) const LISTS: &str = "lists";
 
 /// `copydesk backup FOLDER`
-pub(crate) async fn run(flags: BackupFlags, config: impl FnOnce() -> Result<Config, Failure>) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(
+    flags: BackupFlags,
+    config: impl FnOnce() -> Result<Config, Failure>,
+) -> Result<ExitCode, Failure> {
     if flags.only_verify {
         return verify::verify(&flags.folder, flags.json).await;
     }

@@ -129,11 +129,7 @@ fn compare_rows(manifest: &Manifest, found: Snapshot) -> Vec<String> {
 }
 
 /// Where two counts differ.
-pub(crate) fn differences(
-    what: &str,
-    expected: &BTreeMap<String, u64>,
-    found: &BTreeMap<String, u64>,
-) -> Vec<String> {
+pub(crate) fn differences(what: &str, expected: &BTreeMap<String, u64>, found: &BTreeMap<String, u64>) -> Vec<String> {
     let names: std::collections::BTreeSet<&String> = expected.keys().chain(found.keys()).collect();
     let of = |counts: &BTreeMap<String, u64>, name: &str| counts.get(name).copied();
     let shown = |count: Option<u64>| count.map_or_else(|| "none".to_owned(), |count| count.to_string());

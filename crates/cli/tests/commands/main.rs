@@ -8,6 +8,7 @@ mod configuration;
 mod credential_keys;
 mod credentials;
 mod damage;
+mod deleting;
 mod installing;
 mod jobs;
 mod leaks;

@@ -17,7 +17,7 @@ use crate::credentials::{KEY_FILE, TOKEN, desk_with, set};
 use crate::support::{Desk, Ran, Serving, body_of, get, post};
 
 const HERE: (&str, &str) = ("COPYDESK_WEBHOOKS__ALLOW_PRIVATE", "127.0.0.1");
-const NO_WORKERS: (&str, &str) = ("COPYDESK_RUNNER__WORKERS", "0");
+pub const NO_WORKERS: (&str, &str) = ("COPYDESK_RUNNER__WORKERS", "0");
 const REPOSITORY: &str = "acme/docs";
 /// Every loop of a server looks at what is due at least once a second, and at pages after two.
 const LONG_ENOUGH: Duration = Duration::from_secs(5);
@@ -91,7 +91,7 @@ async fn every_way(from: Backend, to: Backend) {
     assert!(done, "the job that waited runs: {:?}", jobs(&server, &project, &key));
 }
 
-fn eventually(mut is_so: impl FnMut() -> bool) -> bool {
+pub fn eventually(mut is_so: impl FnMut() -> bool) -> bool {
     let give_up = Instant::now() + Duration::from_secs(30);
     while Instant::now() < give_up {
         if is_so() {

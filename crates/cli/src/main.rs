@@ -7,6 +7,7 @@ mod classify;
 mod client;
 mod config;
 mod credential;
+mod data_folder;
 mod demo;
 mod engines;
 mod failure;

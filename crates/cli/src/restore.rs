@@ -10,30 +10,12 @@ use copydesk_store::{DatabaseAddress, Snapshot, Store};
 use serde_json::json;
 
 use crate::backup::files::{self, copy_file, copy_folder, sync_folder, with_suffix};
-use crate::backup::manifest::{self, Manifest};
+use crate::backup::manifest::Manifest;
 use crate::backup::verify::{self, DATABASE, VIEWS, differences};
 use crate::backup::{KEYS, LISTS, OLD_SECRET};
 use crate::config::{Config, DatabaseUrl};
 use crate::failure::Failure;
-use crate::{output, secrets, store, views};
-
-/// It is in a data folder for as long as a restore into it has not ended well.
-const UNFINISHED: &str = "restore.unfinished";
-
-/// Refuses a data folder that is not one: a backup, which would not be one any more afterwards, or half of one.
-pub(crate) fn check_folder(config: &Config) -> Result<(), Failure> {
-    let folder = &config.data_dir;
-    if folder.join(UNFINISHED).exists() {
-        return Err(Failure::error(format!("a restore into the data folder {} did not end", folder.display())).hint(
-            "empty the folder, and the database if it is PostgreSQL and has tables by now, and restore the backup again",
-        ));
-    }
-    if folder.join(manifest::NAME).exists() {
-        return Err(Failure::error(format!("{} is a backup and no data folder", folder.display()))
-            .hint(format!("`copydesk restore {}` makes a data folder of it", folder.display())));
-    }
-    Ok(())
-}
+use crate::{data_folder, output, secrets, store, views};
 
 /// `copydesk restore FOLDER`
 pub(crate) async fn restore(folder: PathBuf, as_json: bool, config: &Config) -> Result<ExitCode, Failure> {
@@ -85,7 +67,7 @@ async fn checked(folder: &Path) -> Result<Manifest, Failure> {
 
 /// Refuses a place where something is.
 async fn check_target(config: &Config, manifest: &Manifest) -> Result<(), Failure> {
-    check_folder(config)?;
+    data_folder::check(config)?;
     let folder = &config.data_dir;
     let cannot = |error: io::Error| Failure::error(format!("cannot look into {}: {error}", folder.display()));
     let refused = |what: String| {
@@ -252,7 +234,7 @@ impl Restoring<'_> {
     }
 
     fn mark(&self) -> PathBuf {
-        self.config.data_dir.join(UNFINISHED)
+        self.config.data_dir.join(data_folder::UNFINISHED)
     }
 
     fn unwritable(&self, error: &io::Error) -> Failure {

@@ -9,11 +9,11 @@ use copydesk_store::{DatabaseAddress, Store, StoreError};
 
 use crate::config::{Config, DatabaseUrl};
 use crate::failure::Failure;
-use crate::{output, restore, secrets};
+use crate::{data_folder, output, secrets};
 
 /// Connects to the database of the configuration, making the data folder if need be.
 pub(crate) async fn open(config: &Config) -> Result<Store, Failure> {
-    restore::check_folder(config)?;
+    data_folder::check(config)?;
     make_folder(&config.data_dir)?;
     connect(config).await
 }
@@ -37,7 +37,7 @@ pub(crate) async fn connect(config: &Config) -> Result<Store, Failure> {
 
 /// Connects for a command that works on what is there. Where nothing is, nothing is made: somebody is in a wrong folder.
 pub(crate) async fn open_ready(config: &Config) -> Result<Store, Failure> {
-    restore::check_folder(config)?;
+    data_folder::check(config)?;
     if let DatabaseUrl::Sqlite(path) = config.database()
         && !path.try_exists().map_err(|error| Failure::error(format!("cannot look for {}: {error}", path.display())))?
     {

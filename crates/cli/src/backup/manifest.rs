@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::files;
+use crate::data_folder::MANIFEST as NAME;
 
-pub(crate) const NAME: &str = "backup.json";
-/// The digest of the above, as `sha256sum` writes and checks it.
+/// The digest of the manifest, as `sha256sum` writes and checks it.
 pub(crate) const SUM: &str = "backup.json.sha256";
 /// How manifests are written now; a program that does not know the number does not guess.
 const FORMAT: u32 = 1;

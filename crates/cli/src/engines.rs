@@ -49,21 +49,24 @@ pub(crate) fn workshop_at(
     public_url: String,
     place: Place,
 ) -> Arc<Workshop> {
-    let Place { mirrors: folder, git_time: time_limit, hosts } = place;
-    let signature = Signature { name: config.git.name.clone(), email: config.git.email.clone() };
-    let settings = ForgeSettings { folder, time_limit, author: signature.clone(), committer: signature };
+    let Place { mirrors, git_time, hosts } = place;
+    let forge = forge_at(config, mirrors, git_time);
     let limits = ChangeLimits { files: config.limits.changed_files, lines: config.limits.changed_lines };
     let hosts = Hosts::new(hosts);
     let vault = secrets::vault(config);
     let credentials = Credentials::new(store.clone(), vault, environment);
-    Arc::new(Workshop {
-        forge: Forge::new(settings),
-        hosts,
-        credentials,
-        refreshes: Refreshes::default(),
-        public_url,
-        limits,
-    })
+    Arc::new(Workshop { forge, hosts, credentials, refreshes: Refreshes::default(), public_url, limits })
+}
+
+/// The mirrors of this machine.
+pub(crate) fn forge(config: &Config) -> Result<Forge, Failure> {
+    Ok(forge_at(config, mirrors(config)?, config.git.time))
+}
+
+fn forge_at(config: &Config, folder: PathBuf, time_limit: Duration) -> Forge {
+    let signature = Signature { name: config.git.name.clone(), email: config.git.email.clone() };
+    let (author, committer) = (signature.clone(), signature);
+    Forge::new(ForgeSettings { folder, time_limit, author, committer })
 }
 
 /// The engines of this process: `noop`, `builtin` and the model that is configured.

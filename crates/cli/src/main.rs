@@ -1,11 +1,13 @@
 //! The program `copydesk`: serves, works on jobs, manages projects and keys, and talks to a server as a client.
 
 mod args;
+mod backup;
 mod check;
 mod classify;
 mod client;
 mod config;
 mod credential;
+mod data_folder;
 mod demo;
 mod doctor;
 mod engines;
@@ -24,6 +26,7 @@ mod output;
 mod owner;
 mod project;
 mod remote;
+mod restore;
 mod secrets;
 mod serve;
 mod sign_in;
@@ -118,7 +121,9 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Command::Job(command) => runtime.block_on(job::run(command, &environment)),
         Command::Views(command) => runtime.block_on(views::run(command, &beside(base)?)),
         Command::Reclassify(flags) => runtime.block_on(views::reclassify(flags, &beside(base)?)),
-        Command::Backup { folder, json } => runtime.block_on(views::backup(folder, json, &beside(base)?)),
+        Command::Backup(flags) => runtime.block_on(backup::run(flags, || beside(base))),
+        Command::Restore { folder, json } => runtime.block_on(restore::restore(folder, json, &beside(base)?)),
+        Command::Wake { json } => runtime.block_on(restore::wake(json, &beside(base)?)),
         Command::Classify(flags) => classify::run(&flags, &load(base)?),
         Command::Lists(command) => runtime.block_on(lists::run(command, &beside(base)?)),
         Command::Import(flags) => runtime.block_on(import::run(flags, &beside(base)?)),

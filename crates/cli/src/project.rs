@@ -3,10 +3,10 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
-use copydesk_desk::Sender;
 use copydesk_desk::projects::{
     self, Checked, HostDraft, NotDeleted, NotSaved, ProjectDraft, ProjectView, TestView, ViewsDraft, WritePathsDraft,
 };
+use copydesk_desk::{Sender, mirrors};
 use copydesk_domain::{Comments, OnFindings, Project, ProjectId, format_duration};
 use copydesk_store::Asked;
 use serde_json::json;
@@ -130,6 +130,8 @@ async fn delete(id: &str, yes: bool, config: &Config, json: bool) -> Result<Exit
     if !deleted? {
         return Err(Failure::unknown_project(id));
     }
+    // A server hears of it only where the database tells it.
+    mirrors::sweep(&store, &engines::forge(config)?).await?;
     deleted_project(id, json)
 }
 

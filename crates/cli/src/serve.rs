@@ -10,10 +10,11 @@ use copydesk_desk::asks::answer_forever;
 use copydesk_desk::docs_job::Workshop;
 use copydesk_desk::health::watch_pages;
 use copydesk_desk::jobs::{JobRules, Jobs};
+use copydesk_desk::mirrors::care_for_mirrors;
 use copydesk_desk::people::People;
 use copydesk_desk::runner::Runner;
 use copydesk_desk::webhooks::deliver_forever;
-use copydesk_desk::{Desk, KeyUse, Metrics, SenderSecrets, Stop, keep_up};
+use copydesk_desk::{Desk, KeyUse, Metrics, Retention, SenderSecrets, Stop, keep_up};
 use copydesk_domain::Dollars;
 use copydesk_server::{AdminListener, App, Limits, Operation, Pages, Served, api, listener, serve as serve_http};
 use copydesk_store::{QueueTerms, Store};
@@ -83,6 +84,7 @@ pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<
         telemetry.count_in(metrics.clone());
     }
     let process = Operation::new(store.clone(), metrics.clone(), stop.clone(), config.limits.request_time, None);
+    let caring = tokio::spawn(care_for_mirrors(store.clone(), workshop.clone(), stop.clone()));
     let runner = runner(&config, store, workshop, metrics, stop.clone())?;
     let admin = admin(&config, process)?;
     let running = tokio::spawn(runner.run(config.runner.workers as usize));
@@ -100,7 +102,9 @@ pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<
     signal.await;
     tracing::info!("stopping: finishing running requests and jobs");
     stop.ask();
-    finished(running, stop.time()).await;
+    for task in [running, caring] {
+        finished(task, stop.time()).await;
+    }
     if let Some(admin) = admin {
         admin.ended().await;
     }
@@ -128,6 +132,9 @@ async fn migrated(config: &Config) -> Result<Store, Failure> {
         Err(failure) => tracing::error!("{failure}"),
     }
     secrets::check_shared(config, &store).await?;
+    if let Some(dormancy) = store.dormancy().await? {
+        tracing::warn!("{}", dormancy.sentence());
+    }
     Ok(store)
 }
 
@@ -188,9 +195,11 @@ impl Server {
             Pages { router, nothing_here }
         };
         let http = tokio::spawn(serve_http(app.clone(), api::router(app, pages), listener));
+        let retention = Retention { jobs: config.retention.jobs, events: config.retention.events };
         let others = vec![
+            tokio::spawn(care_for_mirrors(store.clone(), workshop.clone(), stop.clone())),
             tokio::spawn(runner.run(config.runner.workers as usize)),
-            tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), stop.clone())),
+            tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), retention, stop.clone())),
             tokio::spawn(watch_pages(store.clone(), workshop, stop.clone())),
             tokio::spawn(answer_forever(store.clone(), jobs, stop.clone())),
             tokio::spawn(deliver_forever(store, webhooks, metrics.clone(), stop.clone())),

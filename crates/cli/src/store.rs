@@ -9,15 +9,16 @@ use copydesk_store::{DatabaseAddress, Store, StoreError};
 
 use crate::config::{Config, DatabaseUrl};
 use crate::failure::Failure;
-use crate::{output, secrets};
+use crate::{data_folder, output, secrets};
 
 /// Connects to the database of the configuration, making the data folder if need be.
 pub(crate) async fn open(config: &Config) -> Result<Store, Failure> {
+    data_folder::check(config)?;
     make_folder(&config.data_dir)?;
     connect(config).await
 }
 
-/// Connects to what is there.
+/// The same, whatever there is in the data folder.
 pub(crate) async fn connect(config: &Config) -> Result<Store, Failure> {
     let address = match config.database() {
         DatabaseUrl::Sqlite(path) => DatabaseAddress::Sqlite(path),
@@ -36,6 +37,7 @@ pub(crate) async fn connect(config: &Config) -> Result<Store, Failure> {
 
 /// Connects for a command that works on what is there. Where nothing is, nothing is made: somebody is in a wrong folder.
 pub(crate) async fn open_ready(config: &Config) -> Result<Store, Failure> {
+    data_folder::check(config)?;
     if let DatabaseUrl::Sqlite(path) = config.database()
         && !path.try_exists().map_err(|error| Failure::error(format!("cannot look for {}: {error}", path.display())))?
     {
@@ -47,7 +49,7 @@ pub(crate) async fn open_ready(config: &Config) -> Result<Store, Failure> {
 
 /// Connects for a command: an empty database gets its tables, an old one is left for `copydesk migrate`.
 pub(crate) async fn open_or_make(config: &Config) -> Result<Store, Failure> {
-    let store = open(config).await?.by(Actor::command(&operator()));
+    let store = open(config).await?.by(actor());
     match store.check_schema().await {
         Err(StoreError::Older { found: 0, .. }) => store.migrate().await.map(drop)?,
         checked => checked?,
@@ -59,6 +61,11 @@ pub(crate) async fn open_or_make(config: &Config) -> Result<Store, Failure> {
         Err(failure) => eprint!("{failure}"),
     }
     Ok(store)
+}
+
+/// Whoever types, for the audit log.
+pub(crate) fn actor() -> Actor {
+    Actor::command(&operator())
 }
 
 /// Who types, as far as the machine tells: the audit log names them.
@@ -96,7 +103,7 @@ pub(crate) async fn migrate(config: &Config) -> Result<ExitCode, Failure> {
 }
 
 /// Only the owner may look into the folder: it holds everything the projects trust us with.
-fn make_folder(path: &Path) -> Result<(), Failure> {
+pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
     let told = |error| {
         Failure::error(format!("cannot create the data folder {}: {error}", path.display()))
             .hint("choose another one with --data-dir")

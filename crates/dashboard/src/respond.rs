@@ -52,6 +52,7 @@ impl From<StoreError> for Oops {
                     "The database cannot be reached at the moment. Try again in a moment.".to_owned(),
                 )
             }
+            StoreError::Dormant(why) => Self::Refused(StatusCode::SERVICE_UNAVAILABLE, why),
             error => Self::Broken(error.to_string()),
         }
     }

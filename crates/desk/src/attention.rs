@@ -24,6 +24,8 @@ const LOOKED_AT: u32 = 50;
 
 /// Something to look at.
 pub enum Item {
+    /// Why nothing goes out.
+    Dormant(String),
     /// Jobs that failed and that nobody has followed up, the newest first, and how many there are beside these.
     FailedJobs(Vec<Job>, usize),
     /// Pull requests that wait, the oldest first, and how many there are beside these.
@@ -57,7 +59,9 @@ impl Desk {
     /// theirs to look at.
     pub async fn attention(&self, project: &Project, role: Role) -> Result<Vec<Item>, StoreError> {
         let now = self.store.now();
-        let mut items = self.of_pages(project, now).await?;
+        let dormancy = self.store.dormancy().await?;
+        let mut items: Vec<Item> = dormancy.map(|dormancy| Item::Dormant(dormancy.sentence())).into_iter().collect();
+        items.extend(self.of_pages(project, now).await?);
         items.extend(self.of_jobs(project, now).await?);
         if role.covers(Role::Owner) {
             items.extend(self.of_owners(project, now).await?);

@@ -5,17 +5,26 @@ use copydesk_store::Store;
 use futures_util::future::BoxFuture;
 
 use crate::key_use::KeyUse;
+use crate::retention::{Retention, forget_old_jobs};
 use crate::stop::Stop;
-use crate::views::{Chores, Views, forget_old};
+use crate::views::{Chores, Views, forget_gone, forget_old};
 
 /// How often the use of keys is written down.
 const KEY_USE_EVERY: Duration = Duration::from_secs(10);
 /// How often what nobody needs any more is thrown away, in rounds of the above.
 const PURGE_EVERY: u32 = 360;
+/// How often is looked for page views of projects that are gone, in the same rounds.
+const GONE_EVERY: u32 = 6;
 
 /// The chores of a server, until it stops.
 /// Boxed, so that this crate compiles it once, and not every program and test that starts it.
-pub fn keep_up(store: Store, key_use: KeyUse, views: Option<Arc<Views>>, stop: Stop) -> BoxFuture<'static, ()> {
+pub fn keep_up(
+    store: Store,
+    key_use: KeyUse,
+    views: Option<Arc<Views>>,
+    retention: Retention,
+    stop: Stop,
+) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let mut round = 0;
         let mut chores = Chores::default();
@@ -29,8 +38,14 @@ pub fn keep_up(store: Store, key_use: KeyUse, views: Option<Arc<Views>>, stop: S
             if throw_away && let Err(error) = store.purge().await {
                 tracing::warn!(%error, "cannot delete expired data");
             }
+            if throw_away {
+                forget_jobs(&store, retention).await;
+            }
             if let Some(views) = &views {
                 chores.lists(views).await;
+                if round % GONE_EVERY == 0 {
+                    forget_gone(views, &store).await;
+                }
                 if throw_away {
                     forget_old(views, &store).await;
                 }
@@ -38,6 +53,14 @@ pub fn keep_up(store: Store, key_use: KeyUse, views: Option<Arc<Views>>, stop: S
             round += 1;
         }
     })
+}
+
+async fn forget_jobs(store: &Store, retention: Retention) {
+    match forget_old_jobs(store, retention).await {
+        Ok((0, 0)) => {}
+        Ok((jobs, events)) => tracing::info!(jobs, events, "forgot jobs and events that are older than they are kept"),
+        Err(error) => tracing::warn!(%error, "cannot forget old jobs; trying again later"),
+    }
 }
 
 async fn note_key_use(store: &Store, key_use: &KeyUse) {

@@ -20,11 +20,11 @@ const PUSHES: usize = 4;
 /// Mirrors of repositories, one for each address.
 pub struct Forge {
     pub(crate) settings: Arc<ForgeSettings>,
-    mirrors: Mutex<Mirrors>,
+    pub(crate) mirrors: Mutex<Mirrors>,
 }
 
 #[derive(Default)]
-struct Mirrors {
+pub(crate) struct Mirrors {
     by_address: HashMap<String, Weak<SharedMirror>>,
     /// Those used last, so that the next job finds them open.
     recent: Vec<Arc<SharedMirror>>,
@@ -62,6 +62,23 @@ impl Forge {
 }
 
 impl Mirrors {
+    /// Forgets the mirror of that name; false if somebody uses it.
+    pub(crate) fn forget(&mut self, name: &str) -> bool {
+        let open = self.by_address.iter().find_map(|(address, shared)| {
+            let shared = shared.upgrade().filter(|shared| shared.folder.name == name)?;
+            Some((address.clone(), shared))
+        });
+        let Some((address, shared)) = open else { return true };
+        let in_list = self.recent.iter().filter(|other| Arc::ptr_eq(other, &shared)).count();
+        // Ours, and that of the list.
+        if Arc::strong_count(&shared) > 1 + in_list {
+            return false;
+        }
+        self.recent.retain(|other| !Arc::ptr_eq(other, &shared));
+        self.by_address.remove(&address);
+        true
+    }
+
     fn find(&mut self, address: &str) -> Option<Arc<SharedMirror>> {
         let shared = self.by_address.get(address)?.upgrade()?;
         self.recent.retain(|other| !Arc::ptr_eq(other, &shared));

@@ -37,6 +37,7 @@ mod sources;
 mod talk;
 pub mod text;
 mod tree;
+mod upkeep;
 mod work_tree;
 mod workspace;
 
@@ -63,5 +64,6 @@ pub use renames::Renames;
 pub use settings::{ForgeSettings, Signature};
 pub use talk::{HostTalk, Issue, LineRemark, Place, Remark};
 pub use tree::{Entry, FileChange, Kind, LARGEST_TEXT, Tree};
+pub use upkeep::mirror_addresses;
 pub use work_tree::{BaseCommit, CommitFiles, WorkTree};
 pub use workspace::{Guard, Workspace};

@@ -1,6 +1,6 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,18 +21,26 @@ const OLD_KEY: Duration = Duration::from_secs(6 * 60 * 60);
 #[derive(Debug)]
 pub(crate) struct MirrorFolder {
     parent: PathBuf,
-    name: String,
+    pub(crate) name: String,
     pub(crate) git_dir: PathBuf,
 }
 
 impl MirrorFolder {
-    /// The place for the mirror of `address`: a name that people recognise and a hash that keeps addresses apart.
+    /// The place for the mirror of `address`.
     pub(crate) fn of(parent: &Path, address: &str) -> Self {
+        Self::named(parent, &Self::name_of(address))
+    }
+
+    /// A name that people recognise and a hash that keeps addresses apart.
+    pub(crate) fn name_of(address: &str) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
         let tail = address.trim_end_matches('/').trim_end_matches(".git").rsplit('/').next().unwrap_or_default();
         let slug: String = tail.chars().map(plain).take(40).collect();
-        let name = format!("{slug}-{}", short_hash(address));
-        Self { parent: parent.to_owned(), git_dir: parent.join(format!("{name}.git")), name }
+        format!("{slug}-{}", short_hash(address))
+    }
+
+    pub(crate) fn named(parent: &Path, name: &str) -> Self {
+        Self { parent: parent.to_owned(), git_dir: parent.join(format!("{name}.git")), name: name.to_owned() }
     }
 
     /// Whether the mirror is there and has all that git needs to take it for a repository.
@@ -46,13 +54,16 @@ impl MirrorFolder {
     /// Waits for the file lock. It is let go when the file and all its copies are closed, also by a crash.
     pub(crate) async fn lock(&self, patience: Duration) -> Result<File, ForgeError> {
         fs::create_dir_all(&self.parent).map_err(ForgeError::from_io)?;
-        let path = self.parent.join(format!("{}.lock", self.name));
-        let file = File::options().create(true).append(true).read(true).open(path).map_err(ForgeError::from_io)?;
+        let path = self.lock_file();
+        let open = || File::options().create(true).append(true).read(true).open(&path).map_err(ForgeError::from_io);
         let waited = tokio::time::timeout(patience, async {
             let mut pause = Duration::from_millis(2);
+            let mut file = open()?;
             loop {
                 match file.try_lock() {
-                    Ok(()) => return Ok(()),
+                    Ok(()) if is_at(&file, &path) => return Ok(file),
+                    // Whoever had it has removed the mirror and the file with it, and another may be locked by now.
+                    Ok(()) => file = open()?,
                     Err(TryLockError::WouldBlock) => tokio::time::sleep(pause).await,
                     Err(TryLockError::Error(error)) => return Err(ForgeError::from_io(error)),
                 }
@@ -60,9 +71,36 @@ impl MirrorFolder {
             }
         });
         match waited.await {
-            Ok(locked) => locked.map(|()| file),
+            Ok(locked) => locked,
             Err(_) => Err(ForgeError::passing("another process has been busy with the repository for too long")),
         }
+    }
+
+    fn lock_file(&self) -> PathBuf {
+        self.parent.join(format!("{}.lock", self.name))
+    }
+
+    /// Removes everything of the mirror, the lock last.
+    pub(crate) fn remove(&self, _held: &File) -> io::Result<()> {
+        let old = self.temporary(".old-")?;
+        match fs::rename(&self.git_dir, old.path().join("mirror")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => old.close()?,
+        }
+        for entry in self.siblings(&[".new-", ".old-", ".ssh-"]) {
+            fs::remove_dir_all(entry.path())?;
+        }
+        fs::remove_file(self.lock_file())
+    }
+
+    /// Whether the mirror was packed, or made, in that time.
+    pub(crate) fn packed_within(&self, time: Duration) -> bool {
+        let age = |name: &str| fs::metadata(self.git_dir.join(name)).ok()?.modified().ok()?.elapsed().ok();
+        age(PACKED).or_else(|| age("HEAD")).is_some_and(|age| age < time)
+    }
+
+    pub(crate) fn note_packed(&self) -> io::Result<()> {
+        fs::write(self.git_dir.join(PACKED), "")
     }
 
     /// Puts an empty mirror in place of whatever is there. It appears as a whole. Under the lock.
@@ -168,6 +206,15 @@ fn sweep_locks(folder: &Path, depth: usize) {
             _ = fs::remove_file(entry.path());
         }
     }
+}
+
+/// Its age says when the mirror was last packed.
+const PACKED: &str = "copydesk-packed";
+
+/// Whether a file is still the one of that path.
+fn is_at(file: &File, path: &Path) -> bool {
+    let same = |a: fs::Metadata, b: fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+    file.metadata().and_then(|file| Ok(same(file, fs::metadata(path)?))).unwrap_or(false)
 }
 
 const HEAD: &str = "ref: refs/heads/copydesk\n";

@@ -180,6 +180,7 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         let mut problem = match error {
             StoreError::Unreachable(_) => Self::unavailable("The database cannot be reached at the moment; try again."),
+            StoreError::Dormant(ref why) => Self::unavailable(why.as_str()),
             // The request id is put in by the edge, which knows it.
             _ => Self::internal("", ""),
         };

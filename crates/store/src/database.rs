@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,9 +9,9 @@ use futures_util::future::BoxFuture;
 use crate::conn::{Conn, Result};
 use crate::error::StoreError;
 use crate::hub::{Changes, Hub};
-use crate::migrate;
 use crate::postgres::Postgres;
 use crate::sqlite::{self, Sqlite};
+use crate::{migrate, rows, snapshot};
 
 /// Where the database is.
 #[derive(Clone)]
@@ -96,13 +97,38 @@ impl Store {
         self.read(move |c| Box::pin(c.only_row::<Timestamp>(sql, Vec::new()))).await.map(Some)
     }
 
-    /// Copies the database into a file that must not exist yet, as it is at one moment, while it is in use. False if
-    /// it is a server's, which has tools of its own for that.
-    pub async fn backup(&self, file: &Path) -> Result<bool> {
-        let Backend::Sqlite(sqlite) = &*self.backend else { return Ok(false) };
-        let (from, to) = (sqlite.path().to_owned(), file.to_owned());
-        let copied = tokio::task::spawn_blocking(move || sqlite::copy(&from, &to)).await;
-        copied.map_err(|error| StoreError::Refused(error.to_string()))?.map(|()| true)
+    /// Copies the database into a file that must not exist yet, as it is at one moment, while it is in use. The file is a
+    /// database of SQLite, whatever it is copied from.
+    pub async fn backup(&self, file: &Path) -> Result<()> {
+        let to = file.to_owned();
+        match &*self.backend {
+            Backend::Sqlite(sqlite) => {
+                let from = sqlite.path().to_owned();
+                let copied = tokio::task::spawn_blocking(move || sqlite::copy(&from, &to)).await;
+                copied.map_err(|error| StoreError::Refused(error.to_string()))?
+            }
+            Backend::Postgres(postgres) => snapshot::from_postgres(postgres, to, self.clock.clone()).await,
+        }
+    }
+
+    /// Whether there is nothing at all in the database, not even a table.
+    pub async fn is_blank(&self) -> Result<bool> {
+        self.read(|c| Box::pin(migrate::is_blank(c))).await
+    }
+
+    /// Fills a blank database of PostgreSQL with all that a file from [`Store::backup`] has, of this program's schema: all of
+    /// it or, whatever happens, nothing.
+    pub async fn fill_from(&self, file: &Path) -> Result<()> {
+        match &*self.backend {
+            Backend::Sqlite(_) => Err(StoreError::Refused("a file is put in its place instead".to_owned())),
+            Backend::Postgres(postgres) => snapshot::into_postgres(postgres, file.to_owned(), self.clock.clone()).await,
+        }
+    }
+
+    /// How many rows every table has, all at one moment.
+    pub async fn row_counts(&self) -> Result<BTreeMap<String, u64>> {
+        let tables = rows::tables_of_schema(self.clock.clone())?;
+        self.write(|c| Box::pin(snapshot::count(c, tables))).await
     }
 
     /// What kind of database it is, as people call it.

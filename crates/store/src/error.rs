@@ -31,6 +31,9 @@ pub enum StoreError {
     /// The address names no kind of database that Copydesk knows.
     #[error("{0}")]
     BadAddress(String),
+    /// Nothing goes out of this copy.
+    #[error("{0}")]
+    Dormant(String),
     /// The database refused a statement.
     #[error("the database refused: {0}")]
     Refused(String),

@@ -7,6 +7,7 @@ use copydesk_domain::{FindingSummary, NotJudged, ProjectId, Timestamp};
 
 use crate::conn::{Conn, Dialect, FromRow, Result, Row, Value, plain_text, to_json, values};
 use crate::database::Store;
+use crate::dormancy::is_dormant;
 
 const COLUMNS: &str = "file, page, title, found, findings, not_judged";
 /// How many pages are written with one statement.
@@ -125,7 +126,7 @@ impl Store {
 }
 
 async fn begin(c: &mut dyn Conn, project_id: ProjectId, pause: Duration, now: Timestamp) -> Result<bool> {
-    if !c.hold("projects", &project_id).await? {
+    if is_dormant(c).await? || !c.hold("projects", &project_id).await? {
         return Ok(false);
     }
     let sql = "SELECT tried_at FROM health WHERE project_id = $1";

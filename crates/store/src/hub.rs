@@ -13,6 +13,8 @@ pub enum Change {
     Outbox,
     /// A code host has told of something that somebody asks for.
     Asked,
+    /// A project or a code source is gone, and what belongs to it outside of the database may go.
+    Removed,
 }
 
 /// Who tells whom that something changed. It only wakes: what happened is read from the database, so a lost

@@ -55,6 +55,12 @@ pub struct Brief {
 
 #[boxed]
 impl Store {
+    /// The addresses of the repositories that jobs are at work on or wait for.
+    pub async fn repositories_of_active_jobs(&self) -> Result<Vec<String>> {
+        let sql = "SELECT DISTINCT repository FROM jobs WHERE status = 'active'";
+        self.read(move |c| Box::pin(c.rows(sql, vec![]))).await
+    }
+
     /// The job of that id if it belongs to that project.
     pub async fn job(&self, project_id: &ProjectId, id: &JobId) -> Result<Option<Job>> {
         let (project_id, id) = (project_id.clone(), id.clone());

@@ -21,6 +21,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (14, "asks", include_str!("../migrations/0014_asks.sql")),
     (15, "job cost", include_str!("../migrations/0015_job_cost.sql")),
     (16, "sources", include_str!("../migrations/0016_sources.sql")),
+    (17, "dormancy", include_str!("../migrations/0017_dormancy.sql")),
 ];
 
 /// The newest schema version this program knows.
@@ -28,10 +29,7 @@ pub(crate) const KNOWN: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
 
 /// Brings the database to [`KNOWN`] and says which versions were added.
 pub(crate) async fn migrate(c: &mut dyn Conn, now: Timestamp) -> Result<Vec<i64>> {
-    if c.dialect() == Dialect::Postgres {
-        // Two servers that start at once wait for each other here; the lock goes with the transaction.
-        c.exists("SELECT 1 FROM (SELECT pg_advisory_xact_lock(8245113406)) AS held", vec![]).await?;
-    }
+    hold_schema(c).await?;
     let table = in_dialect(
         "CREATE TABLE IF NOT EXISTS schema_versions (version {int} PRIMARY KEY, name TEXT NOT NULL, applied_at {int} NOT NULL) {strict}",
         c.dialect(),
@@ -51,6 +49,14 @@ pub(crate) async fn migrate(c: &mut dyn Conn, now: Timestamp) -> Result<Vec<i64>
     Ok(added)
 }
 
+/// Those who would change the schema at once wait for each other here; the lock goes with the transaction.
+pub(crate) async fn hold_schema(c: &mut dyn Conn) -> Result<()> {
+    if c.dialect() == Dialect::Postgres {
+        c.exists("SELECT 1 FROM (SELECT pg_advisory_xact_lock(8245113406)) AS held", vec![]).await?;
+    }
+    Ok(())
+}
+
 /// Says whether the database has the schema that this program needs.
 pub(crate) async fn check(c: &mut dyn Conn) -> Result<()> {
     let tables = match c.dialect() {
@@ -68,6 +74,15 @@ pub(crate) async fn check(c: &mut dyn Conn) -> Result<()> {
     }
 }
 
+/// Whether there is no table at all.
+pub(crate) async fn is_blank(c: &mut dyn Conn) -> Result<bool> {
+    let tables = match c.dialect() {
+        Dialect::Sqlite => "SELECT count(*) FROM sqlite_master",
+        Dialect::Postgres => "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()",
+    };
+    Ok(c.only_row::<i64>(tables, vec![]).await? == 0)
+}
+
 /// Says whether the database takes writes. On SQLite a transaction that may write has to begin for this to be called, and
 /// that fails on a file that may only be read.
 pub(crate) async fn check_writable(c: &mut dyn Conn) -> Result<()> {
@@ -79,7 +94,7 @@ pub(crate) async fn check_writable(c: &mut dyn Conn) -> Result<()> {
     if only_read == "on" { Err(StoreError::Unreachable("the database takes no writes".to_owned())) } else { Ok(()) }
 }
 
-async fn newest(c: &mut dyn Conn) -> Result<i64> {
+pub(crate) async fn newest(c: &mut dyn Conn) -> Result<i64> {
     c.only_row("SELECT COALESCE(MAX(version), 0) FROM schema_versions", vec![]).await
 }
 

@@ -95,7 +95,8 @@ pub(crate) async fn put(c: &mut dyn Conn, kind: EventKind, job: &Job, now: Times
 const COLUMNS: &str = "id, project_id, job_id, kind, created_at";
 
 async fn due(c: &mut dyn Conn, limit: u32, now: Timestamp) -> Result<Vec<String>> {
-    let sql = "SELECT id FROM outbox WHERE not_before <= $1 ORDER BY not_before, id LIMIT $2";
+    let sql = "SELECT id FROM outbox WHERE not_before <= $1 AND NOT EXISTS (SELECT 1 FROM dormancy) \
+               ORDER BY not_before, id LIMIT $2";
     c.rows(sql, values![now, limit]).await
 }
 

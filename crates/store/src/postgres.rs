@@ -80,7 +80,7 @@ impl Postgres {
     }
 
     // In boxes, as all that is of sqlx: whoever awaits it otherwise has all of it compiled once more.
-    fn begin(&self) -> BoxFuture<'_, Result<Transaction<'static, sqlx::Postgres>>> {
+    pub(crate) fn begin(&self) -> BoxFuture<'_, Result<Transaction<'static, sqlx::Postgres>>> {
         Box::pin(async { Ok(self.pool.begin().await?) })
     }
 
@@ -89,7 +89,7 @@ impl Postgres {
     }
 }
 
-fn commit(transaction: Transaction<'static, sqlx::Postgres>) -> BoxFuture<'static, Result<()>> {
+pub(crate) fn commit(transaction: Transaction<'static, sqlx::Postgres>) -> BoxFuture<'static, Result<()>> {
     Box::pin(async { Ok(transaction.commit().await?) })
 }
 
@@ -132,6 +132,7 @@ fn payload(change: &Change) -> String {
         Change::Job(id) => format!("job {id}"),
         Change::Outbox => "outbox".to_owned(),
         Change::Asked => "asked".to_owned(),
+        Change::Removed => "removed".to_owned(),
     }
 }
 
@@ -140,18 +141,19 @@ fn read_payload(text: &str) -> Change {
         Some(id) => Change::Job(id.into()),
         None if text == "outbox" => Change::Outbox,
         None if text == "asked" => Change::Asked,
+        None if text == "removed" => Change::Removed,
         None => Change::Ready,
     }
 }
 
-struct PgConn<'t> {
+pub(crate) struct PgConn<'t> {
     connection: &'t mut PgConnection,
     clock: &'t dyn Clock,
     actor: Arc<Actor>,
 }
 
 impl<'t> PgConn<'t> {
-    fn new(connection: &'t mut PgConnection, clock: &'t dyn Clock) -> Self {
+    pub(crate) fn new(connection: &'t mut PgConnection, clock: &'t dyn Clock) -> Self {
         Self { connection, clock, actor: Arc::new(Actor::program()) }
     }
 }
@@ -170,6 +172,10 @@ fn arguments(values: Vec<Value>) -> Result<PgArguments> {
 }
 
 fn own(row: &PgRow) -> Result<Row> {
+    values_of(row).map(Row::new)
+}
+
+pub(crate) fn values_of(row: &PgRow) -> Result<Vec<Value>> {
     let mut values = Vec::with_capacity(row.columns().len());
     for (at, column) in row.columns().iter().enumerate() {
         values.push(match column.type_info().name() {
@@ -180,7 +186,7 @@ fn own(row: &PgRow) -> Result<Row> {
             other => return Err(StoreError::Unreadable(format!("column {at} has the type {other}"))),
         });
     }
-    Ok(Row::new(values))
+    Ok(values)
 }
 
 impl Conn for PgConn<'_> {
@@ -240,7 +246,7 @@ mod tests {
 
     #[test]
     fn announcements_read_back() {
-        for change in [Change::Ready, Change::Job("x".into()), Change::Outbox, Change::Asked] {
+        for change in [Change::Ready, Change::Job("x".into()), Change::Outbox, Change::Asked, Change::Removed] {
             assert_eq!(read_payload(&payload(&change)), change);
         }
     }

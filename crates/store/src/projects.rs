@@ -112,6 +112,11 @@ impl Store {
         self.write(move |c| Box::pin(update(c, id, change, now))).await
     }
 
+    /// Which of these ids were projects that somebody has deleted, and are none now.
+    pub async fn deleted_projects(&self, ids: Vec<String>) -> Result<Vec<ProjectId>> {
+        self.read(move |c| Box::pin(deleted_of(c, ids))).await
+    }
+
     /// Deletes a project with its keys, jobs and everything of theirs. Says whether there was one.
     pub async fn delete_project(&self, id: &ProjectId) -> Result<bool> {
         let id = id.clone();
@@ -121,6 +126,18 @@ impl Store {
 
 async fn get(c: &mut dyn Conn, id: ProjectId) -> Result<Option<Project>> {
     c.row(format!("SELECT {COLUMNS} FROM projects p WHERE p.id = $1"), values![id]).await
+}
+
+async fn deleted_of(c: &mut dyn Conn, ids: Vec<String>) -> Result<Vec<ProjectId>> {
+    let mut deleted = Vec::new();
+    for id in ids {
+        let sql = "SELECT 1 FROM deeds WHERE project_id = $1 AND action = 'project.delete' \
+                   AND NOT EXISTS (SELECT 1 FROM projects p WHERE p.id = $1) LIMIT 1";
+        if c.exists(sql, values![&id]).await? {
+            deleted.push(ProjectId::from(id.as_str()));
+        }
+    }
+    Ok(deleted)
 }
 
 async fn create(c: &mut dyn Conn, new: NewProject, now: Timestamp) -> Result<Option<Project>> {
@@ -207,6 +224,8 @@ async fn update(c: &mut dyn Conn, id: ProjectId, change: ProjectChange, now: Tim
     let Some(old) = get(c, id).await? else { return Ok(None) };
     let changed = change.fields(&old).join(", ");
     let limit_changed = change.max_running.is_some_and(|limit| limit != old.max_running);
+    let new_address = change.repository.as_ref().map(Repository::clone_address);
+    let repository_changed = new_address.is_some_and(|new| new != old.repository.clone_address());
     let domains_changed = change.views.as_ref().is_some_and(|views| views.domains != old.views.domains);
     let project = Project {
         name: change.name.unwrap_or(old.name),
@@ -254,6 +273,9 @@ async fn update(c: &mut dyn Conn, id: ProjectId, change: ProjectChange, now: Tim
     if !changed.is_empty() {
         deeds::record(c, "project.change", Some(&project.id), &project.name, &changed).await?;
     }
+    if repository_changed {
+        c.announce(Change::Removed).await?;
+    }
     if limit_changed {
         // There may be room for more now.
         c.announce(Change::Ready).await?;
@@ -277,6 +299,7 @@ async fn delete(c: &mut dyn Conn, id: ProjectId) -> Result<bool> {
         }
     }
     deeds::record(c, "project.delete", Some(&id), &id, "").await?;
+    c.announce(Change::Removed).await?;
     Ok(c.run("DELETE FROM projects WHERE id = $1", values![&id]).await? > 0)
 }
 

@@ -38,7 +38,7 @@ impl Store {
 
 async fn begin_check(c: &mut dyn Conn, job_id: JobId, pause: Duration, now: Timestamp) -> Result<bool> {
     let sql = "UPDATE jobs SET pr_checked_at = $1 WHERE id = $2 AND pr_number IS NOT NULL \
-               AND (pr_checked_at IS NULL OR pr_checked_at <= $3)";
+               AND (pr_checked_at IS NULL OR pr_checked_at <= $3) AND NOT EXISTS (SELECT 1 FROM dormancy)";
     Ok(c.run(sql, values![now, job_id, now.minus(pause)]).await? > 0)
 }
 

@@ -147,6 +147,7 @@ async fn candidate(
     // The full projects are found once and from what runs, so that a long queue behind a full project costs little.
     let sql = format!(
         "SELECT j.id, j.project_id FROM jobs j WHERE j.status = 'active' AND j.worker IS NULL AND j.not_before <= $1 \
+         AND NOT EXISTS (SELECT 1 FROM dormancy) \
          AND j.project_id NOT IN (SELECT r.project_id FROM jobs r JOIN projects p ON p.id = r.project_id \
          WHERE r.status = 'active' AND r.worker IS NOT NULL AND COALESCE(p.max_running, $2) > 0 \
          GROUP BY r.project_id, p.max_running HAVING count(*) >= COALESCE(p.max_running, $2)) \

@@ -9,6 +9,7 @@ use crate::conn::{Conn, FromRow, Result, Row, to_json, values};
 use crate::database::Store;
 use crate::deeds;
 use crate::events::NewEvent;
+use crate::hub::Change;
 use crate::secrets::{SecretName, take_over};
 use crate::vault::{Sealed, Vault, VaultError};
 
@@ -206,6 +207,7 @@ async fn remove(c: &mut dyn Conn, project_id: ProjectId, name: String) -> Result
         let sql = "DELETE FROM secrets WHERE project_id = $1 AND name = $2";
         c.run(sql, values![&project_id, &*SecretName::Source(name.clone()).text()]).await?;
         deeds::record(c, "source.remove", Some(&project_id), &name, "").await?;
+        c.announce(Change::Removed).await?;
     }
     Ok(removed)
 }

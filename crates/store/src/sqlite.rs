@@ -62,7 +62,7 @@ struct Ran {
 }
 
 pub(crate) struct SqliteConn {
-    connection: Connection,
+    pub(crate) connection: Connection,
     announced: Vec<Change>,
     clock: Arc<dyn Clock>,
     actor: Arc<Actor>,
@@ -141,7 +141,7 @@ impl Sqlite {
 }
 
 /// SQLite would make the file readable for everybody whom the folder lets in; its other files follow this one.
-fn create_private(path: &Path) -> Result<()> {
+pub(crate) fn create_private(path: &Path) -> Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -191,7 +191,7 @@ fn keep_a_log(connection: &Connection) -> Result<()> {
 }
 
 /// A script on SQLite never waits: each of its statements is done when its future is first looked at.
-fn finish_now<T, E: From<StoreError>>(future: BoxFuture<'_, Result<T, E>>) -> Result<T, E> {
+pub(crate) fn finish_now<T, E: From<StoreError>>(future: BoxFuture<'_, Result<T, E>>) -> Result<T, E> {
     let waited = || StoreError::Refused("a script waited for something else".to_owned());
     future.now_or_never().unwrap_or_else(|| Err(waited().into()))
 }
@@ -266,7 +266,7 @@ fn write_one(conn: &mut SqliteConn, work: Work) -> Option<Ran> {
 }
 
 impl SqliteConn {
-    fn new(connection: Connection, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(connection: Connection, clock: Arc<dyn Clock>) -> Self {
         Self { connection, announced: Vec::new(), clock, actor: Arc::new(Actor::program()) }
     }
 
@@ -287,7 +287,7 @@ impl SqliteConn {
     }
 }
 
-fn own(value: ValueRef<'_>) -> Value {
+pub(crate) fn own(value: ValueRef<'_>) -> Value {
     match value {
         ValueRef::Null => Value::Int(None),
         ValueRef::Integer(it) => Value::Int(Some(it)),

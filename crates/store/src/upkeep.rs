@@ -7,6 +7,7 @@ use copydesk_domain::{Job, JobId, Outcome, Timestamp};
 
 use crate::conn::{Conn, Result, values};
 use crate::database::Store;
+use crate::dormancy::is_dormant;
 use crate::ending::{Ending, OUT_OF_TIME, end};
 use crate::finish::{Retry, put_back};
 use crate::queue::QueueTerms;
@@ -62,6 +63,10 @@ impl Store {
 }
 
 async fn due(c: &mut dyn Conn, now: Timestamp, queue_opens: Timestamp) -> Result<Vec<JobId>> {
+    // The jobs of a dormant copy wait, however long.
+    if is_dormant(c).await? {
+        return Ok(Vec::new());
+    }
     let mut due: Vec<JobId> = c
         .rows(
             "SELECT id FROM jobs WHERE status = 'active' AND worker IS NOT NULL AND lease_expires_at <= $1 LIMIT 100",

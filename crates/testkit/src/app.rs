@@ -13,7 +13,7 @@ use copydesk_desk::people::{People, SignIn};
 use copydesk_desk::runner::{Engine, Runner};
 use copydesk_desk::views::{Proxies, Views, ViewsSettings};
 use copydesk_desk::webhooks::{AllowPrivate, WebhookSettings, Webhooks, deliver_forever};
-use copydesk_desk::{Desk, KeyUse, Metrics, Sender, SenderSecrets, Stop, keep_up};
+use copydesk_desk::{Desk, KeyUse, Metrics, Retention, Sender, SenderSecrets, Stop, keep_up};
 use copydesk_domain::{
     Clock, HostSettings, OnFindings, ProjectId, Repository, Scope, Timestamp, ViewSettings, WritePaths,
 };
@@ -223,7 +223,7 @@ impl Setup {
                 api::router(app.clone(), pages(&app, client.base().to_owned())),
                 listener,
             )),
-            upkeep: tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), stop.clone())),
+            upkeep: tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), Retention::default(), stop.clone())),
             asks: tokio::spawn(answer_forever(store.clone(), app.desk().jobs.clone(), stop.clone())),
             deliveries: self.delivers.then(|| tokio::spawn(deliver_forever(store, webhooks, metrics, stop))),
             runner,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use copydesk_desk::jobs::JobRules;
 use copydesk_desk::runner::{Engine, Runner};
-use copydesk_desk::{Desk, Stop, keep_up};
+use copydesk_desk::{Desk, Retention, Stop, keep_up};
 use copydesk_domain::{HostSettings, OnFindings, ProjectId, Repository, Scope, SystemClock, ViewSettings, WritePaths};
 use copydesk_server::{App, Limits, Served, api, serve};
 use copydesk_store::{DatabaseAddress, NewKey, NewProject, QueueTerms, Store, Vault};
@@ -41,7 +41,10 @@ impl Product {
         let address = listener.local_addr().unwrap();
         let served =
             tokio::spawn(serve(app.clone(), api::router(app.clone(), copydesk_server::Pages::default()), listener));
-        let others = [tokio::spawn(runner.run(workers)), tokio::spawn(keep_up(store, key_use, None, stop))];
+        let others = [
+            tokio::spawn(runner.run(workers)),
+            tokio::spawn(keep_up(store, key_use, None, Retention::default(), stop)),
+        ];
         Self { app, address, served, others }
     }
 

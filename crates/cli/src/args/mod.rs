@@ -143,9 +143,17 @@ pub(crate) enum Command {
     /// Classify past page views again with the current list of agents: shows the difference, then applies it
     Reclassify(ReclassifyFlags),
     /// Copy projects, keys, jobs and page views into a new folder, while the server runs
-    Backup {
-        /// The folder; it must not exist yet
+    Backup(BackupFlags),
+    /// Restore a backup into an empty data folder or PostgreSQL database; the copy sends nothing until `copydesk wake`
+    Restore {
+        /// The folder of the backup
         folder: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let a restored copy run jobs, push, deliver webhooks and answer comments again
+    Wake {
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -305,4 +313,19 @@ pub(crate) enum CheckFormat {
     Sarif,
     /// Annotations for GitHub workflows
     Github,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct BackupFlags {
+    /// The folder; it must not exist yet
+    pub folder: PathBuf,
+    /// Read the backup again once it is written, and check it
+    #[arg(long, conflicts_with = "only_verify")]
+    pub verify: bool,
+    /// Make no backup, only check the one in the folder. Exit code 0 if it is whole, 1 if not
+    #[arg(long)]
+    pub only_verify: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }

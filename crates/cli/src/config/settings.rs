@@ -203,6 +203,13 @@ settings! {
         pub silence: Duration = time(secs(1), hours(1)), default "2m";
     }
 
+    retention: RetentionConfig {
+        /// Days that jobs are kept after they ended; 0 to keep them forever. Jobs whose pull request is open stay
+        pub jobs: u32 = whole(0, 36_500), default "0";
+        /// Days that the events of jobs that ended are kept; 0 to keep them as long as the jobs. The last one of a job stays
+        pub events: u32 = whole(0, 36_500), default "0";
+    }
+
     views: ViewsConfig {
         /// Days that page views are kept, unless the project has its own value; 0 to keep them forever
         pub keep_days: u32 = whole(0, 36_500), default "0";

@@ -1,6 +1,5 @@
 //! Page views on this machine: what there is of them, who read, and what is done with them as a whole.
 
-mod backup;
 mod care;
 mod reclassify;
 mod show;
@@ -15,7 +14,6 @@ use copydesk_views::page;
 use copydesk_views::store::ViewsError;
 use copydesk_views_embedded::{Options, SharedStore};
 
-pub(crate) use backup::backup;
 pub(crate) use reclassify::reclassify;
 pub(crate) use show::run;
 

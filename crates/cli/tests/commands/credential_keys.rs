@@ -61,8 +61,9 @@ fn keys_are_kept_where_the_setting_says() {
 fn a_backup_has_the_keys_of_its_credentials() {
     let desk = desk_with("https://github.com/acme/docs");
     set(&desk, "docs", &[], TOKEN).ok();
-    desk.run(&["backup", "copy"]).ok();
+    desk.run(&["backup", "kept"]).ok();
     desk.run(&["credentials", "rotate"]).ok();
+    desk.run(&["restore", "kept", "--data-dir", "copy"]).ok();
     let shown = desk.run(&["project", "credential", "show", "docs", "--json", "--data-dir", "copy"]).json();
     assert_eq!((&shown["source"], &shown["problem"]), (&json!("stored"), &Value::Null));
 }

@@ -56,7 +56,7 @@ fn commands_see_the_views_of_a_running_server_and_of_one_that_was_killed() {
 }
 
 #[test]
-fn a_backup_of_a_running_server_can_be_served() {
+fn a_backup_of_a_running_server_can_be_restored_and_served() {
     let desk = Desk::new();
     let (project, key) = desk.project_and_key("Docs");
     let server = desk.serve(&[]);
@@ -64,14 +64,15 @@ fn a_backup_of_a_running_server_can_be_served() {
     let secret =
         |folder: &str| desk.run(&["views", "drain", &project, "--json", "--data-dir", folder]).json()["secret"].clone();
     let before = secret("copydesk-data");
-    let done = desk.run(&["backup", "copy", "--json"]).json();
-    assert_eq!(done["database"], true);
+    let done = desk.run(&["backup", "kept", "--json"]).json();
+    assert_eq!(done["backup"]["database"], "SQLite");
     read(&server, &project, &key, "/a", FIREFOX);
+    desk.run(&["restore", "kept", "--data-dir", "copy"]).ok();
     let copied = desk.serve(&[("COPYDESK_DATA_DIR", "copy")]);
     assert_eq!(totals(&copied, &project, &key), [1, 0], "the key opens it, and the views are of that moment");
     assert_eq!(totals(&server, &project, &key), [2, 0]);
     assert_eq!(secret("copy"), before, "its keys open what is sealed");
-    let again = desk.run(&["backup", "copy"]);
+    let again = desk.run(&["backup", "kept"]);
     assert!(again.code == 2 && again.err.contains("already"), "{}", again.err);
 }
 

@@ -189,6 +189,10 @@ async fn todos(dash: &Dash, who: &InProject, items: Vec<Item>, is_new: bool) -> 
                 let more = format!("{} · make another one before", key.hint);
                 todos.push(todo("warn", "look", what, more, "Keys", who.path("/keys")));
             }
+            Item::Dormant(why) => {
+                let what = "Nothing goes out of this copy".to_owned();
+                todos.push(todo("warn", "dormant", what, why, "Jobs", who.path("/jobs")));
+            }
             // A new project is told so among its steps.
             Item::Unchecked(_) if is_new => {}
             Item::Unchecked(problem) => {

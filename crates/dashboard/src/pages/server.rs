@@ -45,6 +45,7 @@ async fn show(State(dash): State<Dash>, who: SignedIn) -> Reply {
     let (depth, state) = (store.queue_depth().await?, store.queue_state().await?);
     let backlog = store.delivery_backlog().await?;
     let (projects, people) = (store.projects().await?.len(), store.users().await?.len());
+    let dormancy = store.dormancy().await?;
     let groups = vec![
         (
             "This process",
@@ -52,6 +53,7 @@ async fn show(State(dash): State<Dash>, who: SignedIn) -> Reply {
                 ("Version", settings.version.to_owned()),
                 ("Address", settings.public_url.clone()),
                 ("Workers", words::number(settings.workers as u64)),
+                ("Goes out", dormancy.map_or_else(|| "whatever is due".to_owned(), |it| it.sentence())),
             ],
         ),
         (

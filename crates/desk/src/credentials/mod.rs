@@ -108,6 +108,10 @@ impl Credentials {
         Self { store, vault, environment: ours.collect() }
     }
 
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// The same for somebody, under whose name it is written down what is done.
     pub fn by(&self, actor: Actor) -> Self {
         Self { store: self.store.by(actor), ..self.clone() }

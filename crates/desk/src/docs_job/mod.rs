@@ -56,8 +56,16 @@ pub struct Workshop {
 impl Workshop {
     /// The way to a project's code host, with its credential.
     pub async fn connect(&self, project: &Project) -> Result<Connection, ForgeError> {
+        self.check_awake().await?;
         let secret = self.credentials.of(&project.id).await?;
         self.hosts.connect(&project.repository, &project.host, secret)
+    }
+
+    /// Whoever wants to reach a code host comes through here: nothing goes out of a dormant copy.
+    async fn check_awake(&self) -> Result<(), ForgeError> {
+        let unknown = |error| ForgeError::passing(format!("whether this copy is dormant cannot be told: {error}"));
+        let dormancy = self.credentials.store().dormancy().await.map_err(unknown)?;
+        dormancy.map_or(Ok(()), |dormancy| Err(ForgeError::passing(dormancy.sentence())))
     }
 
     /// The mirror of a project's repository.

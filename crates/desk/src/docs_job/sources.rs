@@ -20,6 +20,7 @@ const REMOVED: &str = "it was removed from the project";
 impl Workshop {
     /// The way to the host of a code source.
     pub async fn connect_source(&self, project: &Project, source: &CodeSource) -> Result<Connection, ForgeError> {
+        self.check_awake().await?;
         let secret = self.credentials.of_source(project, source).await?;
         self.hosts.connect(&source.repository, source.host_in(project), secret)
     }

@@ -30,7 +30,7 @@ pub use doubles::Doubles;
 use nonces::{Nonces, Spent};
 pub use proxies::Proxies;
 pub use sites::Site;
-pub(crate) use upkeep::{Chores, forget_old};
+pub(crate) use upkeep::{Chores, forget_gone, forget_old};
 
 /// Judges that wait for the next request at most; each remembers what it saw.
 const JUDGES: usize = 4;

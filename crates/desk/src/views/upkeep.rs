@@ -76,3 +76,24 @@ pub(crate) async fn forget_old(views: &Views, store: &Store) {
         }
     }
 }
+
+/// Removes the views of projects that were deleted on another machine. Only of those that the audit log tells of: whoever
+/// runs this with a database by mistake loses nothing.
+pub(crate) async fn forget_gone(views: &Views, store: &Store) {
+    // Before it is asked which projects there are: views of one that is made after that are not in the list.
+    let Ok(kept) = views.store().projects().await else { return };
+    let deleted = match store.deleted_projects(kept).await {
+        Ok(deleted) => deleted,
+        Err(error) => return tracing::warn!(%error, "cannot tell whose page views may go"),
+    };
+    for project in deleted {
+        match views.store().remove(&project).await {
+            Ok(()) => {
+                tracing::info!(project = project.as_str(), "removed the page views of a project that was deleted")
+            }
+            Err(error) => {
+                tracing::warn!(%error, project = project.as_str(), "page views of a project cannot be removed")
+            }
+        }
+    }
+}

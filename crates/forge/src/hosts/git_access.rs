@@ -23,6 +23,11 @@ enum GitCredential {
     App(Arc<App>),
 }
 
+/// An App has no key for ssh.
+pub(super) fn address_of_app(repository: &HostedRepository) -> String {
+    format!("{}.git", repository.web)
+}
+
 impl GitAccess {
     /// For a repository on this machine, where nothing is shown.
     pub(super) fn local(address: String, trust: Trust) -> Self {
@@ -39,7 +44,7 @@ impl GitAccess {
     ) -> Self {
         if let Some(app) = app {
             // An App has no key for SSH; its token is for https.
-            let address = if address.starts_with("ssh:") { format!("{}.git", repository.web) } else { address };
+            let address = if address.starts_with("ssh:") { address_of_app(repository) } else { address };
             return Self { address, credential: GitCredential::App(app), ssh_key: None, trust, may_be_gitea: false };
         }
         let (username, token, ssh_key) = match secret {

@@ -128,6 +128,11 @@ impl Connection {
     }
 }
 
+/// Where an App comes to a repository that is named by an address of ssh.
+pub(crate) fn address_of_apps(repository: &Repository, kind: HostKind, settings: &HostSettings) -> Option<String> {
+    HostedRepository::of(repository, kind, settings).ok().map(|hosted| git_access::address_of_app(&hosted))
+}
+
 impl Hosts {
     /// Nobody is spoken to yet.
     pub fn new(settings: HostsSettings) -> Self {

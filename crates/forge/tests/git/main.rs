@@ -11,3 +11,4 @@ mod sandbox;
 mod sharing;
 mod sources;
 mod ssh;
+mod upkeep;

@@ -19,8 +19,8 @@ pub(crate) struct Health {
     status: &'static str,
     /// The version of Copydesk.
     version: &'static str,
-    /// What an operator should look at, though requests are served: how much was lost of page views with a damaged file; on
-    /// the admin listener, what.
+    /// What an operator should look at, though requests are served: that a restored copy is dormant; how much was lost of page
+    /// views with a damaged file, and on the admin listener, what.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     details: Vec<String>,
 }
@@ -48,13 +48,22 @@ pub(crate) async fn healthz() -> Json<Health> {
 pub(crate) async fn readyz(State(process): State<Operation>) -> Result<Json<Health>, Problem> {
     let count = losses(&process).await?.len();
     let detail = || format!("page views: losses noted: {count}; the admin listener says which");
-    Ok(Health::ok((count > 0).then(detail).into_iter().collect()))
+    let mut details = dormancy(&process).await?;
+    details.extend((count > 0).then(detail));
+    Ok(Health::ok(details))
 }
 
 /// The same for those who run the process, who may know what was lost.
 pub(crate) async fn readyz_in_full(State(process): State<Operation>) -> Result<Json<Health>, Problem> {
     let detail = |loss: &Loss| format!("page views: {}", loss.sentence());
-    Ok(Health::ok(losses(&process).await?.iter().take(MOST_DETAILS).map(detail).collect()))
+    let mut details = dormancy(&process).await?;
+    details.extend(losses(&process).await?.iter().take(MOST_DETAILS).map(detail));
+    Ok(Health::ok(details))
+}
+
+/// That nothing goes out, if that is so.
+async fn dormancy(process: &Operation) -> Result<Vec<String>, Problem> {
+    Ok(process.store().dormancy().await?.map(|dormancy| dormancy.sentence()).into_iter().collect())
 }
 
 /// What was lost, if the process is ready.

@@ -40,6 +40,7 @@ mod operation;
 mod page_views;
 mod read_and_list;
 mod requests;
+mod retention;
 mod running;
 mod sockets;
 mod sources;

@@ -8,6 +8,8 @@ use copydesk_domain::{EventKind, ProjectId, Timestamp, new_id};
 use super::deliveries::{self, WebhookDelivery, insert};
 use crate::conn::{Conn, Result, values};
 use crate::database::Store;
+use crate::dormancy;
+use crate::error::StoreError;
 
 /// Webhooks looked at in one go.
 const MOST_ENDPOINTS: u32 = 1000;
@@ -61,7 +63,8 @@ async fn due(c: &mut dyn Conn, now: Timestamp) -> Result<Vec<DueEndpoint>> {
     // One look into an index for each webhook, however many deliveries wait there.
     let sql = "SELECT id, failing_since FROM (SELECT e.id, e.failing_since, (SELECT MIN(d.not_before) \
          FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.not_before IS NOT NULL) AS due \
-         FROM webhook_endpoints e WHERE e.paused_at IS NULL) AS waiting WHERE due <= $1 ORDER BY due, id LIMIT $2";
+         FROM webhook_endpoints e WHERE e.paused_at IS NULL) AS waiting WHERE due <= $1 \
+         AND NOT EXISTS (SELECT 1 FROM dormancy) ORDER BY due, id LIMIT $2";
     let rows: Vec<(String, Option<Timestamp>)> = c.rows(sql, values![now, MOST_ENDPOINTS]).await?;
     Ok(rows.into_iter().map(|(id, since)| DueEndpoint { id, failing: since.is_some() }).collect())
 }
@@ -97,6 +100,9 @@ async fn take_test(
     now: Timestamp,
     until: Timestamp,
 ) -> Result<Option<DueDelivery>> {
+    if let Some(dormancy) = dormancy::get(c).await? {
+        return Err(StoreError::Dormant(dormancy.sentence()));
+    }
     let sql = "SELECT project_id, url FROM webhook_endpoints WHERE id = $1";
     let Some((project_id, url)) = c.row_held(sql, values![&endpoint_id]).await? else { return Ok(None) };
     let id = insert(c, &endpoint_id, &new_id(now), EventKind::TEST, &payload, now).await?;

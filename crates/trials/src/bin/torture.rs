@@ -1,5 +1,5 @@
-//! Runs that try to break Copydesk: `torture kills`, `torture steps`, `torture hosts`, `torture jobs`, `torture load`, `torture sockets` and
-//! `torture views`. Each prints its figures and every violation it found; without any it exits with 0.
+//! Runs that try to break Copydesk: `torture kills`, `torture steps`, `torture hosts`, `torture jobs`, `torture load`, `torture sockets`,
+//! `torture views` and `torture backups`. Each prints its figures and every violation it found; without any it exits with 0.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a run that cannot be set up should stop at once")]
 
 use std::process::ExitCode;
@@ -8,8 +8,9 @@ use clap::Parser;
 use copydesk_testkit::Backend;
 use copydesk_trials::load::{LoadOptions, run_load};
 use copydesk_trials::torture::{
-    DocsWorkerOptions, HostsOptions, JobsOptions, KillOptions, SocketsOptions, ViewsOptions, WorkerOptions,
-    run_docs_worker, run_hosts, run_jobs, run_kills, run_sockets, run_steps, run_views, run_worker,
+    BackupsOptions, DocsWorkerOptions, HostsOptions, JobsOptions, KillOptions, SocketsOptions, ViewsOptions,
+    WorkerOptions, run_backups, run_docs_worker, run_hosts, run_jobs, run_kills, run_sockets, run_steps, run_views,
+    run_worker,
 };
 
 #[derive(Parser)]
@@ -28,6 +29,7 @@ enum Args {
     Load(LoadOptions),
     Sockets(SocketsOptions),
     Views(ViewsOptions),
+    Backups(BackupsOptions),
     #[command(hide = true)]
     Worker(WorkerOptions),
     #[command(hide = true)]
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Args::Load(options) => runtime.block_on(run_load(options)),
         Args::Sockets(options) => runtime.block_on(run_sockets(options)),
         Args::Views(options) => runtime.block_on(run_views(options)),
+        Args::Backups(options) => runtime.block_on(run_backups(options)),
         Args::Worker(options) => return runtime.block_on(run_worker(options)),
         Args::DocsWorker(options) => return runtime.block_on(run_docs_worker(options)),
     };

@@ -1,6 +1,7 @@
 //! The kill run: workers are killed with SIGKILL again and again while they work, and every job must still be run to
 //! its end, by one worker at a time. And the same for documentation jobs, which act outside of the database as well.
 
+mod backups;
 mod docs;
 mod engine;
 mod fleet;
@@ -13,6 +14,7 @@ mod verify;
 mod views;
 mod worker;
 
+pub use backups::{BackupsOptions, run_backups};
 pub use docs::{DocsWorkerOptions, HostsOptions, JobsOptions, run_docs_worker, run_hosts, run_jobs, run_steps};
 pub use engine::{MODEL, RecordingEngine};
 pub use history::check_history;

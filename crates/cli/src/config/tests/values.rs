@@ -94,6 +94,8 @@ const BOUNDS: &[(&str, &[&str], &[&str])] = &[
     ("model.cached_input_price", &["none", "", "0.1"], &["-1"]),
     ("model.output_price", &["none", "", "0.000001"], &["0.0000001"]),
     ("model.silence", &["1s", "1h"], &["999ms", "61m"]),
+    ("retention.jobs", &["0", "36500"], &["36501", "-1", "90d"]),
+    ("retention.events", &["0", "36500"], &["36501", "-1", "90d"]),
     ("views.keep_days", &["0", "36500"], &["36501", "-1", "400d"]),
     ("views.duplicate_window", &["0s", "10m"], &["10m1s", "1"]),
     ("views.memory", &["16", "1000000"], &["15", "1000001", "256MB"]),

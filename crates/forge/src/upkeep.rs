@@ -1,0 +1,93 @@
+//! What becomes of mirrors over time: those that nobody needs any more go, and the others are packed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use copydesk_boxed::boxed;
+use copydesk_domain::{HostKind, HostSettings, Repository};
+
+use crate::lock::lock;
+use crate::mirror_folder::MirrorFolder;
+use crate::{Forge, ForgeError, Remote, hosts};
+
+/// How often a mirror is packed.
+const PACK_EVERY: Duration = Duration::from_secs(24 * 3600);
+/// Objects that nothing refers to are kept for so long: jobs write commits that no reference of the mirror leads to.
+const UNREACHABLE_KEPT: &str = "30.days.ago";
+
+/// The addresses under which git may come to a repository, each of which has a mirror of its own.
+pub fn mirror_addresses(repository: &Repository, settings: &HostSettings) -> Vec<String> {
+    let mut addresses = vec![repository.clone_address().to_owned()];
+    let kind = settings.kind_of(repository);
+    if kind != HostKind::Local {
+        addresses.extend(hosts::address_of_apps(repository, kind, settings));
+    }
+    addresses
+}
+
+#[boxed]
+impl Forge {
+    /// The mirrors that there are, by name.
+    pub fn mirrors(&self) -> io::Result<BTreeSet<String>> {
+        let entries = match fs::read_dir(&self.settings.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+            entries => entries?,
+        };
+        let mut names = BTreeSet::new();
+        for entry in entries {
+            // What belongs to a mirror has its name up to the first dot.
+            let name = entry?.file_name();
+            let name = name.to_str().and_then(|name| name.split_once('.')).map(|(name, _)| name.to_owned());
+            names.extend(name.filter(|name| !name.is_empty()));
+        }
+        Ok(names)
+    }
+
+    /// What the mirror of an address is called.
+    pub fn mirror_name(address: &str) -> String {
+        MirrorFolder::name_of(address)
+    }
+
+    /// Removes a mirror with all that belongs to it. False if somebody uses it. Whoever needs it afterwards has it made anew.
+    pub async fn remove_mirror(&self, name: &str) -> Result<bool, ForgeError> {
+        let folder = MirrorFolder::named(&self.settings.folder, name);
+        let Ok(held) = folder.lock(Duration::ZERO).await else { return Ok(false) };
+        if !lock(&self.mirrors).forget(name) {
+            return Ok(false);
+        }
+        folder.remove(&held).map_err(ForgeError::from_io)?;
+        Ok(true)
+    }
+
+    /// Makes one pack of what a mirror has and drops what nothing has referred to for long, if that was not done for a day
+    /// and nobody uses the mirror. Says whether it was done.
+    pub async fn pack_mirror(&self, address: &str) -> Result<bool, ForgeError> {
+        let folder = MirrorFolder::of(&self.settings.folder, address);
+        if !folder.is_whole() || folder.packed_within(PACK_EVERY) {
+            return Ok(false);
+        }
+        let mirror = self.mirror(&Remote::at(address.to_owned())).await?;
+        let Ok(held) = mirror.shared.folder.lock(Duration::ZERO).await else { return Ok(false) };
+        // Ours, and perhaps that of the list of those used last.
+        if Arc::strong_count(&mirror.shared) > 2 {
+            return Ok(false);
+        }
+        // Noted before: what cannot be packed today is not tried again and again.
+        folder.note_packed().map_err(ForgeError::from_io)?;
+        let unreachable = format!("--unpack-unreachable={UNREACHABLE_KEPT}");
+        // Not `git gc`, which would pack references, and these are read from their files.
+        let repack = ["repack", "--quiet", "-A", "-d", &unreachable];
+        let prune = format!("--expire={UNREACHABLE_KEPT}");
+        for arguments in [&repack[..], &["prune", &prune]] {
+            let output = mirror.git().run(arguments, Some(&held)).await?;
+            if !output.success {
+                let said = output.stderr.lines().next().unwrap_or_default().to_owned();
+                return Err(ForgeError::passing(format!("git cannot pack the mirror: {said}")));
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,86 @@
+use std::fs::File;
+use std::time::{Duration, SystemTime};
+
+use copydesk_forge::Forge;
+
+use crate::sandbox::{NOW, Sandbox, put};
+
+/// Makes a file of the mirror look so many days old.
+fn age(sandbox: &Sandbox, name: &str, days: u64) {
+    let then = SystemTime::now() - Duration::from_secs(days * 24 * 3600);
+    File::options().append(true).open(sandbox.mirror_folder().join(name)).unwrap().set_modified(then).unwrap();
+}
+
+fn packs(sandbox: &Sandbox) -> usize {
+    let entries = std::fs::read_dir(sandbox.mirror_folder().join("objects/pack")).unwrap();
+    entries.filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|kind| kind == "pack")).count()
+}
+
+fn mirrors(sandbox: &Sandbox) -> Vec<String> {
+    let entries = std::fs::read_dir(sandbox.path("mirrors")).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_mirror_is_packed_once_a_day_and_while_nobody_uses_it() {
+    let sandbox = Sandbox::with(&[("docs/a.md", "A\n")]);
+    let (forge, address) = (sandbox.forge(), sandbox.address().address);
+    let mirror = forge.mirror(&sandbox.address()).await.unwrap();
+    let first = mirror.fetch("main").await.unwrap();
+    for number in 0..5 {
+        sandbox.write(&[("docs/a.md", &format!("{number}\n"))]);
+        sandbox.publish("more");
+        mirror.fetch("main").await.unwrap();
+    }
+    // What a job has committed is kept, though no reference leads to it.
+    let of_job = mirror.commit(&first, &[put("docs/b.md", "B\n")], "By a job", NOW).unwrap();
+    let before = packs(&sandbox);
+    assert!(before > 1);
+    assert!(!forge.pack_mirror(&address).await.unwrap(), "it was made today");
+    age(&sandbox, "HEAD", 2);
+    assert!(!forge.pack_mirror(&address).await.unwrap(), "somebody uses it");
+    drop(mirror);
+    assert!(forge.pack_mirror(&address).await.unwrap());
+    assert_eq!(packs(&sandbox), 1);
+    assert!(!forge.pack_mirror(&address).await.unwrap(), "it was done today");
+    let mirror = sandbox.forge().mirror(&sandbox.address()).await.unwrap();
+    assert!(mirror.has_commit(&first) && mirror.has_commit(&of_job));
+    let tip = mirror.fetch("main").await.unwrap();
+    assert_eq!(mirror.tree(&tip).unwrap().read("docs/a.md").unwrap().unwrap(), b"4\n");
+    drop(mirror);
+
+    // After a long time it is dropped.
+    let loose =
+        sandbox.mirror_folder().join(format!("objects/{}/{}", &of_job.to_string()[..2], &of_job.to_string()[2..]));
+    age(&sandbox, loose.to_str().unwrap(), 40);
+    age(&sandbox, "copydesk-packed", 2);
+    let forge = sandbox.forge();
+    assert!(forge.pack_mirror(&address).await.unwrap());
+    assert!(!forge.mirror(&sandbox.address()).await.unwrap().has_commit(&of_job));
+}
+
+#[tokio::test]
+async fn a_mirror_that_is_removed_leaves_nothing_and_is_made_again() {
+    let sandbox = Sandbox::with(&[("docs/a.md", "A\n")]);
+    let (forge, address) = (sandbox.forge(), sandbox.address().address);
+    let name = Forge::mirror_name(&address);
+    assert!(forge.mirrors().unwrap().is_empty());
+    let mirror = forge.mirror(&sandbox.address()).await.unwrap();
+    mirror.fetch("main").await.unwrap();
+    assert_eq!(forge.mirrors().unwrap().into_iter().collect::<Vec<_>>(), std::slice::from_ref(&name));
+    assert!(!forge.remove_mirror(&name).await.unwrap(), "somebody uses it");
+    drop(mirror);
+    let held = File::open(sandbox.path("mirrors").join(format!("{name}.lock"))).unwrap();
+    held.lock().unwrap();
+    assert!(!forge.remove_mirror(&name).await.unwrap(), "another process is at it");
+    drop(held);
+    // A process that has it open finds out and goes on.
+    let elsewhere = sandbox.forge();
+    let open = elsewhere.mirror(&sandbox.address()).await.unwrap();
+    assert!(forge.remove_mirror(&name).await.unwrap());
+    assert!(mirrors(&sandbox).is_empty(), "{:?}", mirrors(&sandbox));
+    sandbox.write(&[("docs/a.md", "B\n")]);
+    let tip = sandbox.publish("more");
+    assert_eq!(open.fetch("main").await.unwrap(), tip);
+    assert_eq!(open.tree(&tip).unwrap().read("docs/a.md").unwrap().unwrap(), b"B\n");
+}

@@ -102,6 +102,9 @@ pub(crate) enum Command {
     /// Create and follow jobs on a server (set COPYDESK_API_KEY)
     #[command(subcommand)]
     Job(JobCommand),
+    /// Give agents and editors Copydesk as tools (Model Context Protocol on standard input and output): they start this
+    /// themselves; set COPYDESK_API_KEY
+    Mcp(McpFlags),
     /// Look at the page views on this machine
     #[command(subcommand)]
     Views(ViewsCommand),
@@ -195,6 +198,25 @@ impl WorkerFlags {
 }
 
 #[derive(clap::Args)]
+pub(crate) struct McpFlags {
+    /// The server [default: COPYDESK_URL, or http://127.0.0.1:4400]
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// The project [default: COPYDESK_PROJECT]
+    #[arg(long, value_name = "ID")]
+    project: Option<String>,
+    /// The folder whose documentation may be checked, with everything in it
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub(crate) folder: PathBuf,
+}
+
+impl McpFlags {
+    pub(crate) fn server(&self) -> ServerFlags {
+        ServerFlags { url: self.url.clone(), project: self.project.clone(), json: false }
+    }
+}
+
+#[derive(clap::Args)]
 pub(crate) struct DemoFlags {
     /// The folder to put everything into; it must not exist or be empty [default: a temporary one]
     #[arg(long, value_name = "FOLDER")]
@@ -230,6 +252,12 @@ pub(crate) struct CheckFlags {
 }
 
 impl CheckFlags {
+    /// To look at files only.
+    pub(crate) fn of(path: PathBuf, docs_path: Vec<String>, base: Option<String>) -> Self {
+        let format = Some(CheckFormat::Json);
+        Self { path, docs_path, base, format, external: false, external_private: false, json: false }
+    }
+
     pub(crate) fn format(&self) -> CheckFormat {
         match self.format {
             Some(format) => format,

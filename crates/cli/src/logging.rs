@@ -15,3 +15,12 @@ pub(crate) fn start(config: &Config) {
         LogFormat::Text => lines.with_ansi(std::io::stderr().is_terminal()).init(),
     }
 }
+
+/// Sends what went wrong to standard error, for a command that has no log of its own.
+pub(crate) fn warnings() {
+    tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::new("warn"))
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .init();
+}

@@ -15,6 +15,7 @@ use crate::args::{CheckFlags, McpFlags};
 use crate::check;
 use crate::client::{Client, Request};
 use crate::failure::Failure;
+use crate::logging;
 
 /// More of an answer is not read.
 const LONGEST_ANSWER: usize = 64 * 1024 * 1024;
@@ -28,6 +29,8 @@ pub(crate) async fn run(flags: &McpFlags, environment: &[(OsString, OsString)]) 
     if std::io::stdin().is_terminal() {
         eprintln!("copydesk: this talks to programs; an agent or editor starts it by itself (see docs/mcp.md)");
     }
+    // Standard output belongs to the protocol.
+    logging::warnings();
     let checker = move |asked: CheckDocs| check(&folder, asked);
     let ended = serve_stdio(Desk::new(client).with_checker(Arc::new(checker))).await;
     ended.map(|()| ExitCode::SUCCESS).map_err(Failure::error)

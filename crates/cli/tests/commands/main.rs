@@ -12,6 +12,7 @@ mod installing;
 mod jobs;
 mod leaks;
 mod main_branch;
+mod mcp;
 mod page_views;
 mod people;
 mod projects_and_keys;

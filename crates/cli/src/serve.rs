@@ -13,7 +13,7 @@ use copydesk_desk::jobs::{JobRules, Jobs};
 use copydesk_desk::people::People;
 use copydesk_desk::runner::Runner;
 use copydesk_desk::webhooks::deliver_forever;
-use copydesk_desk::{Desk, KeyUse, Metrics, SenderSecrets, Stop, keep_up};
+use copydesk_desk::{Desk, KeyUse, Metrics, SenderSecrets, Stop, follow_pulls, keep_up};
 use copydesk_domain::Dollars;
 use copydesk_server::{AdminListener, App, Limits, Operation, Pages, Served, api, listener, serve as serve_http};
 use copydesk_store::{QueueTerms, Store};
@@ -170,6 +170,7 @@ impl Server {
             tokio::spawn(runner.run(config.runner.workers as usize)),
             tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), stop.clone())),
             tokio::spawn(watch_pages(store.clone(), workshop, stop.clone())),
+            tokio::spawn(follow_pulls(store.clone(), jobs.clone(), stop.clone())),
             tokio::spawn(answer_forever(store.clone(), jobs, stop.clone())),
             tokio::spawn(deliver_forever(store, webhooks, metrics, stop.clone())),
         ];

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 
 use crate::key_use::KeyUse;
 use crate::stop::Stop;
-use crate::views::{Chores, Views, forget_old};
+use crate::views::{Chores, Views, forget_old, tell_first_views};
 
 /// How often the use of keys is written down.
 const KEY_USE_EVERY: Duration = Duration::from_secs(10);
@@ -20,7 +20,7 @@ pub fn keep_up(store: Store, key_use: KeyUse, views: Option<Arc<Views>>, stop: S
         let mut round = 0;
         let mut chores = Chores::default();
         loop {
-            let stopping = tokio::time::timeout(KEY_USE_EVERY, stop.asked()).await.is_ok();
+            let stopping = wait(&store, views.as_deref(), &stop).await;
             note_key_use(&store, &key_use).await;
             if stopping {
                 return;
@@ -38,6 +38,22 @@ pub fn keep_up(store: Store, key_use: KeyUse, views: Option<Arc<Views>>, stop: S
             round += 1;
         }
     })
+}
+
+/// Waits for the next round, or for the stop, of which it tells. First page views are told of at once.
+async fn wait(store: &Store, views: Option<&Views>, stop: &Stop) -> bool {
+    let mut round = std::pin::pin!(tokio::time::sleep(KEY_USE_EVERY));
+    let Some(views) = views else { return tokio::time::timeout(KEY_USE_EVERY, stop.asked()).await.is_ok() };
+    loop {
+        // Those that another process has kept, or that a killed one has not told of, are found here.
+        tell_first_views(views, store).await;
+        tokio::select! {
+            biased;
+            () = stop.asked() => return true,
+            () = &mut round => return false,
+            () = views.news() => {}
+        }
+    }
 }
 
 async fn note_key_use(store: &Store, key_use: &KeyUse) {

@@ -21,6 +21,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (14, "asks", include_str!("../migrations/0014_asks.sql")),
     (15, "job cost", include_str!("../migrations/0015_job_cost.sql")),
     (16, "sources", include_str!("../migrations/0016_sources.sql")),
+    (17, "more events", include_str!("../migrations/0017_more_events.sql")),
 ];
 
 /// The newest schema version this program knows.

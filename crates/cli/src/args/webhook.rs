@@ -8,8 +8,8 @@ pub(crate) enum WebhookCommand {
         project: String,
         /// Where to deliver to, an https address
         url: String,
-        /// What to be told: job.created, job.completed, job.failed or job.archived; can be given several times
-        /// [default: everything]
+        /// What to be told: job.created, job.completed, job.failed, job.archived, pull_request.merged,
+        /// pull_request.closed or project.first_view; can be given several times [default: everything]
         #[arg(long, value_name = "TYPE")]
         event: Vec<String>,
         /// What it is for

@@ -34,7 +34,7 @@ async fn the_first_view_is_told_at_once_and_once(stage: &Stage) {
 }
 
 /// Views are kept, and then the process is killed before it tells; or somebody else has kept them.
-async fn a_first_view_that_was_not_told_is_told_by_the_next_server(stage: &Stage) {
+async fn a_first_view_that_nobody_told_of_is_found(stage: &Stage) {
     let app = stage.app().await;
     let (project, receiver) = (app.project("Docs").await, Receiver::start().await);
     add_for(&project, &receiver, &["project.first_view"]).await;
@@ -45,5 +45,5 @@ async fn a_first_view_that_was_not_told_is_told_by_the_next_server(stage: &Stage
 
 behaviours! {
     the_first_view_is_told_at_once_and_once,
-    a_first_view_that_was_not_told_is_told_by_the_next_server,
+    a_first_view_that_nobody_told_of_is_found,
 }

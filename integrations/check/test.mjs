@@ -1,7 +1,7 @@
 // node --test integrations/check/test.mjs: the script of the action with a stand-in for the program, and git for real.
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test, { after } from 'node:test'
@@ -58,4 +58,28 @@ test('a commit that a shallow clone does not hold is fetched', () => {
   assert.equal(git(clone, 'cat-file', '-t', base), 'commit')
   // What nobody has is left to the program, which says so.
   assert.ok(run({ COPYDESK_BASE: 'nowhere' }, clone).stdout.includes('<--base><nowhere>'))
+})
+
+const preCommit = (process.env.PATH ?? '').split(':').map((folder) => path.join(folder, 'pre-commit')).find((file) => existsSync(file))
+
+test('pre-commit runs the hook', { skip: !preCommit && 'pre-commit is not installed' }, () => {
+  const hooks = path.join(folder, 'hooks')
+  const site = path.join(folder, 'site')
+  git(folder, 'init', '-q', '-b', 'main', hooks)
+  copyFileSync(new URL('../../.pre-commit-hooks.yaml', import.meta.url), path.join(hooks, '.pre-commit-hooks.yaml'))
+  git(hooks, 'add', '-A')
+  git(hooks, 'commit', '-qm', 'Hook')
+  git(folder, 'init', '-q', '-b', 'main', site)
+  const rev = git(hooks, 'rev-parse', 'HEAD')
+  const hook = { repos: [{ repo: hooks, rev, hooks: [{ id: 'copydesk-check' }] }] }
+  writeFileSync(path.join(site, '.pre-commit-config.yaml'), JSON.stringify(hook))
+  git(site, 'add', '-A')
+  git(site, 'commit', '-qm', 'Site')
+  const env = {
+    ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', PATH: `${folder}:${process.env.PATH}`,
+    PRE_COMMIT_HOME: path.join(folder, 'pre-commit-home'),
+  }
+  const { status, stdout } = spawnSync(preCommit, ['run', '--all-files'], { cwd: site, env, encoding: 'utf8' })
+  assert.equal(status, 1, stdout)
+  assert.ok(stdout.includes('<check><--base><HEAD>'), stdout)
 })

@@ -29,6 +29,17 @@ pub(crate) struct Client {
     project: String,
 }
 
+/// A request below the project.
+pub(crate) struct Request<'a> {
+    pub(crate) method: Method,
+    pub(crate) area: [&'a str; 2],
+    pub(crate) path: &'a [&'a str],
+    pub(crate) query: &'a [(&'a str, &'a str)],
+    pub(crate) body: Option<&'a Value>,
+    pub(crate) header: Option<(&'a str, &'a str)>,
+    pub(crate) accept: &'a str,
+}
+
 impl Client {
     /// The server of the flags, with the key of the environment.
     pub(crate) fn new(flags: &ServerFlags, environment: &[(OsString, OsString)]) -> Result<Self, Failure> {
@@ -75,9 +86,10 @@ impl Client {
 
     /// What a job changed.
     pub(crate) async fn diff(&self, id: &str) -> Result<String, Failure> {
-        let url = self.address(JOBS, &["job", id, "diff"], &[])?;
-        let request = self.http.get(url).bearer_auth(self.key.reveal()).header("accept", "text/x-diff");
-        let answer = request.send().await.map_err(|error| self.unreachable(&error))?;
+        let path = ["job", id, "diff"];
+        let (method, accept) = (Method::GET, "text/x-diff");
+        let request = Request { method, area: JOBS, path: &path, query: &[], body: None, header: None, accept };
+        let answer = self.answer(request).await?;
         if !answer.status().is_success() {
             return read(answer).await.map(|_| String::new());
         }
@@ -109,12 +121,18 @@ impl Client {
         body: Option<&Value>,
         header: Option<(&str, &str)>,
     ) -> Result<Value, Failure> {
+        read(self.answer(Request { method, area, path, query, body, header, accept: "application/json" }).await?).await
+    }
+
+    /// What the server answers, good or bad. What may be sent again is, while the server is away.
+    pub(crate) async fn answer(&self, request: Request<'_>) -> Result<reqwest::Response, Failure> {
+        let Request { method, area, path, query, body, header, accept } = request;
         let url = self.address(area, path, query)?;
         let again = method == Method::GET || header.is_some_and(|(name, _)| name == "idempotency-key");
         let mut pause = Duration::from_millis(250);
         for left in (0..TRIES).rev() {
             let mut request = self.http.request(method.clone(), url.clone()).bearer_auth(self.key.reveal());
-            request = request.header("accept", "application/json");
+            request = request.header("accept", accept);
             if let Some(body) = body {
                 request = request.json(body);
             }
@@ -124,7 +142,7 @@ impl Client {
             let last = left == 0 || !again;
             match request.send().await {
                 Ok(answer) if answer.status() == StatusCode::SERVICE_UNAVAILABLE && !last => {}
-                Ok(answer) => return read(answer).await,
+                Ok(answer) => return Ok(answer),
                 Err(error) if last => return Err(self.unreachable(&error)),
                 Err(_) => {}
             }
@@ -145,7 +163,7 @@ impl Client {
         Ok(url)
     }
 
-    fn unreachable(&self, error: &reqwest::Error) -> Failure {
+    pub(crate) fn unreachable(&self, error: &reqwest::Error) -> Failure {
         unreachable(&self.base, error)
     }
 }

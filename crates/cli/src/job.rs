@@ -3,7 +3,7 @@ use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use copydesk_domain::{ChangeRange, Clock, Dollars, SystemClock, new_id};
+use copydesk_domain::{ChangeRange, Clock, Dollars, SystemClock, event_line, new_id};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
@@ -191,7 +191,7 @@ impl Progress {
     }
 
     fn tell(&self, event: &Value) {
-        let text = describe(event);
+        let text = event_line(event);
         match &self.0 {
             Some(bar) => bar.set_message(text),
             None => eprintln!("{} {text}", printable(event["at"].as_str().unwrap_or_default())),
@@ -203,28 +203,6 @@ impl Progress {
             bar.finish_and_clear();
         }
     }
-}
-
-/// An event in a few words.
-pub(crate) fn describe(event: &Value) -> String {
-    let data = &event["data"];
-    let text = |field: &str| data[field].as_str().unwrap_or_default().to_owned();
-    let kind = event["type"].as_str().unwrap_or_default();
-    let more = match kind {
-        "tool_call" => format!("{} {}", text("tool"), data["arguments"]["path"].as_str().unwrap_or_default()),
-        "chore" => text("chore"),
-        "edited" | "completed" | "failed" => text("title"),
-        "committed" | "pushed" => text("branch"),
-        "opened" => text("prLink"),
-        "retrying" => text("reason"),
-        _ => String::new(),
-    };
-    let mut line = printable(format!("{kind} {more}").trim());
-    if line.len() > 200 {
-        let cut = (0..=200).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
-        line.truncate(cut);
-    }
-    line
 }
 
 fn show(job: &Value, json: bool) -> Result<ExitCode, Failure> {

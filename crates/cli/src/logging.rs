@@ -36,3 +36,12 @@ pub(crate) fn start(config: &Config, environment: &[(OsString, OsString)]) -> Re
     tracing_subscriber::registry().with(lines.with_filter(EnvFilter::new(filter))).with(traces).init();
     Ok(telemetry)
 }
+
+/// Sends what went wrong to standard error, for a command that has no log of its own.
+pub(crate) fn warnings() {
+    fmt()
+        .with_env_filter(EnvFilter::new("warn"))
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .init();
+}

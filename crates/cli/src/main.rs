@@ -21,6 +21,7 @@ mod key;
 mod lists;
 mod logging;
 mod manual;
+mod mcp;
 mod model;
 mod output;
 mod owner;
@@ -86,7 +87,7 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
     let base = args.base_flags();
     let runtime = runtime()?;
     // Jobs have always been asked for elsewhere, with flags of their own.
-    if let Some(url) = args.url.as_deref().filter(|_| !matches!(args.command, Command::Job(_))) {
+    if let Some(url) = args.url.as_deref().filter(|_| !matches!(args.command, Command::Job(_) | Command::Mcp(_))) {
         let remote = Remote::new(url, &environment)?;
         return match args.command {
             Command::Project(command) => runtime.block_on(remote::run_project(*command, &remote)),
@@ -119,6 +120,7 @@ fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, F
         Command::Webhook(command) => runtime.block_on(webhook::run(command, &beside(base)?)),
         Command::Model(command) => runtime.block_on(model::run(command, &load(base)?)),
         Command::Job(command) => runtime.block_on(job::run(command, &environment)),
+        Command::Mcp(flags) => runtime.block_on(mcp::run(&flags, &environment)),
         Command::Views(command) => runtime.block_on(views::run(command, &beside(base)?)),
         Command::Reclassify(flags) => runtime.block_on(views::reclassify(flags, &beside(base)?)),
         Command::Backup(flags) => runtime.block_on(backup::run(flags, || beside(base))),

@@ -14,7 +14,7 @@ use copydesk_desk::mirrors::care_for_mirrors;
 use copydesk_desk::people::People;
 use copydesk_desk::runner::Runner;
 use copydesk_desk::webhooks::deliver_forever;
-use copydesk_desk::{Desk, KeyUse, Metrics, Retention, SenderSecrets, Stop, keep_up};
+use copydesk_desk::{Desk, KeyUse, Metrics, Retention, SenderSecrets, Stop, follow_pulls, keep_up};
 use copydesk_domain::Dollars;
 use copydesk_server::{AdminListener, App, Limits, Operation, Pages, Served, api, listener, serve as serve_http};
 use copydesk_store::{QueueTerms, Store};
@@ -201,6 +201,7 @@ impl Server {
             tokio::spawn(runner.run(config.runner.workers as usize)),
             tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), retention, stop.clone())),
             tokio::spawn(watch_pages(store.clone(), workshop, stop.clone())),
+            tokio::spawn(follow_pulls(store.clone(), jobs.clone(), stop.clone())),
             tokio::spawn(answer_forever(store.clone(), jobs, stop.clone())),
             tokio::spawn(deliver_forever(store, webhooks, metrics.clone(), stop.clone())),
         ];

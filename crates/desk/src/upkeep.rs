@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use crate::key_use::KeyUse;
 use crate::retention::{Retention, forget_old_jobs};
 use crate::stop::Stop;
-use crate::views::{Chores, Views, forget_gone, forget_old};
+use crate::views::{Chores, Views, forget_gone, forget_old, tell_first_views};
 
 /// How often the use of keys is written down.
 const KEY_USE_EVERY: Duration = Duration::from_secs(10);
@@ -29,7 +29,7 @@ pub fn keep_up(
         let mut round = 0;
         let mut chores = Chores::default();
         loop {
-            let stopping = tokio::time::timeout(KEY_USE_EVERY, stop.asked()).await.is_ok();
+            let stopping = wait(&store, views.as_deref(), &stop).await;
             note_key_use(&store, &key_use).await;
             if stopping {
                 return;
@@ -60,6 +60,22 @@ async fn forget_jobs(store: &Store, retention: Retention) {
         Ok((0, 0)) => {}
         Ok((jobs, events)) => tracing::info!(jobs, events, "forgot jobs and events that are older than they are kept"),
         Err(error) => tracing::warn!(%error, "cannot forget old jobs; trying again later"),
+    }
+}
+
+/// Waits for the next round, or for the stop, of which it tells. First page views are told of at once.
+async fn wait(store: &Store, views: Option<&Views>, stop: &Stop) -> bool {
+    let mut round = std::pin::pin!(tokio::time::sleep(KEY_USE_EVERY));
+    let Some(views) = views else { return tokio::time::timeout(KEY_USE_EVERY, stop.asked()).await.is_ok() };
+    loop {
+        // Those that another process has kept, or that a killed one has not told of, are found here.
+        tell_first_views(views, store).await;
+        tokio::select! {
+            biased;
+            () = stop.asked() => return true,
+            () = &mut round => return false,
+            () = views.news() => {}
+        }
     }
 }
 

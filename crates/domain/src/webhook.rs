@@ -16,11 +16,28 @@ pub enum EventKind {
     /// A job was archived.
     #[serde(rename = "job.archived")]
     JobArchived,
+    /// The pull request of a job was merged.
+    #[serde(rename = "pull_request.merged")]
+    PullRequestMerged,
+    /// The pull request of a job was closed without a merge.
+    #[serde(rename = "pull_request.closed")]
+    PullRequestClosed,
+    /// The first page view of the project was counted.
+    #[serde(rename = "project.first_view")]
+    ProjectFirstView,
 }
 
 impl EventKind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::JobCreated, Self::JobCompleted, Self::JobFailed, Self::JobArchived];
+    pub const ALL: [Self; 7] = [
+        Self::JobCreated,
+        Self::JobCompleted,
+        Self::JobFailed,
+        Self::JobArchived,
+        Self::PullRequestMerged,
+        Self::PullRequestClosed,
+        Self::ProjectFirstView,
+    ];
 
     /// What a delivery is called that only tries a webhook out. Nobody asks for it, so it is no kind of its own.
     pub const TEST: &str = "webhook.test";
@@ -32,6 +49,9 @@ impl EventKind {
             Self::JobCompleted => "job.completed",
             Self::JobFailed => "job.failed",
             Self::JobArchived => "job.archived",
+            Self::PullRequestMerged => "pull_request.merged",
+            Self::PullRequestClosed => "pull_request.closed",
+            Self::ProjectFirstView => "project.first_view",
         }
     }
 

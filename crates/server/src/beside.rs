@@ -39,7 +39,7 @@ impl Pages {
         let is_below = |starts: &[&str]| starts.iter().any(|start| path.starts_with(start));
         // Whoever looks at an address with a browser is a person, unless it is one for programs.
         let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
-        let is_looked_at = accept.contains("text/html") && !is_below(&["/v1/", "/v2/", "/api/", "/hooks/"]);
+        let is_looked_at = accept.contains("text/html") && !is_below(&["/v1/", "/v2/", "/api/", "/hooks/", "/mcp/"]);
         let pages = ["/p/", "/sign-in/", "/join/", "/me/", "/people/", "/server/", "/new/", "/assets/"];
         if !is_looked_at && !is_below(&pages) {
             return Problem::route_not_found().into_response();

@@ -22,6 +22,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (15, "job cost", include_str!("../migrations/0015_job_cost.sql")),
     (16, "sources", include_str!("../migrations/0016_sources.sql")),
     (17, "dormancy", include_str!("../migrations/0017_dormancy.sql")),
+    (18, "more events", include_str!("../migrations/0018_more_events.sql")),
 ];
 
 /// The newest schema version this program knows.

@@ -22,8 +22,8 @@ pub struct OutboxEntry {
     pub id: String,
     /// The project it concerns.
     pub project_id: ProjectId,
-    /// The job it concerns.
-    pub job_id: JobId,
+    /// The job it concerns; none if it concerns the project itself.
+    pub job_id: Option<JobId>,
     pub kind: EventKind,
     pub created_at: Timestamp,
 }
@@ -40,7 +40,7 @@ pub struct FannedOut {
 }
 
 /// Makes the body of a delivery.
-type Render = fn(&OutboxEntry, &Job) -> String;
+type Render = fn(&OutboxEntry, Option<&Job>) -> String;
 
 #[boxed]
 impl Store {
@@ -84,13 +84,30 @@ impl Store {
 }
 
 pub(crate) async fn put(c: &mut dyn Conn, kind: EventKind, job: &Job, now: Timestamp) -> Result<()> {
+    insert(c, kind, &job.project_id, &job.id, now).await
+}
+
+/// What concerns no job.
+pub(crate) async fn put_project(
+    c: &mut dyn Conn,
+    kind: EventKind,
+    project_id: &ProjectId,
+    now: Timestamp,
+) -> Result<()> {
+    insert(c, kind, project_id, NO_JOB, now).await
+}
+
+async fn insert(c: &mut dyn Conn, kind: EventKind, project_id: &ProjectId, job_id: &str, now: Timestamp) -> Result<()> {
     c.run(
         "INSERT INTO outbox (id, project_id, job_id, kind, created_at, not_before, tries) VALUES ($1, $2, $3, $4, $5, $6, 0)",
-        values![new_id(now), &job.project_id, &job.id, kind.as_str(), now, now],
+        values![new_id(now), project_id, job_id, kind.as_str(), now, now],
     )
     .await?;
     c.announce(Change::Outbox).await
 }
+
+/// The column takes no null.
+const NO_JOB: &str = "";
 
 const COLUMNS: &str = "id, project_id, job_id, kind, created_at";
 
@@ -141,9 +158,14 @@ async fn deliver(
     if endpoints.is_empty() {
         return Ok(0);
     }
-    // A job goes only with its project, and then so does the entry.
-    let Some(job) = jobs::get(c, entry.project_id.clone(), entry.job_id.clone()).await? else { return Ok(0) };
-    let payload = render(entry, &job);
+    let payload = match &entry.job_id {
+        None => render(entry, None),
+        Some(job_id) => {
+            // A job goes only with its project, and then so does the entry.
+            let Some(job) = jobs::get(c, entry.project_id.clone(), job_id.clone()).await? else { return Ok(0) };
+            render(entry, Some(&job))
+        }
+    };
     for endpoint in endpoints {
         webhooks::insert(c, &endpoint.id, &entry.id, entry.kind.as_str(), &payload, now).await?;
     }
@@ -155,7 +177,7 @@ impl FromRow for OutboxEntry {
         Ok(Self {
             id: row.next()?,
             project_id: row.next()?,
-            job_id: row.next()?,
+            job_id: Some(row.next::<JobId>()?).filter(|id| id.as_str() != NO_JOB),
             kind: row.next()?,
             created_at: row.next()?,
         })

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use copydesk_boxed::boxed;
-use copydesk_domain::{Job, JobId, ProjectId, PullRequest, PullRequestState, Timestamp};
+use copydesk_domain::{EventKind, Job, JobId, ProjectId, PullRequest, PullRequestState, Timestamp};
 use serde_json::json;
 
 use crate::conn::{Conn, Result, values};
 use crate::database::Store;
-use crate::{events, jobs};
+use crate::{events, jobs, outbox};
 
 #[boxed]
 impl Store {
@@ -23,6 +23,24 @@ impl Store {
     pub async fn record_pull(&self, job_id: &JobId, pull: &PullRequest) -> Result<Option<Job>> {
         let (job_id, pull, now) = (job_id.clone(), pull.clone(), self.now());
         self.write(move |c| Box::pin(record(c, job_id, pull, now))).await
+    }
+
+    /// Jobs that were made within `followed` and whose pull requests are open, nobody having asked for `pause`, in projects
+    /// where a webhook wants to know what becomes of them; those first that were not asked about for longest.
+    pub async fn pulls_to_follow(
+        &self,
+        pause: Duration,
+        followed: Duration,
+        limit: u32,
+    ) -> Result<Vec<(ProjectId, JobId)>> {
+        let now = self.now();
+        let sql = "SELECT j.project_id, j.id FROM jobs j WHERE j.pr_state = 'open' AND j.status <> 'active' \
+                   AND j.created_at > $1 AND (j.pr_checked_at IS NULL OR j.pr_checked_at <= $2) \
+                   AND EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.project_id = j.project_id \
+                   AND e.paused_at IS NULL AND (e.events = '[]' OR e.events LIKE '%\"pull_request.%')) \
+                   ORDER BY j.pr_checked_at, j.id LIMIT $3";
+        let values = values![now.minus(followed), now.minus(pause), limit];
+        self.read(move |c| Box::pin(c.rows(sql, values))).await
     }
 
     /// The job that a project's pull request came from.
@@ -51,12 +69,20 @@ pub(crate) async fn record(c: &mut dyn Conn, job_id: JobId, pull: PullRequest, n
     if job.pull_request.as_ref().is_some_and(|was| *was == pull || is_late(was)) {
         return Ok(Some(job));
     }
-    let was = job.pull_request.map(|pull| pull.state);
+    let was = job.pull_request.as_ref().map(|pull| pull.state);
     write(c, &job_id, &pull, now).await?;
     c.run("UPDATE jobs SET updated_at = $1 WHERE id = $2", values![now, &job_id]).await?;
     if was != Some(pull.state) {
         let data = json!({ "number": pull.number, "state": pull.state, "mergedAt": pull.merged_at });
         events::append(c, &job_id, "pull_request", data, now).await?;
+        let kind = match pull.state {
+            PullRequestState::Open => None,
+            PullRequestState::Merged => Some(EventKind::PullRequestMerged),
+            PullRequestState::Closed => Some(EventKind::PullRequestClosed),
+        };
+        if let Some(kind) = kind {
+            outbox::put(c, kind, &job, now).await?;
+        }
     }
     jobs::get_held(c, &job_id).await
 }

@@ -134,6 +134,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("job cancel", &["copydesk job cancel JOB_ID --project acme-docs"]),
     ("job revoke-link", &["copydesk job revoke-link JOB_ID --project acme-docs"]),
     ("job archive", &["copydesk job archive JOB_ID --project acme-docs"]),
+    (
+        "mcp",
+        &["copydesk mcp --project acme-docs", "copydesk mcp --url https://copydesk.example.com --project acme-docs"],
+    ),
     ("views", &["copydesk views top acme-docs --from 2026-01-01", "copydesk views status"]),
     ("views top", &["copydesk views top acme-docs --from 2026-01-01 --to 2026-02-01 --limit 10"]),
     ("views agents", &["copydesk views agents acme-docs --path /install"]),
@@ -143,7 +147,12 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("views repair", &["copydesk views repair"]),
     ("views restore", &["copydesk views restore acme-docs"]),
     ("reclassify", &["copydesk reclassify", "copydesk reclassify --project acme-docs --yes"]),
-    ("backup", &["copydesk backup copydesk-backup"]),
+    (
+        "backup",
+        &["copydesk backup /var/backups/copydesk --verify", "copydesk backup /var/backups/copydesk --only-verify"],
+    ),
+    ("restore", &["copydesk restore /var/backups/copydesk --data-dir /var/lib/copydesk"]),
+    ("wake", &["copydesk wake --data-dir /var/lib/copydesk"]),
     (
         "classify",
         &["copydesk classify \"ChatGPT-User/1.0\"", "copydesk classify \"curl/8.5.0\" --path /install.md --json"],
@@ -167,6 +176,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("demo", &["copydesk demo", "copydesk demo --folder my-demo --exit"]),
+    ("doctor", &["copydesk doctor", "copydesk doctor --project acme-docs --call-model"]),
     ("health", &["copydesk health", "copydesk health http://127.0.0.1:4400"]),
     (
         "completions",

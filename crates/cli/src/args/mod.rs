@@ -137,6 +137,9 @@ pub(crate) enum Command {
     /// Create and follow jobs on a server (needs COPYDESK_API_KEY)
     #[command(subcommand)]
     Job(JobCommand),
+    /// Offer Copydesk as tools to agents and editors, which start this themselves (Model Context Protocol over standard
+    /// input and output; needs COPYDESK_API_KEY)
+    Mcp(McpFlags),
     /// Show and look after the page views on this machine
     #[command(subcommand)]
     Views(ViewsCommand),
@@ -260,6 +263,25 @@ pub(crate) struct DoctorFlags {
 }
 
 #[derive(clap::Args)]
+pub(crate) struct McpFlags {
+    /// The server [default: COPYDESK_URL, or http://127.0.0.1:4400]
+    #[arg(id = "server_url", long = "url", value_name = "URL")]
+    url: Option<String>,
+    /// The project [default: COPYDESK_PROJECT]
+    #[arg(long, value_name = "ID")]
+    project: Option<String>,
+    /// The folder whose documentation may be checked, with everything in it
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub(crate) folder: PathBuf,
+}
+
+impl McpFlags {
+    pub(crate) fn server(&self) -> ServerFlags {
+        ServerFlags { url: self.url.clone(), project: self.project.clone(), json: false }
+    }
+}
+
+#[derive(clap::Args)]
 pub(crate) struct DemoFlags {
     /// The folder for everything; it must be empty or not exist yet [default: a temporary one]
     #[arg(long, value_name = "FOLDER")]
@@ -295,6 +317,12 @@ pub(crate) struct CheckFlags {
 }
 
 impl CheckFlags {
+    /// To look at files only.
+    pub(crate) fn of(path: PathBuf, docs_path: Vec<String>, base: Option<String>) -> Self {
+        let format = Some(CheckFormat::Json);
+        Self { path, docs_path, base, format, external: false, external_private: false, json: false }
+    }
+
     pub(crate) fn format(&self) -> CheckFormat {
         match self.format {
             Some(format) => format,

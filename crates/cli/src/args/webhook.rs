@@ -8,8 +8,8 @@ pub(crate) enum WebhookCommand {
         project: String,
         /// The https address to deliver to
         url: String,
-        /// An event to deliver: job.created, job.completed, job.failed or job.archived; can be given several times
-        /// [default: all events]
+        /// An event to deliver: job.created, job.completed, job.failed, job.archived, pull_request.merged,
+        /// pull_request.closed or project.first_view; can be given several times [default: all events]
         #[arg(long, value_name = "TYPE")]
         event: Vec<String>,
         /// What it is for

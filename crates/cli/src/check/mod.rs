@@ -77,6 +77,30 @@ pub(crate) fn run(
     runtime: &Runtime,
     environment: &[(OsString, OsString)],
 ) -> Result<ExitCode, Failure> {
+    let external = |checked: &Checked<'_>| {
+        external::judge(&checked.external_links()?, flags.external_private, runtime, environment)
+    };
+    let outcome = look(flags, external)?;
+    match flags.format() {
+        CheckFormat::Text => text::print(&outcome),
+        CheckFormat::Json => output::line(&output::pretty(&outcome.json())),
+        CheckFormat::Sarif => output::line(&output::pretty(&sarif::document(&outcome))),
+        CheckFormat::Github => github::print(&outcome),
+    }
+    Ok(if outcome.errors() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What the checks say as JSON, for who prints nothing. Other hosts are not asked.
+pub(crate) fn value(flags: &CheckFlags) -> Result<Value, Failure> {
+    let nobody = |_: &Checked<'_>| Ok((Vec::new(), Count::default()));
+    Ok(look(flags, nobody)?.json())
+}
+
+/// Looks at a folder; `external` asks other hosts, if that is wanted.
+fn look(
+    flags: &CheckFlags,
+    external: impl FnOnce(&Checked<'_>) -> Result<(Vec<Finding>, Count), Failure>,
+) -> Result<Outcome, Failure> {
     let mut docs_paths = flags.docs_path.iter().map(|path| docs_path(path)).collect::<Result<Vec<_>, _>>()?;
     if docs_paths.is_empty() {
         docs_paths.push(".".to_owned());
@@ -95,8 +119,7 @@ pub(crate) fn run(
     let checked = Checked { flags, settings: SiteSettings { docs_paths }, rules, now: Folder::new(&place.root), base };
     let mut outcome = checked.outcome()?;
     if flags.external {
-        let (mut findings, count) =
-            external::judge(&checked.external_links()?, flags.external_private, runtime, environment)?;
+        let (mut findings, count) = external(&checked)?;
         checked.rules.apply(&mut findings);
         if count.judged == 0 {
             outcome.idle.push(Check::ExternalLinks);
@@ -109,13 +132,7 @@ pub(crate) fn run(
     if matches!(flags.format(), CheckFormat::Text | CheckFormat::Json) {
         outcome.findings.iter_mut().for_each(|finding| finding.path = place.shown(&finding.path));
     }
-    match flags.format() {
-        CheckFormat::Text => text::print(&outcome),
-        CheckFormat::Json => output::line(&output::pretty(&outcome.json())),
-        CheckFormat::Sarif => output::line(&output::pretty(&sarif::document(&outcome))),
-        CheckFormat::Github => github::print(&outcome),
-    }
-    Ok(if outcome.errors() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(outcome)
 }
 
 /// What is checked, and by what.

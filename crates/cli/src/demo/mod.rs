@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use copydesk_desk::people::{INVITED, Newcomer, NotIn, People};
 use copydesk_domain::{
-    ApiKey, HostSettings, OnFindings, ProjectId, Repository, Scope, ViewSettings, WritePaths, random_token,
+    ApiKey, HostSettings, OnFindings, ProjectId, Repository, Scope, ViewSettings, WritePaths, event_line, random_token,
 };
 use copydesk_store::{NewKey, NewProject, Store};
 use serde_json::{Value, json};
@@ -134,7 +134,7 @@ async fn set_up(store: &Store, repository: &Path) -> Result<(ProjectId, ApiKey),
 
 /// Prints the steps of the job as they come, and gives the job when it has ended.
 async fn follow(client: &Client, created: Value) -> Result<Value, Failure> {
-    job::follow(client, created, 0, |event| line(&format!("   {}", job::describe(event)))).await
+    job::follow(client, created, 0, |event| line(&format!("   {}", event_line(event)))).await
 }
 
 /// Prints how the job ended and what it changed, and says whether all is as it should be.

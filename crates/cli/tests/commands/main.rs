@@ -15,6 +15,7 @@ mod jobs;
 mod leaks;
 mod logging;
 mod main_branch;
+mod mcp;
 mod page_views;
 mod people;
 mod projects_and_keys;

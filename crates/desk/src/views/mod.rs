@@ -2,6 +2,7 @@
 //! between requests.
 
 mod doubles;
+mod first;
 mod networks;
 mod nonces;
 mod proxies;
@@ -27,6 +28,8 @@ use crate::readers::Readers;
 use networks::Networks;
 
 pub use doubles::Doubles;
+use first::Arrivals;
+pub(crate) use first::tell_first_views;
 use nonces::{Nonces, Spent};
 pub use proxies::Proxies;
 pub use sites::Site;
@@ -53,6 +56,7 @@ pub struct Views {
     settings: ViewsSettings,
     metrics: Metrics,
     expired: ExpiredViews,
+    arrivals: Arrivals,
 }
 
 /// Tells of views that came too late, once in a while and not for each of them.
@@ -131,6 +135,7 @@ impl Views {
             settings,
             metrics,
             expired: ExpiredViews::default(),
+            arrivals: Arrivals::default(),
         }
     }
 
@@ -184,6 +189,9 @@ impl Views {
             let appended = self.append(Batch { project: project.to_string(), views, ..Batch::default() }).await;
             let appended = appended.inspect_err(|_| self.nonces.give_back(&spent))?;
             taken.counted = appended.counted;
+            if taken.counted > 0 {
+                self.arrivals.note(project);
+            }
             let place = |at: &u32| places.get(*at as usize).copied();
             taken.duplicates = appended.duplicates.iter().filter_map(place).collect();
             let kept = taken.counted + appended.duplicates.len() as u64;
@@ -213,6 +221,11 @@ impl Views {
         let store = self.store.clone();
         let appending = tokio::spawn(async move { store.append(batch).await });
         appending.await.unwrap_or_else(|error| Err(ViewsError::Damaged(format!("the append broke down: {error}"))))
+    }
+
+    /// Waits until views of a project were kept of which this process had kept none.
+    pub(crate) async fn news(&self) {
+        self.arrivals.news().await;
     }
 
     /// Lets a network tell of a view without a key, or says in how many seconds it may.

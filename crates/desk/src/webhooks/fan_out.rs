@@ -1,6 +1,6 @@
 //! From the outbox to deliveries.
 
-use copydesk_domain::{EventKind, Job, Timestamp};
+use copydesk_domain::{EventKind, Job, ProjectId, Timestamp};
 use copydesk_store::{OutboxEntry, Store, StoreError};
 use serde::Serialize;
 use serde_json::json;
@@ -25,12 +25,23 @@ pub(super) async fn fan_out(store: &Store) -> Result<(), StoreError> {
 struct Body<'a> {
     r#type: EventKind,
     timestamp: Timestamp,
-    data: JobView<'a>,
+    data: Data<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+enum Data<'a> {
+    Job(Box<JobView<'a>>),
+    Project { project_id: &'a ProjectId },
 }
 
 /// The job is shown as it is now, which may be later than the event.
-fn body(entry: &OutboxEntry, job: &Job) -> String {
-    let body = Body { r#type: entry.kind, timestamp: entry.created_at, data: JobView::from(job) };
+fn body(entry: &OutboxEntry, job: Option<&Job>) -> String {
+    let data = match job {
+        Some(job) => Data::Job(Box::new(JobView::from(job))),
+        None => Data::Project { project_id: &entry.project_id },
+    };
+    let body = Body { r#type: entry.kind, timestamp: entry.created_at, data };
     // The view holds only strings, numbers and JSON values, none of which can fail to serialize.
     serde_json::to_string(&body).unwrap_or_default()
 }

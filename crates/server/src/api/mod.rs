@@ -12,21 +12,24 @@ mod host_hooks;
 mod host_words;
 mod job_requests;
 mod jobs;
+mod mcp;
 mod parts;
 mod pull_page;
 mod webhooks;
 
 use axum::Router;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware;
 use axum::response::IntoResponse;
-use axum::routing::get;
+use axum::routing::{get, post};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
+use crate::auth::Reader;
 use crate::beside::Pages;
 use crate::edge;
 use crate::operation::Operation;
@@ -42,7 +45,12 @@ pub fn router(app: App, pages: Pages) -> Router {
     let router = if app.limits().public_metrics { router.route("/metrics", get(health::metrics)) } else { router };
     let process = app.operation().clone();
     let beside = pages.prepared(app.clone());
+    let interface = described().split_for_parts().0.with_state(app.clone());
+    let take =
+        move |State(app): State<App>, caller: Reader, request: Request| mcp::take(interface, app, caller, request);
     router
+        // A protocol of its own, which describes itself.
+        .route("/mcp/{projectId}", post(take))
         .route("/openapi.json", get(docs::openapi))
         .route("/docs", get(docs::index))
         .route("/docs/", get(docs::index))

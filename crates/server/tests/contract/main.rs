@@ -34,6 +34,7 @@ mod hosts;
 mod idempotency;
 mod limits;
 mod log;
+mod mcp;
 mod message;
 mod model_jobs;
 mod operation;

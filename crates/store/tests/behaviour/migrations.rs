@@ -1,7 +1,7 @@
 //! The schema: made once, by whoever comes first, and never touched when it is newer than the program.
 
-use copydesk_domain::HostSettings;
-use copydesk_store::{SecretName, SecretRecord, Store, StoreError, Vault};
+use copydesk_domain::{EventKind, HostSettings};
+use copydesk_store::{SecretName, SecretRecord, Store, StoreError, Vault, ViewsSoFar};
 use copydesk_testbase::{Backend, TestDatabase};
 use futures_util::future::join_all;
 
@@ -17,6 +17,7 @@ behaviours! {
     a_newer_database_is_refused_and_left_alone,
     a_database_from_before_code_hosts_keeps_its_projects_and_jobs,
     a_database_from_before_one_place_for_secrets_loses_none,
+    webhooks_from_before_more_events_get_what_they_got,
 }
 
 fn backend(desk: &Desk) -> Backend {
@@ -153,6 +154,32 @@ async fn a_database_from_before_code_hosts_keeps_its_projects_and_jobs(desk: Des
     let vault = Vault::new(folder.path().join("credentials.key"));
     store.set_secret(&vault, &"docs".into(), &SecretName::Git, "token", b"planted").await.unwrap().unwrap();
     assert_eq!(store.secret(&vault, &"docs".into(), &SecretName::Git).await.unwrap().unwrap().1, b"planted");
+    db.destroy().await;
+}
+
+async fn webhooks_from_before_more_events_get_what_they_got(desk: Desk) {
+    let (db, store) = at_version(&desk, 6).await;
+    for (id, events) in [("all", "[]"), ("some", "[\"job.failed\"]")] {
+        db.execute(&format!(
+            "INSERT INTO webhook_endpoints (id, project_id, url, events, description, created_at) \
+             VALUES ('{id}', 'docs', 'https://example.com/', '{events}', '', 1)"
+        ))
+        .await;
+    }
+    store.migrate().await.unwrap();
+    let [all, some] = store.webhooks(None).await.unwrap().try_into().unwrap();
+    use EventKind::{JobArchived, JobCompleted, JobCreated, JobFailed};
+    assert_eq!(all.events, [JobCreated, JobCompleted, JobFailed, JobArchived]);
+    assert_eq!(some.events, [JobFailed]);
+
+    // Whether an old project has had views is not known until somebody looks, and what was not the first is not told.
+    let docs = "docs".into();
+    assert_eq!(store.without_first_view().await.unwrap(), [("docs".into(), ViewsSoFar::Unknown)]);
+    assert!(!store.tell_first_view(&docs).await.unwrap());
+    store.note_views(&docs, false).await.unwrap();
+    assert_eq!(store.without_first_view().await.unwrap(), [("docs".into(), ViewsSoFar::None)]);
+    store.note_views(&docs, true).await.unwrap();
+    assert!(store.tell_first_view(&docs).await.unwrap(), "it is known that there was none");
     db.destroy().await;
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use copydesk_domain::{EventKind, Job, JobId, Outcome};
-use copydesk_store::{CancelError, FannedOut, OutboxEntry, Store};
+use copydesk_store::{CancelError, FannedOut, OutboxEntry, Store, ViewsSoFar};
 use futures_util::future::join_all;
 
 use crate::desk::{Desk, LEASE, SECOND, terms};
@@ -19,15 +19,31 @@ behaviours! {
     events_come_oldest_first_and_not_more_than_asked_for,
     several_processes_at_once_make_each_delivery_once,
     an_event_that_cannot_be_told_does_not_keep_back_the_others,
+    the_first_view_is_told_once_however_many_see_it,
 }
 
 /// A body that says what it was made of.
-pub fn body(entry: &OutboxEntry, job: &Job) -> String {
-    format!("{} {} {} {}", entry.id, entry.kind.as_str(), job.id, job.status.as_str())
+pub fn body(entry: &OutboxEntry, job: Option<&Job>) -> String {
+    let about = job.map_or_else(|| entry.project_id.to_string(), |job| format!("{} {}", job.id, job.status.as_str()));
+    format!("{} {} {about}", entry.id, entry.kind.as_str())
 }
 
 pub async fn fan_out(store: &Store) -> FannedOut {
     store.fan_out(1000, body).await.unwrap()
+}
+
+async fn the_first_view_is_told_once_however_many_see_it(desk: Desk) {
+    let (project, other) = (desk.project("Docs").await, desk.project("Other").await);
+    let hook = hook_for(&desk, &project, &[EventKind::ProjectFirstView]).await;
+    assert_eq!(desk.store.without_first_view().await.unwrap().len(), 2);
+    let told = join_all((0..16).map(|_| desk.store.tell_first_view(&project))).await;
+    assert_eq!(told.into_iter().filter(|told| *told.as_ref().unwrap()).count(), 1);
+    fan_out(&desk.store).await;
+    let [delivery] = deliveries(&desk, &hook).await.try_into().unwrap();
+    assert_eq!(delivery.kind, "project.first_view");
+    assert!(delivery.payload.ends_with(&format!("project.first_view {project}")), "{}", delivery.payload);
+    assert_eq!(desk.store.without_first_view().await.unwrap(), [(other, ViewsSoFar::None)]);
+    assert!(!desk.store.tell_first_view(&"nobody".into()).await.unwrap());
 }
 
 /// What a webhook that wants everything is told of a job, oldest first.

@@ -1,10 +1,12 @@
 //! Where pull requests stand on their code hosts.
 
-use copydesk_domain::{JobId, ProjectId, PullRequest, PullRequestState};
+use copydesk_domain::{EventKind, JobId, ProjectId, PullRequest, PullRequestState};
 use copydesk_store::Step;
 use futures_util::future::join_all;
 
 use crate::desk::{Desk, SECOND, opened};
+use crate::outbox::fan_out;
+use crate::webhooks::{deliveries, hook_for};
 
 behaviours! {
     a_job_shows_how_its_pull_request_stands,
@@ -12,6 +14,8 @@ behaviours! {
     a_change_of_state_is_told_once,
     a_pull_request_leads_to_its_job,
     a_link_without_a_number_is_only_a_link,
+    webhooks_are_told_of_every_end_once,
+    open_pull_requests_are_followed_where_somebody_wants_to_know,
 }
 
 /// A finished job with this pull request, and its project.
@@ -37,6 +41,49 @@ async fn a_job_shows_how_its_pull_request_stands(desk: Desk) {
     let late = desk.store.record_pull(&job, &opened("http://x/7")).await.unwrap().unwrap();
     assert_eq!(late.pull_request.as_ref(), Some(&merged), "a merge is final");
     assert_eq!(desk.store.record_pull(&"nobody".into(), &merged).await.unwrap(), None);
+}
+
+async fn webhooks_are_told_of_every_end_once(desk: Desk) {
+    let (project, job) = with(&desk, opened("http://x/7")).await;
+    let kinds = [EventKind::PullRequestMerged, EventKind::PullRequestClosed];
+    let hook = hook_for(&desk, &project, &kinds).await;
+    let closed = PullRequest { state: PullRequestState::Closed, ..opened("http://x/7") };
+    let merged = PullRequest { state: PullRequestState::Merged, merged_at: Some(desk.now()), ..closed.clone() };
+    for pull in [closed.clone(), opened("http://x/7"), closed, merged] {
+        desk.advance(SECOND);
+        for recorded in join_all((0..8).map(|_| desk.store.record_pull(&job, &pull))).await {
+            recorded.unwrap();
+        }
+    }
+    desk.store.record_pull(&job, &opened("http://x/7")).await.unwrap();
+    fan_out(&desk.store).await;
+    let told: Vec<_> = deliveries(&desk, &hook).await.into_iter().rev().map(|it| it.kind).collect();
+    assert_eq!(told, ["pull_request.closed", "pull_request.closed", "pull_request.merged"], "reopened between");
+}
+
+async fn open_pull_requests_are_followed_where_somebody_wants_to_know(desk: Desk) {
+    let (project, job) = with(&desk, opened("http://x/7")).await;
+    let (pause, month) = (SECOND * 300, SECOND * 3600 * 24 * 30);
+    let due = async || desk.store.pulls_to_follow(pause, month, 5).await.unwrap();
+    desk.advance(pause);
+    hook_for(&desk, &project, &[EventKind::JobCompleted]).await;
+    assert_eq!(due().await, [], "nobody wants to know");
+    let hook = hook_for(&desk, &project, &[EventKind::PullRequestMerged]).await;
+    assert_eq!(due().await, [(project.clone(), job.clone())]);
+    desk.store.pause_webhook(&hook, "Not now.").await.unwrap().unwrap();
+    assert_eq!(due().await, []);
+    hook_for(&desk, &project, &[]).await;
+    assert!(desk.store.begin_pull_check(&job, pause).await.unwrap());
+    assert_eq!(due().await, [], "somebody has just asked");
+    desk.advance(pause);
+    assert_eq!(due().await.len(), 1);
+    desk.advance(month);
+    assert_eq!(due().await, [], "it stays open for ever");
+    let (_, second) = with(&desk, opened("http://x/8")).await;
+    let merged = PullRequest { state: PullRequestState::Merged, merged_at: Some(desk.now()), ..opened("http://x/8") };
+    desk.store.record_pull(&second, &merged).await.unwrap();
+    desk.advance(pause);
+    assert_eq!(due().await, [], "it has ended");
 }
 
 async fn one_asks_at_a_time_and_not_too_often(desk: Desk) {

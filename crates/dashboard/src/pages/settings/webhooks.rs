@@ -23,11 +23,14 @@ pub(super) fn routes(table: Table) -> Table {
 }
 
 /// What can be told, in words.
-const KINDS: [(EventKind, &str); 4] = [
+const KINDS: [(EventKind, &str); 7] = [
     (EventKind::JobCreated, "a job was created"),
     (EventKind::JobCompleted, "a job completed"),
     (EventKind::JobFailed, "a job failed"),
     (EventKind::JobArchived, "a job was archived"),
+    (EventKind::PullRequestMerged, "a job’s pull request was merged"),
+    (EventKind::PullRequestClosed, "a job’s pull request was closed"),
+    (EventKind::ProjectFirstView, "the first page view was counted"),
 ];
 
 #[derive(Template)]
@@ -44,7 +47,7 @@ struct WebhooksPage {
 }
 
 impl WebhooksPage {
-    fn kinds(&self) -> [(&'static str, &'static str); 4] {
+    fn kinds(&self) -> [(&'static str, &'static str); 7] {
         KINDS.map(|(kind, words)| (kind.as_str(), words))
     }
 

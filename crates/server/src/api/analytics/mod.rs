@@ -50,7 +50,7 @@ fn admitted(app: &App, caller: &Caller) -> Result<HeaderMap, Problem> {
 }
 
 /// The header that says why an answer is not to be relied on, once for each reason.
-const INCOMPLETE: HeaderName = HeaderName::from_static("views-incomplete");
+pub(crate) const INCOMPLETE: HeaderName = HeaderName::from_static("views-incomplete");
 /// More reasons than this help nobody.
 const MOST_REASONS: usize = 5;
 

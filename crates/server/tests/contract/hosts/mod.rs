@@ -2,6 +2,7 @@
 
 mod asks;
 mod branches;
+mod told;
 mod trouble;
 
 use std::path::Path;

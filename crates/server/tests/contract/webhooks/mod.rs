@@ -1,6 +1,7 @@
 //! Webhooks: made over HTTP, delivered to a real server on this machine, and what comes of it.
 
 mod deliveries;
+mod first_view;
 mod retries;
 mod routes;
 mod signatures;

@@ -1,0 +1,58 @@
+//! The first page view of a project, told of once: whoever kept it, and whatever was killed in between.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use copydesk_domain::ProjectId;
+use copydesk_store::{Store, StoreError, ViewsSoFar};
+use copydesk_views::store::ViewsError;
+use tokio::sync::Notify;
+
+use super::Views;
+
+/// The projects that this process has kept views of. The first view of a process wakes whoever looks; what it finds is
+/// decided by what is kept, so that nothing is lost with the process.
+#[derive(Default)]
+pub(super) struct Arrivals {
+    seen: Mutex<HashSet<ProjectId>>,
+    news: Notify,
+}
+
+impl Arrivals {
+    pub(super) fn note(&self, project: &ProjectId) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if !seen.contains(project) {
+            seen.insert(project.clone());
+            self.news.notify_one();
+        }
+    }
+
+    pub(super) async fn news(&self) {
+        self.news.notified().await;
+    }
+}
+
+/// Tells of the first view of each project that has views now and had none before.
+pub(crate) async fn tell_first_views(views: &Views, store: &Store) {
+    if let Err(why) = look(views, store).await {
+        tracing::warn!(why, "cannot tell of first page views; trying again");
+    }
+}
+
+async fn look(views: &Views, store: &Store) -> Result<(), String> {
+    let in_store = |error: StoreError| error.to_string();
+    let waiting = store.without_first_view().await.map_err(in_store)?;
+    if waiting.is_empty() {
+        return Ok(());
+    }
+    let with_views = views.store().projects().await.map_err(|error: ViewsError| error.to_string())?;
+    for (project, so_far) in waiting {
+        let has_views = with_views.binary_search_by(|it| it.as_str().cmp(project.as_str())).is_ok();
+        match so_far {
+            ViewsSoFar::None if has_views => drop(store.tell_first_view(&project).await.map_err(in_store)?),
+            ViewsSoFar::None => {}
+            ViewsSoFar::Unknown => store.note_views(&project, has_views).await.map_err(in_store)?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! What becomes of pull requests, told to webhooks.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use copydesk_desk::look_at_pulls;
+use copydesk_testkit::Receiver;
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use super::{Place, REPOSITORY};
+use crate::stage::Stage;
+
+behaviours! {
+    the_end_of_a_pull_request_is_told_once,
+    a_merge_that_copydesk_makes_is_told_too,
+}
+
+async fn hook(place: &Place, receiver: &Receiver, events: &[&str]) {
+    let body = json!({ "url": receiver.url(), "events": events });
+    place.project.client().post(&format!("/v1/webhooks/{}", place.project.id)).json(&body).send().await.expect(201);
+}
+
+/// Nobody reads the jobs, and many servers look at once.
+async fn the_end_of_a_pull_request_is_told_once(stage: &Stage) {
+    for (kind, place) in Place::all(stage).await {
+        let receiver = Receiver::start().await;
+        hook(&place, &receiver, &["pull_request.merged", "pull_request.closed", "job.archived"]).await;
+        let merged = place.ended("docs/a.md = # A\\n\\nTwo.\\n", "completed").await;
+        let closed = place.ended("docs/b.md = # B\\n\\nTwo.\\n", "completed").await;
+        place.host.merge(REPOSITORY, 1).await;
+        place.host.close(REPOSITORY, 2).await;
+        let look = async || {
+            stage.advance(Duration::from_secs(301));
+            let (store, jobs) = (place.app.store(), &place.app.app().desk().jobs);
+            join_all((0..4).map(|_| async { look_at_pulls(store, jobs).await.unwrap() })).await;
+        };
+        look().await;
+        let told: BTreeSet<_> = receiver.expect(2).await.iter().map(|it| seen(&it.json())).collect();
+        let wanted = [(&closed, "pull_request.closed", "closed"), (&merged, "pull_request.merged", "merged")];
+        let wanted =
+            wanted.map(|(job, kind, state)| (kind.to_owned(), job["id"].to_string(), json!(state).to_string()));
+        assert_eq!(told, BTreeSet::from(wanted), "{kind:?}");
+        look().await;
+        place.project.get(merged["id"].as_str().unwrap()).await.expect(200);
+        place.project.archive(merged["id"].as_str().unwrap()).await.expect(200);
+        let last = receiver.expect(3).await.remove(2).json();
+        assert_eq!(last["type"], "job.archived", "{kind:?}: nothing was told twice");
+    }
+}
+
+/// The type, the job, and how its pull request stands.
+fn seen(event: &Value) -> (String, String, String) {
+    let data = &event["data"];
+    (event["type"].as_str().unwrap().to_owned(), data["id"].to_string(), data["pullRequest"]["state"].to_string())
+}
+
+async fn a_merge_that_copydesk_makes_is_told_too(stage: &Stage) {
+    let app = super::app(stage, copydesk_testkit::TestEditor::writing()).await;
+    let git = copydesk_testkit::GitRepo::new([("docs/a.md", "# A\n\nOne.\n")]);
+    let repository = copydesk_domain::Repository::parse(git.path().to_str().unwrap(), "/".as_ref()).unwrap();
+    let project = app.project_with("Local", |new| new.repository = repository).await;
+    let receiver = Receiver::start().await;
+    let body = json!({ "url": receiver.url(), "events": ["pull_request.merged", "pull_request.closed"] });
+    project.client().post(&format!("/v1/webhooks/{}", project.id)).json(&body).send().await.expect(201);
+    let id = project.create("docs/a.md = # A\\n\\nTwo.\\n").await["id"].as_str().unwrap().to_owned();
+    let job = project.until(&id, "completed").await;
+    assert_eq!(job["pullRequest"]["state"], "open");
+    // Somebody merges by hand in the repository; the next look finds it.
+    git.git(&["update-ref", "refs/heads/main", &format!("refs/heads/{}", job["branch"].as_str().unwrap())]);
+    stage.advance(Duration::from_secs(301));
+    look_at_pulls(app.store(), &app.app().desk().jobs).await.unwrap();
+    let event = receiver.expect(1).await.remove(0).json();
+    assert_eq!((&event["type"], &event["data"]["id"]), (&json!("pull_request.merged"), &json!(id)));
+}

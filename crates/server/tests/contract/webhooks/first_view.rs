@@ -1,0 +1,49 @@
+//! The first page view of a project.
+
+use copydesk_testkit::{Receiver, Who, see};
+use serde_json::{Value, json};
+
+use super::add_for;
+use crate::stage::Stage;
+
+const CHROME: &str =
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
+
+fn view(path: &str) -> Value {
+    json!({ "url": format!("https://docs.example.com{path}"), "userAgent": CHROME, "timestamp": 1_773_576_000 })
+}
+
+async fn the_first_view_is_told_at_once_and_once(stage: &Stage) {
+    let app = stage.app().await;
+    let (project, other) = (app.project("Docs").await, app.project("Other").await);
+    let receiver = Receiver::start().await;
+    add_for(&project, &receiver, &["project.first_view", "job.created"]).await;
+    add_for(&other, &receiver, &["project.first_view"]).await;
+    let path = format!("/v1/analytics/{}/events", project.id);
+    let send = async |path: &str, event: Value| project.client().post(path).json(&event).send().await;
+    let asset = json!({ "url": "https://docs.example.com/logo.svg", "userAgent": CHROME });
+    assert_eq!(send(&path, asset).await["accepted"], 0, "that is no view");
+    assert_eq!(send(&path, view("/a")).await["accepted"], 1);
+    let told = receiver.expect(1).await.remove(0);
+    let event = told.json();
+    assert_eq!((&event["type"], &event["data"]), (&json!("project.first_view"), &json!({ "projectId": &*project.id })));
+    assert!(!told.header("webhook-id").is_empty());
+    assert_eq!(send(&path, view("/b")).await["accepted"], 1);
+    project.job().await;
+    assert_eq!(receiver.expect(2).await.remove(1).json()["type"], "job.created", "the second is nothing special");
+}
+
+/// Views are kept, and then the process is killed before it tells; or somebody else has kept them.
+async fn a_first_view_that_nobody_told_of_is_found(stage: &Stage) {
+    let app = stage.app().await;
+    let (project, receiver) = (app.project("Docs").await, Receiver::start().await);
+    add_for(&project, &receiver, &["project.first_view"]).await;
+    see(app.views(), &project.id, "/a", "2026-01-02T00:00:00Z", Who::Person, 1).await;
+    // The round comes by itself, every ten seconds.
+    assert_eq!(receiver.expect(1).await.remove(0).json()["type"], "project.first_view");
+}
+
+behaviours! {
+    the_first_view_is_told_at_once_and_once,
+    a_first_view_that_nobody_told_of_is_found,
+}

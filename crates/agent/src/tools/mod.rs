@@ -117,7 +117,8 @@ const LOOKING: [&str; 6] = [
 
 /// The span of a call. What a model calls that is no tool may be any text of anybody, and is not named.
 pub(crate) fn span(call: &Call) -> tracing::Span {
-    static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| definitions(true).iter().map(|tool| tool.name).collect());
+    static NAMES: LazyLock<Vec<&'static str>> =
+        LazyLock::new(|| definitions(true).iter().map(|tool| tool.name).collect());
     if !tracing::enabled!(target: TRACE_TARGET, tracing::Level::INFO) {
         return tracing::Span::none();
     }

@@ -70,7 +70,7 @@ fn prose(at: usize) -> String {
             "Step {line} of topic {at}: open the settings, choose the region that is nearest to your readers, and keep \
              the value {} that the page shows.\n{}",
             at * 100 + line,
-            if line % 4 == 0 { "\n" } else { "" }
+            if line.is_multiple_of(4) { "\n" } else { "" }
         )
     };
     (1..=36).map(line).collect()

@@ -1,14 +1,15 @@
 use std::fs::File;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use copydesk_forge::Forge;
 
 use crate::sandbox::{NOW, Sandbox, put};
 
-/// Makes a file of the mirror look so many days old.
+/// Makes a file of the mirror look so many days older.
 fn age(sandbox: &Sandbox, name: &str, days: u64) {
-    let then = SystemTime::now() - Duration::from_secs(days * 24 * 3600);
-    File::options().append(true).open(sandbox.mirror_folder().join(name)).unwrap().set_modified(then).unwrap();
+    let file = File::options().append(true).open(sandbox.mirror_folder().join(name)).unwrap();
+    let now = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(now - Duration::from_secs(days * 24 * 3600)).unwrap();
 }
 
 fn packs(sandbox: &Sandbox) -> usize {

@@ -10,6 +10,7 @@ mod history;
 mod looking;
 mod offer;
 mod openai;
+mod reach;
 mod settings;
 mod sse;
 mod trial;

@@ -52,12 +52,18 @@ pub(crate) fn summary(manifest: &Manifest) -> String {
     let of = |table: &str| manifest.rows.get(table).copied().unwrap_or(0);
     let bytes = output::bytes(manifest.files.values().map(|file| file.bytes).sum());
     format!(
-        "{} projects, {} jobs, {rows} rows in all and {views} page views of {}, {} files, {bytes}",
-        of("projects"),
-        of("jobs"),
+        "{}, {}, {} and {} at {}; {}, {bytes}",
+        counted(of("projects"), "project"),
+        counted(of("jobs"), "job"),
+        counted(rows, "database row"),
+        counted(views, "page view"),
         manifest.taken_at,
-        manifest.files.len()
+        counted(manifest.files.len() as u64, "file")
     )
+}
+
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// So many that a terminal can hold them.

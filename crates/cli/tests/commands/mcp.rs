@@ -234,7 +234,7 @@ fn wrong_arguments_are_told_by_name_and_nothing_is_done() {
         ("create_job", json!({ "prompt": "x", "model": "gpt-99" }), "model"),
         ("create_job", json!({ "prompt": "x", "maxCost": -1 }), "maxCost"),
         ("create_job", json!({ "prompt": "x", "idempotencyKey": "ä" }), "idempotencyKey"),
-        ("create_job", json!({ "prompt": "x", "changes": { "source": "sdk", "from": "v1" } }), "changes.source"),
+        ("create_job", json!({ "prompt": "x", "changes": { "source": "sdk", "from": "v1" } }), "`builtin`"),
         ("get_job", json!({ "id": "../jobs" }), "id"),
         ("get_job", json!({ "id": "01890a5d-ac96-774b-bcce-b302099a8057" }), "no such job"),
         ("wait_for_job", json!({ "id": "x", "timeoutSeconds": 301 }), "timeoutSeconds"),

@@ -125,7 +125,7 @@ fn a_job_is_asked_about_a_range() {
     };
     let job = |range: &str| job_of("later", range);
     let builtin = job_of("builtin", "sdk:v1.4..v1.5");
-    let words = "changes: needs a language model, and `builtin` cannot read code; choose a model: later";
+    let words = "changes: cannot be read by `builtin`, which is not a language model; choose a model: later";
     assert!(builtin.code == 1 && builtin.err.contains(words), "{}", builtin.err);
     assert_eq!(job("sdk:v1.4..v1.5").json()["changes"], json!({ "source": "sdk", "from": "v1.4", "to": "v1.5" }));
     assert_eq!(job("sdk:v1.4").json()["changes"]["to"], Value::Null);

@@ -94,7 +94,7 @@ impl Draft {
             } else {
                 format!("choose a model: {}", models.join(", "))
             };
-            let why = format!("needs a language model, and `builtin` cannot read code; {instead}");
+            let why = format!("cannot be read by `builtin`, which is not a language model; {instead}");
             wrong.push(Invalid::new("changes", why));
         }
         let (Some(prompt), true) = (prompt, wrong.is_empty()) else { return Err(wrong) };

@@ -62,7 +62,7 @@ async fn histories_without_a_common_beginning_are_not_merged() {
     sandbox.publish("anew");
     let base = mirror.fetch("main").await.unwrap();
     let error = mirror.merge(&work, &base, "Merge", NOW).await.unwrap_err();
-    assert!(error.message.contains("begun anew"), "{error}");
+    assert!(error.message.contains("shares no history"), "{error}");
     assert_eq!(error.kind, ForgeErrorKind::Lasting);
 }
 

@@ -18,7 +18,7 @@ pub fn install() {
     ONCE.call_once(|| {
         let subscriber = tracing_subscriber::fmt()
             .json()
-            .with_env_filter("info,copydesk=trace,copydesk_desk=trace,copydesk_server=trace,copydesk_store=trace,copydesk_agent=trace,copydesk_forge=trace,reqwest=trace,hyper_util=trace")
+            .with_env_filter("info,copydesk=trace,copydesk_desk=trace,copydesk_server=trace,copydesk_store=trace,copydesk_agent=trace,copydesk_forge=trace,reqwest=trace,hyper_util=trace,copydesk::trace=off")
             .with_writer(|| Ear)
             .finish();
         tracing::subscriber::set_global_default(subscriber).unwrap();

@@ -365,7 +365,7 @@ async fn the_engine_without_a_model_says_that_it_reads_no_code(stage: &Stage) {
     let body = json!({ "prompt": "Fix the typos", "changes": { "source": "sdk", "from": "v1.4" } });
     let refused = project.try_create(body).await.names(&["changes"]);
     let why = refused.json()["details"][0]["message"].as_str().unwrap();
-    assert!(why.contains("`builtin` cannot read code") && why.contains("choose a model: gate"), "{why}");
+    assert!(why.contains("cannot be read by `builtin`") && why.contains("choose a model: gate"), "{why}");
     let id = created(&project, json!({ "prompt": "Replace \"30\" with \"60\" in docs/" })).await;
     assert_eq!(project.until(&id, "completed").await["outcome"], "pr_created", "a project with sources has its chores");
 }

@@ -88,6 +88,19 @@ fn sections_stand_together_after_the_top_level() {
     sections.dedup();
     assert_eq!(
         sections,
-        ["", "limits", "runner", "jobs", "model", "views", "webhooks", "git", "credentials", "sign_in"]
+        [
+            "",
+            "limits",
+            "runner",
+            "jobs",
+            "model",
+            "retention",
+            "views",
+            "webhooks",
+            "git",
+            "credentials",
+            "otlp",
+            "sign_in"
+        ]
     );
 }

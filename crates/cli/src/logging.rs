@@ -17,7 +17,7 @@ pub(crate) fn start(config: &Config, environment: &[(OsString, OsString)]) -> Re
     // Failures stay: what caused them is said nowhere else.
     let access = if config.access_log { "" } else { ",copydesk::access=error" };
     // The libraries below us have much to say that only matters when we are debugged ourselves. Traces are no log.
-    let filter = format!("{level},sqlx=warn,hyper=warn,reqwest=warn{access},{TRACE_TARGET}=off");
+    let filter = format!("{level},sqlx=warn,hyper=warn,reqwest=warn,rmcp=off{access},{TRACE_TARGET}=off");
     let is_terminal = std::io::stderr().is_terminal();
     let as_text = match config.log_format {
         LogFormat::Auto => is_terminal,

@@ -85,7 +85,14 @@ fn table_lines(headings: &[&str], rows: &[Vec<String>], columns: Option<usize>) 
     if let Some(columns) = columns {
         let whole = |column: usize| is_whole(headings[column]) || cells(column).any(|cell| cell.contains("://"));
         let whole: Vec<bool> = (0..headings.len()).map(whole).collect();
+        let natural = widths.clone();
         is_broken = !shrink(&mut widths, &whole, columns) && headings.len() > 1;
+        if is_broken {
+            // The last column has a line of its own, so the others have its room.
+            widths = natural;
+            let others = widths.len() - 1;
+            shrink(&mut widths[..others], &whole[..others], columns);
+        }
     }
     let laid_out = |cells: &[String], style: &dyn Fn(usize, &str) -> Option<Style>| {
         let cells = cells.iter().zip(&widths).enumerate().map(|(column, (cell, wide))| {

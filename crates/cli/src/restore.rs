@@ -86,15 +86,22 @@ async fn check_target(config: &Config, manifest: &Manifest) -> Result<(), Failur
         }
     }
     match config.database() {
-        DatabaseUrl::Sqlite(path) if path.exists() => {
-            Err(refused(format!("there is a database at {}", path.display())))
+        DatabaseUrl::Sqlite(path) => {
+            // A log that a killed process has left would be taken for the restored database's own.
+            let mut all = BESIDE_DATABASE.iter().map(|suffix| with_suffix(&path, suffix));
+            match all.find(|path| std::fs::symlink_metadata(path).is_ok()) {
+                Some(there) => Err(refused(format!("there is a database at {}", there.display()))),
+                None => Ok(()),
+            }
         }
-        DatabaseUrl::Sqlite(_) => Ok(()),
         DatabaseUrl::Postgres(_) if store::connect(config).await?.is_blank().await? => Ok(()),
         DatabaseUrl::Postgres(_) => Err(Failure::error("the PostgreSQL database has tables already")
             .hint("make an empty database, and name it with database_url")),
     }
 }
+
+/// What SQLite's files are called, by the end of their names.
+const BESIDE_DATABASE: [&str; 4] = ["", "-wal", "-shm", "-journal"];
 
 struct Restoring<'a> {
     folder: &'a Path,
@@ -173,6 +180,13 @@ impl Restoring<'_> {
             DatabaseUrl::Postgres(_) => self.config.data_dir.join(DATABASE),
         };
         let staged = with_suffix(&target, ".restoring");
+        // What a restore has left that was killed is not part of this one.
+        for left in BESIDE_DATABASE.map(|suffix| with_suffix(&staged, suffix)) {
+            match std::fs::remove_file(left) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(self.unwritable(&error)),
+                _ => {}
+            }
+        }
         copy_file(&self.folder.join(DATABASE), &staged).map_err(|error| self.unwritable(&error))?;
         let store = Store::open(&DatabaseAddress::Sqlite(staged.clone()), Arc::new(SystemClock)).await?;
         let store = store.by(store::actor());
@@ -180,6 +194,10 @@ impl Restoring<'_> {
         store.make_dormant(self.manifest.taken_at).await?;
         // The last to close it folds its log into the file.
         drop(store);
+        let log = with_suffix(&staged, "-wal");
+        if std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+            return Err(Failure::error(format!("what was written stays in {} and not in the database", log.display())));
+        }
         std::fs::File::open(&staged).and_then(|file| file.sync_all()).map_err(|error| self.unwritable(&error))?;
         Ok(staged)
     }
@@ -198,6 +216,9 @@ impl Restoring<'_> {
         let counted = verify::count(&restored).await;
         restored.close().await;
         faults.extend(differences("page views of the project", &self.manifest.views, &counted?.views));
+        if database.dormancy().await?.is_none() {
+            faults.push("it is not dormant".to_owned());
+        }
         if !faults.is_empty() {
             let faults = verify::told(&faults).join("\n");
             return Err(Failure::error(format!("what was restored is not what the backup says:\n{faults}")));
@@ -221,7 +242,7 @@ impl Restoring<'_> {
             DatabaseUrl::Postgres(_) => data.join(DATABASE),
         };
         for base in [with_suffix(&database, ".restoring"), database] {
-            ours.extend(["", "-wal", "-shm"].map(|suffix| with_suffix(&base, suffix)));
+            ours.extend(BESIDE_DATABASE.map(|suffix| with_suffix(&base, suffix)));
         }
         for path in ours {
             let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };

@@ -73,6 +73,13 @@ pub struct SourceView<'a> {
     r#ref: Option<&'a str>,
 }
 
+impl<'a> JobView<'a> {
+    /// The job with its pull request, also while a follow-up is under way.
+    pub(crate) fn with_pull(job: &'a Job) -> Self {
+        Self { pr_link: job.pr_link.as_deref(), pull_request: job.pull_request.as_ref(), ..Self::from(job) }
+    }
+}
+
 impl<'a> From<&'a Job> for JobView<'a> {
     fn from(job: &'a Job) -> Self {
         Self {

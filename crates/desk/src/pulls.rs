@@ -41,6 +41,8 @@ pub async fn look_at_pulls(store: &Store, jobs: &Jobs) -> Result<(), StoreError>
         if let Err(error) = jobs.get(&project, &job_id).await {
             tracing::info!(?error, job = job_id.as_str(), "how a pull request stands cannot be looked at");
         }
+        // One that cannot be asked about, because the project has another repository now, makes room for others too.
+        store.begin_pull_check(&job_id, PAUSE).await?;
     }
     Ok(())
 }

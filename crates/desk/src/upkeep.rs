@@ -34,25 +34,40 @@ pub fn keep_up(
             if stopping {
                 return;
             }
-            let throw_away = round % PURGE_EVERY == 0;
-            if throw_away && let Err(error) = store.purge().await {
-                tracing::warn!(%error, "cannot delete expired data");
-            }
-            if throw_away {
-                forget_jobs(&store, retention).await;
-            }
             if let Some(views) = &views {
                 chores.lists(views).await;
-                if round % GONE_EVERY == 0 {
-                    forget_gone(views, &store).await;
-                }
-                if throw_away {
-                    forget_old(views, &store).await;
-                }
+            }
+            tokio::select! {
+                () = throw_away(&store, views.as_deref(), retention, round) => {}
+                () = stop.asked() => {}
             }
             round += 1;
         }
     })
+}
+
+/// Throws away what its time is over for. Of a dormant copy nothing goes: it is there to be looked at, and time stands still
+/// in it.
+async fn throw_away(store: &Store, views: Option<&Views>, retention: Retention, round: u32) {
+    match store.dormancy().await {
+        Ok(None) => {}
+        Ok(Some(_)) => return,
+        Err(error) => return tracing::warn!(%error, "cannot tell whether this copy is dormant"),
+    }
+    let is_time = round.is_multiple_of(PURGE_EVERY);
+    if let Some(views) = views.filter(|_| round.is_multiple_of(GONE_EVERY)) {
+        forget_gone(views, store).await;
+    }
+    if !is_time {
+        return;
+    }
+    if let Err(error) = store.purge().await {
+        tracing::warn!(%error, "cannot delete expired data");
+    }
+    if let Some(views) = views {
+        forget_old(views, store).await;
+    }
+    forget_jobs(store, retention).await;
 }
 
 async fn forget_jobs(store: &Store, retention: Retention) {

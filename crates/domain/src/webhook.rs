@@ -55,6 +55,11 @@ impl EventKind {
         }
     }
 
+    /// Whether it is about a pull request.
+    pub fn is_of_pull(self) -> bool {
+        matches!(self, Self::PullRequestMerged | Self::PullRequestClosed)
+    }
+
     /// The one of that word.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text)

@@ -90,6 +90,12 @@ async fn end(c: &mut dyn Conn, now: Timestamp) -> Result<Option<Dormancy>> {
         values![dormancy.backup_at, now, slept],
     )
     .await?;
+    c.run(
+        "UPDATE webhook_deliveries SET created_at = created_at + $1, not_before = not_before + $1 \
+         WHERE not_before IS NOT NULL",
+        values![slept],
+    )
+    .await?;
     deeds::record(c, "installation.wake", None, "", &format!("from a backup of {}", dormancy.backup_at)).await?;
     for change in [Change::Ready, Change::Outbox, Change::Asked] {
         c.announce(change).await?;

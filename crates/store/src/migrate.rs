@@ -23,6 +23,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (16, "sources", include_str!("../migrations/0016_sources.sql")),
     (17, "dormancy", include_str!("../migrations/0017_dormancy.sql")),
     (18, "more events", include_str!("../migrations/0018_more_events.sql")),
+    (19, "of jobs", include_str!("../migrations/0019_of_jobs.sql")),
 ];
 
 /// The newest schema version this program knows.

@@ -168,9 +168,9 @@ fn in_words(all: &[Replaced], is_dry: bool) -> String {
         }
     }
     let is_cut = shown.iter().zip(all).any(|(shown, file)| file.has_more || *shown < file.lines.len());
-    let mut last_folder = "";
+    let mut last_folder = ".";
     for (file, shown) in all.iter().zip(shown) {
-        let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+        let (folder, name) = file.path.rsplit_once('/').unwrap_or((".", &file.path));
         if folder != last_folder {
             let _ = writeln!(said, "{folder}/");
             last_folder = folder;
@@ -181,7 +181,10 @@ fn in_words(all: &[Replaced], is_dry: bool) -> String {
         }
     }
     if is_cut {
-        said.push_str("(not every changed line is shown; `show_diff` has them all)\n");
+        said.push_str(match is_dry {
+            true => "(not every line is shown; name a folder or fewer files to see more)\n",
+            false => "(not every changed line is shown; `show_diff` has them all)\n",
+        });
     }
     said
 }

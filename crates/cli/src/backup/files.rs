@@ -1,7 +1,7 @@
 //! Files and folders that are closed to others and on the disk before anybody relies on them.
 
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
@@ -21,9 +21,10 @@ pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Permissions are copied too.
+/// Copies a file into one that only its owner may read: a backup may have lost its modes on its way.
 pub(crate) fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::copy(from, to)?;
+    std::fs::set_permissions(to, std::fs::Permissions::from_mode(0o600))?;
     std::fs::File::open(to)?.sync_all()
 }
 

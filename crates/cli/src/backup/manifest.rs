@@ -64,6 +64,9 @@ impl Manifest {
     pub(crate) fn read(folder: &Path) -> Result<Self, String> {
         let text = |name: &str| {
             let mut bytes = Vec::new();
+            if std::fs::symlink_metadata(folder.join(name)).is_ok_and(|it| !it.is_file()) {
+                return Err(format!("{name} is not an ordinary file"));
+            }
             match File::open(folder.join(name)).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes)) {
                 Ok(_) => Ok(bytes),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Err(format!("{name} is missing")),
@@ -112,10 +115,14 @@ fn gather(folder: &Path, prefix: &str, found: &mut BTreeMap<String, PathBuf>) ->
         let name = entry.file_name();
         let odd = || io::Error::other(format!("the name {name:?} is not text"));
         let name = format!("{prefix}{}", name.to_str().ok_or_else(odd)?);
-        if entry.file_type()?.is_dir() {
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
             gather(&entry.path(), &format!("{name}/"), found)?;
-        } else {
+        } else if kind.is_file() {
             found.insert(name, entry.path());
+        } else {
+            // A link could lead anywhere, and a pipe never ends.
+            return Err(io::Error::other(format!("{name} is not an ordinary file")));
         }
     }
     Ok(())

@@ -17,7 +17,7 @@ use crate::args::BackupFlags;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::views::open_views;
-use crate::{output, secrets, store};
+use crate::{data_folder, output, secrets, store};
 use files::{copy_file, copy_folder, make_private, sync_folder, with_suffix};
 use manifest::Manifest;
 use verify::{DATABASE, VIEWS};
@@ -40,6 +40,7 @@ pub(crate) async fn run(
 }
 
 async fn make(flags: BackupFlags, config: &Config) -> Result<ExitCode, Failure> {
+    data_folder::check(config)?;
     let folder = flags.folder;
     let told = |error: io::Error| Failure::error(format!("cannot write to {}: {error}", folder.display()));
     if folder.exists() {

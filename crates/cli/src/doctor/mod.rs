@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use crate::args::DoctorFlags;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{owner, store};
+use crate::{data_folder, owner, store};
 use report::Finding;
 
 /// How long all checks may take together.
@@ -63,6 +63,10 @@ async fn with_database(visit: &Visit<'_>) -> Result<Vec<Finding>, Failure> {
         let why = "not looked at, because this user must not work in the data folder";
         return Ok(["database", "projects", "page views"].map(|name| Finding::unknown(name, why)).into());
     }
+    // Whoever opens a database or page views writes beside them, and a backup would not be one any more.
+    if let Err(failure) = data_folder::check(visit.config) {
+        return Ok(vec![Finding::of_failure("data folder", failure)]);
+    }
     let (database, opened) = services::database(visit).await;
     let projects = match &opened {
         Some(store) => chosen(visit, store).await?,
@@ -74,6 +78,14 @@ async fn with_database(visit: &Visit<'_>) -> Result<Vec<Finding>, Failure> {
         findings.extend(services::views(visit, None).await);
         return Ok(findings);
     };
+    if let Ok(Some(dormancy)) = store.dormancy().await {
+        findings.push(
+            Finding::warning("dormancy", dormancy.sentence()).hint("run `copydesk wake` if the original is gone"),
+        );
+        findings.extend(services::views(visit, Some(&projects)).await);
+        findings.push(Finding::unknown("projects", "not looked at, because nothing goes out of a dormant copy"));
+        return Ok(findings);
+    }
     let (clock, views, of_projects) = tokio::join!(
         clock::check(visit, &store, &projects),
         services::views(visit, Some(&projects)),

@@ -266,6 +266,15 @@ async fn whatever_is_wrong_with_a_backup_is_told_and_it_is_not_restored() {
     refused("views/more does not belong to the backup");
     std::fs::remove_file(copy.join("views/more")).unwrap();
 
+    // A link could lead anywhere, and a pipe would never end.
+    let lists = copy.join("views").join("link");
+    std::os::unix::fs::symlink("/etc/hostname", &lists).unwrap();
+    refused("views/link is not an ordinary file");
+    std::fs::remove_file(&lists).unwrap();
+    std::process::Command::new("mkfifo").arg(copy.join("pipe")).status().unwrap();
+    refused("pipe is not an ordinary file");
+    std::fs::remove_file(copy.join("pipe")).unwrap();
+
     // A count that is not right, though every file is as it was written.
     let write = |text: &str| {
         std::fs::write(copy.join("backup.json"), text).unwrap();
@@ -302,6 +311,12 @@ async fn only_an_empty_place_is_restored_into() {
         let refused = desk.run(&[arguments, &["--data-dir", "copy"]].concat());
         assert!(refused.code == 1 && refused.err.contains("is a backup"), "{arguments:?}: {}", refused.err);
     }
+    // Those that look at files before the database leave it whole as well.
+    for arguments in [&["backup", "another"][..], &["doctor"]] {
+        let refused = desk.run(&[arguments, &["--data-dir", "copy"]].concat());
+        assert!(refused.code == 1, "{arguments:?}: {}", refused.err);
+        assert!(format!("{}{}", refused.out, refused.err).contains("is a backup"), "{}{}", refused.out, refused.err);
+    }
     only_verify(&desk, &copy).ok();
     let (postgres, ..) = busy_desk(Backend::Postgres).await;
     let elsewhere = [&["restore", copy.to_str().unwrap()], &["--data-dir", "new"][..]].concat();
@@ -312,6 +327,21 @@ async fn only_an_empty_place_is_restored_into() {
     std::fs::write(&database, "x").unwrap();
     let address = format!("sqlite:{}", database.display());
     let other = Desk::new();
+    // A log that somebody has left is no part of what is restored.
+    let log = [("COPYDESK_DATABASE_URL", format!("sqlite:{}", desk.path().join("gone.db").display()))];
+    let log: Vec<(&str, &str)> = log.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    std::fs::write(desk.path().join("gone.db-wal"), "x").unwrap();
+    let refused = other.run_with(&["restore", copy.to_str().unwrap()], &log);
+    assert!(refused.code == 1 && refused.err.contains("gone.db-wal") && is_untouched(&other), "{}", refused.err);
+    std::fs::remove_file(desk.path().join("gone.db-wal")).unwrap();
+    std::fs::write(desk.path().join("gone.db.restoring-wal"), "of a restore that was killed").unwrap();
+    // And a backup may have lost its modes on its way.
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(copy.join("copydesk.db"), open).unwrap();
+    let third = Desk::new();
+    third.run_with(&["restore", copy.to_str().unwrap()], &log).ok();
+    let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(desk.path().join("gone.db")).unwrap());
+    assert_eq!(mode & 0o777, 0o600);
     let refused = other.run_with(&["restore", copy.to_str().unwrap()], &[("COPYDESK_DATABASE_URL", &address)]);
     assert!(refused.code == 1 && refused.err.contains("there.db") && is_untouched(&other), "{}", refused.err);
 }

@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use copydesk_domain::ProjectId;
 use copydesk_store::{Store, StoreError, ViewsSoFar};
-use copydesk_views::store::ViewsError;
+use copydesk_views::Bucket;
+use copydesk_views::store::{Question, Sources, ViewsError};
 use tokio::sync::Notify;
 
 use super::Views;
@@ -47,7 +48,13 @@ async fn look(views: &Views, store: &Store) -> Result<(), String> {
     }
     let with_views = views.store().projects().await.map_err(|error: ViewsError| error.to_string())?;
     for (project, so_far) in waiting {
-        let has_views = with_views.binary_search_by(|it| it.as_str().cmp(project.as_str())).is_ok();
+        let is_kept = with_views.binary_search_by(|it| it.as_str().cmp(project.as_str())).is_ok();
+        // Crawlers come to a new site before anybody else, and are not counted.
+        let has_views = is_kept && {
+            let question = Question { from: Bucket::MIN, to: Bucket::MAX, sources: Sources::default() };
+            let ranking = views.store().ranking(project.as_str(), question).await;
+            ranking.map_err(|error: ViewsError| error.to_string())?.totals().total() > 0
+        };
         match so_far {
             ViewsSoFar::None if has_views => drop(store.tell_first_view(&project).await.map_err(in_store)?),
             ViewsSoFar::None => {}

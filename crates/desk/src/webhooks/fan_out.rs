@@ -38,6 +38,7 @@ enum Data<'a> {
 /// The job is shown as it is now, which may be later than the event.
 fn body(entry: &OutboxEntry, job: Option<&Job>) -> String {
     let data = match job {
+        Some(job) if entry.kind.is_of_pull() => Data::Job(Box::new(JobView::with_pull(job))),
         Some(job) => Data::Job(Box::new(JobView::from(job))),
         None => Data::Project { project_id: &entry.project_id },
     };

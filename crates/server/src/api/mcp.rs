@@ -8,6 +8,7 @@ use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
+use copydesk_domain::TraceContext;
 use copydesk_mcp::{Api, Ask, Desk, Reply, answer, is_long};
 use http_body_util::{BodyExt, Full, Limited};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -18,6 +19,7 @@ use super::analytics::INCOMPLETE;
 use crate::app::App;
 use crate::auth::Reader;
 use crate::body::{self, RequestBody};
+use crate::edge::TimeLimit;
 use crate::problem::Problem;
 
 /// More of an answer of the interface is not read.
@@ -40,10 +42,15 @@ pub(super) async fn take(interface: Router, app: App, caller: Reader, request: R
     let is_long = is_long(&message);
     let busy =
         || Problem::unavailable("Too many calls that wait are open; try again, or look at the job with get_job.");
+    // It says itself how long it waits, and holds a place among the streams meanwhile.
+    if let Some(limit) = parts.extensions.get::<TimeLimit>().filter(|_| is_long) {
+        limit.lift();
+    }
     let slot = if is_long { Some(app.stream_slot().ok_or_else(busy)?) } else { None };
     // It was let in with it.
     let key = parts.headers.get(AUTHORIZATION).cloned().ok_or_else(Problem::unauthorized)?;
-    let inside = Inside { interface, app, key, project: caller.project.id.to_string() };
+    let trace = parts.extensions.get::<TraceContext>().copied();
+    let inside = Inside { interface, app, key, project: caller.project.id.to_string(), trace };
     let request = Request::from_parts(parts, Full::new(Bytes::copy_from_slice(&bytes)).boxed());
     let answered = answer(Desk::new(inside), request, is_long).await;
     let (parts, body) = answered.into_parts();
@@ -87,6 +94,8 @@ struct Inside {
     app: App,
     key: HeaderValue,
     project: String,
+    /// The trace that the message belongs to, and with it what it leads to.
+    trace: Option<TraceContext>,
 }
 
 impl Api for Inside {
@@ -128,6 +137,9 @@ impl Inside {
         request = request.header(AUTHORIZATION, &self.key).header(ACCEPT, ask.accept);
         if let Some((name, value)) = ask.header {
             request = request.header(name, value);
+        }
+        if let Some(trace) = self.trace {
+            request = request.extension(trace);
         }
         match ask.post {
             Some(body) => request.header(CONTENT_TYPE, "application/json").body(Body::from(body.to_string())),

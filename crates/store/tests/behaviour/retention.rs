@@ -48,6 +48,7 @@ async fn only_jobs_that_ended_long_ago_are_forgotten(desk: Desk) {
     assert_eq!((rows["jobs"], rows["messages"]), (3, 3));
     // It is merged in the end.
     desk.store.record_pull(&open, &merged).await.unwrap();
+    desk.store.fan_out(100, |_, _| String::new()).await.unwrap();
     desk.advance(3 * DAY);
     assert_eq!(desk.store.forget_jobs(desk.now().minus(DAY), 100).await, Ok(2), "and the young one is old by now");
 }

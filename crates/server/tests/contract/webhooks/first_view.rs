@@ -33,6 +33,24 @@ async fn the_first_view_is_told_at_once_and_once(stage: &Stage) {
     assert_eq!(receiver.expect(2).await.remove(1).json()["type"], "job.created", "the second is nothing special");
 }
 
+/// Crawlers come first, and nobody counts them.
+async fn a_crawler_is_not_the_first_view(stage: &Stage) {
+    let app = stage.app().await;
+    let (project, receiver) = (app.project("Docs").await, Receiver::start().await);
+    add_for(&project, &receiver, &["project.first_view", "job.created"]).await;
+    let send = async |event: Value| {
+        let path = format!("/v1/analytics/{}/events", project.id);
+        assert_eq!(project.client().post(&path).json(&event).send().await["accepted"], 1);
+    };
+    let mut crawler = view("/a");
+    crawler["userAgent"] = json!("Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)");
+    send(crawler).await;
+    project.job().await;
+    assert_eq!(receiver.expect(1).await.remove(0).json()["type"], "job.created");
+    send(view("/a")).await;
+    assert_eq!(receiver.expect(2).await.remove(1).json()["type"], "project.first_view");
+}
+
 /// Views are kept, and then the process is killed before it tells; or somebody else has kept them.
 async fn a_first_view_that_nobody_told_of_is_found(stage: &Stage) {
     let app = stage.app().await;
@@ -45,5 +63,6 @@ async fn a_first_view_that_nobody_told_of_is_found(stage: &Stage) {
 
 behaviours! {
     the_first_view_is_told_at_once_and_once,
+    a_crawler_is_not_the_first_view,
     a_first_view_that_nobody_told_of_is_found,
 }

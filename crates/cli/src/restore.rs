@@ -188,8 +188,9 @@ impl Restoring<'_> {
             }
         }
         copy_file(&self.folder.join(DATABASE), &staged).map_err(|error| self.unwritable(&error))?;
-        let store = Store::open(&DatabaseAddress::Sqlite(staged.clone()), Arc::new(SystemClock)).await?;
-        let store = store.by(store::actor());
+        let opened = Store::open(&DatabaseAddress::Sqlite(staged.clone()), Arc::new(SystemClock)).await?;
+        let store = opened.by(store::actor());
+        drop(opened);
         store.migrate().await?;
         store.make_dormant(self.manifest.taken_at).await?;
         // The last to close it folds its log into the file.

@@ -358,6 +358,7 @@ async fn killed(backend: Backend) {
         std::thread::sleep(pause);
         let _ = child.kill();
         let ended = child.wait().unwrap();
+        assert!(ended.success() || ended.code().is_none(), "it failed by itself");
         pause += pause / 5 + Duration::from_millis(2);
         if other.path().join("copydesk-data/restore.unfinished").exists() {
             unfinished += 1;

@@ -67,7 +67,7 @@ async fn every_way(from: Backend, to: Backend) {
 
     let other = Desk::on(to).await;
     let restored = restore(&other, &copy).ok();
-    assert!(restored.out.contains("1 projects, 1 jobs") && restored.out.contains("copydesk wake"), "{}", restored.out);
+    assert!(restored.out.contains("1 project, 1 job, ") && restored.out.contains("copydesk wake"), "{}", restored.out);
     let server = other.serve(&[]);
     let before = desk.serve(&[NO_WORKERS]);
     assert_eq!(jobs(&server, &project, &key), jobs(&before, &project, &key), "the key opens the same jobs");

@@ -39,7 +39,7 @@ export const workerKilled = async (browser, desk, email, project, model) => {
   assert.match(await broke.first().textContent(), /Worker lost/)
   const mark = await broke.first().locator('.dot').evaluate((dot) => getComputedStyle(dot, '::after').transform)
   assert.notEqual(mark, 'none', 'its mark is a diamond')
-  await until('another takes it up', async () => /Taken up again/.test(await page.textContent('.steps')))
+  await until('another takes it up', async () => /Resumed/.test(await page.textContent('.steps')))
   gate.open()
   await until('the job ends on the page', async () => /pull request/.test(await page.textContent('#state')))
   assert.match(await page.textContent('.steps'), /1 answer of the model is used again/)

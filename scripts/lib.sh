@@ -107,7 +107,7 @@ start_postgres() {
   as_postgres "$bin/initdb" -D "$data/data" -U copydesk --auth=trust --no-sync -E UTF8 --locale=C.UTF-8 >"$work/initdb.log" 2>&1 \
     || { cat "$work/initdb.log" >&2; die "initdb failed"; }
   as_postgres "$bin/pg_ctl" -D "$data/data" -w -t 60 -l "$data/log" -o "-c listen_addresses='' \
-    -c unix_socket_directories='$data' -c fsync=${START_POSTGRES_FSYNC:-off} -c max_connections=300" start >"$work/pg_ctl.log" 2>&1 \
+    -c unix_socket_directories='$data' -c fsync=${START_POSTGRES_FSYNC:-off} -c max_connections=300 ${START_POSTGRES_OPTIONS:-}" start >"$work/pg_ctl.log" 2>&1 \
     || { cat "$work/pg_ctl.log" "$data/log" >&2; die "PostgreSQL did not start"; }
   export COPYDESK_TEST_POSTGRES="postgres://copydesk@localhost/postgres?host=$data"
 }

@@ -73,7 +73,9 @@ pub(crate) async fn serve(config: Config, environment: &Environment) -> Result<E
 }
 
 /// `copydesk worker`
-pub(crate) async fn worker(config: Config, environment: &Environment) -> Result<ExitCode, Failure> {
+pub(crate) async fn worker(mut config: Config, environment: &Environment) -> Result<ExitCode, Failure> {
+    // There may be many of them on one server.
+    config.database_connections.get_or_insert(store::WORKER_CONNECTIONS);
     let telemetry = logging::start(&config, environment)?;
     let signal = stop_signal();
     git_ready().await?;

@@ -11,6 +11,10 @@ use crate::config::{Config, DatabaseUrl};
 use crate::failure::Failure;
 use crate::{data_folder, output, secrets};
 
+/// How many connections a process may hold unless it is told, and how many one that only runs jobs.
+const CONNECTIONS: u32 = 10;
+pub(crate) const WORKER_CONNECTIONS: u32 = 3;
+
 /// Connects to the database of the configuration, making the data folder if need be.
 pub(crate) async fn open(config: &Config) -> Result<Store, Failure> {
     data_folder::check(config)?;
@@ -22,9 +26,11 @@ pub(crate) async fn open(config: &Config) -> Result<Store, Failure> {
 pub(crate) async fn connect(config: &Config) -> Result<Store, Failure> {
     let address = match config.database() {
         DatabaseUrl::Sqlite(path) => DatabaseAddress::Sqlite(path),
-        DatabaseUrl::Postgres(address) => {
-            DatabaseAddress::Postgres { address, connections: config.database_connections }
-        }
+        DatabaseUrl::Postgres(address) => DatabaseAddress::Postgres {
+            address,
+            listen: config.database_listen(),
+            connections: config.database_connections.unwrap_or(CONNECTIONS),
+        },
     };
     Store::open(&address, Arc::new(SystemClock)).await.map_err(|error| {
         let failure = Failure::from(error);

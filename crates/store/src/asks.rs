@@ -210,7 +210,7 @@ async fn hear(
         );
         c.run(sql, values![&project_id, ask.key(), to_json(&ask), now, now]).await?;
     }
-    c.announce(Change::Asked).await?;
+    c.announce(Change::Asked);
     Ok(true)
 }
 

@@ -64,6 +64,12 @@ macro_rules! values {
 }
 pub(crate) use values;
 
+/// The places of so many parameters from number `first` on, as a list of SQL.
+pub(crate) fn places(first: usize, count: usize) -> String {
+    let places: Vec<String> = (first..first + count).map(|place| format!("${place}")).collect();
+    places.join(", ")
+}
+
 /// JSON as it is kept in a column of text.
 pub(crate) fn to_json(it: &impl Serialize) -> String {
     serde_json::to_string(it).expect("what the store keeps has text for keys and no errors of its own")
@@ -218,7 +224,7 @@ pub(crate) trait Conn: Send {
     fn set_actor(&mut self, actor: Arc<Actor>);
 
     /// Tells everybody who waits about `change`, in this process and in others, when the transaction commits.
-    fn announce(&mut self, change: Change) -> BoxFuture<'_, Result<()>>;
+    fn announce(&mut self, change: Change);
 }
 
 impl dyn Conn + '_ {

@@ -8,6 +8,7 @@ use crate::conn::{Conn, Result, values};
 use crate::database::Store;
 use crate::ending::{CANCELLED, Ending, end};
 use crate::error::StoreError;
+use crate::hub::Change;
 use crate::{deeds, events, jobs, outbox};
 
 /// Why a job was not cancelled.
@@ -53,6 +54,7 @@ async fn cancel(
     } else if !job.cancel_requested {
         c.run("UPDATE jobs SET cancel_requested_at = $1, updated_at = $1 WHERE id = $2", values![now, &job.id]).await?;
         events::append(c, &job.id, "cancelling", json!({}), now).await?;
+        c.announce(Change::Called(job.id.clone()));
     }
     Ok(jobs::get_held(c, &job.id).await?)
 }
@@ -64,6 +66,7 @@ async fn archive(c: &mut dyn Conn, project_id: ProjectId, job_id: JobId, now: Ti
     }
     if job.status == Status::Active {
         end(c, &job, Ending::new(Outcome::Cancelled, CANCELLED), now).await?;
+        c.announce(Change::Called(job.id.clone()));
     }
     c.run(
         "UPDATE jobs SET status = 'archived', archived_at = $1, updated_at = $1, publisher = NULL, publisher_until = NULL \

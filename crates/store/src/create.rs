@@ -11,7 +11,7 @@ use crate::admission::{self, Admission, Gate, Idempotency};
 use crate::conn::{Conn, Result, plain_text, to_json, values};
 use crate::database::Store;
 use crate::hub::Change;
-use crate::{deeds, events, jobs, outbox};
+use crate::{deeds, events, jobs, lanes, outbox};
 
 /// A job to create.
 #[derive(Debug, Clone)]
@@ -119,11 +119,12 @@ pub(crate) async fn create(
         created[TRACE] = trace.to_string().into();
     }
     insert(c, &job).await?;
+    lanes::enter(c, &job.id).await?;
     add_message(c, &job, 1, &new.prompt, now).await?;
     events::append(c, &job.id, "created", created, now).await?;
     deeds::record(c, "job.create", Some(&job.project_id), &job.id, "").await?;
     outbox::put(c, EventKind::JobCreated, &job, now).await?;
-    c.announce(Change::Ready).await?;
+    c.announce(Change::Ready);
     admission::done(c, &job, render(&job), standing, idempotency, now).await
 }
 
@@ -209,5 +210,7 @@ async fn reopen(c: &mut dyn Conn, job: &Job, message: u32, now: Timestamp) -> Re
         values![now, message, &job.id],
     )
     .await?;
-    c.announce(Change::Ready).await
+    lanes::enter(c, &job.id).await?;
+    c.announce(Change::Ready);
+    Ok(())
 }

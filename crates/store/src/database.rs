@@ -6,10 +6,11 @@ use copydesk_boxed::boxed;
 use copydesk_domain::{Actor, Clock, Timestamp, TraceContext};
 use futures_util::future::BoxFuture;
 
-use crate::conn::{Conn, Result};
+use crate::announce::Announcer;
+use crate::conn::{Conn, Result, values};
 use crate::error::StoreError;
 use crate::hub::{Changes, Hub};
-use crate::postgres::Postgres;
+use crate::postgres::{LISTENER, Postgres};
 use crate::sqlite::{self, Sqlite};
 use crate::{migrate, rows, snapshot};
 
@@ -20,6 +21,8 @@ pub enum DatabaseAddress {
     /// A `postgres://` address, which may hold a password.
     Postgres {
         address: String,
+        /// The same server without a pooler before it, for wake-ups; none if `address` has none.
+        listen: Option<String>,
         /// How many connections the process may hold.
         connections: u32,
     },
@@ -47,8 +50,9 @@ impl Store {
         let hub = Hub::new();
         let backend = match address {
             DatabaseAddress::Sqlite(path) => Backend::Sqlite(Sqlite::open(path, hub.clone(), clock.clone())?),
-            DatabaseAddress::Postgres { address, connections } => {
-                Backend::Postgres(Postgres::open(address, *connections, hub.clone(), clock.clone()).await?)
+            DatabaseAddress::Postgres { address, listen, connections } => {
+                let (listen, hub) = (listen.as_deref(), hub.clone());
+                Backend::Postgres(Postgres::open(address, listen, *connections, hub, clock.clone()).await?)
             }
         };
         Ok(Self { backend: Arc::new(backend), hub, clock, actor: Arc::new(Actor::program()), trace: None })
@@ -139,9 +143,37 @@ impl Store {
         }
     }
 
-    /// Listens for changes from now on.
+    /// Listens for changes from now on. What happens to jobs in other processes is not among them, but for their being
+    /// called.
     pub fn changes(&self) -> Changes {
-        self.hub.subscribe()
+        Changes::new(self.hub.subscribe(), None)
+    }
+
+    /// The same for somebody who wants to know all that happens to jobs.
+    pub fn changes_of_jobs(&self) -> Changes {
+        Changes::new(self.hub.subscribe(), self.announcer().map(Announcer::watch_jobs))
+    }
+
+    /// The same for somebody who has nothing to do: other processes tell when a project has room for another job.
+    pub fn changes_for_idle(&self) -> Changes {
+        Changes::new(self.hub.subscribe(), self.announcer().map(Announcer::wait_for_jobs))
+    }
+
+    fn announcer(&self) -> Option<&Announcer> {
+        match &*self.backend {
+            Backend::Sqlite(_) => None,
+            Backend::Postgres(postgres) => Some(postgres.announcer()),
+        }
+    }
+
+    /// How many processes use this database, this one included, as far as it can be told.
+    pub async fn processes(&self) -> Result<u32> {
+        if matches!(&*self.backend, Backend::Sqlite(_)) {
+            return Ok(1);
+        }
+        let sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1";
+        let count: u32 = self.read(move |c| Box::pin(c.only_row(sql, values![LISTENER]))).await?;
+        Ok(count.max(1))
     }
 
     /// The present instant, by the store's clock.

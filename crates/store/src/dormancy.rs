@@ -6,8 +6,8 @@ use copydesk_domain::Timestamp;
 
 use crate::conn::{Conn, Result, values};
 use crate::database::Store;
-use crate::deeds;
 use crate::hub::Change;
+use crate::{deeds, lanes};
 
 /// Since when a copy is dormant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +71,7 @@ async fn begin(c: &mut dyn Conn, backup_at: Timestamp, now: Timestamp) -> Result
         vec![],
     )
     .await?;
+    lanes::enter_all(c).await?;
     deeds::record(c, "installation.restore", None, "", &format!("from a backup of {backup_at}")).await
 }
 
@@ -98,7 +99,7 @@ async fn end(c: &mut dyn Conn, now: Timestamp) -> Result<Option<Dormancy>> {
     .await?;
     deeds::record(c, "installation.wake", None, "", &format!("from a backup of {}", dormancy.backup_at)).await?;
     for change in [Change::Ready, Change::Outbox, Change::Asked] {
-        c.announce(change).await?;
+        c.announce(change);
     }
     Ok(Some(dormancy))
 }

@@ -43,6 +43,6 @@ pub(crate) async fn end(c: &mut dyn Conn, job: &Job, ending: Ending, now: Timest
     events::append(c, &job.id, status.as_str(), data, now).await?;
     let kind = if status == Status::Completed { EventKind::JobCompleted } else { EventKind::JobFailed };
     outbox::put(c, kind, job, now).await?;
-    // Its project may have room for another now.
-    c.announce(Change::Ready).await
+    c.announce(Change::Room);
+    Ok(())
 }

@@ -2,7 +2,7 @@ use copydesk_boxed::boxed;
 use copydesk_domain::{JobId, Timestamp};
 use serde_json::Value as Json;
 
-use crate::conn::{Conn, FromRow, Result, Row, Value, values};
+use crate::conn::{Conn, FromRow, Result, Row, Value, places, values};
 use crate::database::Store;
 use crate::hub::Change;
 
@@ -76,10 +76,9 @@ async fn course(c: &mut dyn Conn, job_id: JobId) -> Result<Course> {
 async fn of_kinds(c: &mut dyn Conn, job_id: JobId, kinds: &'static [&'static str]) -> Result<Vec<Event>> {
     let mut values = values![job_id];
     values.extend(kinds.iter().map(|kind| Value::from(*kind)));
-    let places: Vec<String> = (2..=values.len()).map(|place| format!("${place}")).collect();
     let sql = format!(
         "SELECT number, kind, data, created_at FROM events WHERE job_id = $1 AND kind IN ({}) ORDER BY number",
-        places.join(", ")
+        places(2, kinds.len())
     );
     c.rows(sql, values).await
 }
@@ -93,7 +92,25 @@ pub(crate) async fn append(c: &mut dyn Conn, job_id: &JobId, kind: &str, data: J
         values![job_id, kind, data.to_string(), now],
     )
     .await?;
-    c.announce(Change::Job(job_id.clone())).await
+    c.announce(Change::Job(job_id.clone()));
+    Ok(())
+}
+
+/// Adds to each of these jobs that it was claimed, with the attempt that its row has now. The caller holds their rows.
+pub(crate) async fn append_claimed(c: &mut dyn Conn, ids: &[JobId], now: Timestamp) -> Result<()> {
+    let mut values = values![now];
+    values.extend(ids.iter().map(Value::from));
+    let sql = format!(
+        "INSERT INTO events (created_at, job_id, number, kind, data) SELECT $1, j.id, COALESCE((SELECT MAX(e.number) \
+         FROM events e WHERE e.job_id = j.id), 0) + 1, 'claimed', '{{\"attempt\":' || j.attempt || '}}' \
+         FROM jobs j WHERE j.id IN ({})",
+        places(2, ids.len())
+    );
+    c.run(sql, values).await?;
+    for id in ids {
+        c.announce(Change::Job(id.clone()));
+    }
+    Ok(())
 }
 
 pub(crate) async fn append_all(

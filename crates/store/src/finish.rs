@@ -11,7 +11,7 @@ use crate::database::Store;
 use crate::ending::{CANCELLED, Ending, OUT_OF_TIME, end};
 use crate::hub::Change;
 use crate::lease::{self, Lease, LeaseError};
-use crate::{events, jobs};
+use crate::{events, jobs, lanes};
 
 /// How a worker ends a job.
 #[derive(Debug, Clone)]
@@ -135,8 +135,10 @@ async fn release(c: &mut dyn Conn, lease: Lease, now: Timestamp) -> Result<(), L
         values![now, &job.id],
     )
     .await?;
+    lanes::enter(c, &job.id).await?;
     events::append(c, &job.id, "released", json!({}), now).await?;
-    Ok(c.announce(Change::Ready).await?)
+    c.announce(Change::Ready);
+    Ok(())
 }
 
 /// Puts a leased job back after a failed try, or ends it if it has been cancelled, is out of time or out of tries.
@@ -175,8 +177,9 @@ pub(crate) async fn put_back(
         values![at, now, &job.id],
     )
     .await?;
+    lanes::enter(c, &job.id).await?;
     events::append(c, &job.id, "retrying", json!({ "reason": reason, "notBefore": at }), now).await?;
-    c.announce(Change::Ready).await?;
+    c.announce(Change::Ready);
     Ok(Retry::At(at))
 }
 

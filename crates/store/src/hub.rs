@@ -2,12 +2,18 @@ use copydesk_boxed::boxed;
 use copydesk_domain::JobId;
 use tokio::sync::broadcast;
 
+use crate::announce::Interest;
+
 /// Something that a waiting part of the program may want to look at.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// A job can be claimed.
     Ready,
-    /// A job has changed, its cancellation and its events included.
+    /// A job has ended, so that another of its project may run.
+    Room,
+    /// Whoever works on the job is to let go of it: it was cancelled or archived.
+    Called(JobId),
+    /// A job has changed, its events included.
     Job(JobId),
     /// There is something that webhooks may have to tell.
     Outbox,
@@ -32,21 +38,29 @@ impl Hub {
         let _ = self.0.send(change);
     }
 
-    pub(crate) fn subscribe(&self) -> Changes {
-        Changes(self.0.subscribe())
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Change> {
+        self.0.subscribe()
     }
 }
 
 /// A subscription to changes.
 #[derive(Debug)]
-pub struct Changes(broadcast::Receiver<Change>);
+pub struct Changes {
+    receiver: broadcast::Receiver<Change>,
+    /// Other processes know of it for as long as this is here.
+    _interest: Option<Interest>,
+}
 
 #[boxed]
 impl Changes {
+    pub(crate) fn new(receiver: broadcast::Receiver<Change>, interest: Option<Interest>) -> Self {
+        Self { receiver, _interest: interest }
+    }
+
     /// Waits until `wanted` says yes to a change, or until changes were missed and anything may have happened.
     pub async fn wait_for(&mut self, mut wanted: impl FnMut(&Change) -> bool) {
         loop {
-            match self.0.recv().await {
+            match self.receiver.recv().await {
                 Ok(change) if wanted(&change) => return,
                 Ok(_) => {}
                 Err(broadcast::error::RecvError::Lagged(_)) => return,

@@ -1,11 +1,12 @@
 //! Jobs as they are kept: read one by one, listed, and held.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use copydesk_boxed::boxed;
 use copydesk_domain::{Job, JobId, Message, ProjectId, PullRequest, PullRequestState, Status, Timestamp};
 
-use crate::conn::{Conn, Dialect, FromRow, Result, Row, Value, plain_text, values};
+use crate::conn::{Conn, Dialect, FromRow, Result, Row, Value, places, plain_text, values};
 use crate::database::Store;
 use crate::error::StoreError;
 
@@ -79,11 +80,10 @@ impl Store {
             return Ok(Vec::new());
         }
         let values: Vec<Value> = job_ids.iter().map(Value::from).collect();
-        let places: Vec<String> = (1..=values.len()).map(|place| format!("${place}")).collect();
         let sql = format!(
             "SELECT j.id, CASE WHEN j.worker IS NULL THEN 0 ELSE 1 END, substr(m.prompt, 1, {BRIEF}) FROM jobs j \
              JOIN messages m ON m.job_id = j.id AND m.number = 1 WHERE j.id IN ({})",
-            places.join(", ")
+            places(1, values.len())
         );
         self.read(move |c| Box::pin(c.rows(sql, values))).await
     }
@@ -115,6 +115,12 @@ pub(crate) async fn get_held(c: &mut dyn Conn, id: &JobId) -> Result<Option<Job>
         return Ok(None);
     }
     c.row(format!("SELECT {COLUMNS} FROM jobs WHERE id = $1"), values![id]).await
+}
+
+/// These jobs, in no order.
+pub(crate) async fn get_all(c: &mut dyn Conn, ids: &[JobId]) -> Result<Vec<Job>> {
+    let sql = format!("SELECT {COLUMNS} FROM jobs WHERE id IN ({})", places(1, ids.len()));
+    c.rows(sql, ids.iter().map(Value::from).collect()).await
 }
 
 /// The same if the job belongs to that project.
@@ -170,6 +176,20 @@ fn holds_text(dialect: Dialect, place: usize) -> String {
 pub(crate) async fn messages(c: &mut dyn Conn, job_id: JobId) -> Result<Vec<Message>> {
     let sql = "SELECT number, prompt, created_at FROM messages WHERE job_id = $1 ORDER BY number";
     c.rows(sql, values![job_id]).await
+}
+
+/// The prompts of these jobs, oldest first.
+pub(crate) async fn messages_of_all(c: &mut dyn Conn, ids: &[JobId]) -> Result<BTreeMap<JobId, Vec<Message>>> {
+    let sql = format!(
+        "SELECT job_id, number, prompt, created_at FROM messages WHERE job_id IN ({}) ORDER BY job_id, number",
+        places(1, ids.len())
+    );
+    let rows: Vec<(JobId, Message)> = c.rows(sql, ids.iter().map(Value::from).collect()).await?;
+    let mut messages = BTreeMap::<JobId, Vec<Message>>::new();
+    for (id, message) in rows {
+        messages.entry(id).or_default().push(message);
+    }
+    Ok(messages)
 }
 
 impl PullFilter {

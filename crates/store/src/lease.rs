@@ -1,12 +1,13 @@
 //! A worker's hold on a job. Every write names the attempt it was claimed with; once the job has been taken away, by
 //! the reaper, by an archiving or by another worker, nothing it writes arrives.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use copydesk_boxed::boxed;
 use copydesk_domain::{Job, JobId, Timestamp};
 
-use crate::conn::{Conn, Result, values};
+use crate::conn::{Conn, Dialect, Result, Value, places, values};
 use crate::database::Store;
 use crate::error::StoreError;
 use crate::{events, jobs};
@@ -39,27 +40,38 @@ pub enum LeaseError {
     Store(#[from] StoreError),
 }
 
-/// What the worker learns from a sign of life.
+/// What became of a lease that was looked after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pulse {
-    /// The number of the newest prompt.
-    pub newest_message: u32,
+pub struct Beat {
+    /// Whether the worker may go on.
+    pub stands: Result<(), LeaseLost>,
+    /// Whether the lease was made longer. If somebody else writes to the job at this moment, it is not.
+    pub is_longer: bool,
 }
+
+/// The most leases that one statement looks after.
+const TOGETHER: usize = 1000;
 
 #[boxed]
 impl Store {
-    /// Keeps the lease alive for another `length`.
-    pub async fn heartbeat(&self, lease: &Lease, length: Duration) -> Result<Pulse, LeaseError> {
-        let lease = lease.clone();
-        let seen = self.write(move |c| Box::pin(heartbeat(c, lease, length))).await?;
-        read_pulse(seen)
+    /// Looks, for all these leases of one worker at once, whether it may go on, and makes those that stand longer by
+    /// `length`, if one is given. The answers are in the order of the leases.
+    pub async fn look_after(&self, leases: &[Lease], length: Option<Duration>) -> Result<Vec<Beat>> {
+        let mut beats = Vec::with_capacity(leases.len());
+        for some in leases.chunks(TOGETHER) {
+            let some = some.to_vec();
+            beats.extend(match length {
+                Some(length) => self.write(move |c| Box::pin(lengthen(c, some, length))).await?,
+                None => self.read(move |c| Box::pin(look_at_all(c, some, Vec::new()))).await?,
+            });
+        }
+        Ok(beats)
     }
 
     /// Looks, without writing, whether the worker may go on.
-    pub async fn pulse(&self, lease: &Lease) -> Result<Pulse, LeaseError> {
-        let lease = lease.clone();
-        let seen = self.read(move |c| Box::pin(look(c, lease))).await?;
-        read_pulse(seen)
+    pub async fn check_lease(&self, lease: &Lease) -> Result<(), LeaseError> {
+        let beats = self.look_after(std::slice::from_ref(lease), None).await?;
+        Ok(beats.first().map_or(Err(LeaseLost::Lost), |beat| beat.stands)?)
     }
 
     /// Records a step. Refused once the job is cancelled or lost, so a step recorded before an act outside the
@@ -89,34 +101,45 @@ pub(crate) async fn hold_active(c: &mut dyn Conn, lease: &Lease) -> Result<Job, 
     if job.cancel_requested { Err(LeaseLost::Cancelled.into()) } else { Ok(job) }
 }
 
-/// When the job was cancelled, and its newest prompt.
-type Seen = Option<(Option<Timestamp>, Option<u32>)>;
-
-async fn heartbeat(c: &mut dyn Conn, lease: Lease, length: Duration) -> Result<Seen> {
-    let until = c.now().plus(length);
-    c.run(
-        "UPDATE jobs SET lease_expires_at = $1 WHERE id = $2 AND worker = $3 AND attempt = $4 AND status = 'active'",
-        values![until, &lease.job_id, &lease.worker, lease.attempt],
-    )
-    .await?;
-    look(c, lease).await
+async fn lengthen(c: &mut dyn Conn, leases: Vec<Lease>, length: Duration) -> Result<Vec<Beat>> {
+    let Some(first) = leases.first() else { return Ok(Vec::new()) };
+    let mut values = values![c.now().plus(length), &first.worker];
+    values.extend(leases.iter().flat_map(|lease| values![&lease.job_id, lease.attempt]));
+    let attempts: Vec<String> = (0..leases.len()).map(|at| format!("({})", places(3 + 2 * at, 2))).collect();
+    // One whose row somebody holds must not keep the others waiting; it has its turn with the next beat.
+    let skip = match c.dialect() {
+        Dialect::Sqlite => "",
+        Dialect::Postgres => "FOR NO KEY UPDATE SKIP LOCKED",
+    };
+    let sql = format!(
+        "UPDATE jobs SET lease_expires_at = $1 WHERE id IN (SELECT id FROM jobs WHERE worker = $2 AND status = 'active' \
+         AND (id, attempt) IN (VALUES {}) {skip}) RETURNING id, attempt",
+        attempts.join(", ")
+    );
+    let longer: Vec<(JobId, i64)> = c.rows(sql, values).await?;
+    look_at_all(c, leases, longer).await
 }
 
-async fn look(c: &mut dyn Conn, lease: Lease) -> Result<Seen> {
-    c.row(
-        "SELECT cancel_requested_at, (SELECT MAX(number) FROM messages m WHERE m.job_id = jobs.id) FROM jobs \
-         WHERE id = $1 AND worker = $2 AND attempt = $3 AND status = 'active'",
-        values![lease.job_id, lease.worker, lease.attempt],
-    )
-    .await
-}
-
-fn read_pulse(seen: Seen) -> Result<Pulse, LeaseError> {
-    match seen {
-        None => Err(LeaseLost::Lost.into()),
-        Some((Some(_), _)) => Err(LeaseLost::Cancelled.into()),
-        Some((None, newest)) => Ok(Pulse { newest_message: newest.unwrap_or(0) }),
-    }
+async fn look_at_all(c: &mut dyn Conn, leases: Vec<Lease>, longer: Vec<(JobId, i64)>) -> Result<Vec<Beat>> {
+    let sql = format!(
+        "SELECT id, attempt, worker, cancel_requested_at FROM jobs WHERE status = 'active' AND worker IS NOT NULL \
+         AND id IN ({})",
+        places(1, leases.len())
+    );
+    let rows: Vec<(JobId, i64, (String, Option<Timestamp>))> =
+        c.rows(sql, leases.iter().map(|lease| Value::from(&lease.job_id)).collect()).await?;
+    let rows: BTreeMap<_, _> = rows.into_iter().map(|(id, attempt, held)| ((id, attempt), held)).collect();
+    let longer: BTreeSet<_> = longer.into_iter().collect();
+    let beat = |lease: Lease| {
+        let place = (lease.job_id, lease.attempt);
+        let stands = match rows.get(&place) {
+            Some((worker, None)) if *worker == lease.worker => Ok(()),
+            Some((worker, Some(_))) if *worker == lease.worker => Err(LeaseLost::Cancelled),
+            _ => Err(LeaseLost::Lost),
+        };
+        Beat { stands, is_longer: longer.contains(&place) }
+    };
+    Ok(leases.into_iter().map(beat).collect())
 }
 
 async fn record_step(

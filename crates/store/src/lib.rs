@@ -4,6 +4,7 @@
 //! PostgreSQL alike; where the two differ, a method of that trait stands between.
 
 mod admission;
+mod announce;
 mod answers;
 mod asks;
 mod browsers;
@@ -25,6 +26,7 @@ mod identities;
 mod invitations;
 mod jobs;
 mod keys;
+mod lanes;
 mod lease;
 mod marks;
 mod migrate;
@@ -67,7 +69,7 @@ pub use identities::{Identity, Introduction, Recognised};
 pub use invitations::{Entrance, Guest, Invitation, NewInvitation, Taken};
 pub use jobs::{Brief, JobFilter, PullFilter};
 pub use keys::{Access, NewKey};
-pub use lease::{Lease, LeaseError, LeaseLost, Pulse};
+pub use lease::{Beat, Lease, LeaseError, LeaseLost};
 pub use outbox::{FannedOut, OutboxEntry};
 pub use people::{Indispensable, NewUser};
 pub use projects::{NewProject, ProjectChange};

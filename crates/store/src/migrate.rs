@@ -24,6 +24,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (17, "dormancy", include_str!("../migrations/0017_dormancy.sql")),
     (18, "more events", include_str!("../migrations/0018_more_events.sql")),
     (19, "of jobs", include_str!("../migrations/0019_of_jobs.sql")),
+    (20, "lanes", include_str!("../migrations/0020_lanes.sql")),
 ];
 
 /// The newest schema version this program knows.

@@ -103,7 +103,8 @@ async fn insert(c: &mut dyn Conn, kind: EventKind, project_id: &ProjectId, job_i
         values![new_id(now), project_id, job_id, kind.as_str(), now, now],
     )
     .await?;
-    c.announce(Change::Outbox).await
+    c.announce(Change::Outbox);
+    Ok(())
 }
 
 /// The column takes no null.

@@ -1,10 +1,10 @@
-//! PostgreSQL: a pool, a transaction for every write, NOTIFY for the wake-ups.
+//! PostgreSQL: a pool, a transaction for every write.
 
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use copydesk_domain::{Actor, Clock, Timestamp};
+use copydesk_domain::{Actor, Clock, Timestamp, new_id};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sqlx::pool::PoolConnection;
@@ -12,42 +12,63 @@ use sqlx::postgres::{PgArguments, PgConnectOptions, PgListener, PgPoolOptions, P
 use sqlx::{Arguments, AssertSqlSafe, Column, Connection, PgConnection, PgPool, Row as _, Transaction, TypeInfo};
 use tokio::task::AbortHandle;
 
+use crate::announce::{Announcer, CHANNEL};
 use crate::conn::{Conn, Dialect, Result, Row, Sql, Value};
 use crate::error::StoreError;
 use crate::hub::{Change, Hub};
 
-const CHANNEL: &str = "copydesk";
+/// What the connections for wake-ups are called, by which those of all processes are counted.
+pub(crate) const LISTENER: &str = "copydesk wake-ups";
 /// How long a connection may take.
 const ANSWER: Duration = Duration::from_secs(5);
 
 pub(crate) struct Postgres {
     pool: PgPool,
     clock: Arc<dyn Clock>,
-    listener: AbortHandle,
+    announcer: Announcer,
+    /// They hold the pool, and would keep its connections open for ever.
+    tasks: [AbortHandle; 2],
 }
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // It holds the pool, and would keep its connections open for ever.
-        self.listener.abort();
+        for task in &self.tasks {
+            task.abort();
+        }
     }
 }
 
 impl Postgres {
-    pub(crate) async fn open(address: &str, connections: u32, hub: Hub, clock: Arc<dyn Clock>) -> Result<Self> {
-        // The parser's message could quote the address, and the address a password.
-        let options = PgConnectOptions::from_str(address)
-            .map_err(|_| {
-                StoreError::BadAddress("the database address is not a well-formed postgres:// one".to_owned())
-            })?
-            .application_name("copydesk");
-        // The pool would only say that it took too long.
-        let first = tokio::time::timeout(ANSWER, PgConnection::connect_with(&options)).await;
-        first.map_err(|_| StoreError::Unreachable("the server did not answer".to_owned()))??.close().await?;
-        let pool =
-            PgPoolOptions::new().max_connections(connections).acquire_timeout(ANSWER).connect_with(options).await?;
-        let listener = tokio::spawn(listen_forever(pool.clone(), hub)).abort_handle();
-        Ok(Self { pool, clock, listener })
+    /// `listen` is where wake-ups are heard: the same server, without a pooler before it. `connections` is all that the process
+    /// may hold; one of them is for the wake-ups.
+    pub(crate) async fn open(
+        address: &str,
+        listen: Option<&str>,
+        connections: u32,
+        hub: Hub,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self> {
+        let options = connect_options(address)?;
+        let listen = listen.map_or_else(|| Ok(options.clone()), connect_options)?;
+        for options in [&options, &listen] {
+            // The pool would only say that it took too long.
+            let first = tokio::time::timeout(ANSWER, PgConnection::connect_with(options)).await;
+            first.map_err(|_| StoreError::Unreachable("the server did not answer".to_owned()))??.close().await?;
+        }
+        let most = connections.saturating_sub(1).max(1);
+        let pool = PgPoolOptions::new().max_connections(most).acquire_timeout(ANSWER).connect_with(options).await?;
+        // It is kept for as long as the process lives.
+        let ears = PgPoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None);
+        let ears = ears.acquire_timeout(ANSWER).connect_lazy_with(listen.application_name(LISTENER));
+        let announcer = Announcer::new(hub.clone(), new_id(clock.now()));
+        let listening = tokio::spawn(listen_forever(ears, hub, announcer.clone()));
+        let sending = tokio::spawn(announcer.clone().send_forever(pool.clone()));
+        let tasks = [listening.abort_handle(), sending.abort_handle()];
+        Ok(Self { pool, clock, announcer, tasks })
+    }
+
+    pub(crate) fn announcer(&self) -> &Announcer {
+        &self.announcer
     }
 
     pub(crate) async fn write<T, E, F>(&self, script: F) -> Result<T, E>
@@ -57,9 +78,13 @@ impl Postgres {
         F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
     {
         let mut transaction = self.begin().await?;
-        match script(&mut PgConn::new(&mut transaction, &*self.clock)).await {
+        let mut conn = PgConn::new(&mut transaction, &*self.clock);
+        let result = script(&mut conn).await;
+        let announced = std::mem::take(&mut conn.announced);
+        match result {
             Ok(result) => {
                 commit(transaction).await?;
+                self.announcer.tell(announced);
                 Ok(result)
             }
             Err(error) => {
@@ -97,11 +122,18 @@ fn rollback(transaction: Transaction<'static, sqlx::Postgres>) -> BoxFuture<'sta
     Box::pin(async { drop(transaction.rollback().await) })
 }
 
-/// Passes on what other processes (and this one) announce. It holds one connection of its own.
-async fn listen_forever(pool: PgPool, hub: Hub) {
+fn connect_options(address: &str) -> Result<PgConnectOptions> {
+    // The parser's message could quote the address, and the address a password.
+    let parsed = PgConnectOptions::from_str(address);
+    let unfit = |_| StoreError::BadAddress("the database address is not a well-formed postgres:// one".to_owned());
+    Ok(parsed.map_err(unfit)?.application_name("copydesk"))
+}
+
+/// Passes on what other processes announce. It holds one connection of its own.
+async fn listen_forever(pool: PgPool, hub: Hub, announcer: Announcer) {
     let mut pause = Duration::from_millis(200);
     while !pool.is_closed() {
-        match listen(&pool, &hub).await {
+        match listen(&pool, &hub, &announcer).await {
             Ok(()) => return,
             Err(error) => {
                 tracing::warn!(%error, "lost the connection for wake-ups; falling back to timers until it is back");
@@ -112,7 +144,7 @@ async fn listen_forever(pool: PgPool, hub: Hub) {
     }
 }
 
-async fn listen(pool: &PgPool, hub: &Hub) -> Result<(), sqlx::Error> {
+async fn listen(pool: &PgPool, hub: &Hub, announcer: &Announcer) -> Result<(), sqlx::Error> {
     let mut listener = PgListener::connect_with(pool).await?;
     listener.ignore_pool_close_event(false);
     listener.listen(CHANNEL).await?;
@@ -120,29 +152,9 @@ async fn listen(pool: &PgPool, hub: &Hub) -> Result<(), sqlx::Error> {
     hub.publish(Change::Ready);
     loop {
         match listener.try_recv().await? {
-            Some(note) => hub.publish(read_payload(note.payload())),
+            Some(note) => announcer.hear(note.payload()),
             None => hub.publish(Change::Ready),
         }
-    }
-}
-
-fn payload(change: &Change) -> String {
-    match change {
-        Change::Ready => "ready".to_owned(),
-        Change::Job(id) => format!("job {id}"),
-        Change::Outbox => "outbox".to_owned(),
-        Change::Asked => "asked".to_owned(),
-        Change::Removed => "removed".to_owned(),
-    }
-}
-
-fn read_payload(text: &str) -> Change {
-    match text.strip_prefix("job ") {
-        Some(id) => Change::Job(id.into()),
-        None if text == "outbox" => Change::Outbox,
-        None if text == "asked" => Change::Asked,
-        None if text == "removed" => Change::Removed,
-        None => Change::Ready,
     }
 }
 
@@ -150,11 +162,12 @@ pub(crate) struct PgConn<'t> {
     connection: &'t mut PgConnection,
     clock: &'t dyn Clock,
     actor: Arc<Actor>,
+    announced: Vec<Change>,
 }
 
 impl<'t> PgConn<'t> {
     pub(crate) fn new(connection: &'t mut PgConnection, clock: &'t dyn Clock) -> Self {
-        Self { connection, clock, actor: Arc::new(Actor::program()) }
+        Self { connection, clock, actor: Arc::new(Actor::program()), announced: Vec::new() }
     }
 }
 
@@ -230,24 +243,7 @@ impl Conn for PgConn<'_> {
         self.actor = actor;
     }
 
-    fn announce(&mut self, change: Change) -> BoxFuture<'_, Result<()>> {
-        async move {
-            let values = vec![Value::from(CHANNEL), Value::from(payload(&change))];
-            self.execute("SELECT pg_notify($1, $2)".into(), values).await?;
-            Ok(())
-        }
-        .boxed()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn announcements_read_back() {
-        for change in [Change::Ready, Change::Job("x".into()), Change::Outbox, Change::Asked, Change::Removed] {
-            assert_eq!(read_payload(&payload(&change)), change);
-        }
+    fn announce(&mut self, change: Change) {
+        self.announced.push(change);
     }
 }

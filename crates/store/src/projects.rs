@@ -274,11 +274,11 @@ async fn update(c: &mut dyn Conn, id: ProjectId, change: ProjectChange, now: Tim
         deeds::record(c, "project.change", Some(&project.id), &project.name, &changed).await?;
     }
     if repository_changed {
-        c.announce(Change::Removed).await?;
+        c.announce(Change::Removed);
     }
     if limit_changed {
         // There may be room for more now.
-        c.announce(Change::Ready).await?;
+        c.announce(Change::Ready);
     }
     Ok(Some(project))
 }
@@ -297,9 +297,12 @@ async fn delete(c: &mut dyn Conn, id: ProjectId) -> Result<bool> {
             );
             c.exists(sql, values![&id]).await?;
         }
+        let lanes =
+            "SELECT count(*) FROM (SELECT 1 FROM lanes WHERE project_id = $1 ORDER BY model FOR UPDATE) AS held";
+        c.exists(lanes, values![&id]).await?;
     }
     deeds::record(c, "project.delete", Some(&id), &id, "").await?;
-    c.announce(Change::Removed).await?;
+    c.announce(Change::Removed);
     Ok(c.run("DELETE FROM projects WHERE id = $1", values![&id]).await? > 0)
 }
 

@@ -4,15 +4,18 @@ use std::time::Duration;
 
 use copydesk_boxed::boxed;
 use copydesk_domain::{Job, JobId, Message, ProjectId, Timestamp};
-use serde_json::json;
 
-use crate::conn::{Conn, Result, Value, values};
+use crate::conn::{Conn, Dialect, Result, Value, places, values};
 use crate::database::Store;
+use crate::lanes::{self, Lane};
 use crate::lease::Lease;
 use crate::{events, jobs};
 
-/// How often a claim looks again when others were faster.
-const RACES: usize = 32;
+/// How often a claim looks again when others were faster, or the first job of a lane was not there any more.
+const RACES: usize = 64;
+
+/// The most jobs that one claim takes: it holds the rows of their projects until it is on disk.
+const MOST: usize = 16;
 
 /// The rules of the queue, the same for every worker.
 #[derive(Debug, Clone)]
@@ -58,35 +61,44 @@ pub struct QueueDepth {
 pub struct QueueState {
     /// Since when the job waits that has waited longest and may run.
     pub oldest_waiting: Option<Timestamp>,
-    /// Workers that hold a job, of all processes. Those that wait for one are not known here.
+    /// Workers that hold a job, of all processes: each has one. Those that wait for one are not known here.
     pub busy_workers: u32,
 }
 
 #[boxed]
 impl Store {
-    /// Takes the job that has waited longest among those that `models` can run and whose project has room.
-    pub async fn claim(&self, worker: &str, models: &[String], terms: &QueueTerms) -> Result<Option<Claimed>> {
-        let (worker, models, terms, now) = (worker.to_owned(), models.to_vec(), terms.clone(), self.now());
-        if models.is_empty() {
-            return Ok(None);
-        }
-        // A look outside the write lock first: an idle worker writes nothing.
-        let (peek_models, limit) = (models.clone(), terms.running_per_project);
-        let waiting = self.read(move |c| Box::pin(async move { candidate(c, &peek_models, limit, now).await })).await?;
-        if waiting.is_none() {
-            return Ok(None);
+    /// Whether there is a job that `models` can run and whose project has room. An idle worker asks this, and writes
+    /// nothing.
+    pub async fn has_work(&self, models: &[String], terms: &QueueTerms) -> Result<bool> {
+        let (models, limit, now) = (models.to_vec(), terms.running_per_project, self.now());
+        self.read(move |c| Box::pin(async move { Ok(!open_lanes(c, &models, limit, now, 1, "").await?.is_empty()) }))
+            .await
+    }
+
+    /// Takes up to `most` jobs that `models` can run: of the projects that have room, those whose jobs have waited longest,
+    /// and of each about as many.
+    pub async fn claim(
+        &self,
+        worker: &str,
+        models: &[String],
+        terms: &QueueTerms,
+        most: usize,
+    ) -> Result<Vec<Claimed>> {
+        if models.is_empty() || most == 0 {
+            return Ok(Vec::new());
         }
         // Each race is a transaction of its own: one that was lost must not keep holding a project's row while the
         // next waits for another's, or two workers could wait for each other.
         for _ in 0..RACES {
-            let (worker, models, terms) = (worker.clone(), models.clone(), terms.clone());
-            match self.write(move |c| Box::pin(race(c, worker, models, terms, now))).await? {
-                Race::Won(claimed) => return Ok(Some(*claimed)),
+            let (worker, models, terms, now) = (worker.to_owned(), models.to_vec(), terms.clone(), self.now());
+            let race = self.write(move |c| Box::pin(race(c, worker, models, terms, most.min(MOST), now))).await?;
+            match race {
+                Race::Won(claimed) => return Ok(claimed),
                 Race::Lost => {}
-                Race::NothingToTake => return Ok(None),
+                Race::NothingToTake => return Ok(Vec::new()),
             }
         }
-        Ok(None)
+        Ok(Vec::new())
     }
 
     /// When there will be something to do that no announcement tells of: a pause or a lease that ends.
@@ -106,9 +118,9 @@ impl Store {
     }
 }
 
-/// What became of the try to take a job that others may want too.
+/// What became of the try to take jobs that others may want too.
 enum Race {
-    Won(Box<Claimed>),
+    Won(Vec<Claimed>),
     Lost,
     NothingToTake,
 }
@@ -118,75 +130,161 @@ async fn race(
     worker: String,
     models: Vec<String>,
     terms: QueueTerms,
+    most: usize,
     now: Timestamp,
 ) -> Result<Race> {
-    let Some((job_id, project_id)) = candidate(c, &models, terms.running_per_project, now).await? else {
+    let lanes = held_lanes(c, &models, terms.running_per_project, most, now).await?;
+    if lanes.is_empty() {
         return Ok(Race::NothingToTake);
-    };
-    // Whoever claims for a project holds its row, so that its limit is exact.
-    c.hold("projects", &project_id).await?;
-    // The wait for the row may have been long, and the lease begins now.
+    }
+    // The wait for the rows may have been long, and the lease begins now.
     let now = c.now();
-    let taken = take(c, &job_id, &worker, &terms, now).await?;
-    Ok(taken.map_or(Race::Lost, |claimed| Race::Won(Box::new(claimed))))
+    let chosen = choose(c, lanes, &terms, most, now).await?;
+    let claimed = take(c, chosen, &worker, &terms, now).await?;
+    Ok(if claimed.is_empty() { Race::Lost } else { Race::Won(claimed) })
 }
 
-/// The oldest job that may run now, without holding it.
-async fn candidate(
+/// Lanes to take jobs of, held together with their projects: whoever claims for a project holds its row, so that its limit is
+/// exact. Those that others hold are left to them; only where there is no other one is waited for, so that a project that is
+/// alone gets its turn.
+async fn held_lanes(
+    c: &mut dyn Conn,
+    models: &[String],
+    running_per_project: u32,
+    most: usize,
+    now: Timestamp,
+) -> Result<Vec<(Lane, JobId)>> {
+    let free = match c.dialect() {
+        Dialect::Sqlite => "",
+        Dialect::Postgres => "FOR NO KEY UPDATE OF p, l SKIP LOCKED",
+    };
+    let lanes = open_lanes(c, models, running_per_project, now, most, free).await?;
+    if !lanes.is_empty() || c.dialect() == Dialect::Sqlite {
+        return Ok(lanes);
+    }
+    let Some((lane, _)) = open_lanes(c, models, running_per_project, now, 1, "").await?.pop() else { return Ok(lanes) };
+    c.hold("projects", &lane.project_id).await?;
+    let held = "SELECT next_id FROM lanes WHERE project_id = $1 AND model = $2";
+    let next_id: Option<JobId> = c.row_held(held, values![&lane.project_id, &lane.model]).await?;
+    // Where it is gone by now, no job is the next: there is something to look for again, and nothing to take.
+    Ok(vec![(lane, next_id.unwrap_or_else(|| "".into()))])
+}
+
+/// The lanes with a job that may run now, those first whose jobs have waited longest, each with that job.
+async fn open_lanes(
     c: &mut dyn Conn,
     models: &[String],
     running_per_project: u32,
     now: Timestamp,
-) -> Result<Option<(JobId, ProjectId)>> {
+    most: usize,
+    hold: &str,
+) -> Result<Vec<(Lane, JobId)>> {
     let mut values = values![now, running_per_project];
-    let mut places = Vec::new();
-    for model in models {
-        values.push(Value::from(model));
-        places.push(format!("${}", values.len()));
-    }
-    // The full projects are found once and from what runs, so that a long queue behind a full project costs little.
+    values.extend(models.iter().map(Value::from));
+    // The full projects are found once and from what runs; the limit of each is looked up, or PostgreSQL reads all projects.
+    // The count is in the text: a plan for any count would be one for many.
     let sql = format!(
-        "SELECT j.id, j.project_id FROM jobs j WHERE j.status = 'active' AND j.worker IS NULL AND j.not_before <= $1 \
+        "SELECT l.project_id, l.model, l.next_id FROM lanes l JOIN projects p ON p.id = l.project_id WHERE l.next_at <= $1 \
          AND NOT EXISTS (SELECT 1 FROM dormancy) \
-         AND j.project_id NOT IN (SELECT r.project_id FROM jobs r JOIN projects p ON p.id = r.project_id \
-         WHERE r.status = 'active' AND r.worker IS NOT NULL AND COALESCE(p.max_running, $2) > 0 \
-         GROUP BY r.project_id, p.max_running HAVING count(*) >= COALESCE(p.max_running, $2)) \
-         AND j.model IN ({}) ORDER BY j.not_before, j.id LIMIT 1",
-        places.join(", ")
+         AND l.project_id NOT IN (SELECT r.project_id FROM jobs r WHERE r.status = 'active' AND r.worker IS NOT NULL \
+         GROUP BY r.project_id HAVING (SELECT COALESCE(o.max_running, $2) FROM projects o WHERE o.id = r.project_id) \
+         BETWEEN 1 AND count(*)) \
+         AND l.model IN ({}) ORDER BY l.next_at, l.next_id LIMIT {most} {hold}",
+        places(3, models.len())
     );
-    c.row(sql, values).await
+    let lanes: Vec<(ProjectId, String, JobId)> = c.rows(sql, values).await?;
+    let lane = |(project_id, model, next_id)| (Lane { project_id, model }, next_id);
+    Ok(lanes.into_iter().map(lane).collect())
 }
 
-/// Leases the job if it is still free and due and its project still has room. The attempt number grows with every lease:
-/// it is the fencing token of all the worker's writes. The time of a job that has waited for its code host goes on now.
+/// Which jobs of these lanes to take, and sets the lanes to what is left in them. Of a lane whose first job is not there any more
+/// none is taken: another lane may come before it now.
+async fn choose(
+    c: &mut dyn Conn,
+    lanes: Vec<(Lane, JobId)>,
+    terms: &QueueTerms,
+    most: usize,
+    now: Timestamp,
+) -> Result<Vec<JobId>> {
+    let mut room = room(c, &lanes, terms.running_per_project).await?;
+    let mut chosen = Vec::new();
+    let count = lanes.len();
+    for (at, (lane, next_id)) in lanes.into_iter().enumerate() {
+        let Some(room) = room.iter_mut().find_map(|(id, room)| (*id == lane.project_id).then_some(room)) else {
+            continue;
+        };
+        let fair = (most - chosen.len()).div_ceil(count - at).min(*room);
+        let sql = format!(
+            "SELECT not_before, id FROM jobs WHERE project_id = $1 AND model = $2 AND status = 'active' AND worker IS NULL \
+             ORDER BY not_before, id LIMIT {}",
+            fair + 1
+        );
+        let mut waiting: Vec<(Timestamp, JobId)> = c.rows(sql, values![&lane.project_id, &lane.model]).await?;
+        let is_as_expected = waiting.first().is_some_and(|(_, id)| *id == next_id);
+        let fair = if is_as_expected { fair } else { 0 };
+        let due = waiting.iter().take(fair).take_while(|(not_before, _)| *not_before <= now).count();
+        let left = if waiting.len() > due { Some(waiting.swap_remove(due)) } else { None };
+        lanes::set(c, &lane, left).await?;
+        *room -= due;
+        chosen.extend(waiting.into_iter().take(due).map(|(_, id)| id));
+    }
+    Ok(chosen)
+}
+
+/// How many more jobs of each project may run.
+async fn room(c: &mut dyn Conn, lanes: &[(Lane, JobId)], running_per_project: u32) -> Result<Vec<(ProjectId, usize)>> {
+    let mut values = values![running_per_project];
+    values.extend(lanes.iter().map(|(lane, _)| Value::from(&lane.project_id)));
+    let sql = format!(
+        "SELECT p.id, COALESCE(p.max_running, $1), (SELECT count(*) FROM jobs r WHERE r.project_id = p.id \
+         AND r.status = 'active' AND r.worker IS NOT NULL) FROM projects p WHERE p.id IN ({})",
+        places(2, lanes.len())
+    );
+    let rows: Vec<(ProjectId, u32, u32)> = c.rows(sql, values).await?;
+    let left = |limit: u32, running| if limit == 0 { MOST } else { limit.saturating_sub(running) as usize };
+    Ok(rows.into_iter().map(|(id, limit, running)| (id, left(limit, running))).collect())
+}
+
+/// Leases those of the jobs that are still free. The attempt number grows with every lease: it is the fencing token of all
+/// the worker's writes. The time of a job that has waited for its code host goes on now.
 async fn take(
     c: &mut dyn Conn,
-    job_id: &JobId,
+    chosen: Vec<JobId>,
     worker: &str,
     terms: &QueueTerms,
     now: Timestamp,
-) -> Result<Option<Claimed>> {
+) -> Result<Vec<Claimed>> {
+    if chosen.is_empty() {
+        return Ok(Vec::new());
+    }
     let expires_at = now.plus(terms.lease);
     let job_time = i64::try_from(terms.job_time.as_millis()).unwrap_or(i64::MAX / 2);
-    let taken = c
-        .row(
-            "UPDATE jobs SET worker = $1, lease_expires_at = $2, attempt = attempt + 1, tries = tries + 1, \
-             updated_at = $3, deadline_at = CASE WHEN away_since IS NULL THEN COALESCE(deadline_at, $3 + \
-             COALESCE((SELECT p.time_limit_seconds * 1000 FROM projects p WHERE p.id = jobs.project_id), $4)) \
-             ELSE deadline_at + ($3 - not_before) END, not_before = CASE WHEN away_since IS NULL THEN not_before ELSE $3 END \
-             WHERE id = $5 AND status = 'active' AND worker IS NULL AND not_before <= $3 AND EXISTS (SELECT 1 FROM projects p \
-             WHERE p.id = jobs.project_id AND (COALESCE(p.max_running, $6) = 0 OR COALESCE(p.max_running, $6) > \
-             (SELECT count(*) FROM jobs r WHERE r.project_id = p.id AND r.status = 'active' AND r.worker IS NOT NULL))) \
-             RETURNING attempt, tries, deadline_at",
-            values![worker, expires_at, now, job_time, job_id, terms.running_per_project],
-        )
-        .await?;
-    let Some((attempt, tries, deadline_at)) = taken else { return Ok(None) };
-    events::append(c, job_id, "claimed", json!({ "attempt": attempt }), now).await?;
-    let Some(job) = jobs::get_held(c, job_id).await? else { return Ok(None) };
-    let messages = jobs::messages(c, job_id.clone()).await?;
-    let lease = Lease { job_id: job_id.clone(), worker: worker.to_owned(), attempt };
-    Ok(Some(Claimed { lease, job, messages, tries, deadline_at }))
+    let mut values = values![worker, expires_at, now, job_time];
+    values.extend(chosen.iter().map(Value::from));
+    let sql = format!(
+        "UPDATE jobs SET worker = $1, lease_expires_at = $2, attempt = attempt + 1, tries = tries + 1, \
+         updated_at = $3, deadline_at = CASE WHEN away_since IS NULL THEN COALESCE(deadline_at, $3 + \
+         COALESCE((SELECT p.time_limit_seconds * 1000 FROM projects p WHERE p.id = jobs.project_id), $4)) \
+         ELSE deadline_at + ($3 - not_before) END, not_before = CASE WHEN away_since IS NULL THEN not_before ELSE $3 END \
+         WHERE id IN ({}) AND status = 'active' AND worker IS NULL RETURNING id, attempt, tries, deadline_at",
+        places(5, chosen.len())
+    );
+    let taken: Vec<(JobId, i64, (u32, Timestamp))> = c.rows(sql, values).await?;
+    let ids: Vec<JobId> = taken.iter().map(|(id, ..)| id.clone()).collect();
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    events::append_claimed(c, &ids, now).await?;
+    let mut jobs = jobs::get_all(c, &ids).await?;
+    let mut messages = jobs::messages_of_all(c, &ids).await?;
+    let mut claimed = Vec::with_capacity(taken.len());
+    for (id, attempt, (tries, deadline_at)) in taken {
+        let Some(at) = jobs.iter().position(|job| job.id == id) else { continue };
+        let (job, messages) = (jobs.swap_remove(at), messages.remove(&id).unwrap_or_default());
+        let lease = Lease { job_id: id, worker: worker.to_owned(), attempt };
+        claimed.push(Claimed { lease, job, messages, tries, deadline_at });
+    }
+    Ok(claimed)
 }
 
 async fn next_due(c: &mut dyn Conn, now: Timestamp) -> Result<Option<Timestamp>> {
@@ -209,7 +307,7 @@ async fn depth(c: &mut dyn Conn) -> Result<QueueDepth> {
 
 async fn state(c: &mut dyn Conn, now: Timestamp) -> Result<QueueState> {
     let sql = "SELECT (SELECT MIN(not_before) FROM jobs WHERE status = 'active' AND worker IS NULL AND not_before <= $1), \
-               (SELECT count(DISTINCT worker) FROM jobs WHERE status = 'active' AND worker IS NOT NULL)";
+               (SELECT count(*) FROM jobs WHERE status = 'active' AND worker IS NOT NULL)";
     let (oldest_waiting, busy_workers) = c.only_row(sql, values![now]).await?;
     Ok(QueueState { oldest_waiting, busy_workers })
 }

@@ -3,7 +3,7 @@
 use copydesk_boxed::boxed;
 use copydesk_domain::{JobId, Timestamp};
 
-use crate::conn::{Conn, Result, Value, values};
+use crate::conn::{Conn, Result, Value, places, values};
 use crate::database::Store;
 use crate::dormancy::is_dormant;
 
@@ -69,11 +69,6 @@ async fn held(c: &mut dyn Conn, jobs: Vec<JobId>, before: Timestamp, now: Timest
     let sql = format!("SELECT j.id FROM jobs j WHERE {IS_OLD} AND j.id IN ({places}) ORDER BY j.id {skip}");
     let held: Vec<JobId> = c.rows(sql, values).await?;
     Ok(held.iter().map(Value::from).collect())
-}
-
-fn places(first: usize, count: usize) -> String {
-    let places: Vec<String> = (first..first + count).map(|place| format!("${place}")).collect();
-    places.join(", ")
 }
 
 async fn forget(c: &mut dyn Conn, jobs: Vec<JobId>, before: Timestamp, now: Timestamp) -> Result<u64> {

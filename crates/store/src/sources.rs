@@ -207,7 +207,7 @@ async fn remove(c: &mut dyn Conn, project_id: ProjectId, name: String) -> Result
         let sql = "DELETE FROM secrets WHERE project_id = $1 AND name = $2";
         c.run(sql, values![&project_id, &*SecretName::Source(name.clone()).text()]).await?;
         deeds::record(c, "source.remove", Some(&project_id), &name, "").await?;
-        c.announce(Change::Removed).await?;
+        c.announce(Change::Removed);
     }
     Ok(removed)
 }

@@ -343,9 +343,8 @@ impl Conn for SqliteConn {
         self.actor = actor;
     }
 
-    fn announce(&mut self, change: Change) -> BoxFuture<'_, Result<()>> {
+    fn announce(&mut self, change: Change) {
         self.announced.push(change);
-        ready(Ok(())).boxed()
     }
 }
 

@@ -9,10 +9,10 @@ use serde_json::json;
 use crate::conn::{Conn, Result, plain_text, values};
 use crate::database::Store;
 use crate::ending::{CANCELLED, Ending, end};
-use crate::events;
 use crate::finish::Retry;
 use crate::hub::Change;
 use crate::lease::{self, Lease, LeaseError};
+use crate::{events, lanes};
 
 /// The longest pause between two looks for a code host.
 const LONGEST_LOOK: Duration = Duration::from_secs(300);
@@ -71,9 +71,10 @@ async fn wait_for_host(
         values![at, now, since, deadline, plain_text(&message), &job.id],
     )
     .await?;
+    lanes::enter(c, &job.id).await?;
     let data = json!({ "reason": reason, "since": since, "notBefore": at, "until": give_up_at });
     events::append(c, &job.id, "waiting", data, now).await?;
-    c.announce(Change::Ready).await?;
+    c.announce(Change::Ready);
     Ok(Retry::At(at))
 }
 

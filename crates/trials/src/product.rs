@@ -87,7 +87,7 @@ pub(crate) fn terms(lease: Duration) -> QueueTerms {
 pub(crate) async fn open_store(database: &TestDatabase) -> Store {
     let address = match database.address() {
         DatabaseAddress::Postgres { address, .. } => {
-            DatabaseAddress::Postgres { address: address.clone(), connections: 10 }
+            DatabaseAddress::Postgres { address: address.clone(), listen: None, connections: 10 }
         }
         file => file.clone(),
     };

@@ -277,6 +277,14 @@ pub(super) fn database() -> Kind<DatabaseUrl> {
     text(expects, Secrecy::Password, DatabaseUrl::parse, DatabaseUrl::masked)
 }
 
+pub(super) fn postgres() -> Kind<DatabaseUrl> {
+    let parse = |text: &str| match DatabaseUrl::parse(text) {
+        Ok(DatabaseUrl::Sqlite(_)) => Err(Some("a SQLite file has no wake-ups".into())),
+        parsed => parsed,
+    };
+    text("a postgres:// or postgresql:// address", Secrecy::Password, parse, DatabaseUrl::masked)
+}
+
 /// Anything but blanks and control characters, which only a mistake puts there.
 pub(super) fn api_key() -> Kind<SecretString> {
     let parse = |text: &str| {

@@ -9,8 +9,8 @@ use secrecy::SecretString;
 
 use super::database::DatabaseUrl;
 use super::kind::{
-    UNSET, api_key, choice, database, dollars, header, line, listen, model, models, networks, optional, path, ranges,
-    switch, time, web_address, whole,
+    UNSET, api_key, choice, database, dollars, header, line, listen, model, models, networks, optional, path, postgres,
+    ranges, switch, time, web_address, whole,
 };
 use super::origin::Origin;
 use super::table::{Setting, default_value, settings};
@@ -38,6 +38,14 @@ impl Config {
     /// The database to open.
     pub fn database(&self) -> DatabaseUrl {
         self.database_url.clone()
+    }
+
+    /// Where the wake-ups of the database are heard, if that is another address.
+    pub fn database_listen(&self) -> Option<String> {
+        match &self.database_listen_url {
+            Some(DatabaseUrl::Postgres(address)) => Some(address.clone()),
+            Some(DatabaseUrl::Sqlite(_)) | None => None,
+        }
     }
 
     /// The folder of the page views.
@@ -101,9 +109,12 @@ settings! {
         /// Database of this process
         pub(super) database_url: DatabaseUrl = database(), default "sqlite:copydesk-data/copydesk.db",
             derived "the SQLite file copydesk.db in data_dir";
-        /// Maximum number of PostgreSQL connections of this process
+        /// Maximum number of PostgreSQL connections of this process; by default 10, and 3 for copydesk worker
         // One is taken by the wake-ups.
-        pub database_connections: u32 = whole(2, 500), default "10";
+        pub database_connections: Option<u32> = optional(whole(2, 500));
+        /// Address of the same PostgreSQL server for wake-ups, if database_url leads to a connection pooler such as
+        /// PgBouncer: they need a connection of their own
+        pub(super) database_listen_url: Option<DatabaseUrl> = optional(postgres());
         /// Only after an upgrade: file with the secret of an earlier version, by default secret.key in data_dir; its
         /// secrets are encrypted again with credentials.key_file
         pub secret_file: Option<PathBuf> = optional(path());

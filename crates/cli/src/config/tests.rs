@@ -109,7 +109,7 @@ fn without_sources_the_documented_defaults_hold() {
     assert_eq!(config.public_url(), "http://127.0.0.1:4400");
     let file = PathBuf::from("copydesk-data/copydesk.db");
     assert_eq!(config.database(), DatabaseUrl::Sqlite(file));
-    assert_eq!(config.database_connections, 10);
+    assert_eq!(config.database_connections, None);
     assert_eq!(config.log, LogLevel::Info);
     assert_eq!(config.log_format, LogFormat::Auto);
     let limits = Limits {

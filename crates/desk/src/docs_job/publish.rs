@@ -461,7 +461,7 @@ impl Publication<'_> {
     /// Asks once more whether the job is to go on, before an act outside.
     async fn check_permit(&self) -> Result<(), Failure> {
         match self.permit {
-            Permit::Lease(lease) => self.store.pulse(lease).await.map(drop)?,
+            Permit::Lease(lease) => self.store.check_lease(lease).await?,
             Permit::Publisher { .. } => self.store.check_permit(self.permit).await?,
         }
         Ok(())

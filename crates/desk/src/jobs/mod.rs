@@ -188,7 +188,7 @@ impl Jobs {
         allowed: A,
     ) -> Result<Watch<A>, JobError> {
         // Before the first look, so that nothing can happen unseen between the two.
-        let changes = self.store.changes();
+        let changes = self.store.changes_of_jobs();
         self.find(project_id, job_id).await?;
         Ok(Watch::new(self.store.clone(), self.stop.clone(), project_id, job_id, after, changes, allowed))
     }

@@ -1,41 +1,131 @@
+//! Keeps the leases of this process alive, one statement for all of them.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use copydesk_store::{Change, Changes, Lease, LeaseError, LeaseLost, Store};
+use copydesk_store::{Beat, Change, Lease, LeaseLost, Store};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// How often a worker looks whether it may go on, should nobody tell it.
+/// How often is looked whether the workers may go on, should nobody tell.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Keeps a lease alive, and ends when it is lost or the job is cancelled. While the database cannot be asked it
-/// goes on until the lease must be presumed dead.
-pub(super) async fn hold(store: &Store, lease: &Lease, length: Duration, mut changes: Changes) -> LeaseLost {
-    let mut alive_until = Instant::now() + length;
-    let mut next_beat = Instant::now() + length / 3;
-    loop {
-        let told = changes.wait_for(|change| matches!(change, Change::Job(id) if *id == lease.job_id));
-        tokio::select! {
-            () = told => {}
-            () = tokio::time::sleep(LOOK_EVERY.min(length / 4)) => {}
+/// The leases that this process holds.
+#[derive(Default)]
+pub(super) struct Keeper(Mutex<Leases>);
+
+#[derive(Default)]
+struct Leases {
+    next: u64,
+    held: BTreeMap<u64, Held>,
+}
+
+struct Held {
+    lease: Lease,
+    /// Until when the lease stands, if the database cannot be asked.
+    alive_until: Instant,
+    next_beat: Instant,
+    /// Where the worker is told that it has to let go.
+    lost: Option<oneshot::Sender<LeaseLost>>,
+}
+
+impl Keeper {
+    /// Ends when the lease is lost or the job is cancelled; until then, and until it is dropped, the lease is kept alive.
+    pub(super) async fn hold(&self, lease: &Lease, length: Duration) -> LeaseLost {
+        let (tell, told) = oneshot::channel();
+        let now = Instant::now();
+        let lease = lease.clone();
+        let held = Held { lease, alive_until: now + length, next_beat: now + length / 3, lost: Some(tell) };
+        let number = {
+            let mut leases = self.leases();
+            leases.next += 1;
+            let number = leases.next;
+            leases.held.insert(number, held);
+            number
+        };
+        let _holding = Holding { keeper: self, number };
+        // The sender goes only with the lease.
+        told.await.unwrap_or(LeaseLost::Lost)
+    }
+
+    /// Looks after all leases, for ever. While the database cannot be asked they go on until they must be presumed dead.
+    pub(super) async fn keep_forever(&self, store: &Store, length: Duration) {
+        let mut changes = store.changes();
+        loop {
+            let told = changes.wait_for(|change| matches!(change, Change::Called(id) if self.has(id)));
+            tokio::select! {
+                () = told => {}
+                () = tokio::time::sleep(LOOK_EVERY.min(length / 4)) => {}
+            }
+            self.look(store, length).await;
+        }
+    }
+
+    async fn look(&self, store: &Store, length: Duration) {
+        let now = Instant::now();
+        let (numbers, leases, beat, until) = {
+            let held = &self.leases().held;
+            let Some(until) = held.values().map(|held| held.alive_until).min() else { return };
+            let beat = held.values().any(|held| held.next_beat <= now);
+            let leases: Vec<Lease> = held.values().map(|held| held.lease.clone()).collect();
+            (held.keys().copied().collect::<Vec<_>>(), leases, beat, until)
+        };
+        // A database that hangs is no better than one that fails.
+        let look = store.look_after(&leases, beat.then_some(length));
+        match tokio::time::timeout_at(until.max(now + LOOK_EVERY), look).await {
+            Ok(Ok(beats)) => {
+                for (number, beat) in numbers.into_iter().zip(beats) {
+                    self.take_in(number, beat, now, length);
+                }
+            }
+            Ok(Err(error)) => tracing::warn!(%error, jobs = leases.len(), "cannot keep leases alive; trying again"),
+            Err(_) => tracing::warn!(jobs = leases.len(), "the database does not answer; cannot keep leases alive"),
         }
         let now = Instant::now();
-        let beat = now >= next_beat;
-        let look = async { if beat { store.heartbeat(lease, length).await } else { store.pulse(lease).await } };
-        // A database that hangs is no better than one that fails.
-        let Ok(seen) = tokio::time::timeout_at(alive_until, look).await else {
-            tracing::warn!(job = lease.job_id.as_str(), "the lease has run out while the database did not answer");
-            return LeaseLost::Lost;
-        };
-        match seen {
-            Ok(_) if beat => (alive_until, next_beat) = (now + length, now + length / 3),
-            Ok(_) => {}
-            Err(LeaseError::Lost(lost)) => return lost,
-            Err(error) if Instant::now() >= alive_until => {
-                tracing::warn!(%error, job = lease.job_id.as_str(), "the lease has run out while the database was away");
-                return LeaseLost::Lost;
-            }
-            Err(error) => {
-                tracing::warn!(%error, job = lease.job_id.as_str(), "cannot keep the lease alive; trying again")
-            }
+        for held in self.leases().held.values_mut().filter(|held| held.alive_until <= now) {
+            tracing::warn!(job = held.lease.job_id.as_str(), "the lease has run out while the database was away");
+            held.let_go(LeaseLost::Lost);
         }
+    }
+
+    fn take_in(&self, number: u64, beat: Beat, now: Instant, length: Duration) {
+        let mut leases = self.leases();
+        let Some(held) = leases.held.get_mut(&number) else { return };
+        if beat.is_longer {
+            (held.alive_until, held.next_beat) = (now + length, now + length / 3);
+        }
+        if let Err(lost) = beat.stands {
+            held.let_go(lost);
+        }
+    }
+
+    fn has(&self, job_id: &str) -> bool {
+        self.leases().held.values().any(|held| held.lease.job_id.as_str() == job_id)
+    }
+
+    fn leases(&self) -> MutexGuard<'_, Leases> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Held {
+    fn let_go(&mut self, lost: LeaseLost) {
+        if let Some(tell) = self.lost.take() {
+            // The worker may have ended at the same moment.
+            let _ = tell.send(lost);
+        }
+    }
+}
+
+/// A lease that is looked after until this is dropped.
+struct Holding<'a> {
+    keeper: &'a Keeper,
+    number: u64,
+}
+
+impl Drop for Holding<'_> {
+    fn drop(&mut self) {
+        self.keeper.leases().held.remove(&self.number);
     }
 }

@@ -7,7 +7,7 @@ use copydesk_domain::{Job, Message, Outcome, Timestamp, random_fraction};
 use copydesk_store::{Claimed, Finish, Finished, Lease, LeaseError, LeaseLost, Retry};
 use futures_util::FutureExt;
 
-use super::{Engine, Failure, Runner, STORE_PAUSE, Task, as_sentence, hold};
+use super::{Engine, Failure, Runner, STORE_PAUSE, Task, as_sentence};
 
 /// Why the work on a job stopped.
 enum WorkEnd {
@@ -45,7 +45,6 @@ async fn attend(
     lease: &Lease,
     deadline: tokio::time::Instant,
 ) -> WorkEnd {
-    let changes = runner.store.changes();
     // Inside of a block, so that an engine which breaks down before its first await is caught as well.
     let work = AssertUnwindSafe(async { engine.run(task).await }).catch_unwind();
     tokio::select! {
@@ -54,7 +53,7 @@ async fn attend(
             Ok(Err(failure)) => WorkEnd::Failed(failure),
             Err(_) => WorkEnd::Failed(Failure::Retry("the engine crashed".to_owned())),
         },
-        lost = hold::hold(&runner.store, lease, runner.terms.lease, changes) => WorkEnd::Failed(Failure::Lost(lost)),
+        lost = runner.keeper.hold(lease, runner.terms.lease) => WorkEnd::Failed(Failure::Lost(lost)),
         () = tokio::time::sleep_until(deadline) => WorkEnd::OutOfTime,
         () = grace(runner) => WorkEnd::Stopping,
     }

@@ -179,7 +179,7 @@ async fn redeliver(c: &mut dyn Conn, id: String, now: Timestamp) -> Result<Optio
     let waits = c.run(sql, values![now, &old.id]).await? > 0;
     let id =
         if waits { old.id } else { insert(c, &old.endpoint_id, &old.event_id, &old.kind, &old.payload, now).await? };
-    c.announce(Change::Outbox).await?;
+    c.announce(Change::Outbox);
     let project: Option<ProjectId> =
         c.row("SELECT project_id FROM webhook_endpoints WHERE id = $1", values![&old.endpoint_id]).await?;
     deeds::record(c, "webhook.redeliver", project.as_ref(), &old.endpoint_id, &old.kind).await?;

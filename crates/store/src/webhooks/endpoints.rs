@@ -113,7 +113,7 @@ impl Store {
         self.write(move |c| {
             Box::pin(async move {
                 c.run(sql, values![&id]).await?;
-                c.announce(Change::Outbox).await?;
+                c.announce(Change::Outbox);
                 let webhook = get(c, id).await?;
                 told(c, "webhook.resume", webhook).await
             })

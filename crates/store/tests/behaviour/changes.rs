@@ -17,12 +17,13 @@ behaviours! { 1;
     whoever_watches_a_job_is_told_of_every_event,
     what_was_refused_is_not_announced,
     other_processes_are_told_on_postgres_and_see_it_on_both,
+    an_idle_process_is_told_of_room_made_elsewhere,
 }
 
 /// A process that listens: its store, and its subscription, with the greeting of a new listener out of the way.
 async fn listener(desk: &Desk) -> (Store, Changes) {
     let store = desk.db.open(desk.clock.clone()).await;
-    let mut changes = store.changes();
+    let mut changes = store.changes_of_jobs();
     if desk.is_postgres() {
         told(&mut changes, &Change::Ready).await;
     }
@@ -43,6 +44,35 @@ async fn told(changes: &mut Changes, wanted: &Change) -> Vec<Change> {
         panic!("nobody told of {wanted:?}");
     }
     before
+}
+
+/// Does something over and over until it is told of elsewhere. Not to be told is to fail.
+async fn until_told<F: Future<Output = ()>>(changes: &mut Changes, wanted: &Change, act: impl Fn() -> F) {
+    let acting = async {
+        loop {
+            act().await;
+            tokio::time::sleep(SECOND / 50).await;
+        }
+    };
+    tokio::select! {
+        _ = told(changes, wanted) => {}
+        () = acting => {}
+    }
+}
+
+/// Room in a project matters to those who have nothing to do, and they may be in another process.
+async fn an_idle_process_is_told_of_room_made_elsewhere(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let (idle, _) = listener(&desk).await;
+    let mut changes = idle.changes_for_idle();
+    let end_one = || async {
+        desk.create(&project).await;
+        let claimed = desk.claim("worker").await;
+        desk.finish(&claimed).await;
+    };
+    if desk.is_postgres() {
+        until_told(&mut changes, &Change::Room, end_one).await;
+    }
 }
 
 async fn a_worker_that_waits_is_told_of_a_new_job(desk: Desk) {
@@ -113,7 +143,7 @@ async fn a_worker_that_waits_is_told_when_a_project_has_room_again(desk: Desk) {
                 store.update_project(&project, change).await.unwrap();
             }
         }
-        let wait = changes.wait_for(|change| *change == Change::Ready);
+        let wait = changes.wait_for(|change| matches!(change, Change::Ready | Change::Room));
         assert!(tokio::time::timeout(PATIENCE, wait).await.is_ok(), "not told after: {way}");
         assert_eq!(desk.claim("worker").await.job.id, waiting, "{way}");
         store.archive_job(&project, &waiting).await.unwrap();
@@ -126,7 +156,7 @@ async fn the_holder_of_a_job_is_told_of_its_cancellation(desk: Desk) {
     desk.claim("worker").await;
     let (store, mut changes) = listener(&desk).await;
     store.cancel_job(&project, &id).await.unwrap().unwrap();
-    told(&mut changes, &Change::Job(id)).await;
+    told(&mut changes, &Change::Called(id)).await;
 }
 
 async fn whoever_watches_a_job_is_told_of_every_event(desk: Desk) {
@@ -178,14 +208,16 @@ async fn other_processes_are_told_on_postgres_and_see_it_on_both(desk: Desk) {
     }
     let claimed = claim(&there, "worker").await.unwrap();
     assert_eq!(claimed.job.id, id);
+    told(&mut changes, &Change::Job(id.clone())).await;
     if desk.is_postgres() {
-        told(&mut changes, &Change::Job(id.clone())).await;
-        told(&mut third, &Change::Job(id.clone())).await;
+        // Others tell of what happens to jobs once they have heard that somebody watches.
+        let step = || there.record_step(&claimed.lease, "working", json!({}));
+        until_told(&mut third, &Change::Job(id.clone()), || async { step().await.unwrap() }).await;
     }
     desk.store.cancel_job(&project, &id).await.unwrap().unwrap();
     if desk.is_postgres() {
-        told(&mut changes, &Change::Job(id.clone())).await;
-        told(&mut third, &Change::Job(id)).await;
+        told(&mut changes, &Change::Called(id.clone())).await;
+        told(&mut third, &Change::Called(id)).await;
     }
-    assert_eq!(there.pulse(&claimed.lease).await, Err(CANCELLED));
+    assert_eq!(there.check_lease(&claimed.lease).await, Err(CANCELLED));
 }

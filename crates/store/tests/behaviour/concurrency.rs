@@ -13,7 +13,9 @@ use copydesk_testbase::eventually;
 use futures_util::future::{join_all, try_join_all};
 use serde_json::json;
 
-use crate::desk::{Desk, LEASE, LOST, OFF, SECOND, claim, create, done, models, new_job, or_lost, render, terms};
+use crate::desk::{
+    Desk, LEASE, LOST, OFF, SECOND, claim, claim_with, create, done, heartbeat, models, new_job, or_lost, render, terms,
+};
 use crate::raw;
 
 behaviours! {
@@ -34,8 +36,8 @@ async fn work(store: Store, project: ProjectId, rounds: usize) -> Result<usize, 
         store.message_job(&project, &id, prompt, OFF, None, render).await?;
         assert!(store.job(&project, &id).await?.is_some());
         store.jobs(&project, JobFilter { limit: 5, ..JobFilter::default() }).await?;
-        if let Some(claimed) = store.claim("worker", &models(), &terms()).await? {
-            store.heartbeat(&claimed.lease, LEASE).await?;
+        if let Some(claimed) = claim_with(&store, "worker", &models(), &terms()).await? {
+            heartbeat(&store, &claimed.lease, LEASE).await?;
             store.record_step(&claimed.lease, "working", json!({ "round": round })).await?;
             // Its message may come between the claim and this.
             let finish = Finish { taken_through: 2, ..done(&claimed) };
@@ -156,7 +158,7 @@ async fn projects_deleted_while_their_jobs_run_give_no_error(desk: Desk) {
                     _ => {
                         for _ in 0..6 {
                             store.create_job(new_job(&project), OFF, None, render).await?;
-                            store.claim("other", &models(), &terms()).await?;
+                            claim_with(&store, "other", &models(), &terms()).await?;
                             store.fan_out(50, crate::outbox::body).await?;
                             for endpoint in store.due_webhooks().await? {
                                 for due in store.take_deliveries(&endpoint.id, 3, SECOND).await? {
@@ -203,7 +205,8 @@ async fn claims_over_many_projects_give_no_error(desk: Desk) {
             let terms = QueueTerms { running_per_project: 1, ..terms() };
             let mut ran = 0;
             while store.queue_depth().await.unwrap().waiting > 0 {
-                let Some(claimed) = store.claim(&format!("worker {at}"), &models(), &terms).await.unwrap() else {
+                let Some(claimed) = claim_with(&store, &format!("worker {at}"), &models(), &terms).await.unwrap()
+                else {
                     tokio::task::yield_now().await;
                     continue;
                 };

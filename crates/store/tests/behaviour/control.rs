@@ -3,7 +3,7 @@
 use copydesk_domain::{CheckSummary, Outcome, Refusal, Status, Usage};
 use copydesk_store::{Admission, CancelError, Finish, Finished};
 
-use crate::desk::{CANCELLED, Desk, LEASE, SECOND, admitted, claim, done, terms};
+use crate::desk::{CANCELLED, Desk, SECOND, admitted, claim, done, terms};
 
 behaviours! {
     a_message_to_a_finished_job_starts_another_turn,
@@ -91,10 +91,8 @@ async fn a_message_to_a_held_job_is_seen_by_its_worker(desk: Desk) {
     let project = desk.project("Docs").await;
     let id = desk.create(&project).await;
     let claimed = desk.claim("worker").await;
-    assert_eq!(desk.store.pulse(&claimed.lease).await.unwrap().newest_message, 1);
     desk.message(&project, &id).await;
-    assert_eq!(desk.store.pulse(&claimed.lease).await.unwrap().newest_message, 2);
-    assert_eq!(desk.store.heartbeat(&claimed.lease, LEASE).await.unwrap().newest_message, 2);
+    assert_eq!(desk.store.finish(&claimed.lease, done(&claimed)).await, Ok(Finished::NewMessages));
     assert_eq!(desk.job(&project, &id).await.run, 1);
 }
 
@@ -128,7 +126,7 @@ async fn cancelling_a_held_job_asks_its_worker(desk: Desk) {
     let cancelled = desk.store.cancel_job(&project, &id).await.unwrap().unwrap();
     assert_eq!((cancelled.status, cancelled.outcome), (Status::Active, None));
     assert!(cancelled.cancel_requested);
-    assert_eq!(desk.store.pulse(&claimed.lease).await, Err(CANCELLED));
+    assert_eq!(desk.store.check_lease(&claimed.lease).await, Err(CANCELLED));
 }
 
 async fn cancelling_a_held_job_again_changes_nothing(desk: Desk) {
@@ -163,7 +161,7 @@ async fn a_cancelled_job_can_be_followed_up(desk: Desk) {
     assert_eq!(desk.store.finish(&held.lease, done(&held)).await, Ok(Finished::Cancelled));
     desk.message(&project, &id).await;
     let again = desk.claim("worker").await;
-    assert!(desk.store.pulse(&again.lease).await.is_ok(), "the old cancellation is over");
+    assert!(desk.store.check_lease(&again.lease).await.is_ok(), "the old cancellation is over");
     desk.finish(&again).await;
     assert_eq!(desk.job(&project, &id).await.status, Status::Completed);
 }

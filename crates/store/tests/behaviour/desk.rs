@@ -230,7 +230,31 @@ pub fn models() -> Vec<String> {
 }
 
 pub async fn claim(store: &Store, worker: &str) -> Option<Claimed> {
-    store.claim(worker, &models(), &terms()).await.unwrap()
+    claim_with(store, worker, &models(), &terms()).await.unwrap()
+}
+
+/// Claims one job.
+pub async fn claim_with(
+    store: &Store,
+    worker: &str,
+    models: &[String],
+    terms: &QueueTerms,
+) -> Result<Option<Claimed>, StoreError> {
+    let mut claimed = store.claim(worker, models, terms, 1).await?;
+    assert!(claimed.len() <= 1, "{claimed:?}");
+    Ok(claimed.pop())
+}
+
+/// Makes one lease longer. One whose row somebody holds is tried again, as workers do.
+pub async fn heartbeat(store: &Store, lease: &Lease, length: Duration) -> Result<(), LeaseError> {
+    loop {
+        let beat = store.look_after(std::slice::from_ref(lease), Some(length)).await?[0];
+        beat.stands?;
+        if beat.is_longer {
+            return Ok(());
+        }
+        tokio::task::yield_now().await;
+    }
 }
 
 /// The end of a job that went well, with every prompt that `claimed` knows of taken in.

@@ -5,7 +5,7 @@ use copydesk_store::{Course, NewEvent};
 use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::desk::{Desk, LEASE, OFF, SECOND, admitted, render, terms};
+use crate::desk::{Desk, LEASE, OFF, SECOND, admitted, heartbeat, render, terms};
 
 behaviours! {
     a_job_tells_its_whole_story,
@@ -120,8 +120,8 @@ async fn a_heartbeat_is_no_event(desk: Desk) {
     let project = desk.project("Docs").await;
     let id = desk.create(&project).await;
     let claimed = desk.claim("worker").await;
-    desk.store.heartbeat(&claimed.lease, LEASE).await.unwrap();
-    desk.store.pulse(&claimed.lease).await.unwrap();
+    heartbeat(&desk.store, &claimed.lease, LEASE).await.unwrap();
+    desk.store.check_lease(&claimed.lease).await.unwrap();
     assert_eq!(desk.kinds(&id).await, ["created", "claimed"]);
 }
 

@@ -4,7 +4,7 @@ use copydesk_domain::{Outcome, ProjectId, Refusal, Status};
 use copydesk_store::{CancelError, Claimed, Finish, Finished, Lease, Retry};
 use serde_json::json;
 
-use crate::desk::{Desk, LEASE, LOST, SECOND, done, terms};
+use crate::desk::{Desk, LEASE, LOST, SECOND, done, heartbeat, terms};
 use crate::raw;
 
 behaviours! {
@@ -31,8 +31,8 @@ pub async fn assert_lost(desk: &Desk, claimed: &Claimed) {
 async fn assert_worthless(desk: &Desk, lease: &Lease) {
     let before = raw::all_of_jobs(desk.db.address()).await;
     desk.advance(SECOND);
-    assert_eq!(desk.store.pulse(lease).await, Err(LOST), "pulse");
-    assert_eq!(desk.store.heartbeat(lease, LEASE).await, Err(LOST), "heartbeat");
+    assert_eq!(desk.store.check_lease(lease).await, Err(LOST), "pulse");
+    assert_eq!(heartbeat(&desk.store, lease, LEASE).await, Err(LOST), "heartbeat");
     assert_eq!(desk.store.record_step(lease, "pushing", json!({})).await, Err(LOST), "step");
     for outcome in [Outcome::PrCreated, Outcome::Error, Outcome::TimedOut] {
         let finish = Finish { title: Some("Late".to_owned()), ..Finish::new(outcome, "Late.", 99) };
@@ -48,7 +48,7 @@ async fn assert_worthless(desk: &Desk, lease: &Lease) {
 
 /// The one who holds the job now is not disturbed by the one who did.
 async fn assert_holds(desk: &Desk, claimed: &Claimed) {
-    assert!(desk.store.heartbeat(&claimed.lease, LEASE).await.is_ok());
+    assert!(heartbeat(&desk.store, &claimed.lease, LEASE).await.is_ok());
     assert_eq!(desk.store.record_step(&claimed.lease, "working", json!({})).await, Ok(()));
     desk.finish(claimed).await;
 }
@@ -149,7 +149,7 @@ async fn a_lease_that_was_never_given_is_worth_nothing(desk: Desk) {
 async fn a_late_worker_whose_lease_nobody_took_may_go_on(desk: Desk) {
     let (_, late) = start(&desk).await;
     desk.advance(LEASE * 3);
-    assert!(desk.store.heartbeat(&late.lease, LEASE).await.is_ok());
+    assert!(heartbeat(&desk.store, &late.lease, LEASE).await.is_ok());
     assert_eq!(desk.store.reap(&terms(), || 0.0).await.unwrap().requeued, 0, "it is alive again");
     assert_holds(&desk, &late).await;
 }
@@ -185,7 +185,7 @@ async fn a_sign_of_life_that_was_accepted_keeps_the_lease(desk: Desk) {
         let alive = async {
             let mut accepted = Vec::new();
             for lease in leases.iter().rev() {
-                accepted.push((lease, other.heartbeat(lease, LEASE).await.is_ok()));
+                accepted.push((lease, heartbeat(&other, lease, LEASE).await.is_ok()));
             }
             accepted
         };
@@ -194,7 +194,7 @@ async fn a_sign_of_life_that_was_accepted_keeps_the_lease(desk: Desk) {
         let lost = accepted.iter().filter(|(_, accepted)| !accepted).count();
         assert_eq!(reaped.unwrap().requeued as usize, lost);
         for (lease, accepted) in accepted {
-            assert_eq!(desk.store.pulse(lease).await.is_ok(), accepted);
+            assert_eq!(desk.store.check_lease(lease).await.is_ok(), accepted);
             desk.store.archive_job(&project, &lease.job_id).await.unwrap();
         }
     }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use copydesk_domain::{CheckSummary, FindingSummary, NotJudged, Outcome, Status, Timestamp, Usage};
-use copydesk_store::{Finish, Finished, Pulse, Reaped, Retry};
+use copydesk_store::{Finish, Finished, Reaped, Retry};
 use serde_json::json;
 
-use crate::desk::{CANCELLED, Desk, LEASE, LOST, MILLISECOND, SECOND, claim, done, terms};
+use crate::desk::{CANCELLED, Desk, LEASE, LOST, MILLISECOND, SECOND, claim, done, heartbeat, terms};
 
 behaviours! {
     the_attempt_grows_with_every_claim,
@@ -52,8 +52,8 @@ async fn a_heartbeat_prolongs_the_lease(desk: Desk) {
     desk.create(&project).await;
     let claimed = desk.claim("worker").await;
     desk.advance(LEASE - MILLISECOND);
-    let pulse = desk.store.heartbeat(&claimed.lease, LEASE).await;
-    assert_eq!(pulse, Ok(Pulse { newest_message: 1 }));
+    let pulse = heartbeat(&desk.store, &claimed.lease, LEASE).await;
+    assert_eq!(pulse, Ok(()));
     desk.advance(LEASE - MILLISECOND);
     assert_eq!(desk.store.reap(&terms(), || 0.0).await.unwrap(), Reaped::default());
     desk.advance(MILLISECOND);
@@ -65,7 +65,7 @@ async fn a_pulse_looks_and_prolongs_nothing(desk: Desk) {
     desk.create(&project).await;
     let claimed = desk.claim("worker").await;
     desk.advance(LEASE - MILLISECOND);
-    assert_eq!(desk.store.pulse(&claimed.lease).await, Ok(Pulse { newest_message: 1 }));
+    assert_eq!(desk.store.check_lease(&claimed.lease).await, Ok(()));
     desk.advance(MILLISECOND);
     assert_eq!(desk.store.reap(&terms(), || 0.0).await.unwrap().requeued, 1);
 }
@@ -178,7 +178,7 @@ async fn a_job_with_a_prompt_not_taken_in_goes_on(desk: Desk) {
         assert_eq!(desk.store.finish(&claimed.lease, finish).await, Ok(Finished::NewMessages));
     }
     assert_eq!((desk.job(&project, &id).await, desk.kinds(&id).await), (before, kinds), "nothing was written");
-    assert_eq!(desk.store.heartbeat(&claimed.lease, LEASE).await, Ok(Pulse { newest_message: 2 }));
+    assert_eq!(heartbeat(&desk.store, &claimed.lease, LEASE).await, Ok(()));
     let finish = Finish::new(Outcome::NoChanges, "Done.", 2);
     assert_eq!(desk.store.finish(&claimed.lease, finish).await, Ok(Finished::Ended));
     assert_eq!(desk.job(&project, &id).await.run, 1);
@@ -200,8 +200,8 @@ async fn a_cancelled_worker_is_told_at_every_turn(desk: Desk) {
     let claimed = desk.claim("worker").await;
     desk.store.cancel_job(&project, &id).await.unwrap().unwrap();
     let kinds = desk.kinds(&id).await;
-    assert_eq!(desk.store.pulse(&claimed.lease).await, Err(CANCELLED));
-    assert_eq!(desk.store.heartbeat(&claimed.lease, LEASE).await, Err(CANCELLED));
+    assert_eq!(desk.store.check_lease(&claimed.lease).await, Err(CANCELLED));
+    assert_eq!(heartbeat(&desk.store, &claimed.lease, LEASE).await, Err(CANCELLED));
     let step = desk.store.record_step(&claimed.lease, "pushing", json!({})).await;
     assert_eq!(step, Err(CANCELLED));
     assert_eq!(desk.kinds(&id).await, kinds, "the step was not recorded");
@@ -222,7 +222,7 @@ async fn a_cancelled_job_ends_cancelled_whatever_its_worker_says(desk: Desk) {
     let job = desk.job(&project, &id).await;
     assert_eq!((job.status, job.outcome), (Status::Failed, Some(Outcome::Cancelled)));
     assert_eq!((job.pr_link, job.cancel_requested), (None, false));
-    assert_eq!(desk.store.pulse(&claimed.lease).await, Err(LOST));
+    assert_eq!(desk.store.check_lease(&claimed.lease).await, Err(LOST));
 }
 
 async fn a_cancelled_job_that_is_released_or_put_back_ends_cancelled(desk: Desk) {

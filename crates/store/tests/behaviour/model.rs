@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use copydesk_domain::{JobId, Outcome, ProjectId, Status, Timestamp};
-use copydesk_store::{Finished, Lease, LeaseError, Pulse, QueueTerms, Reaped, Retry};
+use copydesk_store::{Finished, Lease, LeaseError, QueueTerms, Reaped, Retry};
 
 use crate::desk::{CANCELLED, LOST};
 
@@ -107,11 +107,11 @@ impl Model {
         Some(lease)
     }
 
-    pub fn heartbeat(&mut self, lease: &Lease, now: Timestamp) -> Result<Pulse, LeaseError> {
+    pub fn heartbeat(&mut self, lease: &Lease, now: Timestamp) -> Result<(), LeaseError> {
         let until = now.plus(self.terms.lease);
         let job = self.hold(lease)?;
         job.held = Some((lease.clone(), until));
-        if job.cancelling { Err(CANCELLED) } else { Ok(Pulse { newest_message: job.messages }) }
+        if job.cancelling { Err(CANCELLED) } else { Ok(()) }
     }
 
     pub fn step(&mut self, lease: &Lease) -> Result<(), LeaseError> {

@@ -6,7 +6,7 @@ use copydesk_domain::{EventKind, Job, JobId, Outcome};
 use copydesk_store::{CancelError, FannedOut, OutboxEntry, Store, ViewsSoFar};
 use futures_util::future::join_all;
 
-use crate::desk::{Desk, LEASE, SECOND, terms};
+use crate::desk::{Desk, LEASE, SECOND, heartbeat, terms};
 use crate::raw;
 use crate::webhooks::{deliveries, hook, hook_for};
 
@@ -83,7 +83,7 @@ async fn what_changes_nothing_is_not_in_the_outbox(desk: Desk) {
     let hook = hook(&desk, &project).await;
     let id = desk.create(&project).await;
     let claimed = desk.claim("worker").await;
-    desk.store.heartbeat(&claimed.lease, LEASE).await.unwrap();
+    heartbeat(&desk.store, &claimed.lease, LEASE).await.unwrap();
     desk.store.cancel_job(&project, &id).await.unwrap().unwrap();
     desk.store.cancel_job(&project, &id).await.unwrap().unwrap();
     assert_eq!(kinds_of(&desk, &hook, &id).await, ["job.created"]);

@@ -10,7 +10,7 @@ use copydesk_domain::{
 use copydesk_store::{Admission, DeedFilter, NewKey, NewProject, ProjectChange, StoreError};
 use futures_util::future::join_all;
 
-use crate::desk::{Desk, LEASE, OFF, SECOND, key, new_job, new_project, render};
+use crate::desk::{Desk, LEASE, OFF, SECOND, heartbeat, key, new_job, new_project, render};
 use crate::raw;
 
 behaviours! {
@@ -309,7 +309,7 @@ async fn deleting_a_project_takes_everything_of_it_and_nothing_else(desk: Desk) 
     assert_eq!(rows(&desk).await, wanted);
     assert_eq!(desk.store.project(&lost).await.unwrap(), None);
     assert!(desk.jobs(&lost).await.is_empty());
-    assert!(desk.store.heartbeat(&kept_claim.lease, LEASE).await.is_ok());
+    assert!(heartbeat(&desk.store, &kept_claim.lease, LEASE).await.is_ok());
 }
 
 async fn the_worker_of_a_deleted_project_has_lost_its_lease(desk: Desk) {

@@ -12,12 +12,17 @@ use copydesk_store::{
 use futures_util::future::join_all;
 
 use crate::desk::{
-    Desk, LEASE, MILLISECOND, OFF, SECOND, admitted, claim, create, done, models, new_job, new_project, render, terms,
+    Desk, LEASE, MILLISECOND, OFF, SECOND, admitted, claim, claim_with, create, done, heartbeat, models, new_job,
+    new_project, render, terms,
 };
 
 behaviours! {
     an_empty_queue_gives_nothing,
     the_job_that_waited_longest_comes_first,
+    several_jobs_at_once_are_of_as_many_projects_as_there_are,
+    a_project_that_is_alone_gets_as_many_as_it_may_have,
+    a_job_that_no_worker_sees_is_found,
+    whether_there_is_work_is_told_without_taking_it,
     a_worker_gets_only_models_it_can_run,
     a_job_is_not_claimed_before_its_pause_is_over,
     a_claim_brings_all_that_is_needed_to_run_the_job,
@@ -38,7 +43,7 @@ fn limited(running_per_project: u32) -> QueueTerms {
 }
 
 async fn claim_limited(store: &Store, limit: u32) -> Option<Claimed> {
-    store.claim("worker", &models(), &limited(limit)).await.unwrap()
+    claim_with(store, "worker", &models(), &limited(limit)).await.unwrap()
 }
 
 /// Claims until there is nothing left, and says how many there were.
@@ -73,6 +78,73 @@ async fn the_job_that_waited_longest_comes_first(desk: Desk) {
     assert_eq!(claimed, wanted);
 }
 
+/// How many jobs of each project one claim of `most` takes.
+async fn shares(desk: &Desk, limit: u32, most: usize) -> Vec<usize> {
+    let claimed = desk.store.claim("worker", &models(), &limited(limit), most).await.unwrap();
+    let mut shares = BTreeMap::<_, usize>::new();
+    for claimed in &claimed {
+        *shares.entry(&claimed.job.project_id).or_default() += 1;
+        assert_eq!((claimed.messages.len(), claimed.tries), (1, 1));
+        assert!(desk.store.check_lease(&claimed.lease).await.is_ok());
+    }
+    shares.into_values().collect()
+}
+
+async fn several_jobs_at_once_are_of_as_many_projects_as_there_are(desk: Desk) {
+    for name in ["One", "Two", "Three"] {
+        let project = desk.project(name).await;
+        for _ in 0..4 {
+            desk.create(&project).await;
+        }
+    }
+    assert_eq!(shares(&desk, 0, 2).await, [1, 1], "one of each, though the first has more that waited longer");
+    assert_eq!(shares(&desk, 0, 6).await, [2, 2, 2]);
+    assert_eq!(shares(&desk, 0, 16).await.iter().sum::<usize>(), 4, "all that are left");
+    assert_eq!(shares(&desk, 0, 16).await, [0_usize; 0]);
+}
+
+async fn a_project_that_is_alone_gets_as_many_as_it_may_have(desk: Desk) {
+    let project = desk.project("Docs").await;
+    for _ in 0..6 {
+        desk.create(&project).await;
+    }
+    assert_eq!(shares(&desk, 4, 3).await, [3]);
+    assert_eq!(shares(&desk, 4, 3).await, [1], "the limit of the project");
+    assert_eq!(shares(&desk, 4, 3).await, [0_usize; 0]);
+    assert_eq!(shares(&desk, 0, 3).await, [2]);
+}
+
+/// A program of an earlier version puts jobs back and knows nothing of lanes.
+async fn a_job_that_no_worker_sees_is_found(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let id = desk.create(&project).await;
+    assert_eq!(desk.store.mend_lanes().await.unwrap(), 0);
+    for unseen in ["DELETE FROM lanes", "UPDATE lanes SET next_at = next_at + 60000"] {
+        desk.db.execute(unseen).await;
+        assert!(claim(&desk.store, "worker").await.is_none(), "{unseen}");
+        assert_eq!(desk.store.mend_lanes().await.unwrap(), 1, "{unseen}");
+        let claimed = desk.claim("worker").await;
+        assert_eq!(claimed.job.id, id);
+        desk.store.release(&claimed.lease).await.unwrap();
+    }
+}
+
+async fn whether_there_is_work_is_told_without_taking_it(desk: Desk) {
+    let has_work = |limit| {
+        let store = desk.store.clone();
+        async move { store.has_work(&models(), &limited(limit)).await.unwrap() }
+    };
+    let project = desk.project("Docs").await;
+    assert!(!has_work(1).await);
+    for _ in 0..2 {
+        desk.create(&project).await;
+    }
+    assert!(has_work(1).await);
+    claim_limited(&desk.store, 1).await.unwrap();
+    assert!(!has_work(1).await, "its project is full");
+    assert!(has_work(2).await);
+}
+
 async fn a_worker_gets_only_models_it_can_run(desk: Desk) {
     let project = desk.project("Docs").await;
     let mut ids = BTreeMap::new();
@@ -83,7 +155,7 @@ async fn a_worker_gets_only_models_it_can_run(desk: Desk) {
     }
     let claim = |models: &'static [&'static str]| {
         let (store, models) = (desk.store.clone(), models.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
-        async move { store.claim("worker", &models, &terms()).await.unwrap().map(|claimed| claimed.job.id) }
+        async move { claim_with(&store, "worker", &models, &terms()).await.unwrap().map(|claimed| claimed.job.id) }
     };
     assert_eq!(claim(&[]).await, None);
     assert_eq!(claim(&["other", "GPT"]).await, None);
@@ -153,7 +225,7 @@ async fn two_workers_never_hold_one_job(desk: Desk) {
     let by_job: BTreeMap<_, _> = leases.iter().map(|lease| (&lease.job_id, lease)).collect();
     assert_eq!((leases.len(), by_job.len()), (40, 40), "each job went to one worker");
     for lease in leases {
-        assert!(desk.store.heartbeat(&lease, LEASE).await.is_ok(), "who was given it holds it");
+        assert!(heartbeat(&desk.store, &lease, LEASE).await.is_ok(), "who was given it holds it");
     }
 }
 
@@ -241,7 +313,7 @@ async fn the_running_limit_is_never_exceeded(desk: Desk) {
 async fn run_all(store: Store, model: &str, running: Arc<BTreeMap<ProjectId, (AtomicUsize, usize)>>) -> usize {
     let mut ran = 0;
     while store.queue_depth().await.unwrap().waiting > 0 {
-        let Some(claimed) = store.claim("worker", &[model.to_owned()], &limited(3)).await.unwrap() else {
+        let Some(claimed) = claim_with(&store, "worker", &[model.to_owned()], &limited(3)).await.unwrap() else {
             tokio::task::yield_now().await;
             continue;
         };
@@ -276,7 +348,7 @@ async fn next_due_names_the_next_instant_with_something_to_do(desk: Desk) {
     let first = desk.claim("worker").await;
     assert_eq!(desk.store.next_due().await.unwrap(), Some(desk.now().plus(LEASE)), "the end of a lease");
     desk.advance(SECOND);
-    desk.store.heartbeat(&first.lease, LEASE).await.unwrap();
+    heartbeat(&desk.store, &first.lease, LEASE).await.unwrap();
     assert_eq!(desk.store.next_due().await.unwrap(), Some(desk.now().plus(LEASE)));
     desk.create(&project).await;
     let second = desk.claim("worker").await;

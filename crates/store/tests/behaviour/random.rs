@@ -10,7 +10,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use serde_json::json;
 
-use crate::desk::{Desk, LEASE, message, models, terms};
+use crate::desk::{Desk, LEASE, claim_with, heartbeat, message, models, terms};
 use crate::model::Model;
 
 behaviours! {
@@ -130,7 +130,7 @@ impl Story {
         let (store, now) = (self.store(), self.desk.now());
         if self.rng.random_bool(0.5) {
             let worker = format!("worker {}", self.rng.random_range(0..5));
-            let claimed = store.claim(&worker, &models(), &self.terms).await.unwrap();
+            let claimed = claim_with(&store, &worker, &models(), &self.terms).await.unwrap();
             let lease = claimed.map(|claimed| claimed.lease);
             assert_eq!(lease, self.model.claim(&worker, now));
             let lease = lease?;
@@ -141,7 +141,7 @@ impl Story {
         }
         let lease = self.some_lease()?;
         if self.rng.random_bool(0.5) {
-            let pulse = store.heartbeat(&lease, self.terms.lease).await;
+            let pulse = heartbeat(&store, &lease, self.terms.lease).await;
             assert_eq!(pulse, self.model.heartbeat(&lease, now), "{lease:?}");
         } else {
             let step = store.record_step(&lease, "working", json!({ "attempt": lease.attempt })).await;

@@ -6,7 +6,9 @@ use copydesk_domain::{JobId, Outcome, ProjectId, Status};
 use copydesk_store::{NewProject, QueueTerms, Reaped};
 use futures_util::future::join_all;
 
-use crate::desk::{Desk, LEASE, MILLISECOND, SECOND, claim, key, models, new_job, new_project, render, terms};
+use crate::desk::{
+    Desk, LEASE, MILLISECOND, SECOND, claim, claim_with, heartbeat, key, models, new_job, new_project, render, terms,
+};
 use crate::raw;
 
 behaviours! {
@@ -64,11 +66,11 @@ async fn a_live_lease_is_left_alone(desk: Desk) {
     let live = desk.claim("live").await;
     for _ in 0..5 {
         desk.advance(LEASE / 2);
-        desk.store.heartbeat(&live.lease, LEASE).await.unwrap();
+        heartbeat(&desk.store, &live.lease, LEASE).await.unwrap();
         reap(&desk).await;
     }
-    assert!(desk.store.pulse(&live.lease).await.is_ok());
-    assert!(desk.store.pulse(&dead.lease).await.is_err());
+    assert!(desk.store.check_lease(&live.lease).await.is_ok());
+    assert!(desk.store.check_lease(&dead.lease).await.is_err());
     assert_eq!(desk.kinds(&live.job.id).await, ["created", "claimed"]);
 }
 
@@ -141,7 +143,7 @@ async fn a_job_that_was_claimed_in_time_does_not_die_of_the_queue(desk: Desk) {
     let short = QueueTerms { queue_time: SECOND * 10, ..terms() };
     desk.create(&project).await;
     desk.advance(SECOND * 9);
-    let claimed = desk.store.claim("worker", &models(), &short).await.unwrap().unwrap();
+    let claimed = claim_with(&desk.store, "worker", &models(), &short).await.unwrap().unwrap();
     desk.store.release(&claimed.lease).await.unwrap();
     desk.advance(SECOND * 9);
     assert_eq!(desk.store.reap(&short, || 1.0).await.unwrap(), NOTHING);

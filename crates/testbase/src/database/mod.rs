@@ -98,5 +98,5 @@ async fn create_postgres() -> DatabaseAddress {
     sqlx::raw_sql(AssertSqlSafe(format!("CREATE DATABASE {name}"))).execute(&mut connection).await.unwrap();
     let (before, options) = server.split_once('?').unwrap_or((&server, ""));
     let (base, _) = before.rsplit_once('/').unwrap();
-    DatabaseAddress::Postgres { address: format!("{base}/{name}?{options}"), connections: 4 }
+    DatabaseAddress::Postgres { address: format!("{base}/{name}?{options}"), listen: None, connections: 4 }
 }

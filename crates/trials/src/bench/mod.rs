@@ -1,6 +1,6 @@
 //! What `scripts/bench` prints: how fast the server answers, beside a route that does nothing; how fast it starts and
 //! how much memory it takes; how long a job takes, beside bare git commands and other agents; how it bears a thousand
-//! jobs that wait; how fast documentation is checked; how fast the dashboard is; how fast page views are taken in, imported and answered, beside
+//! jobs that wait; how many jobs a second many processes run; how fast documentation is checked; how fast the dashboard is; how fast page views are taken in, imported and answered, beside
 //! DuckDB, chDB and GoAccess.
 
 mod api;
@@ -19,6 +19,7 @@ mod pages;
 mod start;
 mod views;
 mod waiting;
+mod workers;
 
 pub use api::{ApiOptions, bench_api};
 pub use check::{CheckOptions, bench_check};
@@ -29,3 +30,4 @@ pub use pages::{PagesOptions, bench_pages};
 pub use start::{StartOptions, bench_start};
 pub use views::{ViewsOptions, bench_views};
 pub use waiting::{WaitingOptions, bench_waiting};
+pub use workers::{WorkersOptions, bench_workers};

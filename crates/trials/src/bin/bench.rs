@@ -1,4 +1,4 @@
-//! Figures: `bench api`, `start`, `jobs`, `waiting`, `check`, `views`, `ingest`, `import` and `pages`. Build it with `--release`, or they mean nothing.
+//! Figures: `bench api`, `start`, `jobs`, `waiting`, `check`, `views`, `ingest`, `import`, `pages` and `workers`. Build it with `--release`, or they mean nothing.
 
 use std::fs::{File, OpenOptions};
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use clap::Parser;
 use copydesk_trials::bench::{
     ApiOptions, CheckOptions, ImportOptions, IngestOptions, JobsOptions, PagesOptions, StartOptions, ViewsOptions,
-    WaitingOptions, bench_api, bench_check, bench_import, bench_ingest, bench_jobs, bench_pages, bench_start,
-    bench_views, bench_waiting,
+    WaitingOptions, WorkersOptions, bench_api, bench_check, bench_import, bench_ingest, bench_jobs, bench_pages,
+    bench_start, bench_views, bench_waiting, bench_workers,
 };
 use tracing_subscriber::EnvFilter;
 
@@ -27,6 +27,7 @@ enum Args {
     Ingest(IngestOptions),
     Import(ImportOptions),
     Pages(PagesOptions),
+    Workers(WorkersOptions),
 }
 
 fn main() -> std::io::Result<()> {
@@ -43,6 +44,7 @@ fn main() -> std::io::Result<()> {
         Args::Ingest(options) => runtime()?.block_on(bench_ingest(&options)),
         Args::Import(options) => bench_import(&options),
         Args::Pages(options) => runtime()?.block_on(bench_pages(&options)),
+        Args::Workers(options) => runtime()?.block_on(bench_workers(&options)),
     }
     Ok(())
 }

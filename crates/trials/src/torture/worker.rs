@@ -59,7 +59,7 @@ pub(super) fn address() -> DatabaseAddress {
     let url = std::env::var(DATABASE).unwrap();
     match url.strip_prefix("sqlite:") {
         Some(path) => DatabaseAddress::Sqlite(path.into()),
-        None => DatabaseAddress::Postgres { address: url, connections: 5 },
+        None => DatabaseAddress::Postgres { address: url, listen: None, connections: 5 },
     }
 }
 

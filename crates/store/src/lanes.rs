@@ -1,0 +1,93 @@
+//! Which projects have jobs that wait: one row for each and each model, so that a look for a job does not depend on how many
+//! wait behind it.
+
+use copydesk_boxed::boxed;
+use copydesk_domain::{JobId, ProjectId, Timestamp};
+
+use crate::conn::{Conn, Result, values};
+use crate::database::Store;
+
+/// The jobs of one project for one model.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Lane {
+    pub(crate) project_id: ProjectId,
+    pub(crate) model: String,
+}
+
+/// Which of two places in the queue comes first, for an upsert.
+const EARLIER: &str = "ON CONFLICT (project_id, model) DO UPDATE SET next_at = excluded.next_at, next_id = excluded.next_id \
+                       WHERE excluded.next_at < lanes.next_at OR (excluded.next_at = lanes.next_at \
+                       AND excluded.next_id < lanes.next_id)";
+
+#[boxed]
+impl Store {
+    /// Finds lanes for jobs that wait in none, and says how many there were. A program of an earlier version beside this one
+    /// knows of no lanes.
+    pub async fn mend_lanes(&self) -> Result<u64> {
+        let lost = self.read(|c| Box::pin(lost(c))).await?;
+        let mut mended = 0;
+        for (project_id, model) in lost {
+            let lane = Lane { project_id, model };
+            mended += self.write(move |c| Box::pin(settle(c, lane))).await?;
+        }
+        Ok(mended)
+    }
+}
+
+/// Puts a job that waits from now on into its lane. Whoever makes a job wait calls it.
+pub(crate) async fn enter(c: &mut dyn Conn, job_id: &JobId) -> Result<()> {
+    let sql = format!(
+        "INSERT INTO lanes (project_id, model, next_at, next_id) SELECT project_id, model, not_before, id FROM jobs \
+         WHERE id = $1 AND status = 'active' AND worker IS NULL {EARLIER}"
+    );
+    c.run(sql, values![job_id]).await.map(drop)
+}
+
+/// Puts all jobs that wait into their lanes.
+pub(crate) async fn enter_all(c: &mut dyn Conn) -> Result<()> {
+    for (project_id, model) in lost(c).await? {
+        settle(c, Lane { project_id, model }).await?;
+    }
+    Ok(())
+}
+
+/// Sets a lane to the first of its jobs, and says whether it is there.
+async fn settle(c: &mut dyn Conn, lane: Lane) -> Result<u64> {
+    let first: Option<(Timestamp, JobId)> = c
+        .row(
+            "SELECT not_before, id FROM jobs WHERE project_id = $1 AND model = $2 AND status = 'active' AND worker IS NULL \
+             ORDER BY not_before, id LIMIT 1",
+            values![&lane.project_id, &lane.model],
+        )
+        .await?;
+    let Some((_, first)) = first else { return Ok(0) };
+    enter(c, &first).await?;
+    Ok(1)
+}
+
+/// Sets a lane that the caller has held since before it looked for `first`: a job that enters meanwhile waits for the caller,
+/// and is not overlooked. Without a first job it goes.
+pub(crate) async fn set(c: &mut dyn Conn, lane: &Lane, first: Option<(Timestamp, JobId)>) -> Result<()> {
+    match first {
+        Some((next_at, next_id)) => {
+            let sql = "UPDATE lanes SET next_at = $1, next_id = $2 WHERE project_id = $3 AND model = $4";
+            c.run(sql, values![next_at, next_id, &lane.project_id, &lane.model]).await?
+        }
+        None => {
+            let sql = "DELETE FROM lanes WHERE project_id = $1 AND model = $2";
+            c.run(sql, values![&lane.project_id, &lane.model]).await?
+        }
+    };
+    Ok(())
+}
+
+/// The lanes that are missing or later than a job in them.
+async fn lost(c: &mut dyn Conn) -> Result<Vec<(ProjectId, String)>> {
+    c.rows(
+        "SELECT j.project_id, j.model FROM jobs j LEFT JOIN lanes l ON l.project_id = j.project_id AND l.model = j.model \
+         WHERE j.status = 'active' AND j.worker IS NULL GROUP BY j.project_id, j.model, l.next_at \
+         HAVING l.next_at IS NULL OR MIN(j.not_before) < l.next_at",
+        vec![],
+    )
+    .await
+}

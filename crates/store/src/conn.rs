@@ -64,6 +64,12 @@ macro_rules! values {
 }
 pub(crate) use values;
 
+/// So many parameters in a row, from that number on: `$3, $4, $5`.
+pub(crate) fn places(first: usize, count: usize) -> String {
+    let places: Vec<String> = (first..first + count).map(|place| format!("${place}")).collect();
+    places.join(", ")
+}
+
 /// JSON as it is kept in a column of text.
 pub(crate) fn to_json(it: &impl Serialize) -> String {
     serde_json::to_string(it).expect("what the store keeps has text for keys and no errors of its own")

@@ -2,7 +2,7 @@ use copydesk_boxed::boxed;
 use copydesk_domain::{JobId, Timestamp};
 use serde_json::Value as Json;
 
-use crate::conn::{Conn, FromRow, Result, Row, Value, values};
+use crate::conn::{Conn, FromRow, Result, Row, Value, places, values};
 use crate::database::Store;
 use crate::hub::Change;
 
@@ -76,10 +76,9 @@ async fn course(c: &mut dyn Conn, job_id: JobId) -> Result<Course> {
 async fn of_kinds(c: &mut dyn Conn, job_id: JobId, kinds: &'static [&'static str]) -> Result<Vec<Event>> {
     let mut values = values![job_id];
     values.extend(kinds.iter().map(|kind| Value::from(*kind)));
-    let places: Vec<String> = (2..=values.len()).map(|place| format!("${place}")).collect();
     let sql = format!(
         "SELECT number, kind, data, created_at FROM events WHERE job_id = $1 AND kind IN ({}) ORDER BY number",
-        places.join(", ")
+        places(2, kinds.len())
     );
     c.rows(sql, values).await
 }

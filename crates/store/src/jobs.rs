@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use copydesk_boxed::boxed;
 use copydesk_domain::{Job, JobId, Message, ProjectId, PullRequest, PullRequestState, Status, Timestamp};
 
-use crate::conn::{Conn, Dialect, FromRow, Result, Row, Value, plain_text, values};
+use crate::conn::{Conn, Dialect, FromRow, Result, Row, Value, places, plain_text, values};
 use crate::database::Store;
 use crate::error::StoreError;
 
@@ -79,11 +79,10 @@ impl Store {
             return Ok(Vec::new());
         }
         let values: Vec<Value> = job_ids.iter().map(Value::from).collect();
-        let places: Vec<String> = (1..=values.len()).map(|place| format!("${place}")).collect();
         let sql = format!(
             "SELECT j.id, CASE WHEN j.worker IS NULL THEN 0 ELSE 1 END, substr(m.prompt, 1, {BRIEF}) FROM jobs j \
              JOIN messages m ON m.job_id = j.id AND m.number = 1 WHERE j.id IN ({})",
-            places.join(", ")
+            places(1, values.len())
         );
         self.read(move |c| Box::pin(c.rows(sql, values))).await
     }

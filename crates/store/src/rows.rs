@@ -8,7 +8,7 @@ use std::sync::Arc;
 use copydesk_domain::Clock;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::conn::{Result, Value, plain_text};
+use crate::conn::{Result, Value, places, plain_text};
 use crate::error::StoreError;
 use crate::migrate;
 use crate::sqlite::{SqliteConn, finish_now, own};
@@ -38,11 +38,7 @@ impl Table {
     /// A statement that puts in so many rows at once.
     pub(crate) fn insert(&self, rows: usize) -> String {
         let width = self.columns.len();
-        let row = |at: usize| {
-            let places: Vec<String> = (1..=width).map(|column| format!("${}", at * width + column)).collect();
-            format!("({})", places.join(", "))
-        };
-        let rows: Vec<String> = (0..rows).map(row).collect();
+        let rows: Vec<String> = (0..rows).map(|at| format!("({})", places(at * width + 1, width))).collect();
         format!("INSERT INTO {} ({}) VALUES {}", self.name, self.names(), rows.join(", "))
     }
 

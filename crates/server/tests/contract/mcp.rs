@@ -1,7 +1,7 @@
 //! The tools of the Model Context Protocol over HTTP: one message a request, and every rule of the interface behind it.
 
 use copydesk_domain::{ApiKey, Scope};
-use copydesk_testkit::{Answer, Call, Client, ProjectClient, Who, eventually, see};
+use copydesk_testkit::{Answer, Call, Client, EventStream, ProjectClient, Who, eventually, see};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -197,20 +197,24 @@ fn wait(job: &str, seconds: u32) -> Value {
     message("tools/call", json!({ "name": "wait_for_job", "arguments": { "id": job, "timeoutSeconds": seconds } }))
 }
 
+/// All that a stream says up to its end.
+async fn said_in(stream: EventStream) -> String {
+    stream.rest().await.iter().map(|event| event.data.to_string()).collect()
+}
+
 /// Nothing that waits is left behind, whoever goes first.
 async fn a_wait_ends_with_its_key_or_the_server(stage: &Stage) {
     let app = stage.app().await;
     let project = app.project("Docs").await;
     let id = project.job().await;
     // Whoever has its stream was let in.
-    let begin = async |project: &ProjectClient| {
-        let stream = posted(project.client(), &path(project)).json(&wait(&id, 300)).stream().await;
-        tokio::spawn(async move { stream.rest().await.iter().map(|event| event.data.to_string()).collect::<String>() })
-    };
+    let begin =
+        async |project: &ProjectClient| posted(project.client(), &path(project)).json(&wait(&id, 300)).stream().await;
     let last = begin(&project.with_key(&app.key(Some(&project.id), Scope::Read, None).await)).await;
+    let last = tokio::spawn(said_in(last));
     let revoked = begin(&project).await;
     app.store().revoke_key(&project.key.id).await.unwrap();
-    let said = revoked.await.unwrap();
+    let said = said_in(revoked).await;
     assert!(said.contains("A valid admin API key is needed"), "{said}");
     app.stop().await;
     let said = last.await.unwrap();

@@ -55,6 +55,11 @@ export const apiPage = async (browser, desk, email, project, key) => {
   const sent = await executed(page, await opened(page, 'sendEvents'))
   assert.equal(sent.status, 200, JSON.stringify(sent.body))
 
+  // Nothing that changes or deletes a project is one click away.
+  for (const id of ['deleteProject', 'changeProject', 'setCredential', 'deleteCredential', 'deleteWebhook']) {
+    assert.equal(await given(await opened(page, id), 'projectId'), '', id)
+  }
+
   // A link may name the project; a stranger gets that of the demonstration.
   await page.goto(`${desk.url}/docs/index.html?project=other`)
   assert.equal(await given(await opened(page, 'createJob'), 'projectId'), 'other')

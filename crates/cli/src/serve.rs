@@ -203,7 +203,7 @@ impl Server {
             tokio::spawn(runner.run(config.runner.workers as usize)),
             tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), retention, stop.clone())),
             tokio::spawn(watch_pages(store.clone(), workshop, stop.clone())),
-            tokio::spawn(follow_pulls(store.clone(), jobs.clone(), stop.clone())),
+            tokio::spawn(follow_pulls(store.clone(), jobs.clone(), retention, stop.clone())),
             tokio::spawn(answer_forever(store.clone(), jobs, stop.clone())),
             tokio::spawn(deliver_forever(store, webhooks, metrics.clone(), stop.clone())),
         ];

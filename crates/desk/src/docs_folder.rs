@@ -99,8 +99,13 @@ fn is_aside(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file);
     let stem = name.split('.').next().unwrap_or_default();
     // At the top of a repository, names in capitals are about the repository: GOVERNANCE.md, CHANGELOG-v2.md.
-    let is_in_capitals = name == file && stem.split('-').next().is_some_and(|word| word == word.to_uppercase());
+    let is_in_capitals = name == file && stem.split('-').next().is_some_and(is_shouted);
     is_beside(file) || is_in_capitals || BESIDE_CODE.contains(&stem.to_lowercase().replace('-', "_").as_str())
+}
+
+/// Whether a word is in capitals. One of digits, or in a script that has no capitals, is not.
+fn is_shouted(word: &str) -> bool {
+    word.contains(char::is_uppercase) && !word.contains(char::is_lowercase)
 }
 
 /// Whether it lies in a folder whose pages are no documentation of the project.
@@ -165,7 +170,10 @@ mod tests {
         let words = "the repository has no `docs`, `guides` on its branch `main`; pages are in `site/docs`, `content`; \
                      `site/mkdocs.yml` configures a site; say where";
         assert!(found.is_elsewhere && found.why.starts_with(words), "{}", found.why);
-        assert!(look(&["a.md", "src/x.rs"], &["docs"]).unwrap().why.contains("pages are in `.`;"));
+        for page in ["a.md", "01-intro.md", "2024.md", "日本語.md"] {
+            let found = look(&[page, "README.md", "src/x.rs"], &["docs"]).unwrap();
+            assert!(found.is_elsewhere && found.why.contains("pages are in `.`;"), "{page}: {}", found.why);
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use copydesk_boxed::boxed;
+use copydesk_domain::Timestamp;
 use copydesk_store::{Store, StoreError};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -19,17 +20,28 @@ pub struct Retention {
     pub events: u32,
 }
 
+impl Retention {
+    /// Of jobs that ended before this something is to be forgotten; none: everything is kept for ever.
+    pub(crate) fn before(self, now: Timestamp) -> Option<Timestamp> {
+        [self.jobs, self.events].into_iter().filter_map(|days| before(days, now)).max()
+    }
+}
+
+fn before(days: u32, now: Timestamp) -> Option<Timestamp> {
+    (days > 0).then(|| now.minus(DAY * days))
+}
+
 /// Forgets jobs, and events of jobs, that ended so long ago. Gives how many of each.
 #[boxed]
 pub async fn forget_old_jobs(store: &Store, retention: Retention) -> Result<(u64, u64), StoreError> {
     let (mut jobs, mut events) = (0, 0);
     for _ in 0..MOST_ROUNDS {
-        let before = |days: u32| (days > 0).then(|| store.now().minus(DAY * days));
-        let gone = match before(retention.jobs) {
+        let now = store.now();
+        let gone = match before(retention.jobs, now) {
             Some(before) => store.forget_jobs(before, AT_ONCE).await?,
             None => 0,
         };
-        let trimmed = match before(retention.events) {
+        let trimmed = match before(retention.events, now) {
             Some(before) => store.forget_events(before, AT_ONCE).await?,
             None => 0,
         };

@@ -6,10 +6,10 @@ use std::time::Duration;
 use copydesk_boxed::boxed;
 
 use crate::git::Git;
-use crate::mirror::checked;
+use crate::mirror::IS_SOUND;
 use crate::mirror_folder::MirrorFolder;
 use crate::remote::Address;
-use crate::{Forge, ForgeError, Mirror, Remote, git_errors};
+use crate::{Forge, Remote};
 
 /// The most of git's words about a damage that is passed on.
 const MOST_WORDS: usize = 200;
@@ -50,11 +50,10 @@ impl Forge {
             return damaged("it lacks files without which git takes it for no repository".to_owned());
         }
         let git = Git { folder: &folder, address: &address, remote: &remote, time_limit: limit / 2 };
-        let arguments = ["fsck", "--connectivity-only", "--no-dangling", "--no-progress"];
         let mut said = String::new();
         // Twice: a job may have packed it anew or replaced it under the first look.
         for _ in 0..2 {
-            match git.run(&arguments, None).await {
+            match git.run(&IS_SOUND, None).await {
                 Ok(output) if output.success => return MirrorState::Sound,
                 Ok(output) => said = output.stderr,
                 Err(error) => return MirrorState::Unknown(error.message),
@@ -62,23 +61,5 @@ impl Forge {
         }
         let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("git does not say why");
         damaged(format!("git finds fault with it: {}", &first[..first.floor_char_boundary(MOST_WORDS)]))
-    }
-}
-
-#[boxed]
-impl Mirror {
-    /// Fails unless the remote has the branch. Nothing is fetched.
-    pub async fn ask_for_branch(&self, branch: &str) -> Result<(), ForgeError> {
-        let branch = checked(branch)?;
-        let name = format!("refs/heads/{branch}");
-        let arguments = ["ls-remote", "--quiet", "--heads", self.shared.address.url.as_str(), &name];
-        let output = self.git().run(&arguments, None).await?;
-        if !output.success {
-            return Err(git_errors::explain(&self.git(), &output.stderr));
-        }
-        if output.stdout.lines().any(|line| line.ends_with(&format!("\t{name}"))) {
-            return Ok(());
-        }
-        Err(self.explain_absence(&branch).await)
     }
 }

@@ -42,6 +42,9 @@ const WITH_FILES: &str = "--receive-pack=git -c receive.denyCurrentBranch=update
 /// All tags of a repository, where the mirror keeps them: out of the way of names that git would take for a commit.
 const ALL_TAGS: &str = "+refs/tags/*:refs/copydesk-tags/*";
 
+/// Asks whether all that leads from the references of a mirror is there. What files hold is not read.
+pub(crate) const IS_SOUND: [&str; 4] = ["fsck", "--connectivity-only", "--no-dangling", "--no-progress"];
+
 /// What is fetched.
 pub(crate) struct Wanted {
     /// What the mirror remembers its commit by.
@@ -283,8 +286,7 @@ impl Mirror {
 
     /// Whether the mirror itself is in order: a repository on this machine may be the broken one.
     async fn is_sound(&self, lock: &File) -> bool {
-        let arguments = ["fsck", "--connectivity-only", "--no-dangling", "--no-progress"];
-        self.git().run(&arguments, Some(lock)).await.is_ok_and(|output| output.success)
+        self.git().run(&IS_SOUND, Some(lock)).await.is_ok_and(|output| output.success)
     }
 
     /// Makes one pack of many small ones. All objects are kept, also those that nothing refers to yet.
@@ -296,7 +298,7 @@ impl Mirror {
     }
 
     /// Why there is no branch: the repository may have none at all.
-    pub(crate) async fn explain_absence(&self, branch: &str) -> ForgeError {
+    pub async fn explain_absence(&self, branch: &str) -> ForgeError {
         let arguments = ["ls-remote", "--quiet", "--heads", self.shared.address.url.as_str()];
         match self.git().run(&arguments, None).await {
             Ok(output) if output.success && output.stdout.trim().is_empty() => {

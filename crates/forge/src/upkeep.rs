@@ -58,7 +58,9 @@ impl Forge {
         if !lock(&self.mirrors).forget(name) {
             return Ok(false);
         }
-        folder.remove(&held).map_err(ForgeError::from_io)?;
+        // There may be gigabytes of it, and others have work to do meanwhile.
+        let removed = tokio::task::spawn_blocking(move || folder.remove(&held)).await;
+        removed.map_err(io::Error::from).flatten().map_err(ForgeError::from_io)?;
         Ok(true)
     }
 

@@ -1,6 +1,6 @@
 //! A tool's call as requests of the interface, and their answers as its result.
 
-use copydesk_domain::{Clock, SystemClock, new_id};
+use copydesk_domain::random_token;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -114,19 +114,14 @@ pub(crate) fn id(id: &str) -> Result<&str, Wrong> {
     Err(Wrong::told("The id is not that of a job: it has letters, digits and hyphens only; list_jobs shows them."))
 }
 
-/// The key of the call, or one of its own, which lets a request be sent again when nothing was heard of the first.
-fn idempotency(given: Option<String>) -> (&'static str, String) {
-    ("idempotency-key", given.unwrap_or_else(|| new_id(SystemClock.now())))
-}
-
-/// What an HTTP header could not carry would be no error of the interface but a broken request.
+/// With the key of the call, or one of its own, which lets a request be sent again when nothing was heard of the first. What
+/// an HTTP header could not carry would be no error of the interface but a broken request.
 fn posted(ask: Ask, key: Option<String>) -> Result<Ask, Wrong> {
     let fits = |key: &String| (1..=255).contains(&key.len()) && key.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     if key.as_ref().is_some_and(|key| !fits(key)) {
         return Err(Wrong::told("The idempotencyKey must be 1 to 255 printable ASCII characters."));
     }
-    let (name, key) = idempotency(key);
-    Ok(ask.header(name, key))
+    Ok(ask.header("idempotency-key", key.unwrap_or_else(random_token)))
 }
 
 async fn create_job(api: &impl Api, arguments: JsonObject) -> Called {
@@ -187,6 +182,7 @@ async fn get_diff(api: &impl Api, arguments: JsonObject) -> Called {
     }
     let next = is_cut.then_some(offset + piece.len());
     let mut text = match (piece, next) {
+        ("", _) if offset > 0 => "There is no more of the diff.".to_owned(),
         ("", _) => "The job has changed nothing, or not yet.".to_owned(),
         (piece, _) => piece.to_owned(),
     };
@@ -211,4 +207,30 @@ async fn get_ai_agents(api: &impl Api, arguments: JsonObject) -> Called {
     let ask = Ask::get(Area::Views, &["views", "agents"]).with("path", get.path).with("pages", get.pages);
     let ask = ask.with("dateFrom", get.date_from).with("dateTo", get.date_to);
     Ok(done(object(api, ask.with("limit", get.limit).with("offset", get.offset)).await?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers everything with the same diff.
+    struct Diff(&'static str);
+
+    impl Api for Diff {
+        async fn ask(&self, _: Ask) -> Result<Reply, String> {
+            Ok(Reply { status: 200, body: self.0.to_owned(), incomplete: Vec::new() })
+        }
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_diff_is_not_a_job_without_changes() {
+        let said = async |diff: &'static str, offset: usize| {
+            let arguments = json!({ "id": "a", "offset": offset }).as_object().unwrap().clone();
+            let result = call(&Diff(diff), "get_diff", arguments).await.unwrap().unwrap();
+            json!(result)["content"][0]["text"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(said("+A\n", 0).await, "+A\n");
+        assert_eq!(said("+A\n", 3).await, "There is no more of the diff.");
+        assert_eq!(said("", 0).await, "The job has changed nothing, or not yet.");
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use copydesk_boxed::boxed;
 use copydesk_domain::{FindingSummary, NotJudged, ProjectId, Timestamp};
 
-use crate::conn::{Conn, Dialect, FromRow, Result, Row, Value, plain_text, to_json, values};
+use crate::conn::{Conn, Dialect, FromRow, Result, Row, Value, places, plain_text, to_json, values};
 use crate::database::Store;
 use crate::dormancy::is_dormant;
 
@@ -85,15 +85,14 @@ impl Store {
 
     /// Those of them that have one of these addresses on the site.
     pub async fn page_health_at(&self, project_id: &ProjectId, pages: &[&str]) -> Result<Vec<PageHealth>> {
-        let mut values = values![project_id];
-        values.extend(pages.iter().map(|page| Value::from(*page)));
-        let marks: Vec<String> = (2..=values.len()).map(|number| format!("${number}")).collect();
-        if marks.is_empty() {
+        if pages.is_empty() {
             return Ok(Vec::new());
         }
-        let marks = marks.join(", ");
+        let mut values = values![project_id];
+        values.extend(pages.iter().map(|page| Value::from(*page)));
+        let places = places(2, pages.len());
         let sql =
-            format!("SELECT {COLUMNS} FROM page_health WHERE project_id = $1 AND page IN ({marks}) ORDER BY file");
+            format!("SELECT {COLUMNS} FROM page_health WHERE project_id = $1 AND page IN ({places}) ORDER BY file");
         self.read(move |c| Box::pin(c.rows(sql, values))).await
     }
 
@@ -174,11 +173,7 @@ async fn record(
                 json(&page.not_judged),
             ]);
         }
-        let row = |at: usize| {
-            let marks: Vec<String> = (1..=7).map(|column| format!("${}", at * 7 + column)).collect();
-            format!("({})", marks.join(", "))
-        };
-        let rows: Vec<String> = (0..pages.len()).map(row).collect();
+        let rows: Vec<String> = (0..pages.len()).map(|at| format!("({})", places(at * 7 + 1, 7))).collect();
         let sql = format!("INSERT INTO page_health (project_id, {COLUMNS}) VALUES {}", rows.join(", "));
         c.run(sql, values).await?;
     }

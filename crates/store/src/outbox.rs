@@ -162,7 +162,8 @@ async fn deliver(
     let payload = match &entry.job_id {
         None => render(entry, None),
         Some(job_id) => {
-            // A job goes only with its project, and then so does the entry.
+            // A job that is still to be told of is not forgotten; otherwise it went with its project, and so does the
+            // entry.
             let Some(job) = jobs::get(c, entry.project_id.clone(), job_id.clone()).await? else { return Ok(0) };
             render(entry, Some(&job))
         }

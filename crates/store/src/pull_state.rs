@@ -43,6 +43,21 @@ impl Store {
         self.read(move |c| Box::pin(c.rows(sql, values))).await
     }
 
+    /// Jobs that ended before that and are kept whole because their pull requests count as open, nobody having asked for
+    /// `pause`; those first that were not asked about for longest.
+    pub async fn pulls_of_old_jobs(
+        &self,
+        before: Timestamp,
+        pause: Duration,
+        limit: u32,
+    ) -> Result<Vec<(ProjectId, JobId)>> {
+        let sql = "SELECT j.project_id, j.id FROM jobs j WHERE j.pr_state = 'open' AND j.status <> 'active' \
+                   AND j.updated_at < $1 AND (j.pr_checked_at IS NULL OR j.pr_checked_at <= $2) \
+                   AND NOT EXISTS (SELECT 1 FROM dormancy) ORDER BY j.pr_checked_at, j.id LIMIT $3";
+        let values = values![before, self.now().minus(pause), limit];
+        self.read(move |c| Box::pin(c.rows(sql, values))).await
+    }
+
     /// The job that a project's pull request came from.
     pub async fn job_of_pull(&self, project_id: &ProjectId, number: u64) -> Result<Option<Job>> {
         let values = values![project_id, number_value(number)];

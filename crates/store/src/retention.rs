@@ -17,26 +17,29 @@ const IS_OLD: &str = "j.status IN ('completed', 'failed', 'archived') AND j.upda
      AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.job_id = j.id) \
      AND NOT EXISTS (SELECT 1 FROM asks a WHERE a.job_id = j.id AND a.due_at IS NOT NULL)";
 
-/// Those of which more than the last event is there.
-const HAS_EVENTS: &str = "EXISTS (SELECT 1 FROM events e WHERE e.job_id = j.id LIMIT 1 OFFSET 1)";
+/// Which events can go: those that tell how a run ended are what the agent has said, and the last one is what later ones are
+/// numbered after.
+const CAN_GO: &str = "e.kind NOT IN ('completed', 'failed') \
+     AND e.number < (SELECT MAX(l.number) FROM events l WHERE l.job_id = e.job_id)";
 
 #[boxed]
 impl Store {
     /// Forgets jobs that ended before that, with everything of theirs, at most so many. Gives how many.
     pub async fn forget_jobs(&self, before: Timestamp, limit: u32) -> Result<u64> {
         let now = self.now();
-        let old = self.read(move |c| Box::pin(old(c, "1 = 1", before, limit, now))).await?;
+        let old = self.read(move |c| Box::pin(old(c, "1 = 1".to_owned(), before, limit, now))).await?;
         if old.is_empty() {
             return Ok(0);
         }
         self.write(move |c| Box::pin(forget(c, old, before, now))).await
     }
 
-    /// Forgets the events of jobs that ended before that, at most of so many jobs. The last event of each stays: it says how
-    /// the job ended, and later ones are numbered after it. Gives how many were forgotten.
+    /// Forgets the events of jobs that ended before that, at most of so many jobs. What each run of them came to stays, and
+    /// the last event of each. Gives how many were forgotten.
     pub async fn forget_events(&self, before: Timestamp, limit: u32) -> Result<u64> {
         let now = self.now();
-        let old = self.read(move |c| Box::pin(old(c, HAS_EVENTS, before, limit, now))).await?;
+        let has_some = format!("EXISTS (SELECT 1 FROM events e WHERE e.job_id = j.id AND {CAN_GO})");
+        let old = self.read(move |c| Box::pin(old(c, has_some, before, limit, now))).await?;
         if old.is_empty() {
             return Ok(0);
         }
@@ -45,13 +48,7 @@ impl Store {
 }
 
 /// Looked for outside of the write lock: there may be many jobs.
-async fn old(
-    c: &mut dyn Conn,
-    which: &'static str,
-    before: Timestamp,
-    limit: u32,
-    now: Timestamp,
-) -> Result<Vec<JobId>> {
+async fn old(c: &mut dyn Conn, which: String, before: Timestamp, limit: u32, now: Timestamp) -> Result<Vec<JobId>> {
     // A dormant copy is there to be looked at.
     if is_dormant(c).await? {
         return Ok(Vec::new());
@@ -89,10 +86,7 @@ async fn trim(c: &mut dyn Conn, jobs: Vec<JobId>, before: Timestamp, now: Timest
     if jobs.is_empty() {
         return Ok(0);
     }
-    let sql = format!(
-        "DELETE FROM events WHERE job_id IN ({}) AND number < \
-         (SELECT MAX(l.number) FROM events l WHERE l.job_id = events.job_id)",
-        places(1, jobs.len())
-    );
+    let places = places(1, jobs.len());
+    let sql = format!("DELETE FROM events AS e WHERE e.job_id IN ({places}) AND {CAN_GO}");
     c.run(sql, jobs).await
 }

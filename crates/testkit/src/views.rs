@@ -14,6 +14,7 @@ use tokio::sync::{Notify, RwLock, RwLockWriteGuard};
 pub struct TestViews {
     store: Arc<Embedded>,
     broken: AtomicBool,
+    unreadable: Mutex<Vec<String>>,
     /// Those who keep views wait at this door while it is closed.
     door: RwLock<()>,
     waiting: Notify,
@@ -26,12 +27,18 @@ impl TestViews {
         let folder = tempfile::tempdir().unwrap();
         let store = Embedded::open(folder.path(), Options::new(clock)).unwrap();
         let (broken, door, waiting) = (AtomicBool::new(false), RwLock::new(()), Notify::new());
-        Self { store, broken, door, waiting, lost: Mutex::default(), _folder: folder }
+        let (unreadable, lost) = (Mutex::default(), Mutex::default());
+        Self { store, broken, unreadable, door, waiting, lost, _folder: folder }
     }
 
     /// From now on nothing can be kept, or again.
     pub fn break_down(&self, broken: bool) {
         self.broken.store(broken, Ordering::SeqCst);
+    }
+
+    /// From now on nobody can tell which pages of this project were read.
+    pub fn make_unreadable(&self, project: &str) {
+        self.unreadable.lock().unwrap().push(project.to_owned());
     }
 
     /// From now on this is told to be missing.
@@ -65,6 +72,11 @@ impl TestViews {
 impl ViewStore for TestViews {
     fn call(&self, call: StoreCall) -> StoreFuture<'_, StoreReply> {
         Box::pin(async move {
+            if let StoreCall::Ranking { project, .. } = &call
+                && self.unreadable.lock().unwrap().contains(project)
+            {
+                return Err(ViewsError::Unavailable("a test made it unreadable".to_owned()));
+            }
             let tells_losses = matches!(call, StoreCall::Losses { .. });
             if !matches!(call, StoreCall::Append(_)) {
                 let reply = self.store.call(call).await?;

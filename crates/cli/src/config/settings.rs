@@ -217,7 +217,7 @@ settings! {
     retention: RetentionConfig {
         /// Days that jobs are kept after they ended; 0 to keep them forever. Jobs whose pull request is open stay
         pub jobs: u32 = whole(0, 36_500), default "0";
-        /// Days that the events of jobs that ended are kept; 0 to keep them as long as the jobs. The last one of a job stays
+        /// Days that the events of jobs that ended are kept; 0 to keep them as long as the jobs. Those that say how a run ended stay, and the last one
         pub events: u32 = whole(0, 36_500), default "0";
     }
 

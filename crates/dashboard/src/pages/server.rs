@@ -53,7 +53,7 @@ async fn show(State(dash): State<Dash>, who: SignedIn) -> Reply {
                 ("Version", settings.version.to_owned()),
                 ("Address", settings.public_url.clone()),
                 ("Workers", words::number(settings.workers as u64)),
-                ("Goes out", dormancy.map_or_else(|| "whatever is due".to_owned(), |it| it.sentence())),
+                ("Outgoing work", dormancy.map_or_else(|| "on".to_owned(), |it| it.sentence())),
             ],
         ),
         (

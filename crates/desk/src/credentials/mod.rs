@@ -38,7 +38,7 @@ pub struct Credential {
     pub source: CredentialSource,
 }
 
-/// A project's credential, without the secret without showing it.
+/// A project's credential, without the secret.
 #[derive(Debug)]
 pub struct Known {
     /// Where it is; none: there is none.

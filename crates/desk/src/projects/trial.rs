@@ -5,7 +5,7 @@ use std::sync::Arc;
 use copydesk_agent::ModelFact;
 use copydesk_boxed::boxed;
 use copydesk_domain::{HostKind, Project};
-use copydesk_forge::{Abilities, Ability, CommitId, Connection, ForgeError, Mirror, Remote};
+use copydesk_forge::{Abilities, Ability, CommitId, Connection, ForgeError, Mirror, Named, Remote};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::docs_folder;
@@ -166,7 +166,11 @@ async fn git_trials(
     };
     let base = match look {
         Look::Fetch => mirror.fetch(&project.base_ref).await.map(Some),
-        Look::Ask => mirror.ask_for_branch(&project.base_ref).await.map(|()| None),
+        Look::Ask => match connection.named(&project.base_ref).await {
+            Ok(Named::Branch) => Ok(None),
+            Ok(Named::Tag | Named::Nothing) => Err(mirror.explain_absence(&project.base_ref).await),
+            Err(error) => Err(error),
+        },
     };
     let mut fetched = vec![Trial::new("fetch", reach, base.as_ref().map_or_else(no, |_| Ability::Yes))];
     fetched.extend(base.ok().flatten().map(|base| docs_trial(&mirror, project, &base)));

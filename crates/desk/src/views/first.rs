@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use copydesk_domain::ProjectId;
 use copydesk_store::{Store, StoreError, ViewsSoFar};
 use copydesk_views::Bucket;
-use copydesk_views::store::{Question, Sources, ViewsError};
+use copydesk_views::store::{Question, ViewsError};
 use tokio::sync::Notify;
 
 use super::Views;
@@ -41,25 +41,50 @@ pub(crate) async fn tell_first_views(views: &Views, store: &Store) {
 }
 
 async fn look(views: &Views, store: &Store) -> Result<(), String> {
-    let in_store = |error: StoreError| error.to_string();
     let waiting = store.without_first_view().await.map_err(in_store)?;
     if waiting.is_empty() {
         return Ok(());
     }
-    let with_views = views.store().projects().await.map_err(|error: ViewsError| error.to_string())?;
+    let with_views = views.store().projects().await.map_err(in_views)?;
     for (project, so_far) in waiting {
         let is_kept = with_views.binary_search_by(|it| it.as_str().cmp(project.as_str())).is_ok();
-        // Crawlers come to a new site before anybody else, and are not counted.
-        let has_views = is_kept && {
-            let question = Question { from: Bucket::MIN, to: Bucket::MAX, sources: Sources::default() };
-            let ranking = views.store().ranking(project.as_str(), question).await;
-            ranking.map_err(|error: ViewsError| error.to_string())?.totals().total() > 0
-        };
-        match so_far {
-            ViewsSoFar::None if has_views => drop(store.tell_first_view(&project).await.map_err(in_store)?),
-            ViewsSoFar::None => {}
-            ViewsSoFar::Unknown => store.note_views(&project, has_views).await.map_err(in_store)?,
+        // A project whose views cannot be read does not keep the others waiting.
+        if let Err(why) = look_at(views, store, &project, so_far, is_kept).await {
+            tracing::warn!(project = project.as_str(), why, "cannot tell of a first page view; trying again");
         }
     }
     Ok(())
+}
+
+async fn look_at(
+    views: &Views,
+    store: &Store,
+    id: &ProjectId,
+    so_far: ViewsSoFar,
+    is_kept: bool,
+) -> Result<(), String> {
+    let has_views = is_kept && is_counted(views, store, id).await?;
+    match so_far {
+        ViewsSoFar::None if has_views => drop(store.tell_first_view(id).await.map_err(in_store)?),
+        ViewsSoFar::None => {}
+        ViewsSoFar::Unknown => store.note_views(id, has_views).await.map_err(in_store)?,
+    }
+    Ok(())
+}
+
+/// Whether the figures of a project show any of its views. Crawlers come to a new site before anybody else, and are not
+/// counted; nor is a channel that the project leaves out.
+async fn is_counted(views: &Views, store: &Store, id: &ProjectId) -> Result<bool, String> {
+    let Some(project) = store.project(id).await.map_err(in_store)? else { return Ok(false) };
+    let question = Question { from: Bucket::MIN, to: Bucket::MAX, sources: project.views.sources };
+    let ranking = views.store().ranking(id.as_str(), question).await.map_err(in_views)?;
+    Ok(ranking.totals().total() > 0)
+}
+
+fn in_store(error: StoreError) -> String {
+    error.to_string()
+}
+
+fn in_views(error: ViewsError) -> String {
+    error.to_string()
 }

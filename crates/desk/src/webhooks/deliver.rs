@@ -34,8 +34,9 @@ pub(super) async fn deliver(
     store: &Store,
     due: &DueDelivery,
 ) -> Result<Option<WebhookDelivery>, StoreError> {
-    let started = Instant::now();
     let span = trace::delivery_span(store, due).await;
+    // The receiver is not to blame for what the database takes.
+    let started = Instant::now();
     let mut tried = attempt(webhooks, store, due).instrument(span.clone()).await;
     if let Some(status) = tried.attempt.status {
         span.record("http.response.status_code", status);

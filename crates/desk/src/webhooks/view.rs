@@ -25,7 +25,7 @@ pub struct WebhookView<'a> {
     /// When it was paused; null if it is not paused.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     paused_at: Option<Timestamp>,
-    /// Why not.
+    /// Why it was paused; null if it is not paused.
     #[schema(required)]
     paused_why: Option<&'a str>,
     /// The first failure since the last success.

@@ -1,4 +1,7 @@
 use std::fs::File;
+use std::pin::pin;
+use std::sync::mpsc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use copydesk_forge::Forge;
@@ -84,4 +87,23 @@ async fn a_mirror_that_is_removed_leaves_nothing_and_is_made_again() {
     let tip = sandbox.publish("more");
     assert_eq!(open.fetch("main").await.unwrap(), tip);
     assert_eq!(open.tree(&tip).unwrap().read("docs/a.md").unwrap().unwrap(), b"B\n");
+}
+
+#[test]
+fn a_mirror_is_removed_beside_the_other_work() {
+    let one_thread = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build();
+    one_thread.unwrap().block_on(async {
+        let sandbox = Sandbox::with(&[("docs/a.md", "A\n")]);
+        let (forge, name) = (sandbox.forge(), Forge::mirror_name(&sandbox.address().address));
+        forge.mirror(&sandbox.address()).await.unwrap().fetch("main").await.unwrap();
+        // The only thread for work that takes long is taken.
+        let (release, held) = mpsc::channel::<()>();
+        let taken = tokio::task::spawn_blocking(move || held.recv());
+        let mut removed = pin!(forge.remove_mirror(&name));
+        let polled = removed.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending() && !mirrors(&sandbox).is_empty(), "the thread of the other work is held up");
+        release.send(()).unwrap();
+        assert!(removed.await.unwrap() && mirrors(&sandbox).is_empty());
+        taken.await.unwrap().unwrap();
+    });
 }

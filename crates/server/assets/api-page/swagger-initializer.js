@@ -17,8 +17,11 @@
     }
   };
 
+  // Only what reads or makes something: changing or deleting a project must not be one click away.
   const operations = (spec) =>
-    Object.entries(spec.paths).flatMap(([path, methods]) => Object.values(methods).map((operation) => [path, operation]));
+    Object.entries(spec.paths).flatMap(([path, methods]) =>
+      ["get", "post"].filter((method) => methods[method]).map((method) => [path, methods[method]]),
+    );
 
   const eachParameter = (spec, act) =>
     operations(spec).forEach(([path, operation]) => (operation.parameters || []).forEach((it) => act(it, path)));

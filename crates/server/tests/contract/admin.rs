@@ -150,9 +150,22 @@ async fn what_is_wrong_with_a_project_is_named(stage: &Stage) {
     ] {
         admin.post(PROJECTS).json(&body).send().await.names(&[field]);
     }
+    // A list of the values of all fields is no object.
+    let lists = [
+        ("writePaths", json!([["data"], []])),
+        ("views", json!([["docs.example.com"], "both", "both", 30])),
+        ("host", json!(["gitlab", null, null, false, null, null, null, [], []])),
+    ];
+    for (field, list) in &lists {
+        admin.post(PROJECTS).json(&with(field, list.clone())).send().await.names(&[field]);
+    }
     assert_eq!(app.store().projects().await.unwrap(), []);
     admin.post(PROJECTS).json(&with("id", json!("docs"))).send().await.expect(201);
     admin.post(PROJECTS).json(&with("id", json!("docs"))).send().await.refused(409, "id_taken");
+    for (field, list) in lists {
+        let change = json!({ field: list });
+        admin.request(Method::PATCH, &format!("{PROJECTS}/docs")).json(&change).send().await.names(&[field]);
+    }
     let domain = json!({ "domains": ["docs.example.com"] });
     admin.post(PROJECTS).json(&with("views", domain.clone())).send().await.expect(201);
     admin.post(PROJECTS).json(&with("views", domain)).send().await.refused(409, "domain_taken");

@@ -1,9 +1,7 @@
 //! The tools of the Model Context Protocol over HTTP: one message a request, and every rule of the interface behind it.
 
-use std::time::Duration;
-
 use copydesk_domain::{ApiKey, Scope};
-use copydesk_testkit::{Answer, Call, Client, ProjectClient, Who, see};
+use copydesk_testkit::{Answer, Call, Client, EventStream, ProjectClient, Who, eventually, see};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -194,30 +192,47 @@ async fn what_is_no_message_is_refused(stage: &Stage) {
     }
 }
 
+/// A call that waits for a job, at most so many seconds.
+fn wait(job: &str, seconds: u32) -> Value {
+    message("tools/call", json!({ "name": "wait_for_job", "arguments": { "id": job, "timeoutSeconds": seconds } }))
+}
+
+/// All that a stream says up to its end.
+async fn said_in(stream: EventStream) -> String {
+    stream.rest().await.iter().map(|event| event.data.to_string()).collect()
+}
+
 /// Nothing that waits is left behind, whoever goes first.
-async fn a_wait_ends_with_its_client_its_key_or_the_server(stage: &Stage) {
+async fn a_wait_ends_with_its_key_or_the_server(stage: &Stage) {
     let app = stage.app().await;
     let project = app.project("Docs").await;
     let id = project.job().await;
-    let wait =
-        message("tools/call", json!({ "name": "wait_for_job", "arguments": { "id": id, "timeoutSeconds": 300 } }));
-    let gone = posted(project.client(), &path(&project)).json(&wait).stream().await;
-    drop(gone);
-    let begin = |project: &ProjectClient| {
-        let call = posted(project.client(), &path(project)).json(&wait);
-        tokio::spawn(async move { call.send().await.text() })
-    };
-    let last = begin(&project.with_key(&app.key(Some(&project.id), Scope::Read, None).await));
-    let waiting = begin(&project);
-    let revoked = tokio::time::timeout(Duration::from_secs(20), async {
-        app.store().revoke_key(&project.key.id).await.unwrap();
-        waiting.await.unwrap()
-    });
-    let said = revoked.await.expect("a key that is revoked ends the wait");
+    // Whoever has its stream was let in.
+    let begin =
+        async |project: &ProjectClient| posted(project.client(), &path(project)).json(&wait(&id, 300)).stream().await;
+    let last = begin(&project.with_key(&app.key(Some(&project.id), Scope::Read, None).await)).await;
+    let last = tokio::spawn(said_in(last));
+    let revoked = begin(&project).await;
+    app.store().revoke_key(&project.key.id).await.unwrap();
+    let said = said_in(revoked).await;
     assert!(said.contains("A valid admin API key is needed"), "{said}");
     app.stop().await;
     let said = last.await.unwrap();
     assert!(said.contains("Copydesk is shutting down"), "{said}");
+}
+
+async fn a_wait_has_a_place_among_the_streams_until_its_client_goes(stage: &Stage) {
+    // Half of the connections may be streams.
+    let app = stage.app_with(|setup| setup.http(|limits| limits.connections = 2)).await;
+    let project = app.project("Docs").await;
+    let id = project.job().await;
+    let first = posted(project.client(), &path(&project)).json(&wait(&id, 300)).stream().await;
+    let another = async || posted(project.client(), &path(&project)).json(&wait(&id, 1)).send().await;
+    let refused = another().await.refused(503, "unavailable");
+    assert!(refused["error"].as_str().unwrap().starts_with("Too many calls that wait are open"), "{}", refused.text());
+    drop(first);
+    let free = async || Some(another().await).filter(|answer| answer.status != 503);
+    eventually("its place is free", free).await.expect(200);
 }
 
 behaviours! {
@@ -228,5 +243,6 @@ behaviours! {
     a_key_may_here_what_it_may_there,
     limits_hold_here_too,
     what_is_no_message_is_refused,
-    a_wait_ends_with_its_client_its_key_or_the_server,
+    a_wait_ends_with_its_key_or_the_server,
+    a_wait_has_a_place_among_the_streams_until_its_client_goes,
 }

@@ -16,6 +16,7 @@ behaviours! {
     a_link_without_a_number_is_only_a_link,
     webhooks_are_told_of_every_end_once,
     open_pull_requests_are_followed_where_somebody_wants_to_know,
+    pull_requests_that_keep_old_jobs_are_asked_about_once_a_day,
 }
 
 /// A finished job with this pull request, and its project.
@@ -83,6 +84,31 @@ async fn open_pull_requests_are_followed_where_somebody_wants_to_know(desk: Desk
     let merged = PullRequest { state: PullRequestState::Merged, merged_at: Some(desk.now()), ..opened("http://x/8") };
     desk.store.record_pull(&second, &merged).await.unwrap();
     desk.advance(pause);
+    assert_eq!(due().await, [], "it has ended");
+}
+
+async fn pull_requests_that_keep_old_jobs_are_asked_about_once_a_day(desk: Desk) {
+    let (project, job) = with(&desk, opened("http://x/7")).await;
+    let day = SECOND * 3600 * 24;
+    let due = async || desk.store.pulls_of_old_jobs(desk.now().minus(10 * day), day, 5).await.unwrap();
+    desk.advance(9 * day);
+    assert_eq!(due().await, [], "it is not so old");
+    desk.advance(2 * day);
+    assert_eq!(due().await, [(project.clone(), job.clone())]);
+    assert!(desk.store.begin_pull_check(&job, day).await.unwrap());
+    assert_eq!(due().await, [], "somebody has just asked");
+    desk.advance(day);
+    assert_eq!(due().await.len(), 1);
+    desk.store.make_dormant(desk.now()).await.unwrap();
+    assert_eq!(due().await, [], "a dormant copy asks nobody");
+    desk.store.wake().await.unwrap();
+    desk.message(&project, &job).await;
+    desk.advance(20 * day);
+    assert_eq!(due().await, [], "it goes on");
+    desk.finish(&desk.claim("w").await).await;
+    let merged = PullRequest { state: PullRequestState::Merged, merged_at: Some(desk.now()), ..opened("http://x/7") };
+    desk.store.record_pull(&job, &merged).await.unwrap();
+    desk.advance(20 * day);
     assert_eq!(due().await, [], "it has ended");
 }
 

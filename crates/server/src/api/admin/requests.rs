@@ -26,6 +26,7 @@ pub(super) struct CreateProject {
     base_ref: Option<String>,
     /// The folders that jobs may edit; `docs` if not given.
     docs_paths: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "crate::body::object")]
     write_paths: Option<WritePathsBody>,
     /// An IANA name; `UTC` if not given.
     time_zone: Option<String>,
@@ -39,7 +40,9 @@ pub(super) struct CreateProject {
     #[schema(exclusive_minimum = 0, maximum = 1_000_000)]
     job_cost: Option<f64>,
     on_findings: Option<OnFindings>,
+    #[serde(default, deserialize_with = "crate::body::object")]
     views: Option<ViewsBody>,
+    #[serde(default, deserialize_with = "crate::body::object")]
     host: Option<HostBody>,
 }
 
@@ -55,6 +58,7 @@ pub(super) struct ChangeProject {
     base_ref: Option<String>,
     #[schema(nullable = false)]
     docs_paths: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "crate::body::object")]
     write_paths: Option<WritePathsBody>,
     #[schema(nullable = false)]
     time_zone: Option<String>,
@@ -75,7 +79,9 @@ pub(super) struct ChangeProject {
     #[schema(value_type = Option<f64>, exclusive_minimum = 0, maximum = 1_000_000)]
     job_cost: Option<Option<f64>>,
     on_findings: Option<OnFindings>,
+    #[serde(default, deserialize_with = "crate::body::object")]
     views: Option<ViewsBody>,
+    #[serde(default, deserialize_with = "crate::body::object")]
     host: Option<HostBody>,
 }
 

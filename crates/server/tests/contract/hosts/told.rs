@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use copydesk_desk::look_at_pulls;
-use copydesk_testkit::Receiver;
+use copydesk_desk::{Retention, forget_old_jobs, look_at_pulls};
+use copydesk_domain::{JobId, PullRequestState};
+use copydesk_testkit::{Receiver, eventually};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -14,6 +15,7 @@ use crate::stage::Stage;
 behaviours! {
     the_end_of_a_pull_request_is_told_once,
     a_merge_that_copydesk_makes_is_told_too,
+    an_old_job_goes_though_nobody_has_noticed_its_merge,
 }
 
 async fn hook(place: &Place, receiver: &Receiver, events: &[&str]) {
@@ -33,7 +35,7 @@ async fn the_end_of_a_pull_request_is_told_once(stage: &Stage) {
         let look = async || {
             stage.advance(Duration::from_secs(301));
             let (store, jobs) = (place.app.store(), &place.app.app().desk().jobs);
-            join_all((0..4).map(|_| async { look_at_pulls(store, jobs).await.unwrap() })).await;
+            join_all((0..4).map(|_| async { look_at_pulls(store, jobs, Retention::default()).await.unwrap() })).await;
         };
         look().await;
         let told: BTreeSet<_> = receiver.expect(2).await.iter().map(|it| seen(&it.json())).collect();
@@ -69,7 +71,33 @@ async fn a_merge_that_copydesk_makes_is_told_too(stage: &Stage) {
     // Somebody merges by hand in the repository; the next look finds it.
     git.git(&["update-ref", "refs/heads/main", &format!("refs/heads/{}", job["branch"].as_str().unwrap())]);
     stage.advance(Duration::from_secs(301));
-    look_at_pulls(app.store(), &app.app().desk().jobs).await.unwrap();
+    look_at_pulls(app.store(), &app.app().desk().jobs, Retention::default()).await.unwrap();
     let event = receiver.expect(1).await.remove(0).json();
     assert_eq!((&event["type"], &event["data"]["id"]), (&json!("pull_request.merged"), &json!(id)));
+}
+
+/// Nobody reads the job and no webhook wants to know; if nobody asked, it would be kept for ever.
+async fn an_old_job_goes_though_nobody_has_noticed_its_merge(stage: &Stage) {
+    const MONTH: Duration = Duration::from_secs(31 * 24 * 3600);
+    let retention = Retention { jobs: 30, events: 0 };
+    for (kind, place) in Place::all(stage).await {
+        let (store, jobs) = (place.app.store(), &place.app.app().desk().jobs);
+        let id = JobId::from(place.ended("docs/a.md = # A\\n\\nTwo.\\n", "completed").await["id"].as_str().unwrap());
+        let state = async || {
+            let job = store.job(&place.project.id, &id).await.unwrap().unwrap();
+            job.pull_request.unwrap().state
+        };
+        let forgotten = async || {
+            store.fan_out(100, |_, _| String::new()).await.unwrap();
+            forget_old_jobs(store, retention).await.unwrap().0
+        };
+        place.host.merge(REPOSITORY, 1).await;
+        stage.advance(MONTH);
+        look_at_pulls(store, jobs, Retention::default()).await.unwrap();
+        assert_eq!((state().await, forgotten().await), (PullRequestState::Open, 0), "{kind:?}");
+        look_at_pulls(store, jobs, retention).await.unwrap();
+        eventually("the merge is known", async || (state().await == PullRequestState::Merged).then_some(())).await;
+        stage.advance(MONTH);
+        assert_eq!(forgotten().await, 1, "{kind:?}");
+    }
 }

@@ -1,5 +1,7 @@
 //! The first page view of a project.
 
+use copydesk_domain::{Source, Sources, ViewSettings};
+use copydesk_store::ViewsSoFar;
 use copydesk_testkit::{Receiver, Who, see};
 use serde_json::{Value, json};
 
@@ -61,8 +63,39 @@ async fn a_first_view_that_nobody_told_of_is_found(stage: &Stage) {
     assert_eq!(receiver.expect(1).await.remove(0).json()["type"], "project.first_view");
 }
 
+async fn a_project_that_cannot_be_read_holds_up_no_other(stage: &Stage) {
+    let app = stage.app().await;
+    let (first, second, receiver) = (app.project("A").await, app.project("B").await, Receiver::start().await);
+    add_for(&second, &receiver, &["project.first_view"]).await;
+    app.views().make_unreadable(&first.id);
+    for project in [&first, &second] {
+        see(app.views(), &project.id, "/a", "2026-01-02T00:00:00Z", Who::Person, 1).await;
+    }
+    assert_eq!(receiver.expect(1).await.remove(0).json()["data"]["projectId"], *second.id);
+}
+
+/// What the figures of the project do not show is no first view either.
+async fn a_channel_that_a_project_leaves_out_has_no_first_view(stage: &Stage) {
+    let app = stage.app().await;
+    let sources = Sources { people: Source::Server, machines: Source::Server };
+    let views = ViewSettings { sources, ..ViewSettings::default() };
+    let first = app.project_with("A", |new| new.views = views).await;
+    let (second, receiver) = (app.project("B").await, Receiver::start().await);
+    for project in [&first, &second] {
+        add_for(project, &receiver, &["project.first_view"]).await;
+        see(app.views(), &project.id, "/a", "2026-01-02T00:00:00Z", Who::Person, 1).await;
+    }
+    // The first is looked at before the second.
+    assert_eq!(receiver.expect(1).await.remove(0).json()["data"]["projectId"], *second.id);
+    assert_eq!(app.store().without_first_view().await.unwrap(), [(first.id.clone(), ViewsSoFar::None)]);
+    see(app.views(), &first.id, "/a", "2026-01-02T00:00:00Z", Who::PersonInLog, 1).await;
+    assert_eq!(receiver.expect(2).await.remove(1).json()["data"]["projectId"], *first.id);
+}
+
 behaviours! {
     the_first_view_is_told_at_once_and_once,
     a_crawler_is_not_the_first_view,
     a_first_view_that_nobody_told_of_is_found,
+    a_project_that_cannot_be_read_holds_up_no_other,
+    a_channel_that_a_project_leaves_out_has_no_first_view,
 }

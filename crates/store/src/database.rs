@@ -139,6 +139,11 @@ impl Store {
         }
     }
 
+    /// Whether several machines may use it at once.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(&*self.backend, Backend::Postgres(_))
+    }
+
     /// Listens for changes from now on.
     pub fn changes(&self) -> Changes {
         self.hub.subscribe()

@@ -202,7 +202,7 @@ fn a_wait_that_was_cut_off_names_a_command_that_works() {
     let there = [("COPYDESK_API_KEY", &*key), ("COPYDESK_PROJECT", &project), ("COPYDESK_URL", &url)];
     desk.run_with(&["job", "cancel", &id], &there).ok();
     let program = Path::new(env!("CARGO_BIN_EXE_copydesk"));
-    let mut shell = Command::new("sh");
+    let mut shell = Command::new("/bin/sh");
     shell.args(["-c", again]).env_clear().current_dir(desk.path());
     shell.env("PATH", program.parent().unwrap()).env("COPYDESK_API_KEY", &key);
     let ran = Ran::new(shell.output().unwrap());

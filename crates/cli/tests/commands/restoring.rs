@@ -360,7 +360,7 @@ async fn only_an_empty_place_is_restored_into() {
 #[tokio::test]
 async fn a_folder_is_the_same_however_it_is_written() {
     let (desk, ..) = busy_desk(Backend::Sqlite).await;
-    let made = desk.run(&["backup", "./copy//"]).ok();
+    let made = desk.run(&["backup", "copy//"]).ok();
     assert!(made.out.starts_with("copy holds "), "{}", made.out);
     let copy = desk.path().join("copy");
     assert!(copy.join("backup.json").is_file() && !desk.path().join("copy.partial").exists());

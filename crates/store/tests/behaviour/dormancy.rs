@@ -60,10 +60,10 @@ async fn nothing_is_due_before(desk: Desk) {
 /// Deliveries are forgotten after a month, and given up days after they were made.
 async fn deliveries_that_wait_are_as_young_as_they_were(desk: Desk) {
     let (project, hook) = one_delivery(&desk).await;
-    desk.create(&project).await;
-    desk.store.fan_out(100, |_, _| String::new()).await.unwrap();
     let done = take_one(&desk, &hook).await;
     record(&desk, &done, 200, After::Delivered).await;
+    desk.create(&project).await;
+    desk.store.fan_out(100, |_, _| String::new()).await.unwrap();
     let waits = take_one(&desk, &hook).await;
     record(&desk, &waits, 500, After::Again(desk.now().plus(HOUR))).await;
     let (made, backup_at) = (desk.now(), desk.now());

@@ -64,6 +64,15 @@ impl Client {
         Ok(Self { http: build(builder, base.scheme() == "http")?, base, key, project })
     }
 
+    /// A command line that goes to the same server and project, whatever the environment says of them; only the key is taken
+    /// from there.
+    pub(crate) fn command_line(&self, words: &[&str]) -> String {
+        let base = self.base.as_str().trim_end_matches('/');
+        let place = ["--project", &self.project, "--url", base];
+        let words = ["copydesk"].iter().chain(words).chain(&place).map(|word| shell_word(word));
+        words.collect::<Vec<_>>().join(" ")
+    }
+
     pub(crate) async fn get(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Value, Failure> {
         self.send(Method::GET, JOBS, path, query, None, None).await
     }
@@ -175,6 +184,14 @@ pub(crate) fn unreachable(base: &Url, error: &reqwest::Error) -> Failure {
 }
 
 /// The address of a server, with a slash at its end.
+fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", printable(word).replace('\'', r"'\''")),
+    }
+}
+
 pub(crate) fn base(url: &str) -> Result<Url, Failure> {
     // Not repeated: somebody may have put a password into it.
     let wrong = || Failure::usage("--url must be the http:// or https:// address of a server, without a user");

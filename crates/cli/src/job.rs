@@ -156,7 +156,8 @@ pub(crate) async fn follow(
     let id = job["id"].as_str().unwrap_or_default().to_owned();
     loop {
         let lost = |failure: Failure| {
-            failure.hint(format!("the job goes on; run `copydesk job get {id} --wait` to follow it again"))
+            let again = client.command_line(&["job", "get", &id, "--wait"]);
+            failure.hint(format!("the job goes on; run `{again}` to follow it again"))
         };
         let events = client.events(&id, last).await.map_err(lost)?;
         for event in events["events"].as_array().into_iter().flatten() {

@@ -225,6 +225,15 @@ mod tests {
     }
 
     #[test]
+    fn what_gets_a_line_of_its_own_leaves_its_room_to_the_others() {
+        let cells = ["0123456789", "2026-01-02T03:04:05Z", "https://example.com/acme/docs/pull/7"];
+        let lines = table_lines(&["id", "created", "pull request"], &rows(&[&cells]), Some(40));
+        assert_eq!(lines[1], format!("{}  {}\n    {}", cells[0], cells[1], cells[2]));
+        let lines = table_lines(&["id", "created", "pull request"], &rows(&[&cells]), Some(28));
+        assert_eq!(lines[1], format!("{}  2026-01-02T03:0…\n    {}", cells[0], cells[2]), "and no more than that");
+    }
+
+    #[test]
     fn a_value_of_several_lines_keeps_them() {
         assert_eq!(field_lines("message", "One.\n\nTwo.", 9), ["message   One.", "", "          Two."]);
         assert_eq!(field_lines("message", "", 9), ["message"]);

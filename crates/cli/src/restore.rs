@@ -21,7 +21,7 @@ use crate::{data_folder, output, secrets, store, views};
 pub(crate) async fn restore(folder: PathBuf, as_json: bool, config: &Config) -> Result<ExitCode, Failure> {
     let manifest = checked(&folder).await?;
     check_target(config, &manifest).await?;
-    let restoring = Restoring { folder: &folder, config, manifest: &manifest };
+    let restoring = Restoring { folder: &folder, config, manifest: &manifest, copies: copies(&folder, config) };
     restoring.begin()?;
     let missing = match restoring.run().await {
         Ok(missing) => missing,
@@ -107,6 +107,21 @@ struct Restoring<'a> {
     folder: &'a Path,
     config: &'a Config,
     manifest: &'a Manifest,
+    /// Files and folders of the backup, and where each goes.
+    copies: Vec<(PathBuf, PathBuf)>,
+}
+
+/// What is copied as it is, and where to: only what is in the backup, and only where nothing is. Keys and lists may be kept
+/// outside of the data folder, and whether those that somebody has put there fit is told at the end.
+fn copies(folder: &Path, config: &Config) -> Vec<(PathBuf, PathBuf)> {
+    let all = [
+        (VIEWS, config.data_dir.join(VIEWS)),
+        (LISTS, config.lists_folder()),
+        (KEYS, config.credentials_key_path()),
+        (OLD_SECRET, config.secret_path()),
+    ];
+    let all = all.into_iter().map(|(name, target)| (folder.join(name), target));
+    all.filter(|(from, target)| from.exists() && std::fs::symlink_metadata(target).is_err()).collect()
 }
 
 /// Why it did not come to its end.
@@ -155,22 +170,12 @@ impl Restoring<'_> {
     }
 
     fn copy_files(&self) -> io::Result<()> {
-        let data = &self.config.data_dir;
-        if self.folder.join(VIEWS).is_dir() {
-            copy_folder(&self.folder.join(VIEWS), &data.join(VIEWS))?;
+        for (from, target) in &self.copies {
+            let copied = if from.is_dir() { copy_folder(from, target) } else { copy_file(from, target) };
+            let told = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", target.display()));
+            copied.map_err(told)?;
         }
-        let lists = self.config.lists_folder();
-        if self.folder.join(LISTS).is_dir() && !lists.exists() {
-            copy_folder(&self.folder.join(LISTS), &lists)?;
-        }
-        let single = [(KEYS, self.config.credentials_key_path()), (OLD_SECRET, self.config.secret_path())];
-        for (name, target) in single {
-            // Somebody has put one there; whether it fits is told at the end.
-            if self.folder.join(name).is_file() && !target.exists() {
-                copy_file(&self.folder.join(name), &target)?;
-            }
-        }
-        sync_folder(data)
+        sync_folder(&self.config.data_dir)
     }
 
     /// A copy of the database, brought to this program's schema and made dormant, beside where it will be.
@@ -187,7 +192,8 @@ impl Restoring<'_> {
                 _ => {}
             }
         }
-        copy_file(&self.folder.join(DATABASE), &staged).map_err(|error| self.unwritable(&error))?;
+        let told = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", staged.display()));
+        copy_file(&self.folder.join(DATABASE), &staged).map_err(|error| self.unwritable(&told(error)))?;
         let opened = Store::open(&DatabaseAddress::Sqlite(staged.clone()), Arc::new(SystemClock)).await?;
         let store = opened.by(store::actor());
         drop(opened);
@@ -235,12 +241,12 @@ impl Restoring<'_> {
 
     /// Removes what was written, so that it can be tried again; the mark last.
     fn take_back(&self) {
-        let data = &self.config.data_dir;
-        let mut ours: Vec<PathBuf> = [VIEWS, LISTS, OLD_SECRET].iter().map(|name| data.join(name)).collect();
-        ours.extend(self.manifest.has_keys.then(|| data.join(KEYS)));
+        let mut ours: Vec<PathBuf> = self.copies.iter().map(|(_, target)| target.clone()).collect();
+        // They are made when the restored views are counted, also where the backup has none.
+        ours.push(self.config.data_dir.join(VIEWS));
         let database = match self.config.database() {
             DatabaseUrl::Sqlite(path) => path,
-            DatabaseUrl::Postgres(_) => data.join(DATABASE),
+            DatabaseUrl::Postgres(_) => self.config.data_dir.join(DATABASE),
         };
         for base in [with_suffix(&database, ".restoring"), database] {
             ours.extend(BESIDE_DATABASE.map(|suffix| with_suffix(&base, suffix)));
@@ -274,7 +280,7 @@ fn report(restored: &Restoring<'_>, missing: &[String], as_json: bool) -> Result
     output::line(&format!("Restored into {}: {}.", config.data_dir.display(), verify::summary(manifest)));
     if !missing.is_empty() {
         eprintln!(
-            "copydesk: note: secrets are sealed with the key {}, which is not in the key file {} of this machine: put the \
+            "copydesk: note: secrets are encrypted with the key {}, which is not in the key file {} of this machine: put the \
              key file of the machine there that the backup was made on, or set those secrets anew",
             missing.join(", "),
             config.credentials_key_path().display()

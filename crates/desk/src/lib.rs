@@ -39,4 +39,4 @@ pub use pulls::{follow_pulls, look_at_pulls};
 pub use retention::{Retention, forget_old_jobs};
 pub use senders::{OLD_SECRET_TAKEN, Sender, SenderSecrets};
 pub use stop::Stop;
-pub use upkeep::keep_up;
+pub use upkeep::{keep_up, throw_away};

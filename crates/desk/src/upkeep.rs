@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use copydesk_boxed::boxed;
 use copydesk_store::Store;
 use futures_util::future::BoxFuture;
 
@@ -37,18 +38,23 @@ pub fn keep_up(
             if let Some(views) = &views {
                 chores.lists(views).await;
             }
-            tokio::select! {
-                () = throw_away(&store, views.as_deref(), retention, round) => {}
-                () = stop.asked() => {}
-            }
+            throw_away(&store, views.as_deref(), retention, round, &stop).await;
             round += 1;
         }
     })
 }
 
-/// Throws away what its time is over for. Of a dormant copy nothing goes: it is there to be looked at, and time stands still
-/// in it.
-async fn throw_away(store: &Store, views: Option<&Views>, retention: Retention, round: u32) {
+/// Throws away what its time is over for, until the server stops; what is left then has its turn another time. Not everything
+/// is looked at in every round. Of a dormant copy nothing goes: it is there to be looked at, and time stands still in it.
+#[boxed]
+pub async fn throw_away(store: &Store, views: Option<&Views>, retention: Retention, round: u32, stop: &Stop) {
+    tokio::select! {
+        () = throw_all_away(store, views, retention, round) => {}
+        () = stop.asked() => {}
+    }
+}
+
+async fn throw_all_away(store: &Store, views: Option<&Views>, retention: Retention, round: u32) {
     match store.dormancy().await {
         Ok(None) => {}
         Ok(Some(_)) => return,

@@ -40,11 +40,15 @@ impl Forge {
     /// The mirror of a repository; made, empty, if there is none. The remote is not spoken to.
     pub async fn mirror(&self, remote: &Remote) -> Result<Mirror, ForgeError> {
         let remote = Arc::new(remote.clone());
-        if let Some(shared) = lock(&self.mirrors).find(&remote.address) {
-            return Ok(Mirror { shared, remote });
+        let found = lock(&self.mirrors).find(&remote.address);
+        if let Some(shared) = found {
+            let in_use = shared.begin_use().await?;
+            return Ok(Mirror { shared, remote, _in_use: in_use });
         }
         let address = Address::parse(&remote.address)?;
         let folder = MirrorFolder::of(&self.settings.folder, &remote.address);
+        // Before anything is looked at, so that nobody removes it meanwhile.
+        let in_use = Arc::new(folder.begin_use(self.settings.time_limit).await?);
         if !folder.is_whole() {
             let _lock = folder.lock(self.settings.time_limit).await?;
             // Another process may have made it while this one waited.
@@ -55,9 +59,10 @@ impl Forge {
         let objects = Arc::new(Objects::open(&folder.git_dir).map_err(ForgeError::from_io)?);
         let settings = Arc::clone(&self.settings);
         let (fetches, pushes) = (SharedFetches::default(), Semaphore::new(PUSHES));
-        let shared = SharedMirror { settings, address, folder, objects, fetches, pushes };
+        let uses = Mutex::new(Arc::downgrade(&in_use));
+        let shared = SharedMirror { settings, address, folder, objects, fetches, pushes, uses };
         let shared = lock(&self.mirrors).add(&remote.address, Arc::new(shared));
-        Ok(Mirror { shared, remote })
+        Ok(Mirror { shared, remote, _in_use: in_use })
     }
 }
 

@@ -1,5 +1,5 @@
 use std::fs::File;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, Weak};
 
 use copydesk_boxed::boxed;
 use copydesk_domain::{Timestamp, git_ref, random_token};
@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 use crate::commit_tree::CommitTree;
 use crate::git::{Git, Output};
 use crate::local::{self, Tip};
+use crate::lock::lock;
 use crate::mirror_folder::MirrorFolder;
 use crate::objects::Objects;
 use crate::remote::Address;
@@ -22,6 +23,8 @@ use crate::{CommitId, CommitInfo, Diff, FileChange, ForgeError, ForgeSettings, R
 pub struct Mirror {
     pub(crate) shared: Arc<SharedMirror>,
     pub(crate) remote: Arc<Remote>,
+    /// For as long as it is open, no other process removes the mirror.
+    pub(crate) _in_use: Arc<File>,
 }
 
 /// What all who use one mirror in this process share.
@@ -33,6 +36,19 @@ pub(crate) struct SharedMirror {
     pub(crate) fetches: SharedFetches,
     /// Permits to push: many jobs that end at once would start thousands of processes that stand in each other's way.
     pub(crate) pushes: Semaphore,
+    /// What says to other processes that it is in use, if it is.
+    pub(crate) uses: Mutex<Weak<File>>,
+}
+
+impl SharedMirror {
+    pub(crate) async fn begin_use(&self) -> Result<Arc<File>, ForgeError> {
+        if let Some(in_use) = lock(&self.uses).upgrade() {
+            return Ok(in_use);
+        }
+        let in_use = Arc::new(self.folder.begin_use(self.settings.time_limit).await?);
+        *lock(&self.uses) = Arc::downgrade(&in_use);
+        Ok(in_use)
+    }
 }
 
 /// For a repository on this machine: if somebody has the branch checked out there, their files follow it, provided that they

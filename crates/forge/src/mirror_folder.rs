@@ -17,7 +17,15 @@ const MOST_LOOSE: usize = 5000;
 /// No git command takes so long that it still needs a key of this age.
 const OLD_KEY: Duration = Duration::from_secs(6 * 60 * 60);
 
-/// Where one mirror lives on disk: a bare repository and, beside it, a file to lock.
+/// How the names of folders go on that stand beside a mirror for a while: one that is made, one that goes, a key.
+const NEW: &str = ".new-";
+const OLD: &str = ".old-";
+const SSH: &str = ".ssh-";
+/// How much of a hash is in a name.
+const HASH_DIGITS: usize = 20;
+
+/// Where one mirror lives on disk: a bare repository and, beside it, a file to lock for whoever changes it and one for those
+/// who use it.
 #[derive(Debug)]
 pub(crate) struct MirrorFolder {
     parent: PathBuf,
@@ -39,6 +47,19 @@ impl MirrorFolder {
         format!("{slug}-{}", short_hash(address))
     }
 
+    /// The mirror that a file or folder belongs to, by its name. None for what somebody else has put there.
+    pub(crate) fn owner_of(file: &str) -> Option<&str> {
+        let (name, rest) = file.split_once('.')?;
+        let (slug, hash) = name.rsplit_once('-')?;
+        let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+        let is_ours = slug.bytes().all(|b| is_plain(b) || b == b'-')
+            && hash.len() == HASH_DIGITS
+            && hash.bytes().all(|b| is_plain(b) && b.is_ascii_hexdigit());
+        let is_part = ["git", "lock", "use"].contains(&rest)
+            || [NEW, OLD, SSH].iter().any(|part| rest.starts_with(part.trim_start_matches('.')));
+        (is_ours && is_part).then_some(name)
+    }
+
     pub(crate) fn named(parent: &Path, name: &str) -> Self {
         Self { parent: parent.to_owned(), git_dir: parent.join(format!("{name}.git")), name: name.to_owned() }
     }
@@ -53,14 +74,32 @@ impl MirrorFolder {
 
     /// Waits for the file lock. It is let go when the file and all its copies are closed, also by a crash.
     pub(crate) async fn lock(&self, patience: Duration) -> Result<File, ForgeError> {
+        self.locked(self.lock_file(), File::try_lock, patience).await
+    }
+
+    /// Says to other processes that the mirror is in use, until the file is closed. Any number may say so at once.
+    pub(crate) async fn begin_use(&self, patience: Duration) -> Result<File, ForgeError> {
+        self.locked(self.use_file(), File::try_lock_shared, patience).await
+    }
+
+    /// Sees that no process uses the mirror, nor begins to until the file is closed. An error if one does.
+    pub(crate) async fn end_use(&self) -> Result<File, ForgeError> {
+        self.locked(self.use_file(), File::try_lock, Duration::ZERO).await
+    }
+
+    async fn locked(
+        &self,
+        path: PathBuf,
+        try_lock: fn(&File) -> Result<(), TryLockError>,
+        patience: Duration,
+    ) -> Result<File, ForgeError> {
         fs::create_dir_all(&self.parent).map_err(ForgeError::from_io)?;
-        let path = self.lock_file();
         let open = || File::options().create(true).append(true).read(true).open(&path).map_err(ForgeError::from_io);
         let waited = tokio::time::timeout(patience, async {
             let mut pause = Duration::from_millis(2);
             let mut file = open()?;
             loop {
-                match file.try_lock() {
+                match try_lock(&file) {
                     Ok(()) if is_at(&file, &path) => return Ok(file),
                     // Whoever had it has removed the mirror and the file with it, and another may be locked by now.
                     Ok(()) => file = open()?,
@@ -80,16 +119,21 @@ impl MirrorFolder {
         self.parent.join(format!("{}.lock", self.name))
     }
 
-    /// Removes everything of the mirror, the lock last.
-    pub(crate) fn remove(&self, _held: &File) -> io::Result<()> {
-        let old = self.temporary(".old-")?;
+    fn use_file(&self) -> PathBuf {
+        self.parent.join(format!("{}.use", self.name))
+    }
+
+    /// Removes everything of the mirror, which nobody uses, the lock last.
+    pub(crate) fn remove(&self, _held: &File, _unused: &File) -> io::Result<()> {
+        let old = self.temporary(OLD)?;
         match fs::rename(&self.git_dir, old.path().join("mirror")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => old.close()?,
         }
-        for entry in self.siblings(&[".new-", ".old-", ".ssh-"]) {
+        for entry in self.siblings(&[NEW, OLD, SSH]) {
             fs::remove_dir_all(entry.path())?;
         }
+        fs::remove_file(self.use_file())?;
         fs::remove_file(self.lock_file())
     }
 
@@ -106,17 +150,17 @@ impl MirrorFolder {
     /// Puts an empty mirror in place of whatever is there. It appears as a whole. Under the lock.
     pub(crate) fn make_anew(&self) -> io::Result<()> {
         // What a crash in the middle of this has left.
-        for entry in self.siblings(&[".new-", ".old-"]) {
+        for entry in self.siblings(&[NEW, OLD]) {
             fs::remove_dir_all(entry.path())?;
         }
-        let new = self.temporary(".new-")?;
+        let new = self.temporary(NEW)?;
         for name in ["objects/pack", "objects/info", "refs/heads", "refs/copydesk"] {
             fs::create_dir_all(new.path().join(name))?;
         }
         fs::write(new.path().join("HEAD"), HEAD)?;
         fs::write(new.path().join("config"), CONFIG)?;
         if self.git_dir.symlink_metadata().is_ok() {
-            let old = self.temporary(".old-")?;
+            let old = self.temporary(OLD)?;
             fs::rename(&self.git_dir, old.path().join("mirror"))?;
         }
         // It bears its new name from here on, so it must not be removed under the old one.
@@ -132,12 +176,12 @@ impl MirrorFolder {
         fs::create_dir_all(&self.parent)?;
         let mut builder = tempfile::Builder::new();
         builder.permissions(fs::Permissions::from_mode(0o700));
-        builder.prefix(&format!("{}.ssh-", self.name)).tempdir_in(&self.parent)
+        builder.prefix(&format!("{}{SSH}", self.name)).tempdir_in(&self.parent)
     }
 
     /// Removes the keys that a killed process has left. If one stays, the next sweep tries again.
     fn sweep_keys(&self) {
-        for entry in self.siblings(&[".ssh-"]) {
+        for entry in self.siblings(&[SSH]) {
             let age = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
             if age().is_some_and(|age| age > OLD_KEY) {
                 _ = fs::remove_dir_all(entry.path());
@@ -222,5 +266,5 @@ const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n
                       [gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n";
 
 fn short_hash(text: &str) -> String {
-    hex(&Sha256::digest(text.as_bytes())[..10])
+    hex(&Sha256::digest(text.as_bytes())[..HASH_DIGITS / 2])
 }

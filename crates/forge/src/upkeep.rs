@@ -38,10 +38,8 @@ impl Forge {
         };
         let mut names = BTreeSet::new();
         for entry in entries {
-            // What belongs to a mirror has its name up to the first dot.
             let name = entry?.file_name();
-            let name = name.to_str().and_then(|name| name.split_once('.')).map(|(name, _)| name.to_owned());
-            names.extend(name.filter(|name| !name.is_empty()));
+            names.extend(name.to_str().and_then(MirrorFolder::owner_of).map(str::to_owned));
         }
         Ok(names)
     }
@@ -51,15 +49,17 @@ impl Forge {
         MirrorFolder::name_of(address)
     }
 
-    /// Removes a mirror with all that belongs to it. False if somebody uses it. Whoever needs it afterwards has it made anew.
+    /// Removes a mirror with all that belongs to it. False if somebody uses it, here or in another process. Whoever needs it
+    /// afterwards has it made anew.
     pub async fn remove_mirror(&self, name: &str) -> Result<bool, ForgeError> {
         let folder = MirrorFolder::named(&self.settings.folder, name);
         let Ok(held) = folder.lock(Duration::ZERO).await else { return Ok(false) };
         if !lock(&self.mirrors).forget(name) {
             return Ok(false);
         }
+        let Ok(unused) = folder.end_use().await else { return Ok(false) };
         // There may be gigabytes of it, and others have work to do meanwhile.
-        let removed = tokio::task::spawn_blocking(move || folder.remove(&held)).await;
+        let removed = tokio::task::spawn_blocking(move || folder.remove(&held, &unused)).await;
         removed.map_err(io::Error::from).flatten().map_err(ForgeError::from_io)?;
         Ok(true)
     }

@@ -9,6 +9,7 @@ mod calls;
 mod handler;
 mod http;
 mod schema;
+mod stdio;
 mod tools;
 mod wait;
 
@@ -16,20 +17,5 @@ pub use api::{Api, Area, Ask, Reply};
 pub use arguments::CheckDocs;
 pub use handler::{Checker, Desk};
 pub use http::{Body, answer, is_long};
+pub use stdio::serve_stdio;
 pub use wait::LONGEST_WAIT;
-
-use rmcp::ServiceExt;
-use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::transport::stdio;
-
-/// The most bytes of one message on standard input: a request of the interface may have a mebibyte, and JSON inside of
-/// JSON takes more.
-const LONGEST_MESSAGE: usize = 8 * 1024 * 1024;
-
-/// Answers on standard input and output until the client goes away. An error says why it never began.
-pub async fn serve_stdio<A: Api>(desk: Desk<A>) -> Result<(), String> {
-    let (input, output) = stdio();
-    let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(LONGEST_MESSAGE);
-    let running = desk.serve(transport).await.map_err(|error| error.to_string())?;
-    running.waiting().await.map(drop).map_err(|error| error.to_string())
-}

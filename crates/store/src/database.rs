@@ -143,6 +143,11 @@ impl Store {
         }
     }
 
+    /// Whether several machines may use it at once.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(&*self.backend, Backend::Postgres(_))
+    }
+
     /// Listens for changes from now on. What happens to jobs in other processes is not among them, but for their being
     /// called.
     pub fn changes(&self) -> Changes {

@@ -32,8 +32,13 @@ impl Store {
         self.write(move |c| Box::pin(tell(c, id, now))).await
     }
 
-    /// Notes whether a project of which that was not known has page views. Nothing is told.
+    /// Notes whether a project of which that was not known has page views on this machine. Nothing is told. Where several
+    /// machines may share the database, that there are none on one of them says nothing: the project may have views on
+    /// another, and it stays unknown until somebody finds some.
     pub async fn note_views(&self, id: &ProjectId, has_views: bool) -> Result<()> {
+        if !has_views && self.is_shared() {
+            return Ok(());
+        }
         let sql = "UPDATE projects SET first_view_at = $1 WHERE id = $2 AND first_view_at = 0";
         let values = values![has_views.then(|| self.now()), id];
         self.write(move |c| Box::pin(async move { c.run(sql, values).await.map(drop) })).await

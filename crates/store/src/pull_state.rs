@@ -102,7 +102,8 @@ pub(crate) async fn record(c: &mut dyn Conn, job_id: JobId, pull: PullRequest, n
     jobs::get_held(c, &job_id).await
 }
 
-/// Writes down where the pull request of a job is and how it stands. One without a number is only a link.
+/// Writes down where the pull request of a job is and how it stands. One without a number is only a link. A merge is final:
+/// whoever says otherwise has asked before it, and it would be told of a second time.
 pub(crate) async fn write(c: &mut dyn Conn, job_id: &JobId, pull: &PullRequest, now: Timestamp) -> Result<()> {
     let has_number = pull.number > 0;
     let number = has_number.then(|| number_value(pull.number));
@@ -110,7 +111,8 @@ pub(crate) async fn write(c: &mut dyn Conn, job_id: &JobId, pull: &PullRequest, 
     let draft = has_number.then_some(i64::from(pull.draft));
     c.run(
         "UPDATE jobs SET pr_link = $1, pr_number = $2, pr_state = $3, pr_draft = $4, pr_merged_at = $5, \
-         pr_checked_at = $6 WHERE id = $7",
+         pr_checked_at = $6 WHERE id = $7 \
+         AND (pr_state IS NULL OR pr_state <> 'merged' OR pr_number <> COALESCE($2, 0) OR $3 = 'merged')",
         values![&pull.url, number, state, draft, pull.merged_at, now, job_id],
     )
     .await

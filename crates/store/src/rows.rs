@@ -136,8 +136,10 @@ fn strings(connection: &Connection, sql: &str, parameter: &str) -> Result<Vec<St
 /// Opens a file that nobody writes to. Nothing is made beside it, which SQLite would do otherwise.
 pub(crate) fn open_still(file: &Path) -> Result<Connection> {
     let path = file.to_str().ok_or_else(|| StoreError::Refused("the file's name is not UTF-8".to_owned()))?;
-    // What a URI gives a meaning to.
+    // What a URI gives a meaning to; after two slashes it expects the name of a machine.
     let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let rest = path.trim_start_matches('/');
+    let path = if rest.len() < path.len() { format!("/{rest}") } else { path };
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Ok(Connection::open_with_flags(format!("file:{path}?immutable=1"), flags)?)
 }

@@ -224,6 +224,10 @@ mod tests {
         let said = in_words(&many, false);
         assert_eq!((shown(&many), said.matches("\n- ").count()), (MOST_LINES, 20), "{said}");
         assert!(said.ends_with("(not every changed line is shown; `show_diff` has them all)\n"), "{said}");
+        // What was not done is in no diff.
+        let dry = in_words(&many, true);
+        assert!(dry.ends_with("(not every line is shown; name a folder or fewer files to see more)\n"), "{dry}");
+        assert!(dry.starts_with("Would replace 60 places in 20 files:\ndocs/\n- 0.md: 3\n"), "{dry}");
         assert_eq!((said.matches("  1: now").count(), said.matches("docs/\n").count()), (MOST_LINES, 1), "{said}");
     }
 }

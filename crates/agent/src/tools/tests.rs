@@ -313,6 +313,15 @@ fn long_edits_are_shown_around_their_ends() {
 }
 
 #[test]
+fn a_file_outside_of_folders_is_not_named_below_the_last_one() {
+    let tree = MemoryTree::of([("a/one.md", "old\n"), ("b.md", "old\n"), ("c/two.md", "old\n")]);
+    let workspace = &mut Workspace::new(Arc::new(tree), Arc::new(|_: &str| Ok(())));
+    let dry = ok(workspace, "replace_in_files", json!({"old_text": "old", "new_text": "new", "dry_run": true}));
+    let wanted = "a/\n- one.md: 1\n  1: new\n./\n- b.md: 1\n  1: new\nc/\n- two.md: 1\n  1: new\n";
+    assert_eq!(dry, format!("Would replace 3 places in 3 files:\n{wanted}"));
+}
+
+#[test]
 fn one_text_is_replaced_in_many_files() {
     let workspace = &mut workspace();
     ok(workspace, "write_file", json!({"path": "docs/more.md", "text": "Install the tool.\r\nNow.\r\n"}));

@@ -41,7 +41,8 @@ pub(crate) async fn run(
 
 async fn make(flags: BackupFlags, config: &Config) -> Result<ExitCode, Failure> {
     data_folder::check(config)?;
-    let folder = flags.folder;
+    // `out/` is `out`: what is beside it gets a name that begins with it.
+    let folder: PathBuf = flags.folder.components().collect();
     let told = |error: io::Error| Failure::error(format!("cannot write to {}: {error}", folder.display()));
     if folder.exists() {
         let there = Failure::usage(format!("there is something at {} already", folder.display()));

@@ -1,8 +1,9 @@
 //! A value as its source wrote it, before a setting gives it a type.
 
 use toml::de::DeValue;
+use url::Url;
 
-use super::database::mask_url;
+use super::database::{MASK, mask_url};
 
 /// Stands for a value that must not be shown.
 pub(super) const HIDDEN: &str = "the value (not shown)";
@@ -52,12 +53,24 @@ impl<'a> Given<'a> {
     }
 }
 
-/// An address in quotes, without its password.
+/// An address in quotes, without what may be a password or a key: the user, the query and what follows it.
 pub(super) fn quoted_url(text: &str) -> String {
-    if !text.contains('@') {
-        return quoted(text);
+    let shown = if text.contains('@') { without_user(text) } else { Some(text.to_owned()) };
+    let Some(shown) = shown else { return HIDDEN.to_owned() };
+    match shown.find(['?', '#']) {
+        Some(at) => quoted(&format!("{}…", &shown[..=at])),
+        None => quoted(&shown),
     }
-    mask_url(text).map_or_else(|| HIDDEN.to_owned(), |masked| quoted(&masked))
+}
+
+/// The address with `****` in place of user and password; none where it is not certain what these are.
+fn without_user(text: &str) -> Option<String> {
+    let mut url = Url::parse(&mask_url(text)?).ok()?;
+    if url.has_authority() && !url.username().is_empty() {
+        url.set_username(MASK).ok()?;
+    }
+    url.set_password(None).ok()?;
+    Some(url.into())
 }
 
 /// Text in quotes, on one line and not too long.

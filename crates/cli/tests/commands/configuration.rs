@@ -90,3 +90,19 @@ fn a_reader_that_goes_away_is_no_panic() {
         assert_eq!(child.wait().unwrap().code(), Some(0), "{arguments:?}");
     }
 }
+
+#[test]
+fn an_address_that_is_refused_is_shown_without_its_key() {
+    let desk = Desk::new();
+    for (given, shown) in [
+        ("https://collector.example/v1?api_key=planted", "https://collector.example/v1?…"),
+        ("https://collector.example/v1#planted", "https://collector.example/v1#…"),
+        ("https://planted@collector.example/v1", "https://****@collector.example/v1"),
+        ("https://user:planted@collector.example/v1?x=planted", "https://****@collector.example/v1?…"),
+        ("ftp://collector.example?planted", "ftp://collector.example?…"),
+    ] {
+        let refused = desk.run_with(&["config"], &[("COPYDESK_OTLP__ENDPOINT", given)]);
+        assert_eq!(refused.code, 2, "{given}: {}", refused.err);
+        assert!(refused.err.contains(shown) && !refused.err.contains("planted"), "{given}: {}", refused.err);
+    }
+}

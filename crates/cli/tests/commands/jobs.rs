@@ -1,5 +1,7 @@
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use copydesk_testkit::{Backend, GitRepo};
 
@@ -171,4 +173,39 @@ fn a_call_of_the_model_that_fails_names_its_job_in_the_log() {
     let line: serde_json::Value = serde_json::from_str(line).unwrap();
     assert_eq!((&line["level"], &line["job"]), (&"WARN".into(), &job["id"]), "{line}");
     assert_eq!(line["why"], "The model provider does not know this model or address.", "{line}");
+}
+
+/// The server goes away while somebody waits: the command that is named works as it stands, in a shell that knows only the key.
+#[test]
+fn a_wait_that_was_cut_off_names_a_command_that_works() {
+    let desk = Desk::new();
+    let (project, key) = desk.project_and_key("Docs");
+    let later = ("COPYDESK_JOBS__MODELS", "builtin,later");
+    let server = desk.serve(&[later]);
+    let url = server.url.clone();
+    let arguments = ["job", "create", "x", "--model", "later", "--wait", "--project", &project, "--url", &url];
+    let mut command = desk.command(&arguments);
+    command.env("COPYDESK_API_KEY", &key).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut waiting = command.spawn().unwrap();
+    let mut said = BufReader::new(waiting.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let id = said.next().unwrap().strip_prefix("job ").unwrap().to_owned();
+    assert_eq!(server.terminate().0, Some(0));
+    let said: Vec<String> = said.collect();
+    assert_eq!(waiting.wait().unwrap().code(), Some(1));
+    let hint = said.iter().find(|line| line.contains("the job goes on")).unwrap_or_else(|| panic!("{said:?}"));
+    let again = hint.split('`').nth(1).unwrap();
+    let wanted = format!("copydesk job get {id} --wait --project {project} --url {url}");
+    assert_eq!(again, wanted);
+
+    let listen = url.strip_prefix("http://").unwrap();
+    let _server = desk.start(&["serve", "--listen", listen], &[later], "listen");
+    let there = [("COPYDESK_API_KEY", &*key), ("COPYDESK_PROJECT", &project), ("COPYDESK_URL", &url)];
+    desk.run_with(&["job", "cancel", &id], &there).ok();
+    let program = Path::new(env!("CARGO_BIN_EXE_copydesk"));
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", again]).env_clear().current_dir(desk.path());
+    shell.env("PATH", program.parent().unwrap()).env("COPYDESK_API_KEY", &key);
+    let ran = Ran::new(shell.output().unwrap());
+    assert_eq!(ran.code, 1, "the job was cancelled: {}", ran.err);
+    assert!(ran.out.contains(&id) && ran.out.contains("cancelled"), "{}{}", ran.out, ran.err);
 }

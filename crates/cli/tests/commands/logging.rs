@@ -3,9 +3,10 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use serde_json::Value;
+use copydesk_testkit::GitRepo;
+use serde_json::{Value, json};
 
-use crate::support::{Desk, get};
+use crate::support::{Desk, get, mcp_call};
 
 /// The line in which a server says that it listens, as it writes it to a terminal.
 fn on_a_terminal(environment: &[(&str, &str)]) -> String {
@@ -46,6 +47,23 @@ fn requests_can_be_left_out_of_the_log() {
         assert_eq!(log.iter().filter(|line| line.contains("copydesk::access")).count(), lines, "{log:?}");
         assert!(log.iter().any(|line| line.contains("stopped")), "the rest is there: {log:?}");
     }
+}
+
+#[test]
+fn what_agents_say_to_tools_is_in_no_log() {
+    let (desk, git) = (Desk::new(), GitRepo::new([("docs/index.md", "# Home\n")]));
+    let repository = git.path().to_str().unwrap();
+    desk.run(&["project", "create", "--name", "Docs", "--repository", repository]).ok();
+    let key = desk.run(&["key", "create", "--project", "docs", "--json"]).json()["key"].as_str().unwrap().to_owned();
+    let server = desk.serve(&[("COPYDESK_LOG", "debug")]);
+    let planted = json!({ "prompt": "planted-prompt", "clientReference": "planted-reference", "model": "noop" });
+    let job = mcp_call(&server.url, "docs", &key, "", "create_job", &planted);
+    let wait = json!({ "id": job["id"], "timeoutSeconds": 60 });
+    assert_eq!(mcp_call(&server.url, "docs", &key, "", "wait_for_job", &wait)["stillActive"], false);
+    let (_, log) = server.terminate();
+    assert!(log.iter().any(|line| line.contains("/mcp/docs")), "the calls themselves are told: {log:?}");
+    let told: Vec<&String> = log.iter().filter(|line| line.contains("planted") || line.contains(&key)).collect();
+    assert!(told.is_empty(), "{told:?}");
 }
 
 #[test]

@@ -319,34 +319,33 @@ fn garbage_and_what_is_too_long_do_no_harm() {
     let key = docs(&desk, &git);
     let server = desk.serve(&[]);
     let mut agent = Agent::initialised(&desk, &environment(&server, &key));
-    for line in ["garbage", "{", "\u{0}\u{1}", "[]", "", "\"x\""] {
+    agent.send("");
+    // None is left without an answer, and each says what was wrong.
+    let shapeless = r#"{"jsonrpc":"2.0","id":[],"method":"tools/list"}"#;
+    let long = json!({ "jsonrpc": "2.0", "id": 77, "method": "ping", "params": { "x": "x".repeat(9 * 1024 * 1024) } });
+    for (line, code, words) in [
+        ("garbage", -32700, "not valid JSON"),
+        ("{", -32700, "not valid JSON"),
+        ("\u{0}\u{1}", -32700, "not valid JSON"),
+        ("[]", -32600, "Invalid request"),
+        ("\"x\"", -32600, "Invalid request"),
+        (shapeless, -32600, "Invalid request"),
+        (&*long.to_string(), -32700, "at most 8388608 bytes"),
+    ] {
         agent.send(line);
+        let refused = agent.next();
+        let said = refused["error"]["message"].as_str().unwrap_or_default();
+        assert!(refused["error"]["code"] == code && said.contains(words), "{:.80}: {refused}", line);
+        assert!(refused["id"].is_null() && refused["result"].is_null(), "{refused}");
     }
-    agent.send(r#"{"jsonrpc":"2.0","id":[],"method":"tools/list"}"#);
-    let refused = loop {
-        let message = agent.next();
-        if message["error"]["code"] == -32600 {
-            break message;
-        }
-    };
-    assert!(refused["result"].is_null());
-    let long = "x".repeat(9 * 1024 * 1024);
-    agent.send(&json!({ "jsonrpc": "2.0", "id": 77, "method": "ping", "params": { "x": long } }).to_string());
-    let id = agent.begin("tools/call", json!({ "name": "list_jobs", "arguments": {} }));
-    let answer = loop {
-        let message = agent.next();
-        assert_ne!(message["id"], 77, "it was thrown away");
-        if message["id"] == id {
-            break message;
-        }
-    };
-    assert_eq!(answer["result"]["isError"], false);
+    assert_eq!(agent.good("list_jobs", json!({}))["jobs"], json!([]), "it goes on");
     // What is longer than the interface takes is its own error.
     let said = agent.bad("create_job", json!({ "prompt": "x".repeat(70_000) }));
     assert!(said.contains("prompt"), "{said}");
-    let (code, err) = agent.end();
-    assert_eq!(code, Some(0));
-    assert!(err.contains("maximum line length"), "it says that it threw something away: {err}");
+    // The last one is answered also if nothing follows it.
+    agent.send("garbage");
+    assert_eq!(agent.next()["error"]["code"], -32700);
+    assert_eq!(agent.end(), (Some(0), String::new()));
 }
 
 #[test]

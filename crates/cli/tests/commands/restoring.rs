@@ -198,6 +198,17 @@ async fn holds_still(backend: Backend) {
     assert!(tested.code == 1 && tested.err.contains("dormant"), "{}", tested.err);
     let tried = other.run(&["project", "test", "docs"]);
     assert!(tried.code == 1 && (tried.out + &tried.err).contains("dormant"));
+    let examined = other.run_with(&["doctor"], &[HERE]).ok();
+    for line in [
+        "warning  dormancy: This copy was restored from a backup of ",
+        "what to do: run `copydesk wake` if the original is gone",
+        "unknown  projects: not looked at, because nothing goes out of a dormant copy",
+    ] {
+        assert!(examined.out.contains(line), "{line:?} in {}", examined.out);
+    }
+    let more = ["--repository", &address, "--host", "github", "--host-api-url", &api];
+    let made = other.run(&[&["project", "create", "--name", "more"], &more[..]].concat()).ok();
+    assert!(made.err.contains("jobs start from `main`") && made.err.contains("dormant"), "{}", made.err);
     std::thread::sleep(LONG_ENOUGH);
     assert_eq!(host.seen().len(), asked, "{:?}", host.seen().split_off(asked));
     assert_eq!(told.load(Ordering::SeqCst), heard);
@@ -344,6 +355,55 @@ async fn only_an_empty_place_is_restored_into() {
     assert_eq!(mode & 0o777, 0o600);
     let refused = other.run_with(&["restore", copy.to_str().unwrap()], &[("COPYDESK_DATABASE_URL", &address)]);
     assert!(refused.code == 1 && refused.err.contains("there.db") && is_untouched(&other), "{}", refused.err);
+}
+
+#[tokio::test]
+async fn a_folder_is_the_same_however_it_is_written() {
+    let (desk, ..) = busy_desk(Backend::Sqlite).await;
+    let made = desk.run(&["backup", "copy//"]).ok();
+    assert!(made.out.starts_with("copy holds "), "{}", made.out);
+    let copy = desk.path().join("copy");
+    assert!(copy.join("backup.json").is_file() && !desk.path().join("copy.partial").exists());
+    for written in [format!("{}/", copy.display()), format!("/{}", copy.display()), "./copy/.".to_owned()] {
+        desk.run(&["backup", &written, "--only-verify"]).ok();
+        let refused = desk.run(&["backup", &written]);
+        assert!(refused.code == 2 && refused.err.contains("something"), "{written}: {}", refused.err);
+        desk.run(&["restore", &written, "--data-dir", "new"]).ok();
+        std::fs::remove_dir_all(desk.path().join("new")).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_restore_that_fails_takes_back_what_it_wrote_elsewhere() {
+    let desk = desk_with("https://github.com/acme/docs");
+    set(&desk, "docs", &[], TOKEN).ok();
+    std::fs::create_dir(desk.path().join("copydesk-data/lists")).unwrap();
+    std::fs::write(desk.path().join("copydesk-data/lists/agents.toml"), "").unwrap();
+    let copy = backup(&desk);
+    assert!(copy.join("credentials.key").is_file() && copy.join("lists").is_dir());
+    let other = Desk::new();
+    let place = |name: &str| other.path().join(name).to_str().unwrap().to_owned();
+    let (keys, lists) = (place("docs.key"), place("lists"));
+    let nowhere = format!("sqlite:{}", place("nowhere/copydesk.db"));
+    let elsewhere = [
+        ("COPYDESK_CREDENTIALS__KEY_FILE", &*keys),
+        ("COPYDESK_VIEWS__LISTS", &*lists),
+        ("COPYDESK_DATABASE_URL", &*nowhere),
+    ];
+    let try_it = || other.run_with(&["restore", copy.to_str().unwrap()], &elsewhere);
+    let failed = try_it();
+    assert!(failed.code == 1 && failed.err.contains("nowhere"), "{}", failed.err);
+    assert!(is_untouched(&other) && !Path::new(&keys).exists() && !Path::new(&lists).exists(), "{}", failed.err);
+    // What somebody had put there stays.
+    std::fs::create_dir(&lists).unwrap();
+    std::fs::write(&keys, "mine").unwrap();
+    assert_eq!(try_it().code, 1);
+    assert!(is_untouched(&other) && Path::new(&lists).is_dir());
+    assert_eq!(std::fs::read_to_string(&keys).unwrap(), "mine");
+    std::fs::remove_file(&keys).unwrap();
+    std::fs::create_dir(other.path().join("nowhere")).unwrap();
+    try_it().ok();
+    assert!(Path::new(&keys).is_file());
 }
 
 /// Killed at whatever moment, it leaves nothing, or something that nobody takes for whole, or all of it.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use copydesk_testkit::{Backend, TestDatabase};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// An installation in a folder of its own.
@@ -111,17 +111,36 @@ pub fn post(url: &str, path: &str, key: &str, body: &Value) -> (u16, Value) {
     (status, body_of(&answer))
 }
 
+/// Calls a tool of the Model Context Protocol over HTTP; `headers` are whole lines. What the tool gives back.
+pub fn mcp_call(url: &str, project: &str, key: &str, headers: &str, tool: &str, arguments: &Value) -> Value {
+    let params = json!({ "name": tool, "arguments": arguments });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
+    let headers = format!("Accept: application/json, text/event-stream\r\n{headers}");
+    let (status, answer) = request_with(url, "POST", &format!("/mcp/{project}"), key, &headers, &body);
+    assert_eq!(status, 200, "{answer}");
+    // A call that waits is answered with events.
+    let lines = answer.lines().map(|line| line.strip_prefix("data:").unwrap_or(line));
+    let mut said = lines.filter_map(|line| serde_json::from_str::<Value>(line.trim()).ok());
+    let mut said = said.find(|said| said["id"] == 1).unwrap_or_else(|| panic!("{answer}"));
+    assert_eq!(said["result"]["isError"], false, "{said}");
+    said["result"]["structuredContent"].take()
+}
+
 /// What JSON is in a whole answer.
 pub fn body_of(answer: &str) -> Value {
     serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap_or_default()
 }
 
 fn request(url: &str, method: &str, path: &str, key: &str, body: &str) -> (u16, String) {
+    request_with(url, method, path, key, "", body)
+}
+
+fn request_with(url: &str, method: &str, path: &str, key: &str, headers: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
     write!(
         stream,
         "{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\
-         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+         {headers}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     )
     .unwrap();

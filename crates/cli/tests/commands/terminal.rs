@@ -130,6 +130,7 @@ fn a_list_fits_the_terminal_and_is_whole_in_a_pipe() {
     assert!(wide.contains("\x1b[32mcompleted\x1b[0m") && wide.starts_with("\x1b[1mID\x1b[0m"), "{wide:?}");
     let narrow = site.on_terminal(90, &["list", "--color", "never"], &[]);
     assert!(narrow.contains(id) && narrow.contains(&format!("\n    {link}\n")), "nothing to copy is cut: {narrow}");
+    assert!(narrow.contains(job["createdAt"].as_str().unwrap()), "there is room for it: {narrow}");
     assert!(narrow.lines().all(|line| line.chars().count() <= 90 || line.contains(link)), "{narrow}");
 }
 

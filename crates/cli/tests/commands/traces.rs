@@ -9,7 +9,7 @@ use std::time::Duration;
 use copydesk_testkit::{Backend, GitRepo};
 use serde_json::{Value, json};
 
-use crate::support::{Desk, get};
+use crate::support::{Desk, get, mcp_call};
 
 const SECRET: &str = "planted-collector-key";
 const CALLER: (&str, &str) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
@@ -185,6 +185,24 @@ async fn a_job_goes_on_with_the_trace_of_the_client_on_postgres() {
     let spans = one_trace(Backend::Postgres, &header).await;
     let request = spans.iter().find(|span| span["name"] == "request").unwrap();
     assert_eq!((&request["traceId"], &request["parentSpanId"]), (&json!(CALLER.0), &json!(CALLER.1)));
+}
+
+#[test]
+fn a_job_that_a_tool_creates_is_in_the_trace_of_its_client() {
+    let (desk, _repo, key) = desk_with_docs(Desk::new());
+    let (url, told) = collector();
+    let server = desk.serve(&telemetry(&url));
+    let header = format!("traceparent: 00-{}-{}-01\r\n", CALLER.0, CALLER.1);
+    let prompt = json!({ "prompt": "Replace `Teh` with `The` everywhere" });
+    let job = mcp_call(&server.url, "docs", &key, &header, "create_job", &prompt);
+    assert_eq!(ended(&server.url, &key, job["id"].as_str().unwrap())["outcome"], "pr_created");
+    assert_eq!(server.terminate().0, Some(0));
+    let spans: Vec<Value> = told.try_iter().collect();
+    let of_trace = |name: &str| spans.iter().find(|span| span["name"] == name && span["traceId"] == CALLER.0);
+    let request = of_trace("request").unwrap_or_else(|| panic!("{spans:?}"));
+    assert_eq!(request["parentSpanId"], CALLER.1);
+    let job = of_trace("job").unwrap_or_else(|| panic!("{spans:?}"));
+    assert_eq!(job["parentSpanId"], request["spanId"], "{spans:?}");
 }
 
 #[test]

@@ -11,8 +11,30 @@ use crate::docs_folder;
 /// Somebody waits for it, and there is an answer to fall back on.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The branch that jobs start from, where nobody is asked: a repository elsewhere is not asked about a branch that was named,
+/// which `project test` does, and by a dormant copy about nothing at all.
+pub(super) fn unasked(
+    (repository, host): (&Repository, &HostSettings),
+    named: Option<&str>,
+    is_dormant: bool,
+    notes: &mut Vec<String>,
+) -> Option<String> {
+    if host.kind_of(repository) == HostKind::Local {
+        return None;
+    }
+    if named.is_none() && is_dormant {
+        notes.push(
+            "jobs start from `main`, since this copy is dormant and nothing of it goes out, so that the main branch of the \
+             repository was not asked for; name the base branch if it is another"
+                .to_owned(),
+        );
+        return Some("main".to_owned());
+    }
+    named.map(str::to_owned)
+}
+
 /// The branch that jobs start from, after the repository's host, or git, was asked where that is needed; and notes about what
-/// came of it. A repository elsewhere is not asked about a branch that was named: `project test` does that.
+/// came of it.
 pub(super) async fn ask(
     (repository, host): (&Repository, &HostSettings),
     secret: Option<HostSecret>,
@@ -22,9 +44,7 @@ pub(super) async fn ask(
 ) -> String {
     let hosts = Hosts::new(HostsSettings { time_limit: PATIENCE, tries: 1, ..HostsSettings::default() });
     let connection = hosts.connect(repository, host, secret);
-    let is_here = host.kind_of(repository) == HostKind::Local;
     let branch = match named {
-        Some(branch) if !is_here => return branch,
         Some(branch) => branch,
         None => match main_branch(&connection).await {
             Ok(branch) => {

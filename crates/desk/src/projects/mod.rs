@@ -49,7 +49,11 @@ pub async fn create(
     let host = change.host.unwrap_or_default();
     let docs_paths = change.docs_paths.unwrap_or_else(|| vec!["docs".to_owned()]);
     let place = (&repository, &host);
-    let base_ref = main_branch::ask(place, secret, change.base_ref, &docs_paths, &mut notes).await;
+    let is_dormant = store.dormancy().await?.is_some();
+    let base_ref = match main_branch::unasked(place, change.base_ref.as_deref(), is_dormant, &mut notes) {
+        Some(base_ref) => base_ref,
+        None => main_branch::ask(place, secret, change.base_ref, &docs_paths, &mut notes).await,
+    };
     let new = NewProject {
         id: id.clone(),
         name: change.name.ok_or_else(|| Invalid::new("name", "is missing"))?,

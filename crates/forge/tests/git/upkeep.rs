@@ -78,11 +78,17 @@ async fn a_mirror_that_is_removed_leaves_nothing_and_is_made_again() {
     held.lock().unwrap();
     assert!(!forge.remove_mirror(&name).await.unwrap(), "another process is at it");
     drop(held);
-    // A process that has it open finds out and goes on.
     let elsewhere = sandbox.forge();
-    let open = elsewhere.mirror(&sandbox.address()).await.unwrap();
+    let used = elsewhere.mirror(&sandbox.address()).await.unwrap();
+    assert!(!forge.remove_mirror(&name).await.unwrap(), "another process uses it");
+    let both = [used.clone(), elsewhere.mirror(&sandbox.address()).await.unwrap()];
+    drop(used);
+    assert!(!forge.remove_mirror(&name).await.unwrap(), "it still does");
+    drop(both);
+    // One that has it open without using it finds out and goes on.
     assert!(forge.remove_mirror(&name).await.unwrap());
     assert!(mirrors(&sandbox).is_empty(), "{:?}", mirrors(&sandbox));
+    let open = elsewhere.mirror(&sandbox.address()).await.unwrap();
     sandbox.write(&[("docs/a.md", "B\n")]);
     let tip = sandbox.publish("more");
     assert_eq!(open.fetch("main").await.unwrap(), tip);
@@ -106,4 +112,21 @@ fn a_mirror_is_removed_beside_the_other_work() {
         assert!(removed.await.unwrap() && mirrors(&sandbox).is_empty());
         taken.await.unwrap().unwrap();
     });
+}
+
+#[tokio::test]
+async fn what_somebody_else_has_put_there_is_no_mirror() {
+    let sandbox = Sandbox::with(&[("docs/a.md", "A\n")]);
+    let forge = sandbox.forge();
+    forge.mirror(&sandbox.address()).await.unwrap();
+    let name = Forge::mirror_name(&sandbox.address().address);
+    let foreign =
+        ["README.md", ".gitkeep", "docs.git", "notes-1.lock", &format!("{name}.bak"), &name[1..].to_uppercase()];
+    for name in foreign {
+        std::fs::write(sandbox.path("mirrors").join(name), "").unwrap();
+    }
+    assert_eq!(forge.mirrors().unwrap().into_iter().collect::<Vec<_>>(), std::slice::from_ref(&name));
+    assert!(forge.remove_mirror(&name).await.unwrap());
+    assert!(forge.mirrors().unwrap().is_empty());
+    assert_eq!(mirrors(&sandbox).len(), foreign.len(), "{:?}", mirrors(&sandbox));
 }

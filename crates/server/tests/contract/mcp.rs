@@ -1,5 +1,7 @@
 //! The tools of the Model Context Protocol over HTTP: one message a request, and every rule of the interface behind it.
 
+use std::time::{Duration, Instant};
+
 use copydesk_domain::{ApiKey, Scope};
 use copydesk_testkit::{Answer, Call, Client, EventStream, ProjectClient, Who, eventually, see};
 use reqwest::Method;
@@ -112,6 +114,26 @@ async fn progress_is_told_while_a_call_waits(stage: &Stage) {
     let text = told.text();
     let (progress, result) = (text.find("notifications/progress").unwrap(), text.find("stillActive").unwrap());
     assert!(progress < result && text.contains("\"progressToken\":5") && text.contains("created"), "{text}");
+}
+
+/// Without progress nothing is sent before the end, and by the newest version of the protocol not even a head.
+async fn a_wait_may_take_longer_than_a_request(stage: &Stage) {
+    let limit = Duration::from_secs(2);
+    let app = stage.app_with(|setup| setup.http(|limits| limits.request_time = limit)).await;
+    let project = app.project("Docs").await;
+    let id = project.job().await;
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let arguments = json!({ "id": id, "timeoutSeconds": 4 });
+    let wait = message("tools/call", json!({ "name": "wait_for_job", "arguments": arguments, "_meta": meta }));
+    let call = posted(project.client(), &path(&project)).header("mcp-protocol-version", "2026-07-28");
+    let begun = Instant::now();
+    let answer =
+        call.header("mcp-method", "tools/call").header("mcp-name", "wait_for_job").json(&wait).send().await.expect(200);
+    assert!(answer.text().contains("\"stillActive\":true"), "{}", answer.text());
+    assert!(begun.elapsed() > limit, "it waited as long as it was asked to");
 }
 
 async fn errors_are_those_of_the_interface(stage: &Stage) {
@@ -239,6 +261,7 @@ behaviours! {
     a_client_begins_and_sees_the_tools,
     every_tool_asks_the_interface,
     progress_is_told_while_a_call_waits,
+    a_wait_may_take_longer_than_a_request,
     errors_are_those_of_the_interface,
     a_key_may_here_what_it_may_there,
     limits_hold_here_too,

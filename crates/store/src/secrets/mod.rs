@@ -254,7 +254,7 @@ impl Store {
 fn seal(vault: &Vault, keys: &Keys, place: Place<'_>, content: &[u8]) -> Result<Sealed, VaultError> {
     let failed = || VaultError::Unusable {
         path: vault.path().to_owned(),
-        problem: "sealing with its first key failed".to_owned(),
+        problem: "encrypting with its first key failed".to_owned(),
     };
     keys.seal(place, content).ok_or_else(failed)
 }

@@ -161,7 +161,7 @@ impl Vault {
     pub async fn seal_note(&self, purpose: &str, content: &[u8]) -> Result<String, VaultError> {
         let keys = if self.is_there()? { self.keys()? } else { self.keys_or_new(&self.hold().await?)? };
         let place = Place { project_id: "", name: purpose };
-        let sealed = keys.seal(place, content).ok_or_else(|| self.unusable(&io::Error::other("it cannot seal")))?;
+        let sealed = keys.seal(place, content).ok_or_else(|| self.unusable(&io::Error::other("it cannot encrypt")))?;
         Ok(format!("{}.{}", sealed.key_id, URL_SAFE_NO_PAD.encode(sealed.bytes)))
     }
 

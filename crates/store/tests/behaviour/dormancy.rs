@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use copydesk_domain::Status;
+use copydesk_store::After;
 
 use crate::desk::{Desk, HOUR, LEASE, claim, terms};
+use crate::webhooks::{deliveries, one_delivery, record, take_one};
 
 behaviours! {
     jobs_wait_until_it_is_woken_and_no_time_passes_for_them,
     nothing_is_due_before,
+    deliveries_that_wait_are_as_young_as_they_were,
 }
 
 const WEEKS: Duration = Duration::from_secs(21 * 24 * 3600);
@@ -52,4 +55,27 @@ async fn nothing_is_due_before(desk: Desk) {
     desk.store.wake().await.unwrap();
     assert_eq!(desk.store.fan_out(100, |_, _| String::new()).await.unwrap().entries, 1);
     assert!(desk.store.begin_health(&project, HOUR).await.unwrap());
+}
+
+/// Deliveries are forgotten after a month, and given up days after they were made.
+async fn deliveries_that_wait_are_as_young_as_they_were(desk: Desk) {
+    let (project, hook) = one_delivery(&desk).await;
+    let done = take_one(&desk, &hook).await;
+    record(&desk, &done, 200, After::Delivered).await;
+    desk.create(&project).await;
+    desk.store.fan_out(100, |_, _| String::new()).await.unwrap();
+    let waits = take_one(&desk, &hook).await;
+    record(&desk, &waits, 500, After::Again(desk.now().plus(HOUR))).await;
+    let (made, backup_at) = (desk.now(), desk.now());
+    desk.advance(HOUR);
+    desk.store.make_dormant(backup_at).await.unwrap();
+    desk.advance(2 * WEEKS);
+    desk.store.wake().await.unwrap();
+    desk.store.purge().await.unwrap();
+    let [left] = deliveries(&desk, &hook).await.try_into().unwrap();
+    let slept = 2 * WEEKS + HOUR;
+    assert_eq!((&left.id, left.created_at), (&waits.id, made.plus(slept)));
+    assert_eq!(left.next_try_at, Some(desk.now().plus(HOUR)), "an hour was left when the backup was made");
+    desk.advance(HOUR);
+    assert_eq!(take_one(&desk, &hook).await.id, waits.id);
 }

@@ -177,9 +177,17 @@ async fn webhooks_from_before_more_events_get_what_they_got(desk: Desk) {
     assert_eq!(store.without_first_view().await.unwrap(), [("docs".into(), ViewsSoFar::Unknown)]);
     assert!(!store.tell_first_view(&docs).await.unwrap());
     store.note_views(&docs, false).await.unwrap();
-    assert_eq!(store.without_first_view().await.unwrap(), [("docs".into(), ViewsSoFar::None)]);
-    store.note_views(&docs, true).await.unwrap();
-    assert!(store.tell_first_view(&docs).await.unwrap(), "it is known that there was none");
+    if desk.is_postgres() {
+        let unknown = [("docs".into(), ViewsSoFar::Unknown)];
+        assert_eq!(store.without_first_view().await.unwrap(), unknown, "another machine may have some");
+        assert!(!store.tell_first_view(&docs).await.unwrap());
+        store.note_views(&docs, true).await.unwrap();
+        assert_eq!(store.without_first_view().await.unwrap(), []);
+    } else {
+        assert_eq!(store.without_first_view().await.unwrap(), [("docs".into(), ViewsSoFar::None)]);
+        store.note_views(&docs, true).await.unwrap();
+        assert!(store.tell_first_view(&docs).await.unwrap(), "it is known that there was none");
+    }
     db.destroy().await;
 }
 

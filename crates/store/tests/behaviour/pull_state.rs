@@ -15,6 +15,7 @@ behaviours! {
     a_pull_request_leads_to_its_job,
     a_link_without_a_number_is_only_a_link,
     webhooks_are_told_of_every_end_once,
+    a_worker_that_is_late_does_not_open_what_was_merged,
     open_pull_requests_are_followed_where_somebody_wants_to_know,
     pull_requests_that_keep_old_jobs_are_asked_about_once_a_day,
 }
@@ -60,6 +61,26 @@ async fn webhooks_are_told_of_every_end_once(desk: Desk) {
     fan_out(&desk.store).await;
     let told: Vec<_> = deliveries(&desk, &hook).await.into_iter().rev().map(|it| it.kind).collect();
     assert_eq!(told, ["pull_request.closed", "pull_request.closed", "pull_request.merged"], "reopened between");
+}
+
+/// It has found the pull request open, which was merged before it could say so.
+async fn a_worker_that_is_late_does_not_open_what_was_merged(desk: Desk) {
+    let (project, job) = with(&desk, opened("http://x/7")).await;
+    let hook = hook_for(&desk, &project, &[EventKind::PullRequestMerged]).await;
+    desk.message(&project, &job).await;
+    let claimed = desk.claim("w").await;
+    let merged = PullRequest { state: PullRequestState::Merged, merged_at: Some(desk.now()), ..opened("http://x/7") };
+    desk.store.record_pull(&job, &merged).await.unwrap();
+    let late = Step::Opened { pull: opened("http://x/7") };
+    desk.store.advance(&claimed.lease, Some(late), Vec::new()).await.unwrap();
+    assert_eq!(desk.job(&project, &job).await.pull_request.as_ref(), Some(&merged));
+    desk.store.record_pull(&job, &merged).await.unwrap();
+    fan_out(&desk.store).await;
+    assert_eq!(deliveries(&desk, &hook).await.len(), 1, "it is told of once");
+    // Another pull request of the job is another matter.
+    let next = PullRequest { number: 8, ..opened("http://x/8") };
+    desk.store.advance(&claimed.lease, Some(Step::Opened { pull: next.clone() }), Vec::new()).await.unwrap();
+    assert_eq!(desk.job(&project, &job).await.pull_request, Some(next));
 }
 
 async fn open_pull_requests_are_followed_where_somebody_wants_to_know(desk: Desk) {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use copydesk_desk::{Retention, forget_old_jobs, look_at_pulls};
-use copydesk_domain::{JobId, PullRequestState};
-use copydesk_testkit::{Receiver, eventually};
+use copydesk_domain::{HostKind, JobId, PullRequest, PullRequestState};
+use copydesk_testkit::{Receiver, TestEditor, eventually};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -16,6 +16,8 @@ behaviours! {
     the_end_of_a_pull_request_is_told_once,
     a_merge_that_copydesk_makes_is_told_too,
     an_old_job_goes_though_nobody_has_noticed_its_merge,
+    those_that_cannot_be_asked_about_are_in_nobodys_way,
+    a_merge_is_told_with_the_pull_request_while_the_job_goes_on,
 }
 
 async fn hook(place: &Place, receiver: &Receiver, events: &[&str]) {
@@ -58,7 +60,7 @@ fn seen(event: &Value) -> (String, String, String) {
 }
 
 async fn a_merge_that_copydesk_makes_is_told_too(stage: &Stage) {
-    let app = super::app(stage, copydesk_testkit::TestEditor::writing()).await;
+    let app = super::app(stage, TestEditor::writing()).await;
     let git = copydesk_testkit::GitRepo::new([("docs/a.md", "# A\n\nOne.\n")]);
     let repository = copydesk_domain::Repository::parse(git.path().to_str().unwrap(), "/".as_ref()).unwrap();
     let project = app.project_with("Local", |new| new.repository = repository).await;
@@ -100,4 +102,49 @@ async fn an_old_job_goes_though_nobody_has_noticed_its_merge(stage: &Stage) {
         stage.advance(MONTH);
         assert_eq!(forgotten().await, 1, "{kind:?}");
     }
+}
+
+/// More than are looked at in one go: their project has another repository by now, or their host is not known.
+async fn those_that_cannot_be_asked_about_are_in_nobodys_way(stage: &Stage) {
+    let place = Place::new(stage, HostKind::Github, TestEditor::writing()).await;
+    let receiver = Receiver::start().await;
+    for number in 0..25 {
+        // Nobody runs these.
+        let job = place.project.try_create(json!({ "prompt": "x", "model": "noop" })).await.expect(201);
+        let id = job["id"].as_str().unwrap();
+        place.project.cancel(id).await.expect(200);
+        let url = format!("https://elsewhere.example/acme/old/pull/{number}");
+        let pull =
+            PullRequest { number: 1000 + number, url, state: PullRequestState::Open, draft: false, merged_at: None };
+        place.app.store().record_pull(&id.into(), &pull).await.unwrap().unwrap();
+    }
+    stage.advance(Duration::from_secs(1));
+    let job = place.ended("docs/a.md = # A\\n\\nTwo.\\n", "completed").await;
+    hook(&place, &receiver, &["pull_request.merged"]).await;
+    place.host.merge(REPOSITORY, 1).await;
+    stage.advance(Duration::from_secs(301));
+    for _ in 0..2 {
+        look_at_pulls(place.app.store(), &place.app.app().desk().jobs, Retention::default()).await.unwrap();
+    }
+    assert_eq!(receiver.expect(1).await.remove(0).json()["data"]["id"], job["id"]);
+}
+
+async fn a_merge_is_told_with_the_pull_request_while_the_job_goes_on(stage: &Stage) {
+    let place = Place::new(stage, HostKind::Github, TestEditor::writing()).await;
+    let job = place.ended("docs/a.md = # A\\n\\nTwo.\\n", "completed").await;
+    place.app.stop().await;
+    // Here nobody works on the follow-up.
+    let app = stage.app().await;
+    let place = Place { project: app.project_of(&place.project), app, ..place };
+    let (id, receiver) = (job["id"].as_str().unwrap(), Receiver::start().await);
+    hook(&place, &receiver, &["pull_request.merged"]).await;
+    let address = format!("{}/hooks/{}", place.app.client().base(), place.project.id);
+    place.host.hook(REPOSITORY, &address, &place.app.hook_secret(&place.project.id).await);
+    let active = place.project.message(id, "docs/a.md = # A\\n\\nThree.\\n").await.expect(200);
+    assert_eq!((&active["prLink"], &active["pullRequest"]), (&json!(null), &json!(null)), "the interface hides it");
+    assert_eq!(place.host.merge(REPOSITORY, 1).await, [Some(202)]);
+    let told = receiver.expect(1).await.remove(0).json();
+    let data = &told["data"];
+    assert_eq!((&told["type"], &data["status"]), (&json!("pull_request.merged"), &json!("active")));
+    assert_eq!((&data["prLink"], &data["pullRequest"]["state"]), (&job["prLink"], &json!("merged")), "{told}");
 }

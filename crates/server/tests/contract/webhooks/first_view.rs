@@ -2,7 +2,7 @@
 
 use copydesk_domain::{Source, Sources, ViewSettings};
 use copydesk_store::ViewsSoFar;
-use copydesk_testkit::{Receiver, Who, see};
+use copydesk_testkit::{Backend, ProjectClient, Receiver, Who, see};
 use serde_json::{Value, json};
 
 use super::add_for;
@@ -92,10 +92,36 @@ async fn a_channel_that_a_project_leaves_out_has_no_first_view(stage: &Stage) {
     assert_eq!(receiver.expect(2).await.remove(1).json()["data"]["projectId"], *first.id);
 }
 
+/// Of a project from before the events, one machine has views and another has none.
+async fn views_on_another_machine_are_not_the_first(stage: &Stage) {
+    if stage.backend == Backend::Sqlite {
+        // A file is the database of one machine.
+        return;
+    }
+    let (here, there) = (stage.app().await, stage.app().await);
+    let (docs, receiver) = (here.project("Docs").await, Receiver::start().await);
+    let (second, third) = (here.project("Second").await, here.project("Third").await);
+    stage.db.execute("UPDATE projects SET first_view_at = 0 WHERE id = 'docs'").await;
+    for project in [&docs, &second, &third] {
+        add_for(project, &receiver, &["project.first_view"]).await;
+    }
+    let send = async |project: &ProjectClient| {
+        let path = format!("/v1/analytics/{}/events", project.id);
+        assert_eq!(project.client().post(&path).json(&view("/a")).send().await["accepted"], 1);
+    };
+    // Projects are looked at in the order of their ids, so what is told of a later one was decided of the first.
+    send(&second).await;
+    assert_eq!(receiver.expect(1).await.remove(0).json()["data"]["projectId"], "second");
+    send(&there.project_of(&docs)).await;
+    send(&there.project_of(&third)).await;
+    assert_eq!(receiver.expect(2).await.remove(1).json()["data"]["projectId"], "third");
+}
+
 behaviours! {
     the_first_view_is_told_at_once_and_once,
     a_crawler_is_not_the_first_view,
     a_first_view_that_nobody_told_of_is_found,
     a_project_that_cannot_be_read_holds_up_no_other,
     a_channel_that_a_project_leaves_out_has_no_first_view,
+    views_on_another_machine_are_not_the_first,
 }

@@ -28,6 +28,52 @@ for (const name of ['job', 'check']) {
   })
 }
 
+const yaml = spawnSync('python3', ['-c', 'import yaml'])
+const without = yaml.status !== 0 && 'Python has no yaml'
+
+/** The jobs of a component after GitLab has put its inputs in: as text, before anything reads it as YAML. */
+function pasted(name, inputs) {
+  const template = readFileSync(path.join(here, `templates/${name}.yml`), 'utf8')
+  const end = template.indexOf('\n---\n')
+  const parse = 'import json, sys, yaml; json.dump(list(yaml.safe_load_all(sys.stdin)), sys.stdout)'
+  const parsed = (text) => JSON.parse(execFileSync('python3', ['-c', parse], { input: text, encoding: 'utf8' }))[0]
+  const known = parsed(template.slice(0, end)).spec.inputs
+  const text = template.slice(end + 5).replace(/\$\[\[ inputs\.([a-z-]+) \]\]/g, (_, input) => {
+    const value = inputs[input] ?? known[input].default
+    if (known[input].regex) assert.match(value, new RegExp(known[input].regex), input)
+    return typeof value === 'string' ? value : JSON.stringify(value)
+  })
+  return parsed(text)
+}
+
+test('whatever a prompt says, it is what the job gets', { skip: without }, () => {
+  for (const prompt of ['Replace "C:\\new" with \'it\'', '- a: b # no comment', '"Quoted"', '&x *y !z %w @v `u`', '{{ x }}: [']) {
+    const { variables, rules } = pasted('job', { url: 'https://copydesk.example', project: 'docs', prompt })['update-docs']
+    assert.equal(variables.COPYDESK_PROMPT, prompt)
+    assert.deepEqual([variables.COPYDESK_DRAFT, variables.COPYDESK_MODEL], ['false', ''])
+    assert.deepEqual(rules, [{ if: '$CI_COMMIT_TAG' }])
+  }
+  const lines = { url: 'https://copydesk.example', project: 'docs', prompt: 'One\nTwo' }
+  assert.throws(() => pasted('job', lines), /prompt/, 'GitLab refuses a second line')
+})
+
+test('the check looks at every folder that is named', { skip: without }, () => {
+  const program = path.join(root, 'told')
+  writeFileSync(program, '#!/bin/sh\nfor one in "$@"; do printf "<%s>" "$one"; done\n')
+  chmodSync(program, 0o755)
+  for (const [folders, wanted] of [
+    ['docs, more "docs",a\\b', '<--docs-path><docs><--docs-path><more "docs"><--docs-path><a\\b>'],
+    ['docs', '<--docs-path><docs>'],
+    ['', ''],
+  ]) {
+    const job = pasted('check', { program, 'docs-paths': folders, base: '' })['check-docs']
+    const env = { PATH: process.env.PATH, TMPDIR: root, ...job.variables }
+    const { status, stdout, stderr } = spawnSync('sh', ['-c', job.script.join('\n')], { env, cwd: root, encoding: 'utf8' })
+    assert.equal(status, 0, stderr)
+    assert.equal(stdout, `<check><--format><text>${wanted}<--><.>`)
+  }
+})
+
 /** A repository that includes a component. */
 function repository(name, inputs) {
   const folder = path.join(root, name)
@@ -51,10 +97,10 @@ test('the check runs with its inputs', { skip }, () => {
   const program = path.join(root, 'program')
   writeFileSync(program, '#!/bin/sh\nfor one in "$@"; do printf "<%s>" "$one"; done\nexit "${STATUS:-0}"\n')
   chmodSync(program, 0o755)
-  const folder = repository('check', { program, 'docs-paths': 'docs', base: '' })
+  const folder = repository('check', { program, 'docs-paths': 'docs, guides', base: '' })
   const { status, stdout, stderr } = spawnSync(local, flags('check-docs'), { cwd: folder, encoding: 'utf8' })
   assert.equal(status, 0, stdout + stderr)
-  assert.ok(stdout.includes('<check><--format><text><--docs-path><docs><--><.>'), stdout)
+  assert.ok(stdout.includes('<check><--format><text><--docs-path><docs><--docs-path><guides><--><.>'), stdout)
   writeFileSync(program, '#!/bin/sh\nexit 1\n')
   assert.equal(spawnSync(local, flags('check-docs'), { cwd: folder }).status, 1, 'what was found fails the job')
 })

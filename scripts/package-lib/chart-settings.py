@@ -20,6 +20,12 @@ for deployment in deployments:
     environment = {variable["name"]: variable["value"] for variable in container["env"]}
     for source in container["envFrom"]:
         environment |= secrets[source["secretRef"]["name"]]
+    # The root of a volume belongs to root and is open to others, and Copydesk takes no such data folder.
+    data = environment["COPYDESK_DATA_DIR"]
+    mounts = {mount["mountPath"] for mount in container["volumeMounts"]}
+    assert data not in mounts and any(data.startswith(f"{mount}/") for mount in mounts), data
+    for command in (container["command"] for container in pod.get("initContainers", [])):
+        assert f"install -d -m 0700 {data} && " in command[-1] and f" {data}/credentials.key" in command[-1], command
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.argv[2], "config"], env=environment, cwd=folder, check=True, stdout=subprocess.DEVNULL)
 print("the program takes the settings of the chart")

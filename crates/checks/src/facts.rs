@@ -185,7 +185,7 @@ pub(crate) fn text_findings(path: &str, text: &str, lines: &Lines<'_>) -> Vec<Fi
     }
     for hidden in invisible::scan(text) {
         let code = format!("U+{:04X}", u32::from(hidden.character));
-        let message = format!("a character that nobody sees stands here: {} ({code})", hidden.name());
+        let message = format!("there is an invisible character here: {} ({code})", hidden.name());
         findings.push(finding(Check::InvisibleCharacters, path, lines.place(hidden.at), message, code));
     }
     findings

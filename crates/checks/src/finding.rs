@@ -72,7 +72,7 @@ impl Check {
             Self::CodeFences => "Code fences are closed.",
             Self::Scope => "Only documentation is touched, and not too much of it.",
             Self::Secrets => "Nothing looks like a secret.",
-            Self::InvisibleCharacters => "There are no characters that nobody sees.",
+            Self::InvisibleCharacters => "There are no invisible characters.",
             Self::Executable => "Nothing new runs when the site is built or read.",
             Self::Suppressions => "Comments that leave something out name checks that exist.",
             Self::ExternalLinks => "Links to other hosts lead somewhere.",

@@ -63,7 +63,7 @@ pub(crate) fn judge(context: &Context<'_>, path: &str, link: &Link) -> io::Resul
         // It leads to its own page, maybe with a query, or is there for the sake of its id: `[](){#id}`.
         Target::Odd if link.target.trim().is_empty() || link.target.starts_with('?') => return Ok(Judgement::default()),
         Target::Template => return Ok(Judgement::not_judged(Reason::new("a template fills it in"))),
-        Target::Odd => return Ok(Judgement::not_judged(Reason::new("it is no address that can be looked up"))),
+        Target::Odd => return Ok(Judgement::not_judged(Reason::new("it is not an address that can be looked up"))),
     };
     if let Some(reason) = site.generator.partial(path) {
         return judge_in_part(context, path, link, address, reason);
@@ -109,7 +109,7 @@ fn judge_in_part(
         if is_sure || judgement.fault.is_none() || !parts::pages_with(context, site, path)?.is_empty() {
             return Ok(judgement);
         }
-        return Ok(Judgement::not_judged(Reason::new("no page takes in the file that it stands in")));
+        return Ok(Judgement::not_judged(Reason::new("no page includes the file that it is in")));
     }
     let pages = if site.generator.follows_parts() { parts::pages_with(context, site, path)? } else { Vec::new() };
     let mut worst = None;
@@ -241,7 +241,7 @@ fn has_anchor(context: &Context<'_>, path: &str, fragment: &str) -> io::Result<A
         return Ok(Anchor::There);
     }
     if facts.may_make(fragment) {
-        return Ok(Anchor::NotJudged("it may be made of a template or of code".to_owned()));
+        return Ok(Anchor::NotJudged("a template or code may make it".to_owned()));
     }
     if facts.snippets().next().is_none() {
         return Ok(facts.open.map_or(Anchor::Missing, |why| Anchor::NotJudged(why.to_owned())));
@@ -252,7 +252,7 @@ fn has_anchor(context: &Context<'_>, path: &str, fragment: &str) -> io::Result<A
     }
     for part in &taken.pages {
         if context.facts(part)?.is_some_and(|facts| facts.may_make(fragment)) {
-            return Ok(Anchor::NotJudged("it may be made of a template or of code".to_owned()));
+            return Ok(Anchor::NotJudged("a template or code may make it".to_owned()));
         }
     }
     Ok(taken.why.clone().map_or(Anchor::Missing, Anchor::NotJudged))
@@ -296,7 +296,7 @@ fn taken_in(context: &Context<'_>, path: &str) -> io::Result<Taken> {
         round = next;
     }
     if !round.is_empty() {
-        taken.why.get_or_insert_with(|| "parts of parts are taken in too deeply".to_owned());
+        taken.why.get_or_insert_with(|| "files include each other too deeply".to_owned());
     }
     Ok(taken)
 }
@@ -339,7 +339,7 @@ fn made_anchors(context: &Context<'_>, file: &str, taken: &mut Taken) -> io::Res
         taken.anchors.extend(ids);
     }
     if makes_more {
-        taken.why.get_or_insert_with(|| "the page takes in a component that makes anchors".to_owned());
+        taken.why.get_or_insert_with(|| "the page includes a component that makes anchors".to_owned());
     }
     Ok(())
 }

@@ -69,11 +69,11 @@ fn verdict(context: &Context<'_>, path: &str, navigation: &Navigation, entry: &E
         return Ok(Verdict::There(vec![file]));
     }
     let reason = if navigation.kind == NavKind::Docusaurus {
-        Reason::new("a sidebar may name what plugins make")
+        Reason::new("the sidebar may name pages that plugins make")
     } else if navigation.open {
         Reason::new("plugins may make pages")
     } else if files.is_empty() {
-        Reason::new("it is no path in the repository")
+        Reason::new("it is not a path in the repository")
     } else if navigation.generated.iter().any(|folder| paths::is_below(target, folder)) {
         Reason::new("a generator makes the pages below it")
     } else if files.iter().any(|file| context.ignored().is_ok_and(|ignored| ignored.holds(file))) {
@@ -99,7 +99,7 @@ fn first_of(context: &Context<'_>, files: &[String]) -> io::Result<Option<String
 fn by_address(context: &Context<'_>, path: &str, entry: &Entry) -> io::Result<Verdict> {
     let rooted = address(&entry.target).filter(|address| address.path.starts_with('/'));
     let (Some(site), Some(address)) = (context.sites.navigated(path), rooted) else {
-        return Ok(Verdict::NotJudged(Reason::new("it is no address from the root of the site")));
+        return Ok(Verdict::NotJudged(Reason::new("it is not an address from the root of the site")));
     };
     let asked = Asked { page: path, at: None, kind: LinkKind::Page, in_tag: false, path: &address.path };
     match resolve(context, site, &asked)? {

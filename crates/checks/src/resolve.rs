@@ -47,7 +47,7 @@ pub(crate) fn first_of(context: &Context<'_>, site: &Site, page: &str, ways: Vec
             }
             Way::Outside(address) => {
                 if !matches!(at_address(context, site, &address, &mut Vec::new())?, Verdict::There(_)) {
-                    reasons.push(Reason::new("it leads out of the site"));
+                    reasons.push(Reason::new("it leads outside the site"));
                 }
                 None
             }
@@ -163,7 +163,7 @@ fn at_end(
         // Notebooks lie where the pages are that programs make of them.
         let notebook = path.rsplit_once('.').map(|(bare, _)| format!("{bare}.ipynb"));
         if notebook.is_some_and(|notebook| context.look.exists(&notebook).unwrap_or(false)) {
-            return Ok(Verdict::NotJudged(Reason::new("a program may make it of a notebook")));
+            return Ok(Verdict::NotJudged(Reason::new("a program may make it from a notebook")));
         }
         tried.push(path);
     }

@@ -59,13 +59,13 @@ impl Scope {
         let path = path.trim_start_matches("./");
         if let Some(unseen) = path.chars().find(|c| invisible::is_unseen(*c)) {
             let (path, code) = (invisible::shown(path), u32::from(unseen));
-            return Err(format!("`{path}` holds a character that nobody sees (U+{code:04X}), which no path may."));
+            return Err(format!("`{path}` contains an invisible character (U+{code:04X}), which no path may."));
         }
         if path.is_empty() || paths::normalise("", path).as_deref() != Some(path) || !path.split('/').all(is_plain) {
             return Err(format!("{path:?} is not a plain path inside the repository."));
         }
         if is_among(&self.deny, path) {
-            return Err(format!("{path} is among the paths that the project has closed."));
+            return Err(format!("{path} is closed to jobs by the project's settings."));
         }
         if self.is_navigation(path) {
             return Ok(());
@@ -76,12 +76,12 @@ impl Scope {
             ));
         }
         if is_hidden(path) {
-            return Err(format!("{path} is or lies in a hidden file or folder, which is not documentation."));
+            return Err(format!("{path} is hidden or in a hidden folder, so it is not documentation."));
         }
         let docs_path = self.docs_path_of(path);
         let below = docs_path.as_deref().map_or(path, |folder| path.strip_prefix(folder).unwrap_or(path));
         if names::is_generated(below) {
-            return Err(format!("{path} lies in a folder of generated files."));
+            return Err(format!("{path} is in a folder of generated files."));
         }
         if is_among(&self.allow, path) {
             return opened(path);
@@ -91,7 +91,7 @@ impl Scope {
         }
         if self.is_guide(path) {
             return Err(format!(
-                "{path} guides those who write the documentation, later jobs too, and may not be changed."
+                "{path} guides the authors of the documentation, later jobs too, and may not be changed."
             ));
         }
         if self.is_settings(path, docs_path.is_some()) {
@@ -102,7 +102,7 @@ impl Scope {
         }
         if docs_path.is_none() {
             let folders = self.docs_paths.join(", ");
-            return Err(format!("{path} is outside of the documentation, which is in {folders}."));
+            return Err(format!("{path} is outside the documentation, which is in {folders}."));
         }
         content(path)
     }
@@ -172,7 +172,7 @@ impl Scope {
 /// Whether a file is content, by what it is written in; if not, why.
 fn content(path: &str) -> Result<(), String> {
     if names::is_ownership(path) {
-        return Err(format!("{path} says who owns the project or on which terms, and may not be changed."));
+        return Err(format!("{path} states who owns the project or its license, and may not be changed."));
     }
     if names::is_prose(path) || names::is_readme(path) {
         return Ok(());
@@ -181,12 +181,10 @@ fn content(path: &str) -> Result<(), String> {
         "csv" | "tsv" => return Ok(()),
         "ipynb" | "qmd" | "rmd" => format!("{path} holds code that runs when the documentation is built."),
         "txt" => {
-            format!("{path} may be read by a program: of .txt files only known ones such as llms.txt may be changed.")
+            format!("{path} may be read by a program: only known .txt files such as llms.txt may be changed.")
         }
         "json" | "yaml" | "yml" | "toml" => {
-            format!(
-                "{path} is data of which nothing here says that the site reads it as content; programs may act upon it."
-            )
+            format!("{path} is data, and nothing here shows that the site reads it as content; programs may act on it.")
         }
         _ => format!("{path} is not a documentation file: only text formats such as .md and .mdx may be changed."),
     })
@@ -200,7 +198,7 @@ fn opened(path: &str) -> Result<(), String> {
     if is_text && !names::is_build_file(path) {
         return Ok(());
     }
-    Err(format!("{path} is or may be a part of how something is built, which no project can open."))
+    Err(format!("{path} is or may be part of a build, and no project can allow changes to it."))
 }
 
 fn is_among(patterns: &[String], path: &str) -> bool {

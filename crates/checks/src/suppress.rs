@@ -58,7 +58,7 @@ impl Suppressions {
                 }
                 ("-start", None) => open = Some((first, checks, at)),
                 ("-start", Some(_)) => {
-                    found.problems.push((at, format!("`{MARK}-start` stands inside of another")));
+                    found.problems.push((at, format!("`{MARK}-start` is inside another")));
                 }
                 ("-end", Some((start, checks, _))) => {
                     found.cover(&all, *start..last + 1, *checks);

@@ -9,10 +9,10 @@ use tokio::task::JoinSet;
 use url::Url;
 
 use crate::args::ListsCommand;
-use crate::client;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{self, printable};
+use crate::{client, data_folder};
 
 /// How long one list may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -24,7 +24,10 @@ pub(crate) async fn run(command: ListsCommand, config: &Config) -> Result<ExitCo
     let folder = config.lists_folder();
     match command {
         ListsCommand::Show { json } => show(&folder, json),
-        ListsCommand::Update { from, json } => update(&folder, from, json).await,
+        ListsCommand::Update { from, json } => {
+            data_folder::check(config)?;
+            update(&folder, from, json).await
+        }
     }
 }
 

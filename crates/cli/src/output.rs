@@ -166,7 +166,8 @@ pub(crate) fn printable_lines(text: &str) -> String {
 
 /// Prints a diff: a program gets it as it is; on a terminal nothing of it may act.
 pub(crate) fn diff(diff: &str, indent: &str) {
-    if terminal::columns().is_none() && !terminal::has_color() && indent.is_empty() {
+    // Not by its columns: a terminal need not know how many it has.
+    if !std::io::stdout().is_terminal() && !terminal::has_color() && indent.is_empty() {
         return raw(diff);
     }
     for text in diff.lines().map(printable) {

@@ -123,7 +123,8 @@ async fn delete(id: &str, yes: bool, config: &Config, json: bool) -> Result<Exit
     if !yes && !confirmed(&project)? {
         return Err(Failure::error("nothing was deleted"));
     }
-    // Opened before anything is gone: what fails here fails with everything still there.
+    // Made ready before anything is gone: what fails here fails with everything still there.
+    let forge = engines::forge(config)?;
     let views = open_views(config).await?;
     let deleted = projects::delete(&store, views.as_ref(), &project.id).await;
     views.close().await;
@@ -131,7 +132,9 @@ async fn delete(id: &str, yes: bool, config: &Config, json: bool) -> Result<Exit
         return Err(Failure::unknown_project(id));
     }
     // A server hears of it only where the database tells it.
-    mirrors::sweep(&store, &engines::forge(config)?).await?;
+    if let Err(error) = mirrors::sweep(&store, &forge).await {
+        note(&[format!("the mirrors of the project are left ({error}); a server removes them within an hour")]);
+    }
     deleted_project(id, json)
 }
 

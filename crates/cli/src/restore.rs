@@ -15,7 +15,7 @@ use crate::backup::verify::{self, DATABASE, VIEWS, differences};
 use crate::backup::{KEYS, LISTS, OLD_SECRET};
 use crate::config::{Config, DatabaseUrl};
 use crate::failure::Failure;
-use crate::{data_folder, output, secrets, store, views};
+use crate::{data_folder, output, secrets, store};
 
 /// `copydesk restore FOLDER`
 pub(crate) async fn restore(folder: PathBuf, as_json: bool, config: &Config) -> Result<ExitCode, Failure> {
@@ -219,10 +219,8 @@ impl Restoring<'_> {
         expected.retain(|table, _| is_same_schema && !own.contains(&table.as_str()));
         found.retain(|table, _| expected.contains_key(table));
         let mut faults = differences("rows of the table", &expected, &found);
-        let restored = views::open_views(self.config).await?;
-        let counted = verify::count(&restored).await;
-        restored.close().await;
-        faults.extend(differences("page views of the project", &self.manifest.views, &counted?.views));
+        let counted = verify::count_views(&self.config.views_folder(), Some(&self.config.data_dir)).await?;
+        faults.extend(differences("page views of the project", &self.manifest.views, &counted.views));
         if database.dormancy().await?.is_none() {
             faults.push("it is not dormant".to_owned());
         }
@@ -286,6 +284,7 @@ fn report(restored: &Restoring<'_>, missing: &[String], as_json: bool) -> Result
             config.credentials_key_path().display()
         );
     }
+    verify::note_losses(manifest);
     output::line(
         "It is dormant: a server shows everything, and no job runs and nothing goes out until `copydesk wake`.",
     );

@@ -132,8 +132,9 @@ fn close_folder(path: &Path, mode: u32) -> Result<(), Failure> {
         let hint = format!("close it with `chmod 700 {shown}`, or choose another one with --data-dir");
         Failure::error(format!("the data folder {shown} is open to other users (mode {mode:04o}){why}")).hint(hint)
     };
-    let mut names = std::fs::read_dir(path).map_err(|_| refused(", and cannot be read"))?.flatten();
-    let is_empty = names.next().is_none();
+    let mut entries = std::fs::read_dir(path).map_err(|_| refused(", and cannot be read"))?.flatten();
+    // A new file system has a folder of its own for what it recovers.
+    let is_empty = entries.all(|entry| entry.file_name() == "lost+found");
     let is_ours = is_empty || OURS.iter().any(|name| path.join(name).exists());
     // What everybody may put something into, such as `/tmp`, is never ours.
     if !is_ours || mode & 0o1002 != 0 {

@@ -60,7 +60,7 @@ async fn look_at_all(store: &Store, workshop: &Arc<Workshop>) {
             Err(error) => Err(error),
         };
         if let Err(error) = looked {
-            tracing::warn!(%error, project = project.id.as_str(), "what the checks say of pages cannot be kept");
+            tracing::warn!(%error, project = project.id.as_str(), "the findings of pages cannot be stored");
         }
     }
 }

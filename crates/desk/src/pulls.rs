@@ -29,7 +29,7 @@ pub fn follow_pulls(store: Store, jobs: Jobs, retention: Retention, stop: Stop) 
             tokio::select! {
                 looked = look_at_pulls(&store, &jobs, retention) => {
                     if let Err(error) = looked {
-                        tracing::warn!(%error, "cannot look how pull requests stand; trying again");
+                        tracing::warn!(%error, "cannot check the state of pull requests; trying again");
                     }
                 }
                 () = stop.asked() => {}
@@ -52,7 +52,7 @@ async fn ask(store: &Store, jobs: &Jobs, due: Vec<(ProjectId, JobId)>, pause: Du
         let Some(project) = store.project(&project_id).await? else { continue };
         // Whoever reads a job asks the host. What that says is recorded with the event.
         if let Err(error) = jobs.get(&project, &job_id).await {
-            tracing::info!(?error, job = job_id.as_str(), "how a pull request stands cannot be looked at");
+            tracing::info!(?error, job = job_id.as_str(), "the state of a pull request cannot be read");
         }
         // One that cannot be asked about, because the project has another repository now, makes room for others too.
         store.begin_pull_check(&job_id, pause).await?;

@@ -148,7 +148,7 @@ impl Embedded {
         for thread in threads {
             thread.thread().unpark();
             if thread.join().is_err() {
-                tracing::error!("a thread of the view store had died");
+                tracing::error!("a thread of the view store died");
             }
         }
         let _all = self.shared.busy.write().unwrap_or_else(PoisonError::into_inner);

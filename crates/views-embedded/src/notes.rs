@@ -83,11 +83,11 @@ impl Notes {
         match inner.time.look(&*self.clock) {
             Some(Doubt::Began(off)) => tracing::warn!(
                 hours = off / 3_600_000,
-                "the machine's clock leapt; nothing is forgotten by it until it has stood by that for {} hours",
+                "the machine's clock jumped; page views are not forgotten by it until it has kept to that for {} hours",
                 SECOND_LOOK.as_secs() / 3600
             ),
             Some(Doubt::Ended(off)) => {
-                tracing::warn!(hours = off / 3_600_000, "the machine's clock stood by its leap and is followed now");
+                tracing::warn!(hours = off / 3_600_000, "the machine's clock has kept to its jump and is followed now");
             }
             None => {}
         }

@@ -279,7 +279,7 @@ fn vue_file(subject: &Subject<'_>, written: &str, at: usize, all: &str, found: &
         || more.contains(['/', '\\']) && !more.trim_start().starts_with(['[', '{'])
         || path.is_empty()
     {
-        found.push(Item::new(at, "something from outside of the documentation", all));
+        found.push(Item::new(at, "something from outside the documentation", all));
     } else {
         taken(subject, &path, at, all, found);
     }
@@ -314,7 +314,7 @@ fn liquid(subject: &Subject<'_>, start: usize, found: &mut Vec<Item>) {
         if is_include && (path.contains("..") || path.starts_with('/')) {
             found.push(Item::new(
                 range.start,
-                "something from outside of the documentation",
+                "something from outside the documentation",
                 &subject.text[range.clone()],
             ));
         }
@@ -336,7 +336,7 @@ fn hugo(subject: &Subject<'_>, start: usize, found: &mut Vec<Item>) {
             if name.contains(".inline") {
                 found.push(Item::new(range.start, "a template that runs when the page is built", all));
             } else if reads && (inside.contains("..") || lower.contains("script")) {
-                found.push(Item::new(range.start, "something from outside of the documentation", all));
+                found.push(Item::new(range.start, "something from outside the documentation", all));
             } else if reads || name.contains("html") {
                 found.push(Item::new(range.start, "a command that no other page has", all).unless("command", name));
             }
@@ -346,7 +346,7 @@ fn hugo(subject: &Subject<'_>, start: usize, found: &mut Vec<Item>) {
 
 /// A file that is taken in: fine within the documentation, and where other pages take from already.
 fn taken(subject: &Subject<'_>, path: &str, at: usize, all: &str, found: &mut Vec<Item>) {
-    const OUTSIDE: &str = "something from outside of the documentation";
+    const OUTSIDE: &str = "something from outside the documentation";
     if let Some(host) = url::host(path) {
         found.push(Item::new(at, OUTSIDE, all).unless("host", host));
         return;

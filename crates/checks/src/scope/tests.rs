@@ -60,7 +60,7 @@ fn navigation_may_be_written_only_where_it_is_looked_for() {
     }
     for path in ["src/docs.json", "site/other/mkdocs.yml", "site/content/x/sidebars.json", "lib/SUMMARY.md"] {
         let said = scope.may_write(path).unwrap_err();
-        assert_eq!(said, format!("{path} is outside of the documentation, which is in site/content/docs."));
+        assert_eq!(said, format!("{path} is outside the documentation, which is in site/content/docs."));
     }
     assert!(all().may_write("packages/x/mkdocs.yml").is_err());
 }
@@ -207,7 +207,7 @@ fn a_project_opens_and_closes_paths() {
     }
     for path in ["docs/legal/terms.md", "docs/data/closed.json"] {
         let said = scope.may_write(path).unwrap_err();
-        assert_eq!(said, format!("{path} is among the paths that the project has closed."));
+        assert_eq!(said, format!("{path} is closed to jobs by the project's settings."));
     }
     for path in [
         "docs/data/run.py",
@@ -235,7 +235,7 @@ fn what_guides_later_jobs_may_not_be_written() {
         "STYLE.md",
         "docs/STYLEGUIDE.mdx",
     ] {
-        assert!(all().may_write(path).unwrap_err().contains("guides those who write"), "{path}");
+        assert!(all().may_write(path).unwrap_err().contains("guides the authors"), "{path}");
     }
     assert!(Scope::new(&["site/pages".to_owned()]).may_write("site/pages/Contributing.md").is_err());
 }
@@ -271,7 +271,7 @@ fn agents_are_not_told_anything_by_another_spelling() {
         assert_eq!(said, format!("{path} holds instructions for agents and may not be changed."));
     }
     for path in ["Node_Modules/a.md", "docs/VENDOR/a.md", "docs/Build/a.md"] {
-        assert_eq!(all.may_write(path).unwrap_err(), format!("{path} lies in a folder of generated files."));
+        assert_eq!(all.may_write(path).unwrap_err(), format!("{path} is in a folder of generated files."));
     }
 }
 
@@ -292,7 +292,7 @@ fn paths_hold_only_what_people_see() {
         "docs/a\u{85}.md",
     ] {
         let said = all.may_write(path).unwrap_err();
-        assert!(said.contains("holds a character that nobody sees (U+"), "{said}");
+        assert!(said.contains("contains an invisible character (U+"), "{said}");
         assert!(!said.chars().any(invisible::is_unseen), "{said:?}");
     }
     for path in ["docs./a.md", "docs /a.md", "docs\\a.md", "docs/a.md:b.md"] {
@@ -353,7 +353,7 @@ fn all_else_may_not() {
     }
     for path in ["src/a.md", "docs2/a.md", "guide/b.mdx"] {
         let said = docs().may_write(path).unwrap_err();
-        assert_eq!(said, format!("{path} is outside of the documentation, which is in docs, README.md."));
+        assert_eq!(said, format!("{path} is outside the documentation, which is in docs, README.md."));
     }
     // A docs folder may itself be called like an output folder.
     assert_eq!(Scope::new(&["build/docs".to_owned()]).may_write("build/docs/a.md"), Ok(()));

@@ -49,7 +49,7 @@ impl Generator for Plain {
             None => paths::normalise(paths::folder(asked.page), asked.path),
         };
         let Some(path) = path else {
-            return vec![Way::Untold(Reason::new("it leads out of the repository"))];
+            return vec![Way::Untold(Reason::new("it leads outside the repository"))];
         };
         let path = path.trim_end_matches('/').to_owned();
         let mut found = vec![Way::File(path.clone()), Way::Folder(path.clone())];

@@ -9,7 +9,7 @@ use crate::paths;
 const SCRIPTS: [&str; 10] = ["mdx", "md", "jsx", "tsx", "js", "ts", "mjs", "json", "vue", "astro"];
 
 pub(crate) fn outside() -> Reason {
-    Reason::new("it leads out of the site")
+    Reason::new("it leads outside the site")
 }
 
 pub(crate) fn alias() -> Reason {

@@ -175,7 +175,7 @@ fn the_scope_is_held() {
     for (path, part) in [
         (".github/workflows/ci.yml", "hidden"),
         ("AGENTS.md", "instructions for agents"),
-        ("src/main.rs", "outside of the documentation"),
+        ("src/main.rs", "outside the documentation"),
         ("docs/gen.md", "generated"),
     ] {
         let comparison = compare(&base, &base.clone().with(path, "new\n"));

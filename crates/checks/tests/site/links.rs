@@ -111,7 +111,7 @@ fn without_a_generator_files_link_to_files() {
     let reasons: Vec<&str> = tally.links.not_judged.keys().map(String::as_str).collect();
     let expected = [
         "a template fills it in",
-        "it leads out of the repository",
+        "it leads outside the repository",
         "nobody here knows where the site begins that shows the page",
     ];
     assert_eq!(reasons, expected);

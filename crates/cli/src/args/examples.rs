@@ -149,9 +149,12 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("reclassify", &["copydesk reclassify", "copydesk reclassify --project acme-docs --yes"]),
     (
         "backup",
-        &["copydesk backup /var/backups/copydesk --verify", "copydesk backup /var/backups/copydesk --only-verify"],
+        &[
+            "copydesk backup /var/backups/copydesk/monday --verify",
+            "copydesk backup /var/backups/copydesk/monday --only-verify",
+        ],
     ),
-    ("restore", &["copydesk restore /var/backups/copydesk --data-dir /var/lib/copydesk"]),
+    ("restore", &["copydesk restore /var/backups/copydesk/monday --data-dir /var/lib/copydesk"]),
     ("wake", &["copydesk wake --data-dir /var/lib/copydesk"]),
     (
         "classify",
@@ -257,6 +260,21 @@ mod tests {
                 assert!(line.len() <= 110, "too long for a line: {line}");
             }
         }
+    }
+
+    #[test]
+    fn every_command_that_is_named_beside_alerts_is_one() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../integrations/prometheus");
+        let mut count = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            for line in text.split('`').filter(|part| part.starts_with("copydesk ")) {
+                let parsed = super::super::command().try_get_matches_from(words(line));
+                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+                count += 1;
+            }
+        }
+        assert!(count > 2, "{count}");
     }
 
     #[test]

@@ -172,7 +172,7 @@ pub(crate) enum Command {
     Check(CheckFlags),
     /// Run a job from end to end on this machine, without an account or a network
     Demo(DemoFlags),
-    /// Look for problems in this installation; changes nothing. Exit code 0 if nothing failed, 1 if something did
+    /// Look for problems in this installation; repairs nothing. Exit code 0 if nothing failed, 1 if something did
     Doctor(DoctorFlags),
     /// Ask a server or worker whether it is ready. Exit code 0 if it is, 1 if not
     Health {

@@ -35,7 +35,7 @@ pub(crate) struct Manifest {
     pub(crate) rows: BTreeMap<String, u64>,
     /// Page views of every project.
     pub(crate) views: BTreeMap<String, u64>,
-    /// What was known to be lost of page views when the backup was made.
+    /// What was damaged or lost of page views before the backup was made.
     pub(crate) lost_views: Vec<String>,
     /// Whether the file with the keys of the secrets is in the backup.
     pub(crate) has_keys: bool,

@@ -109,7 +109,7 @@ async fn fill(folder: &Path, config: &Config) -> Result<Manifest, Failure> {
 
 /// What there is in a copy now that it is made.
 async fn describe(folder: &Path, kind: &str, taken_at: Timestamp, has_keys: bool) -> Result<Manifest, Failure> {
-    let counted = verify::count_views(&folder.join(VIEWS)).await?;
+    let counted = verify::count_views(&folder.join(VIEWS), folder.parent()).await?;
     let place: PathBuf = folder.to_owned();
     let looked = tokio::task::spawn_blocking(move || {
         let snapshot = look_at_snapshot(&place.join(DATABASE)).map_err(Failure::from)?;
@@ -159,8 +159,6 @@ fn report(
     if let Some(file) = &config.credentials.key_file {
         output::line(&format!("The keys of the secrets are not in it: keep {} with it.", file.display()));
     }
-    for loss in &manifest.lost_views {
-        eprintln!("copydesk: note: {}", output::printable(loss));
-    }
+    verify::note_losses(manifest);
     Ok(ExitCode::SUCCESS)
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use copydesk_domain::SystemClock;
 use copydesk_store::{Snapshot, look_at_snapshot};
-use copydesk_views::store::ViewStore;
+use copydesk_views::store::{ViewStore, ViewsError};
 use copydesk_views_embedded::{Options, SharedStore};
 use serde_json::json;
 
@@ -36,7 +36,10 @@ pub(super) async fn verify(folder: &Path, as_json: bool) -> Result<ExitCode, Fai
         return Ok(code);
     }
     match (manifest, faults.as_slice()) {
-        (Some(manifest), []) => output::line(&format!("{} is whole: {}.", folder.display(), summary(&manifest))),
+        (Some(manifest), []) => {
+            output::line(&format!("{} is whole: {}.", folder.display(), summary(&manifest)));
+            note_losses(&manifest);
+        }
         (_, faults) => {
             eprintln!("copydesk: the backup {} is not whole:", folder.display());
             told(faults).iter().for_each(|fault| eprintln!("  {fault}"));
@@ -66,6 +69,15 @@ fn counted(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
+/// Says what of the page views was damaged or lost before the backup was made.
+pub(crate) fn note_losses(manifest: &Manifest) {
+    if manifest.lost_views.is_empty() {
+        return;
+    }
+    eprintln!("copydesk: note: before the backup was made, page views were damaged or lost:");
+    told(&manifest.lost_views).iter().for_each(|loss| eprintln!("  {loss}"));
+}
+
 /// So many that a terminal can hold them.
 pub(crate) fn told(faults: &[String]) -> Vec<String> {
     let mut told: Vec<String> = faults.iter().take(MOST).map(|fault| output::printable(fault)).collect();
@@ -77,7 +89,7 @@ pub(crate) fn told(faults: &[String]) -> Vec<String> {
 
 /// Everything that is wrong with a backup. Nothing in it is touched.
 pub(crate) async fn examine(folder: &Path) -> Result<(Option<Manifest>, Vec<String>), Failure> {
-    let manifest = match Manifest::read(folder) {
+    let mut manifest = match Manifest::read(folder) {
         Ok(manifest) => manifest,
         Err(fault) => return Ok((None, vec![fault])),
     };
@@ -94,9 +106,11 @@ pub(crate) async fn examine(folder: &Path) -> Result<(Option<Manifest>, Vec<Stri
         Ok(found) => faults.extend(compare_rows(&manifest, found)),
         Err(error) => faults.push(format!("{DATABASE}: {error}")),
     }
-    let counted = count_views(&folder.join(VIEWS)).await?;
+    let counted = count_views(&folder.join(VIEWS), folder.parent()).await?;
     faults.extend(differences("page views of the project", &manifest.views, &counted.views));
-    faults.extend(counted.lost.into_iter().filter(|loss| !manifest.lost_views.contains(loss)));
+    // The files are as they were written, so the damage was there before.
+    let unknown: Vec<String> = counted.lost.into_iter().filter(|loss| !manifest.lost_views.contains(loss)).collect();
+    manifest.lost_views.extend(unknown);
     Ok((Some(manifest), faults))
 }
 
@@ -153,16 +167,17 @@ pub(crate) struct CountedViews {
     pub(crate) lost: Vec<String>,
 }
 
-/// Counts the page views of a copy that nobody uses, without touching it: whoever opens a store writes into it.
-pub(crate) async fn count_views(folder: &Path) -> Result<CountedViews, Failure> {
+/// Counts the page views of a copy that nobody uses, without touching it: whoever opens a store writes into it. What is made
+/// for that goes into the folder `beside`, where most of it need not be copied, or elsewhere if nothing can be written there.
+pub(crate) async fn count_views(folder: &Path, beside: Option<&Path>) -> Result<CountedViews, Failure> {
     if !folder.is_dir() {
         return Ok(CountedViews::default());
     }
     let told = |error: io::Error| Failure::error(format!("the page views cannot be looked at: {error}"));
     let from = folder.to_owned();
+    // The parent of a bare name is nothing.
+    let beside = beside.filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned();
     let made = tokio::task::spawn_blocking(move || {
-        // Beside it, where most of it need not be copied; elsewhere if nothing can be written there.
-        let beside = from.parent().and_then(Path::parent).unwrap_or(Path::new("."));
         let place = tempfile::Builder::new().prefix(".copydesk-verify-").tempdir_in(beside);
         let place = place.or_else(|_| tempfile::tempdir())?;
         mirror_folder(&from, &place.path().join(VIEWS))?;
@@ -175,16 +190,36 @@ pub(crate) async fn count_views(folder: &Path) -> Result<CountedViews, Failure> 
     counted
 }
 
-/// Counts what a store has.
-pub(crate) async fn count(store: &SharedStore) -> Result<CountedViews, Failure> {
-    let mut counted = CountedViews::default();
-    for loss in store.verify(None).await? {
-        let project = loss.project.clone().unwrap_or_else(|| "any project".to_owned());
-        counted.lost.push(format!("page views of {project}: {}", loss.sentence()));
+/// How many views of a project can be read.
+async fn left(store: &SharedStore, project: &str, is_damaged: bool) -> Result<u64, ViewsError> {
+    if is_damaged {
+        // The store saves what it can of damaged files while it runs; every count is made when that is done.
+        store.repair(Some(project)).await?;
     }
+    Ok(store.status(project).await?.views)
+}
+
+/// Counts what a mirror has, and reads every byte of it.
+async fn count(store: &SharedStore) -> Result<CountedViews, Failure> {
+    let mut views = BTreeMap::new();
+    let mut losses = store.losses(None).await?.list;
+    losses.extend(store.verify(None).await?);
     for project in store.projects().await? {
-        let views = store.status(&project).await?.views;
-        counted.views.insert(project, views);
+        let damaged = store.verify(Some(&project)).await?;
+        let counted = match left(store, &project, !damaged.is_empty()).await {
+            Err(ViewsError::Damaged(_)) => 0,
+            counted => counted?,
+        };
+        losses.extend(damaged);
+        views.insert(project, counted);
     }
-    Ok(counted)
+    let mut lost = Vec::new();
+    for loss in losses {
+        let whose = loss.project.as_deref().unwrap_or("any project");
+        let told = format!("page views of {whose}: {}", loss.sentence());
+        if !lost.contains(&told) {
+            lost.push(told);
+        }
+    }
+    Ok(CountedViews { views, lost })
 }

@@ -68,7 +68,7 @@ fn private(folder: &Path, about: &std::fs::Metadata) -> Finding {
     }
     if owner != user {
         return Finding::warning("disk", format!("{shown} belongs to {owner}, and this command runs as {user}"))
-            .hint(format!("run it as the user of the service: `sudo -u {owner} copydesk doctor`"));
+            .hint(format!("run it as the user of the service, with its configuration: `sudo -u {owner} copydesk --config FILE doctor`"));
     }
     Finding::ok("disk", format!("{shown} belongs to {owner} and is closed to others"))
 }

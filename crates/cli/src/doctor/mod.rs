@@ -1,5 +1,6 @@
-//! `copydesk doctor`: what is wrong with an installation. It works beside a running server, changes nothing, and ends in
-//! bounded time: every check has a limit of its own, and all together have one.
+//! `copydesk doctor`: what is wrong with an installation. It works beside a running server, repairs nothing, and ends in
+//! bounded time: every check has a limit of its own, and all together have one. Without a server it opens the page views as
+//! a start would, which tidies their log.
 
 mod clock;
 mod machine;
@@ -40,6 +41,11 @@ impl Visit<'_> {
     async fn within<T>(&self, limit: Duration, late: impl FnOnce() -> T, check: impl Future<Output = T>) -> T {
         let end = self.end.min(Instant::now() + limit);
         tokio::time::timeout_at(end, check).await.unwrap_or_else(|_| late())
+    }
+
+    /// Whether the time for all checks is over. Whatever was cut off by that has not had its own, and need not be at fault.
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.end
     }
 }
 

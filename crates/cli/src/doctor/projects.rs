@@ -23,6 +23,8 @@ const HOST_LIMIT: Duration = Duration::from_secs(30);
 const WEBHOOK_LIMIT: Duration = Duration::from_secs(10);
 /// How long one command of git and one request to a host may take.
 const ONE_TRY: Duration = Duration::from_secs(10);
+const NO_TIME: &str = "no time to look";
+const ONE_BY_ONE: &str = "name one project with --project";
 
 struct Tools<'a> {
     store: &'a Store,
@@ -71,7 +73,10 @@ async fn mirrors(visit: &Visit<'_>, tools: &Tools<'_>, project: &Project) -> Vec
     let own = [("it".to_owned(), project.repository.clone_address())];
     let mut findings = Vec::new();
     for (which, address) in own.into_iter().chain(of_sources) {
-        let late = || MirrorState::Unknown("it is too large to be looked through now".to_owned());
+        let late = || {
+            let why = if visit.is_over() { NO_TIME } else { "it is too large to be looked through now" };
+            MirrorState::Unknown(why.to_owned())
+        };
         let state = visit.within(MIRROR_LIMIT, late, tools.workshop.forge.look(address, MIRROR_LIMIT)).await;
         findings.push(match state {
             MirrorState::Sound => Finding::ok("mirror", format!("{which} is sound")),
@@ -103,7 +108,13 @@ async fn host(visit: &Visit<'_>, tools: &Tools<'_>, project: &Project) -> Vec<Fi
         let trials = quick_trials(tools.aside, project).await;
         trials.iter().map(|trial| Finding::of_trial("code host", trial).hint(again.clone())).collect()
     };
-    let late = || vec![Finding::failed("code host", "it does not answer in time")];
+    let late = || {
+        vec![if visit.is_over() {
+            Finding::unknown("code host", NO_TIME).hint(ONE_BY_ONE)
+        } else {
+            Finding::failed("code host", "it does not answer in time")
+        }]
+    };
     visit.within(HOST_LIMIT, late, look).await
 }
 
@@ -113,7 +124,7 @@ async fn webhooks(visit: &Visit<'_>, tools: &Tools<'_>, project: &Project) -> Ve
         Err(error) => return vec![Finding::failed("webhook", error.to_string())],
     };
     let look = |endpoint: WebhookEndpoint| async move {
-        let late = || Finding::unknown("webhook", format!("{}: no time to look", endpoint.id));
+        let late = || Finding::unknown("webhook", format!("{}: {NO_TIME}", endpoint.id)).hint(ONE_BY_ONE);
         visit.within(WEBHOOK_LIMIT, late, webhook_of(tools, &endpoint)).await
     };
     stream::iter(endpoints).map(look).buffered(AT_ONCE).collect().await
@@ -143,4 +154,39 @@ async fn webhook_of(tools: &Tools<'_>, endpoint: &WebhookEndpoint) -> Finding {
     });
     Finding::failed("webhook", format!("{id} has failed since {since}{}", why.unwrap_or_default()))
         .hint(format!("`copydesk webhook deliveries {id} --failed` shows them, `copydesk webhook test {id}` tries it"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use copydesk_desk::projects::{ProjectDraft, create};
+    use copydesk_domain::SystemClock;
+    use copydesk_store::DatabaseAddress;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::args::DoctorFlags;
+    use crate::config::{Config, Sources};
+
+    #[tokio::test]
+    async fn a_host_that_nobody_had_time_to_ask_has_not_failed() {
+        let folder = tempfile::tempdir().unwrap();
+        let working_dir = folder.path().to_owned();
+        let sources = Sources { config_file: None, working_dir, environment: Vec::new(), flags: Vec::new() };
+        let config = Config::load(sources).unwrap();
+        let address = DatabaseAddress::Sqlite(folder.path().join("copydesk.db"));
+        let store = Store::open(&address, Arc::new(SystemClock)).await.unwrap();
+        store.migrate().await.unwrap();
+        let text = |text: &str| Some(text.to_owned());
+        let (name, repository) = (text("Docs"), text("https://127.0.0.1:9/docs.git"));
+        let draft = ProjectDraft { name, repository, base_ref: text("main"), ..ProjectDraft::default() };
+        let (project, _) = create(&store, None, draft.check(None, folder.path()).unwrap(), None).await.unwrap();
+        let flags = DoctorFlags { project: None, call_model: false, strict: false, json: false };
+        let visit = Visit { flags: &flags, config: &config, environment: &[], end: Instant::now() };
+        let findings = serde_json::to_value(check(&visit, &store, &[project]).await).unwrap();
+        let host = findings.as_array().unwrap().iter().find(|finding| finding["name"] == "code host").unwrap();
+        assert_eq!((&host["result"], &host["what"]), (&"unknown".into(), &NO_TIME.into()), "{findings}");
+        assert_eq!(host["hint"], ONE_BY_ONE);
+    }
 }

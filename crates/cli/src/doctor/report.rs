@@ -28,7 +28,7 @@ enum Found {
     Ok,
     Warning,
     Failed,
-    /// It could not be told.
+    /// It could not be checked.
     Unknown,
 }
 
@@ -68,7 +68,7 @@ impl Finding {
     pub(super) fn of_trial(name: &'static str, trial: &Trial) -> Self {
         match &trial.ability {
             Ability::Yes => Self::ok(name, trial.what.clone()),
-            Ability::No(why) => Self::failed(name, format!("not so: {}: {why}", trial.what)),
+            Ability::No(why) => Self::failed(name, format!("it is not true that {}: {why}", trial.what)),
             Ability::Unknown(why) => Self::unknown(name, format!("not known whether {}: {why}", trial.what)),
         }
     }
@@ -104,7 +104,7 @@ impl Finding {
     }
 }
 
-/// Prints everything. What could not be told is no success: it is counted in the last line, and `--strict` fails for it.
+/// Prints everything. What could not be checked is no success: it is counted in the last line, and `--strict` fails for it.
 pub(super) fn show(findings: &[Finding], flags: &DoctorFlags) -> Result<ExitCode, Failure> {
     let count = |found: Found| findings.iter().filter(|finding| finding.result == found).count();
     let (failed, warnings, unknown) = (count(Found::Failed), count(Found::Warning), count(Found::Unknown));
@@ -122,10 +122,10 @@ pub(super) fn show(findings: &[Finding], flags: &DoctorFlags) -> Result<ExitCode
 fn summary(failed: usize, warnings: usize, unknown: usize) -> String {
     let mut parts = vec![if failed == 0 { "nothing failed".to_owned() } else { format!("{failed} failed") }];
     if warnings > 0 {
-        parts.push(format!("{warnings} to look after"));
+        parts.push(if warnings == 1 { "1 warning".to_owned() } else { format!("{warnings} warnings") });
     }
     if unknown > 0 {
-        parts.push(format!("{unknown} could not be told"));
+        parts.push(format!("{unknown} could not be checked"));
     }
     let text = parts.join(", ");
     format!("{}{}.", text[..1].to_uppercase(), &text[1..])
@@ -138,7 +138,8 @@ mod tests {
     #[test]
     fn the_last_line_names_all_that_is_not_well() {
         assert_eq!(summary(0, 0, 0), "Nothing failed.");
-        assert_eq!(summary(2, 1, 3), "2 failed, 1 to look after, 3 could not be told.");
+        assert_eq!(summary(2, 1, 3), "2 failed, 1 warning, 3 could not be checked.");
+        assert_eq!(summary(0, 2, 0), "Nothing failed, 2 warnings.");
     }
 
     #[test]

@@ -19,6 +19,7 @@ const MODEL_LIMIT: Duration = Duration::from_secs(20);
 /// A model may take a minute to answer, by which `copydesk model test` gives up by itself.
 const CALL_LIMIT: Duration = Duration::from_secs(65);
 const VIEWS_LIMIT: Duration = Duration::from_secs(30);
+const CLOSE_LIMIT: Duration = Duration::from_secs(5);
 
 /// Whether the database is there, as this program needs it, and takes writes; and the store, if it can be read.
 pub(super) async fn database(visit: &Visit<'_>) -> (Vec<Finding>, Option<Store>) {
@@ -109,7 +110,10 @@ pub(super) async fn views(visit: &Visit<'_>, projects: Option<&[Project]>) -> Ve
     };
     let late = || Finding::unknown("page views", "there are too many to read all of them now").hint(VERIFY);
     findings.push(visit.within(VIEWS_LIMIT / 2, late, sound(&*store, projects)).await);
-    store.close().await;
+    // A read that took too long goes on, and closing waits for it. What is not closed, the next one to open it puts right.
+    // On its own, because a store that is dropped half closed would be waited for as well.
+    let closing = tokio::spawn(async move { store.close().await });
+    visit.within(CLOSE_LIMIT, || (), async { drop(closing.await) }).await;
     findings
 }
 

@@ -95,6 +95,43 @@ fn a_damaged_segment_answers_without_it_and_takes_events_on() {
 }
 
 #[test]
+fn what_is_damaged_is_backed_up_as_it_is_and_told() {
+    let desk = Desk::new();
+    let (docs, key) = desk.project_and_key("Docs");
+    let (guide, guide_key) = desk.project_and_key("Guide");
+    let server = desk.serve(&[]);
+    (0..50).for_each(|page| read(&server, &docs, &key, &format!("/page-{page}")));
+    read(&server, &guide, &guide_key, "/a");
+    assert_eq!(server.terminate().0, Some(0));
+    let sound = desk.run(&["backup", "sound", "--verify"]).ok();
+    assert!(!sound.err.contains("damaged"), "{}", sound.err);
+
+    let segment = only(&desk, &format!("projects/{docs}"), "seg");
+    let middle = fs::metadata(&segment).unwrap().len() as usize / 2;
+    flip(&segment, middle);
+    // Two texts say the same in it; neither is left.
+    let list = desk.path().join("copydesk-data/views/projects").join(&guide).join("manifest");
+    let length = fs::metadata(&list).unwrap().len() as usize;
+    fs::write(&list, vec![0; length]).unwrap();
+    let made = desk.run(&["backup", "copy", "--verify", "--json"]).json();
+    assert_eq!(made["verified"], true);
+    let lost = made["backup"]["lostViews"].to_string();
+    for words in ["page views of docs: a file of views is damaged", "page views of guide: the list of the project's"] {
+        assert!(lost.contains(words), "{words:?} in {lost}");
+    }
+    let again = desk.run(&["backup", "again", "--verify"]).ok();
+    let checked = desk.run(&["backup", "copy", "--only-verify"]).ok();
+    let other = Desk::new();
+    let restored = other.run(&["restore", desk.path().join("copy").to_str().unwrap()]).ok();
+    for ran in [again, checked, restored] {
+        assert!(ran.err.contains("page views of docs: a file of views is damaged"), "{}", ran.err);
+    }
+    other.run(&["views", "repair"]).ok();
+    let left = other.run(&["views", "status", "--json"]).json();
+    assert_eq!((&left[1]["project"], &left[1]["views"]), (&json!(guide), &json!(1)), "{left}");
+}
+
+#[test]
 fn nothing_is_restored_where_nothing_was_forgotten() {
     let desk = Desk::new();
     let (project, _) = desk.project_and_key("Docs");

@@ -88,6 +88,24 @@ async fn a_project_takes_everything_with_it_on_postgres() {
     story(Backend::Postgres).await;
 }
 
+#[test]
+fn a_project_that_is_gone_is_told_so_whatever_becomes_of_its_mirrors() {
+    let desk = Desk::new();
+    let code = GitRepo::new([("lib.rs", "fn one() {}\n")]);
+    for project in ["first", "second"] {
+        create(&desk, project, code.path());
+    }
+    desk.run(&["project", "source", "add", "second", "code", code.path().to_str().unwrap()]).ok();
+    std::fs::create_dir_all(desk.path().join("copydesk-data/mirrors/nobodys.git")).unwrap();
+    let database = rusqlite::Connection::open(desk.path().join("copydesk-data/copydesk.db")).unwrap();
+    database.execute("UPDATE sources SET host = 'no JSON'", []).unwrap();
+    drop(database);
+    let deleted = desk.run(&["project", "delete", "first", "--yes"]).ok();
+    assert!(deleted.out.contains("Deleted the project first"), "{}", deleted.out);
+    assert!(deleted.err.contains("note: the mirrors of the project are left"), "{}", deleted.err);
+    assert_eq!(desk.run(&["project", "show", "first"]).code, 1);
+}
+
 #[tokio::test]
 async fn other_machines_clean_up_too() {
     let desk = Desk::on(Backend::Postgres).await;

@@ -165,7 +165,7 @@ fn files_that_cannot_be_listed_are_not_passed_over() {
     let desk = Desk::new();
     let git = GitRepo::new([("docs/a.md", "# A\n")]);
     let made = create(&desk, git.path().to_str().unwrap(), &["--id", "gone", "--base-ref", "gone"]).ok();
-    assert!(made.err.contains("whether the documentation is there could not be told: "), "{}", made.err);
+    assert!(made.err.contains("it could not be checked whether the documentation is there: "), "{}", made.err);
 }
 
 #[test]

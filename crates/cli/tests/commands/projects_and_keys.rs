@@ -83,6 +83,11 @@ fn a_data_folder_that_is_open_to_others_is_closed_or_refused() {
     assert!(make(&empty, "c").err.contains("closed the data folder"), "also one that is in use");
     assert_eq!(mode(&empty), 0o700);
 
+    let fresh = open("fresh", 0o755);
+    std::fs::create_dir(fresh.join("lost+found")).unwrap();
+    assert_eq!(make(&fresh, "a").ok().code, 0, "a new file system is as good as empty");
+    assert_eq!(mode(&fresh), 0o700);
+
     let others = open("others", 0o755);
     std::fs::write(others.join("letter.txt"), "not ours").unwrap();
     let shared = open("shared", 0o1777);

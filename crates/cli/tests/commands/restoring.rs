@@ -318,7 +318,8 @@ async fn only_an_empty_place_is_restored_into() {
     let into_itself = restore(&desk, &copy);
     assert!(into_itself.code == 1 && into_itself.err.contains("copydesk-data has"), "{}", into_itself.err);
     // A backup is not used where it lies: it would be none afterwards.
-    for arguments in [&["serve", "--listen", "127.0.0.1:0"][..], &["worker"], &["project", "list"], &["wake"]] {
+    let lists = ["lists", "update", "--from", "http://127.0.0.1:9"];
+    for arguments in [&["serve", "--listen", "127.0.0.1:0"][..], &["worker"], &["project", "list"], &["wake"], &lists] {
         let refused = desk.run(&[arguments, &["--data-dir", "copy"]].concat());
         assert!(refused.code == 1 && refused.err.contains("is a backup"), "{arguments:?}: {}", refused.err);
     }

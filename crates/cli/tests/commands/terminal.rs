@@ -42,8 +42,12 @@ struct Site {
 
 impl Site {
     fn new() -> Self {
+        Self::with("# Docs\n\nIt is neccessary.\n")
+    }
+
+    fn with(page: &str) -> Self {
         let desk = Desk::new();
-        let repository = GitRepo::new([("docs/index.md", "# Docs\n\nIt is neccessary.\n")]);
+        let repository = GitRepo::new([("docs/index.md", page)]);
         let path = repository.path().to_str().unwrap();
         desk.run(&["project", "create", "--name", "Docs", "--repository", path]).ok();
         let key =
@@ -115,6 +119,18 @@ fn a_diff_is_coloured_for_people_and_bare_for_programs() {
         assert_eq!(site.on_terminal(80, &["diff", id], &[quiet]), plain, "{quiet:?}");
     }
     assert_eq!(site.on_terminal(80, &["diff", id, "--color=never"], &[]), plain);
+}
+
+#[test]
+fn nothing_in_a_diff_acts_on_a_terminal_whatever_it_says_of_itself() {
+    let site = Site::with("# Docs\n\nIt is neccessary.\nThis clears the screen: \u{1b}[2J.\n");
+    let job = site.done();
+    let id = job["id"].as_str().unwrap();
+    assert!(site.run(&["diff", id]).ok().out.contains("screen: \u{1b}[2J."), "a program gets it as it is");
+    for columns in [0, 80] {
+        let shown = site.on_terminal(columns, &["diff", id], &[("NO_COLOR", "1")]);
+        assert!(shown.contains("screen:  [2J.") && !shown.contains('\u{1b}'), "{columns}: {shown:?}");
+    }
 }
 
 #[test]

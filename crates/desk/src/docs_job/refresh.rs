@@ -166,12 +166,16 @@ async fn refresh(workshop: &Workshop, store: &Store, project: &Project, job: &Jo
         Ok(None) => match merge::look(workshop, store, project, u32::try_from(number).unwrap_or(u32::MAX)).await {
             Ok(job) => job,
             Err(error) => {
-                tracing::info!(job = job.id.as_str(), ?error, "the repository does not tell how a pull request stands");
+                tracing::info!(
+                    job = job.id.as_str(),
+                    ?error,
+                    "the repository does not give the state of a pull request"
+                );
                 None
             }
         },
         Err(error) => {
-            tracing::info!(job = job.id.as_str(), %error, "the code host does not tell how a pull request stands");
+            tracing::info!(job = job.id.as_str(), %error, "the code host does not give the state of a pull request");
             None
         }
     }
@@ -179,7 +183,7 @@ async fn refresh(workshop: &Workshop, store: &Store, project: &Project, job: &Jo
 
 fn recorded(job: Result<Option<Job>, StoreError>) -> Option<Job> {
     job.unwrap_or_else(|error| {
-        tracing::warn!(%error, "how a pull request stands could not be recorded");
+        tracing::warn!(%error, "the state of a pull request could not be recorded");
         None
     })
 }

@@ -67,7 +67,7 @@ pub(super) async fn ask(
     match files {
         Ok(files) => notes.extend(docs_folder::in_files(&files, docs_paths, &branch).map(|missing| missing.why)),
         Err(error) => notes.push(format!(
-            "whether the documentation is there could not be told: {error}; `copydesk project test` looks again"
+            "it could not be checked whether the documentation is there: {error}; `copydesk project test` looks again"
         )),
     }
     branch

@@ -106,7 +106,7 @@ impl Runner {
                     }
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "cannot ask for a job; trying again");
+                    tracing::warn!(%error, "cannot claim a job; trying again");
                     self.pause(STORE_PAUSE).await;
                 }
             }
@@ -123,7 +123,7 @@ impl Runner {
                 work::run(self, &*engine, claimed).instrument(span).await;
             }
             // Only models of these engines are claimed.
-            None => tracing::error!(job = job.as_str(), "claimed a job of a model that nobody here runs"),
+            None => tracing::error!(job = job.as_str(), "claimed a job for a model that this process does not run"),
         }
     }
 

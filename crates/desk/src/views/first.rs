@@ -36,7 +36,7 @@ impl Arrivals {
 /// Tells of the first view of each project that has views now and had none before.
 pub(crate) async fn tell_first_views(views: &Views, store: &Store) {
     if let Err(why) = look(views, store).await {
-        tracing::warn!(why, "cannot tell of first page views; trying again");
+        tracing::warn!(why, "cannot announce first page views; trying again");
     }
 }
 

@@ -86,7 +86,7 @@ impl Worker {
                     // The webhook was removed meanwhile.
                     Ok(None) => {}
                     Err(error) => {
-                        tracing::warn!(%error, delivery = due.delivery.id, "cannot write down how a delivery went");
+                        tracing::warn!(%error, delivery = due.delivery.id, "cannot record the result of a delivery");
                     }
                 }
             });

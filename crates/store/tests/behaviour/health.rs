@@ -58,7 +58,7 @@ async fn pages_are_replaced_as_a_whole(desk: Desk) {
     assert_eq!(known[2].findings.len(), 2);
     assert!(plain(&known[2].findings[0].message).ends_with("leads nowhere"));
     assert_eq!(known[2].not_judged, many[2].not_judged);
-    let reasons = vec![NotJudged { reason: "it leads out of the repository".to_owned(), count: 4 }];
+    let reasons = vec![NotJudged { reason: "it leads outside the repository".to_owned(), count: 4 }];
     desk.advance(SECOND);
     let two = vec![page("a.md", Some("/a"), 1), page("b.md", None, 0)];
     assert!(desk.store.record_health(&project, "c2", reasons.clone(), two).await.unwrap());

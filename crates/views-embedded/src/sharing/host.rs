@@ -62,7 +62,7 @@ async fn listen(listener: UnixListener, store: Arc<dyn ViewStore>, stopping: wat
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => drop(guests.spawn(guest(stream, store.clone(), stopping.clone()))),
                 Err(error) => {
-                    tracing::warn!(%error, "cannot take in another process that asks for page views");
+                    tracing::warn!(%error, "cannot accept another process that asks for page views");
                     tokio::time::sleep(PAUSE).await;
                 }
             },

@@ -54,6 +54,9 @@ readinessProbe:
 {{- end }}
 
 {{- define "copydesk.env" -}}
+# A folder of its own: the root of a volume belongs to root and is open to the group.
+- name: COPYDESK_DATA_DIR
+  value: /var/lib/copydesk/data
 - name: COPYDESK_PUBLIC_URL
   value: {{ .Values.publicUrl | quote }}
 # The kubelet asks from outside of the pod; the service does not lead here.

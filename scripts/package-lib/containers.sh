@@ -2,6 +2,7 @@
 # shellcheck shell=bash disable=SC2154
 
 hadolint_version=2.15.1
+dclint_version=3.1.0
 helm_version=v3.17.3
 
 # go_tool NAME MODULE@VERSION: builds a program into target/tools, once.
@@ -24,6 +25,13 @@ check_containers() {
     "$tools/hadolint/bin/hadolint" --ignore DL3008 packaging/docker/Dockerfile && echo "hadolint: nothing"
   else
     not_tried "hadolint: it cannot be had ($(tail -n 1 "$work/pip.log"))"
+  fi
+  if npm install --silent --no-audit --no-fund --prefix "$tools/dclint" "dclint@$dclint_version" >"$work/npm.log" 2>&1; then
+    # It is built, or taken from where COPYDESK_IMAGE says.
+    "$tools/dclint/node_modules/.bin/dclint" packaging/compose.yaml --quiet --disable-rule no-build-and-image \
+      && echo "dclint: nothing"
+  else
+    not_tried "dclint: it cannot be had ($(tail -n 1 "$work/npm.log" 2>/dev/null || echo no npm))"
   fi
   if go_tool helm "helm.sh/helm/v3/cmd/helm@$helm_version"; then
     local helm=$tools/bin/helm-$helm_version chart=packaging/helm/copydesk

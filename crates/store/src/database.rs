@@ -7,9 +7,10 @@ use copydesk_domain::{Actor, Clock, Timestamp, TraceContext};
 use futures_util::future::BoxFuture;
 
 use crate::announce::Announcer;
+use crate::changes::Changes;
 use crate::conn::{Conn, Result, values};
 use crate::error::StoreError;
-use crate::hub::{Changes, Hub};
+use crate::hub::Hub;
 use crate::postgres::{LISTENER, Postgres};
 use crate::sqlite::{self, Sqlite};
 use crate::{migrate, rows, snapshot};

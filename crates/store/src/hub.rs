@@ -1,8 +1,5 @@
-use copydesk_boxed::boxed;
 use copydesk_domain::JobId;
 use tokio::sync::broadcast;
-
-use crate::announce::Interest;
 
 /// Something that a waiting part of the program may want to look at.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,33 +37,5 @@ impl Hub {
 
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Change> {
         self.0.subscribe()
-    }
-}
-
-/// A subscription to changes.
-#[derive(Debug)]
-pub struct Changes {
-    receiver: broadcast::Receiver<Change>,
-    /// Other processes know of it for as long as this is here.
-    _interest: Option<Interest>,
-}
-
-#[boxed]
-impl Changes {
-    pub(crate) fn new(receiver: broadcast::Receiver<Change>, interest: Option<Interest>) -> Self {
-        Self { receiver, _interest: interest }
-    }
-
-    /// Waits until `wanted` says yes to a change, or until changes were missed and anything may have happened.
-    pub async fn wait_for(&mut self, mut wanted: impl FnMut(&Change) -> bool) {
-        loop {
-            match self.receiver.recv().await {
-                Ok(change) if wanted(&change) => return,
-                Ok(_) => {}
-                Err(broadcast::error::RecvError::Lagged(_)) => return,
-                // The store is gone; callers have a timer beside this.
-                Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
-            }
-        }
     }
 }

@@ -96,7 +96,7 @@ fn a_project_that_is_gone_is_told_so_whatever_becomes_of_its_mirrors() {
         create(&desk, project, code.path());
     }
     desk.run(&["project", "source", "add", "second", "code", code.path().to_str().unwrap()]).ok();
-    std::fs::create_dir_all(desk.path().join("copydesk-data/mirrors/nobodys.git")).unwrap();
+    std::fs::create_dir_all(desk.path().join("copydesk-data/mirrors/nobodys-0123456789abcdef0123.git")).unwrap();
     let database = rusqlite::Connection::open(desk.path().join("copydesk-data/copydesk.db")).unwrap();
     database.execute("UPDATE sources SET host = 'no JSON'", []).unwrap();
     drop(database);

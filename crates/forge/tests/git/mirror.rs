@@ -167,7 +167,7 @@ async fn a_broken_mirror_is_made_anew() {
     assert_eq!(mirror.fetch("main").await.unwrap(), head);
     assert_eq!(mirror.tree(&head).unwrap().read("a.md").unwrap().unwrap(), b"3\n");
     let left: Vec<_> = std::fs::read_dir(sandbox.path("mirrors")).unwrap().map(|it| it.unwrap().file_name()).collect();
-    assert_eq!(left.len(), 2, "only the mirror and its lock: {left:?}");
+    assert_eq!(left.len(), 3, "only the mirror and its locks: {left:?}");
 }
 
 #[tokio::test]

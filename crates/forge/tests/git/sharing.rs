@@ -24,7 +24,7 @@ async fn two_processes_make_and_fill_one_mirror() {
         assert_eq!(fetch.await.unwrap(), head);
     }
     let left = std::fs::read_dir(sandbox.path("mirrors")).unwrap().count();
-    assert_eq!(left, 2, "the mirror and its lock");
+    assert_eq!(left, 3, "the mirror and its locks");
     sandbox.mirror_git(&["fsck", "--strict"]);
 }
 

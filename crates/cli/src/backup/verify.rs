@@ -10,6 +10,7 @@ use std::sync::Arc;
 use copydesk_domain::SystemClock;
 use copydesk_store::{Snapshot, look_at_snapshot};
 use copydesk_views::store::ViewStore;
+use copydesk_views_database::{count_backup, is_backup as is_database_copy};
 use copydesk_views_embedded::{Options, SharedStore};
 use serde_json::json;
 
@@ -160,6 +161,11 @@ pub(crate) async fn count_views(folder: &Path) -> Result<CountedViews, Failure> 
     }
     let told = |error: io::Error| Failure::error(format!("the page views cannot be looked at: {error}"));
     let from = folder.to_owned();
+    if is_database_copy(folder) {
+        let counted = tokio::task::spawn_blocking(move || count_backup(&from)).await;
+        let views = counted.map_err(|error| Failure::error(error.to_string()))?.map_err(told)?;
+        return Ok(CountedViews { views, lost: Vec::new() });
+    }
     let made = tokio::task::spawn_blocking(move || {
         // Beside it, where most of it need not be copied; elsewhere if nothing can be written there.
         let beside = from.parent().and_then(Path::parent).unwrap_or(Path::new("."));
@@ -176,7 +182,7 @@ pub(crate) async fn count_views(folder: &Path) -> Result<CountedViews, Failure> 
 }
 
 /// Counts what a store has.
-pub(crate) async fn count(store: &SharedStore) -> Result<CountedViews, Failure> {
+pub(crate) async fn count(store: &dyn ViewStore) -> Result<CountedViews, Failure> {
     let mut counted = CountedViews::default();
     for loss in store.verify(None).await? {
         let project = loss.project.clone().unwrap_or_else(|| "any project".to_owned());

@@ -14,7 +14,7 @@ use super::kind::{
 };
 use super::origin::Origin;
 use super::table::{Setting, default_value, settings};
-use super::values::{LogFormat, LogLevel, NewUsers, Provider};
+use super::values::{LogFormat, LogLevel, NewUsers, Provider, ViewsPlace};
 
 impl Config {
     /// Address under which users reach the server, without a trailing slash.
@@ -101,7 +101,7 @@ settings! {
         /// Database of this process
         pub(super) database_url: DatabaseUrl = database(), default "sqlite:copydesk-data/copydesk.db",
             derived "the SQLite file copydesk.db in data_dir";
-        /// Maximum number of PostgreSQL connections of this process
+        /// Maximum number of PostgreSQL connections of this process; page views in the database take half as many more
         // One is taken by the wake-ups.
         pub database_connections: u32 = whole(2, 500), default "10";
         /// Only after an upgrade: file with the secret of an earlier version, by default secret.key in data_dir; its
@@ -211,6 +211,9 @@ settings! {
     }
 
     views: ViewsConfig {
+        /// Where page views are kept: embedded for a folder in data_dir, database for the PostgreSQL database, which the
+        /// servers of several machines count into. Nothing is moved from one to the other
+        pub store: ViewsPlace = choice(), default "embedded";
         /// Days that page views are kept, unless the project has its own value; 0 to keep them forever
         pub keep_days: u32 = whole(0, 36_500), default "0";
         /// Time in which a browser that reports the same page twice counts once; 0s to count both

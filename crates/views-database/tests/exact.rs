@@ -51,7 +51,7 @@ impl Keeper for InADatabase {
 }
 
 proptest! {
-    #![proptest_config(config(24))]
+    #![proptest_config(config(16))]
 
     #[test]
     fn every_answer_is_that_of_the_list(steps in steps()) {

@@ -177,7 +177,7 @@ impl Restoring<'_> {
         if !is_database_copy(&copy) {
             return Ok(());
         }
-        let views = views::open_database(self.config).await?;
+        let views = views::open_database(self.config, true).await?;
         let filled = views.fill_from(&copy).await;
         views.close().await;
         Ok(filled?)

@@ -10,9 +10,9 @@ use futures_util::TryStreamExt;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use crate::cover::{Period, Stretch, cover, quarter};
+use crate::database::Database;
 use crate::error::Result;
 use crate::project::Project;
-use crate::store::Database;
 
 /// What a row of an answer takes beside its path.
 const A_ROW: usize = 96;

@@ -9,11 +9,11 @@ use copydesk_views::{Appended, Batch, Bucket, Channel, Client, Mark, Stretch};
 use sqlx::{PgConnection, Postgres, Row, Transaction};
 
 use crate::cover::quarter;
+use crate::database::Database;
 use crate::error::{Fault, Result};
 use crate::lock::Hold;
 use crate::names::{Numbers, side_of};
 use crate::project::Project;
-use crate::store::Database;
 use crate::tally::Tally;
 
 /// How often a batch is tried that gave way to another.

@@ -9,9 +9,9 @@ use futures_util::StreamExt;
 use sqlx::{AssertSqlSafe, Row};
 use tokio::sync::mpsc;
 
+use crate::database::Database;
 use crate::error::{Fault, Result};
 use crate::schema;
-use crate::store::Database;
 
 /// Says which schema the rows are of.
 const HEAD: &str = "database.json";

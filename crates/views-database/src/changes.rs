@@ -10,12 +10,12 @@ use copydesk_views::{Bucket, Client, Verdict};
 use sqlx::{PgConnection, Row};
 
 use crate::answers::bounds;
+use crate::database::Database;
 use crate::error::{Fault, Result};
 use crate::lock::Hold;
 use crate::names::ReaderRow;
 use crate::project::Project;
 use crate::relabel::{self, Moved};
-use crate::store::Database;
 use crate::sweep;
 
 /// A reader that gets another verdict.
@@ -60,7 +60,7 @@ pub(crate) async fn relabel(database: &Database, name: &str, changes: &[(Arc<Cli
     .execute(&mut *transaction)
     .await?;
     relabel::recount(&mut transaction, &project, &moved_sides(&changed)).await?;
-    next_epoch(&mut transaction, &project).await?;
+    project.next_epoch(&mut transaction).await?;
     Ok(transaction.commit().await?)
 }
 
@@ -100,13 +100,6 @@ async fn concerned(
         });
     }
     Ok(changed)
-}
-
-/// What processes remember of pages and readers is void from now on.
-pub(crate) async fn next_epoch(connection: &mut PgConnection, project: &Project) -> Result<()> {
-    let sql = "UPDATE views_projects SET epoch = epoch + 1 WHERE id = $1";
-    sqlx::query(sql).bind(project.id).execute(connection).await?;
-    Ok(())
 }
 
 /// Seconds since 1970 as floors have them.

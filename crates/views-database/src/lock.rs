@@ -3,10 +3,13 @@
 use sqlx::{AssertSqlSafe, Postgres, Transaction};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::store::Database;
+use crate::database::Database;
 
 /// The first half of all locks of projects: no other program has them.
 const LOCKS: i32 = 0x7669_6577;
+
+/// The lock of who deletes.
+const SWEEPING: i64 = 8_245_113_408;
 
 /// Who else may hold a project's lock meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +34,14 @@ impl Database {
             "SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') \
              THEN 'on' ELSE current_setting('synchronous_commit') END, true); SELECT {function}({LOCKS}, {number})"
         );
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *transaction).await?;
+        Ok(transaction)
+    }
+
+    /// Begins a transaction in which nobody else deletes what is old: a step that finds few rows then is the last.
+    pub(crate) async fn begin_sweeping(&self) -> sqlx::Result<Transaction<'static, Postgres>> {
+        let mut transaction = self.pool.begin().await?;
+        let sql = format!("SELECT pg_advisory_xact_lock({SWEEPING})");
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *transaction).await?;
         Ok(transaction)
     }

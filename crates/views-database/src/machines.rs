@@ -10,10 +10,10 @@ use sqlx::{AssertSqlSafe, Row};
 
 use crate::answers::{Pieces, Source, bounds, mask, path_number};
 use crate::cover::{Stretch, cover};
+use crate::database::Database;
 use crate::error::Result;
 use crate::names::read_verdict;
 use crate::project::Project;
-use crate::store::Database;
 
 /// What a row of an answer takes beside its text.
 const A_ROW: usize = 96;

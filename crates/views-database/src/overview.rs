@@ -10,10 +10,10 @@ use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use crate::answers::bounds;
 use crate::cover::{Period, Stretch, cover, quarter};
+use crate::database::Database;
 use crate::error::{Fault, Result};
 use crate::names::read_client;
 use crate::project::Project;
-use crate::store::Database;
 
 /// What a reader takes beside its text.
 const A_READER: usize = 400;

@@ -82,4 +82,11 @@ impl Project {
             .await?;
         Ok(())
     }
+
+    /// What processes remember of its pages and readers is void from now on.
+    pub(crate) async fn next_epoch(&self, connection: &mut PgConnection) -> Result<()> {
+        let sql = "UPDATE views_projects SET epoch = epoch + 1 WHERE id = $1";
+        sqlx::query(sql).bind(self.id).execute(connection).await?;
+        Ok(())
+    }
 }

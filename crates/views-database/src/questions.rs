@@ -9,18 +9,19 @@ use crate::error::{Fault, Result};
 
 /// What every answer may take.
 const SMALL: usize = 4 * 1024 * 1024;
-/// How long a large answer waits for the one before it.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a large answer waits for the one before it, usually.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Room {
     large: Arc<Semaphore>,
     most: usize,
+    patience: Duration,
 }
 
 impl Room {
-    /// Room for one large answer of so many bytes.
-    pub(crate) fn new(most: usize) -> Self {
-        Self { large: Arc::new(Semaphore::new(1)), most: most.max(SMALL) }
+    /// Room for one large answer of so many bytes; the next one waits so long.
+    pub(crate) fn new(most: usize, patience: Duration) -> Self {
+        Self { large: Arc::new(Semaphore::new(1)), most: most.max(SMALL), patience }
     }
 
     pub(crate) fn taken(&self) -> Taken<'_> {
@@ -51,7 +52,8 @@ impl Taken<'_> {
         if self.large.is_none() {
             let waiting = Arc::clone(&self.room.large).acquire_owned();
             let busy = || Fault::unavailable("too many large questions about page views at once");
-            self.large = Some(tokio::time::timeout(PATIENCE, waiting).await.map_err(|_| busy())?.map_err(|_| busy())?);
+            self.large =
+                Some(tokio::time::timeout(self.room.patience, waiting).await.map_err(|_| busy())?.map_err(|_| busy())?);
         }
         Ok(())
     }
@@ -61,9 +63,9 @@ impl Taken<'_> {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn large_answers_come_one_at_a_time_and_have_a_bound() {
-        let room = Room::new(3 * SMALL);
+        let room = Room::new(3 * SMALL, Duration::from_millis(10));
         let (mut first, mut second, mut third) = (room.taken(), room.taken(), room.taken());
         first.take(SMALL + 1).await.unwrap();
         second.take(SMALL).await.unwrap();

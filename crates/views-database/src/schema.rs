@@ -15,13 +15,18 @@ pub(crate) const KNOWN: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
 const LOCK: i64 = 8_245_113_407;
 
 /// Makes what is missing. Done by several at once, or ended in the middle, it is done once and whole.
-pub(crate) async fn migrate(pool: &PgPool) -> Result<()> {
+pub(crate) async fn migrate(pool: &PgPool, makes_tables: bool) -> Result<()> {
     // Looked at first, so that a start beside a busy server waits for nobody.
     let mut connection = pool.acquire().await?;
     if found(&mut connection).await? == Some(KNOWN) {
         return Ok(());
     }
     drop(connection);
+    if !makes_tables {
+        return Err(Fault::unavailable(
+            "there are no tables for page views in the database, or old ones; a server makes them",
+        ));
+    }
     let mut transaction = pool.begin().await?;
     let held = sqlx::raw_sql(AssertSqlSafe(format!("SELECT pg_advisory_xact_lock({LOCK})")));
     held.execute(&mut *transaction).await?;

@@ -8,12 +8,11 @@ use sqlx::{AssertSqlSafe, Row};
 use tokio::time::Instant;
 
 use crate::calendar::{first_day, month_of};
-use crate::changes::next_epoch;
 use crate::cover::quarter;
+use crate::database::Database;
 use crate::error::Result;
 use crate::lock::Hold;
 use crate::project::Project;
-use crate::store::Database;
 
 /// Rows that go with one transaction.
 const STEP: usize = 10_000;
@@ -47,7 +46,9 @@ async fn delete(database: &Database, table: &str, condition: &str, until: Instan
         "DELETE FROM {table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM {table} WHERE {condition} LIMIT {STEP}))"
     );
     loop {
-        let gone = sqlx::query(AssertSqlSafe(sql.clone())).persistent(false).execute(&database.pool).await?;
+        let mut transaction = database.begin_sweeping().await?;
+        let gone = sqlx::query(AssertSqlSafe(sql.clone())).persistent(false).execute(&mut *transaction).await?;
+        transaction.commit().await?;
         if gone.rows_affected() < STEP as u64 {
             return Ok(true);
         }
@@ -134,7 +135,7 @@ async fn forget_pages(database: &Database, name: &str, project: &Project) -> Res
     let mut transaction = database.begin(name, Hold::Alone).await?;
     let sql = format!("DELETE FROM views_paths WHERE id = ANY($1) AND {unread}");
     sqlx::query(AssertSqlSafe(sql)).persistent(false).bind(ids).execute(&mut *transaction).await?;
-    next_epoch(&mut transaction, project).await?;
+    project.next_epoch(&mut transaction).await?;
     Ok(transaction.commit().await?)
 }
 

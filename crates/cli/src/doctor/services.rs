@@ -99,7 +99,7 @@ pub(super) async fn views(visit: &Visit<'_>, projects: Option<&[Project]>) -> Ve
             return findings;
         }
     }
-    let opening = async { views::open_views(visit.config).await.map_err(|failure| failure.into_parts().0) };
+    let opening = async { views::look_at_views(visit.config).await.map_err(|failure| failure.into_parts().0) };
     let late = || Err("page views: their store does not answer".to_owned());
     let store = match visit.within(VIEWS_LIMIT / 2, late, opening).await {
         Ok(store) => store,

@@ -14,7 +14,8 @@ use copydesk_views::classify::Classifier;
 use copydesk_views::page;
 use copydesk_views::store::ViewsError;
 
-pub(crate) use place::{PageViewStore, check_place, open_database, open_views, tell_of_others};
+use place::tell_of_others;
+pub(crate) use place::{PageViewStore, check_place, look_at_views, open_database, open_views};
 pub(crate) use reclassify::reclassify;
 pub(crate) use show::run;
 

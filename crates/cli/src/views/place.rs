@@ -41,9 +41,18 @@ impl ViewStore for PageViewStore {
 
 /// Opens the page views of the installation, whoever else has them open.
 pub(crate) async fn open_views(config: &Config) -> Result<Arc<PageViewStore>, Failure> {
+    opened(config, true).await
+}
+
+/// The same for whoever only looks: no tables are made.
+pub(crate) async fn look_at_views(config: &Config) -> Result<Arc<PageViewStore>, Failure> {
+    opened(config, false).await
+}
+
+async fn opened(config: &Config, makes_tables: bool) -> Result<Arc<PageViewStore>, Failure> {
     Ok(Arc::new(match config.views.store {
         ViewsPlace::Embedded => PageViewStore::Embedded(open_folder(config).await?),
-        ViewsPlace::Database => PageViewStore::Database(open_database(config).await?),
+        ViewsPlace::Database => PageViewStore::Database(open_database(config, makes_tables).await?),
     }))
 }
 
@@ -58,10 +67,11 @@ async fn open_folder(config: &Config) -> Result<SharedStore, Failure> {
     Ok(SharedStore::open(&config.views_folder(), options).await?)
 }
 
-pub(crate) async fn open_database(config: &Config) -> Result<Arc<Database>, Failure> {
+pub(crate) async fn open_database(config: &Config, makes_tables: bool) -> Result<Arc<Database>, Failure> {
     check_place(config)?;
     let DatabaseUrl::Postgres(address) = config.database() else { return Err(needs_postgres()) };
     let options = copydesk_views_database::Options {
+        makes_tables,
         // Beside those for everything else.
         connections: config.database_connections.div_ceil(2).max(2),
         question_bytes: config.views.question_memory as usize * 1_000_000,

@@ -1,4 +1,4 @@
-//! The store itself: how it is opened, and how it is called.
+//! The store itself: how it is opened, and what it has.
 
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use copydesk_boxed::boxed;
 use copydesk_domain::{Clock, Doubt, SteadyTime, Timestamp};
-use copydesk_views::store::{Counts, Losses, StoreCall, StoreFuture, StoreReply, ViewStore, ViewsError};
+use copydesk_views::store::ViewsError;
 use copydesk_views::{Crowd, CrowdBounds};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{PgPool, Row};
 
 use crate::error::Result;
 use crate::names::Names;
-use crate::questions::Room;
-use crate::{answers, append, backup, changes, machines, overview, schema, sweep};
+use crate::questions::{PATIENCE, Room};
+use crate::schema;
 
 /// How long a connection may take.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -23,6 +23,8 @@ const ANSWER: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub struct Options {
     pub clock: Arc<dyn Clock>,
+    /// Whether tables are made if there are none; whoever only looks does not.
+    pub makes_tables: bool,
     /// How many connections the process may hold for page views.
     pub connections: u32,
     /// For how many hours an id is remembered.
@@ -42,6 +44,7 @@ impl Options {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
+            makes_tables: true,
             connections: 5,
             id_hours: 72,
             question_bytes: 256 * 1024 * 1024,
@@ -82,7 +85,7 @@ impl Database {
     }
 
     async fn opened(pool: PgPool, options: Options) -> Result<Self> {
-        schema::migrate(&pool).await?;
+        schema::migrate(&pool, options.makes_tables).await?;
         let row = sqlx::query(
             "SELECT (SELECT now FROM views_time), current_setting('fsync'), current_setting('full_page_writes')",
         )
@@ -99,19 +102,13 @@ impl Database {
         let known = time.map(|seconds| Timestamp::from_millis(seconds.saturating_mul(1000)));
         let time = Mutex::new(SteadyTime::new(known, &*options.clock));
         let crowd = Crowd::new(CrowdBounds { pages: options.pages_a_day, readers: options.readers_a_day });
-        let room = Room::new(options.question_bytes);
+        let room = Room::new(options.question_bytes, PATIENCE);
         Ok(Self { pool, names: Names::default(), crowd, room, time, options })
     }
 
     /// Ends all connections. What is asked for from now on is refused.
     pub async fn close(&self) {
         self.pool.close().await;
-    }
-
-    /// Fills the page views of a database that has none with what [`ViewStore::backup`] of such a store has written. All of
-    /// it, or nothing.
-    pub async fn fill_from(&self, folder: &std::path::Path) -> Result<(), ViewsError> {
-        Ok(backup::fill(self, folder).await?)
     }
 }
 
@@ -130,46 +127,5 @@ impl Database {
             None => {}
         }
         time.now().as_millis().div_euclid(1000)
-    }
-
-    async fn answer(&self, call: StoreCall) -> Result<StoreReply> {
-        Ok(match call {
-            StoreCall::Append(batch) => append::append(self, batch).await?.into(),
-            StoreCall::Ranking { project, question } => {
-                Arc::new(answers::ranking(self, &project, question).await?).into()
-            }
-            StoreCall::Series { project, path, edges, sources } => {
-                let found = answers::series(self, &project, path.as_deref(), &edges, sources).await?;
-                found.unwrap_or_else(|| vec![Counts::default(); edges.len().saturating_sub(1)]).into()
-            }
-            StoreCall::Agents { project, question, path, pages_each } => {
-                machines::agents(self, &project, question, path.as_deref(), pages_each).await?.into()
-            }
-            StoreCall::AgentSeries { project, agent, edges, sources } => {
-                let found = machines::course(self, &project, &agent, &edges, sources).await?;
-                found.unwrap_or_else(|| vec![0; edges.len().saturating_sub(1)]).into()
-            }
-            StoreCall::Marks { project, log } => overview::marks(self, &project, &log).await?.into(),
-            StoreCall::Lines { project } => overview::lines(self, &project).await?.into(),
-            StoreCall::Clients { project } => overview::clients(self, &project).await?.into(),
-            StoreCall::Status { project } => overview::status(self, &project).await?.into(),
-            StoreCall::Projects => overview::projects(self).await?.into(),
-            StoreCall::Relabel { project, changes } => changes::relabel(self, &project, &changes).await?.into(),
-            StoreCall::Retain { project, floor } => changes::retain(self, &project, floor).await?.into(),
-            StoreCall::Restore { project } => changes::restore(self, &project).await?.into(),
-            StoreCall::Expire { project, days } => changes::expire(self, &project, days).await?.into(),
-            StoreCall::Remove { project } => changes::remove(self, &project).await?.into(),
-            // The database looks after its files itself, and does not answer from damaged ones.
-            StoreCall::Losses { .. } => Losses::default().into(),
-            StoreCall::Verify { project } => sweep::verify(self, project.as_deref()).await?.into(),
-            StoreCall::Repair { .. } | StoreCall::Accept => ().into(),
-            StoreCall::Backup { folder } => backup::backup(self, &folder).await?.into(),
-        })
-    }
-}
-
-impl ViewStore for Database {
-    fn call(&self, call: StoreCall) -> StoreFuture<'_, StoreReply> {
-        Box::pin(async move { self.answer(call).await.map_err(ViewsError::from) })
     }
 }

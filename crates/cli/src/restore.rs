@@ -7,20 +7,21 @@ use std::sync::Arc;
 
 use copydesk_domain::SystemClock;
 use copydesk_store::{DatabaseAddress, Snapshot, Store};
+use copydesk_views_database::is_backup as is_database_copy;
 use serde_json::json;
 
 use crate::backup::files::{self, copy_file, copy_folder, sync_folder, with_suffix};
 use crate::backup::manifest::Manifest;
 use crate::backup::verify::{self, DATABASE, VIEWS, differences};
 use crate::backup::{KEYS, LISTS, OLD_SECRET};
-use crate::config::{Config, DatabaseUrl};
+use crate::config::{Config, DatabaseUrl, ViewsPlace};
 use crate::failure::Failure;
-use crate::{data_folder, output, secrets, store};
+use crate::{data_folder, output, secrets, store, views};
 
 /// `copydesk restore FOLDER`
 pub(crate) async fn restore(folder: PathBuf, as_json: bool, config: &Config) -> Result<ExitCode, Failure> {
     let manifest = checked(&folder).await?;
-    check_target(config, &manifest).await?;
+    check_target(config, &manifest, &folder).await?;
     let restoring = Restoring { folder: &folder, config, manifest: &manifest, copies: copies(&folder, config) };
     restoring.begin()?;
     let missing = match restoring.run().await {
@@ -66,8 +67,9 @@ async fn checked(folder: &Path) -> Result<Manifest, Failure> {
 }
 
 /// Refuses a place where something is.
-async fn check_target(config: &Config, manifest: &Manifest) -> Result<(), Failure> {
+async fn check_target(config: &Config, manifest: &Manifest, backup: &Path) -> Result<(), Failure> {
     data_folder::check(config)?;
+    check_views(config, backup)?;
     let folder = &config.data_dir;
     let cannot = |error: io::Error| Failure::error(format!("cannot look into {}: {error}", folder.display()));
     let refused = |what: String| {
@@ -100,6 +102,19 @@ async fn check_target(config: &Config, manifest: &Manifest) -> Result<(), Failur
     }
 }
 
+/// Page views go back to where they were kept: a folder of files is not a table.
+fn check_views(config: &Config, backup: &Path) -> Result<(), Failure> {
+    views::check_place(config)?;
+    let views = backup.join(VIEWS);
+    let (was, is) = (is_database_copy(&views), config.views.store == ViewsPlace::Database);
+    if was == is || !views.is_dir() {
+        return Ok(());
+    }
+    let (from, set) = if was { ("a PostgreSQL database", "database") } else { ("a folder", "embedded") };
+    Err(Failure::error(format!("the page views of the backup were kept in {from}, and go back into such a place only"))
+        .hint(format!("set views.store to \"{set}\"")))
+}
+
 /// What SQLite's files are called, by the end of their names.
 const BESIDE_DATABASE: [&str; 4] = ["", "-wal", "-shm", "-journal"];
 
@@ -121,6 +136,8 @@ fn copies(folder: &Path, config: &Config) -> Vec<(PathBuf, PathBuf)> {
         (OLD_SECRET, config.secret_path()),
     ];
     let all = all.into_iter().map(|(name, target)| (folder.join(name), target));
+    // Page views that were in a database go into one.
+    let all = all.filter(|(from, _)| !is_database_copy(from));
     all.filter(|(from, target)| from.exists() && std::fs::symlink_metadata(target).is_err()).collect()
 }
 
@@ -166,7 +183,21 @@ impl Restoring<'_> {
             }
         };
         let is_filled = matches!(self.config.database(), DatabaseUrl::Postgres(_));
-        self.compare(&database).await.map_err(|failure| Stopped { failure, database_is_filled: is_filled })
+        let stopped = |failure| Stopped { failure, database_is_filled: is_filled };
+        self.fill_views().await.map_err(stopped)?;
+        self.compare(&database).await.map_err(stopped)
+    }
+
+    /// Puts page views into the database that were in one.
+    async fn fill_views(&self) -> Result<(), Failure> {
+        let copy = self.folder.join(VIEWS);
+        if !is_database_copy(&copy) {
+            return Ok(());
+        }
+        let views = views::open_database(self.config, true).await?;
+        let filled = views.fill_from(&copy).await;
+        views.close().await;
+        Ok(filled?)
     }
 
     fn copy_files(&self) -> io::Result<()> {
@@ -219,7 +250,17 @@ impl Restoring<'_> {
         expected.retain(|table, _| is_same_schema && !own.contains(&table.as_str()));
         found.retain(|table, _| expected.contains_key(table));
         let mut faults = differences("rows of the table", &expected, &found);
-        let counted = verify::count_views(&self.config.views_folder(), Some(&self.config.data_dir)).await?;
+        let counted = match self.config.views.store {
+            ViewsPlace::Embedded => {
+                verify::count_views(&self.config.views_folder(), Some(&self.config.data_dir)).await?
+            }
+            ViewsPlace::Database => {
+                let restored = views::open_views(self.config).await?;
+                let counted = verify::count(&*restored).await;
+                restored.close().await;
+                counted?
+            }
+        };
         faults.extend(differences("page views of the project", &self.manifest.views, &counted.views));
         if database.dormancy().await?.is_none() {
             faults.push("it is not dormant".to_owned());

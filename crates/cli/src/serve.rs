@@ -18,11 +18,11 @@ use copydesk_desk::{Desk, KeyUse, Metrics, Retention, SenderSecrets, Stop, follo
 use copydesk_domain::Dollars;
 use copydesk_server::{AdminListener, App, Limits, Operation, Pages, Served, api, listener, serve as serve_http};
 use copydesk_store::{QueueTerms, Store};
-use copydesk_views_embedded::SharedStore;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::views::PageViewStore;
 use crate::{engines, files, logging, output, secrets, sign_in, store, user, views, webhook};
 
 /// The variables that this process was started with.
@@ -124,6 +124,7 @@ async fn git_ready() -> Result<(), Failure> {
 }
 
 async fn migrated(config: &Config) -> Result<Store, Failure> {
+    views::check_place(config)?;
     let store = store::open(config).await?;
     for version in store.migrate().await? {
         tracing::info!(version, "database migrated");
@@ -143,7 +144,7 @@ async fn migrated(config: &Config) -> Result<Store, Failure> {
 /// A server in this process.
 pub(crate) struct Server {
     stop: Stop,
-    views: Arc<SharedStore>,
+    views: Arc<PageViewStore>,
     pub(crate) address: SocketAddr,
     pub(crate) people: People,
     metrics: Metrics,

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::{data_folder, output, secrets};
 
 /// How many connections a process may hold unless it is told, and how many one that only runs jobs.
-const CONNECTIONS: u32 = 10;
+pub(crate) const CONNECTIONS: u32 = 10;
 pub(crate) const WORKER_CONNECTIONS: u32 = 3;
 
 /// Connects to the database of the configuration, making the data folder if need be.

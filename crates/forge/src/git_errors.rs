@@ -4,6 +4,8 @@ use crate::{ForgeError, ForgeErrorKind};
 /// The most of a host's own words that is passed on.
 const MOST_QUOTED: usize = 400;
 
+const DAMAGED: &str = "the repository is damaged where it is kept; run `git fsck --no-dangling` there";
+
 /// What git complains about, if it is a known complaint: what to look for, whether it may pass, and what to say.
 /// Sentences are about "the repository"; whoever reads them knows which one.
 const KNOWN: &[(&[&str], ForgeErrorKind, &str)] = &[
@@ -31,7 +33,7 @@ const KNOWN: &[(&[&str], ForgeErrorKind, &str)] = &[
     (
         &["corruption on the remote side", "pack-objects died", "object file ./objects", "object file objects"],
         ForgeErrorKind::Passing,
-        "the repository is damaged where it is kept; run `git fsck` there",
+        DAMAGED,
     ),
     (&["transport '"], ForgeErrorKind::Lasting, "the repository's address is not one that git may use"),
     (
@@ -161,6 +163,9 @@ pub(crate) fn explain(git: &Git<'_>, stderr: &str) -> ForgeError {
 }
 
 fn meaning(git: &Git<'_>, stderr: &str) -> ForgeError {
+    if let Some(line) = damage_there(stderr) {
+        return ForgeError::lasting(format!("{DAMAGED}; it says: {}", quoted(git, line)));
+    }
     let remarks = remarks_of(stderr);
     let (low, said) = (stderr.to_lowercase(), remarks.to_lowercase());
     if let Some((kind, sentence)) = find(KNOWN, &low) {
@@ -178,6 +183,16 @@ fn meaning(git: &Git<'_>, stderr: &str) -> ForgeError {
     }
     let line = telling_line(stderr).or_else(|| stderr.lines().last()).unwrap_or("no reason given");
     ForgeError::passing(format!("git failed: {}", quoted(git, line)))
+}
+
+/// The line in which the other side says what it cannot read of its own repository. It will not get better by itself, unlike
+/// a program there that was killed.
+fn damage_there(stderr: &str) -> Option<&str> {
+    const SIGNS: [&str; 6] =
+        ["unable to read", "is corrupt", "bad object", "bad tree object", "missing blob", "missing tree"];
+    let line = stderr.lines().filter_map(|line| Some(line.trim().strip_prefix("remote:")?.trim()));
+    line.filter(|line| line.starts_with("fatal:") || line.starts_with("error:"))
+        .find(|line| SIGNS.iter().any(|sign| line.contains(sign)))
 }
 
 /// The line in which git says what is the matter.
@@ -420,12 +435,25 @@ mod tests {
                  resolve host: x",
             ),
             (
-                "remote: fatal: loose object 76 is corrupt\nerror: git upload-pack: git-pack-objects died with error.",
-                "the repository is damaged where it is kept; run `git fsck` there; git says: error: git upload-pack: \
+                "remote: aborting due to possible repository corruption on the remote side.\nerror: git upload-pack: \
                  git-pack-objects died with error.",
+                "the repository is damaged where it is kept; run `git fsck --no-dangling` there; git says: error: git \
+                 upload-pack: git-pack-objects died with error.",
             ),
         ] {
             assert_eq!(with_git(|git| explain(git, stderr)).message, words);
+        }
+    }
+
+    #[test]
+    fn a_repository_that_lacks_something_for_good_is_not_waited_for() {
+        for damage in ["loose object 76 (stored in ./objects/76) is corrupt", "unable to read c091a132167d"] {
+            let stderr = format!(
+                "remote: fatal: {damage}\nremote: aborting\nerror: git upload-pack: git-pack-objects died with error."
+            );
+            let error = with_git(|git| explain(git, &stderr));
+            assert_eq!(error.kind, ForgeErrorKind::Lasting, "{error}");
+            assert!(error.message.ends_with(&format!("it says: fatal: {damage}")), "{error}");
         }
     }
 

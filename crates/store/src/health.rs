@@ -64,7 +64,8 @@ impl Store {
 
     /// Notes why the last look came to nothing, or that it did not and nothing has changed. What is known stays.
     pub async fn note_health(&self, project_id: &ProjectId, problem: Option<&str>) -> Result<()> {
-        let values = values![problem.map(plain_text), project_id];
+        // It is shown inside of sentences.
+        let values = values![problem.map(|problem| plain_text(problem.trim_end_matches('.'))), project_id];
         let sql = "UPDATE health SET problem = $1 WHERE project_id = $2";
         self.write(move |c| Box::pin(async move { c.run(sql, values).await.map(drop) })).await
     }
@@ -122,6 +123,14 @@ impl Store {
         let values = values![project_id];
         self.read(move |c| Box::pin(c.rows(sql, values))).await
     }
+}
+
+/// Forgets all that is known, because it was of another repository.
+pub(crate) async fn forget(c: &mut dyn Conn, project_id: &ProjectId) -> Result<()> {
+    for table in ["page_health", "health"] {
+        c.run(format!("DELETE FROM {table} WHERE project_id = $1"), values![project_id]).await?;
+    }
+    Ok(())
 }
 
 async fn begin(c: &mut dyn Conn, project_id: ProjectId, pause: Duration, now: Timestamp) -> Result<bool> {

@@ -25,7 +25,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (18, "more events", include_str!("../migrations/0018_more_events.sql")),
     (19, "of jobs", include_str!("../migrations/0019_of_jobs.sql")),
     (20, "lanes", include_str!("../migrations/0020_lanes.sql")),
+    (21, "runs from", include_str!("../migrations/0021_runs_from.sql")),
 ];
+
+/// The oldest version whose programs run on [`KNOWN`]: all that came since only adds what they need not know.
+const RUNS_FROM: i64 = 21;
 
 /// The newest schema version this program knows.
 pub(crate) const KNOWN: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
@@ -40,7 +44,8 @@ pub(crate) async fn migrate(c: &mut dyn Conn, now: Timestamp) -> Result<Vec<i64>
     c.batch(table.into()).await?;
     let found = newest(c).await?;
     if found > KNOWN {
-        return Err(StoreError::Newer { found, known: KNOWN });
+        check_newer(c, found).await?;
+        return Ok(Vec::new());
     }
     let mut added = Vec::new();
     for (version, name, sql) in MIGRATIONS.iter().filter(|(version, ..)| *version > found) {
@@ -49,7 +54,20 @@ pub(crate) async fn migrate(c: &mut dyn Conn, now: Timestamp) -> Result<Vec<i64>
         c.run("INSERT INTO schema_versions (version, name, applied_at) VALUES ($1, $2, $3)", row).await?;
         added.push(*version);
     }
+    if !added.is_empty() {
+        c.run("UPDATE schema_versions SET runs_from = $1 WHERE version = $2", values![RUNS_FROM, KNOWN]).await?;
+    }
     Ok(added)
+}
+
+/// Says whether this program runs on a database that a newer one has made.
+async fn check_newer(c: &mut dyn Conn, found: i64) -> Result<()> {
+    let sql = "SELECT runs_from FROM schema_versions WHERE version = $1";
+    let runs_from: Option<Option<i64>> = c.row(sql, values![found]).await?;
+    match runs_from.flatten() {
+        Some(oldest) if oldest <= KNOWN => Ok(()),
+        _ => Err(StoreError::Newer { found, known: KNOWN }),
+    }
 }
 
 /// Those who would change the schema at once wait for each other here; the lock goes with the transaction.
@@ -60,8 +78,16 @@ pub(crate) async fn hold_schema(c: &mut dyn Conn) -> Result<()> {
     Ok(())
 }
 
-/// Says whether the database has the schema that this program needs.
+/// Says whether this program runs on the database.
 pub(crate) async fn check(c: &mut dyn Conn) -> Result<()> {
+    match check_exact(c).await {
+        Err(StoreError::Newer { found, .. }) => check_newer(c, found).await,
+        checked => checked,
+    }
+}
+
+/// Says whether the database has the schema of this program and no newer one, for what must know every table.
+pub(crate) async fn check_exact(c: &mut dyn Conn) -> Result<()> {
     let tables = match c.dialect() {
         Dialect::Sqlite => "SELECT count(*) FROM sqlite_master WHERE name = 'schema_versions'",
         Dialect::Postgres => {

@@ -6,9 +6,9 @@ use copydesk_domain::{
 
 use crate::conn::{Conn, Dialect, FromRow, Result, Row, to_json, values};
 use crate::database::Store;
-use crate::deeds;
 use crate::error::StoreError;
 use crate::hub::Change;
+use crate::{deeds, health};
 
 pub(crate) const COLUMNS: &str = "p.id, p.name, p.repository, p.base_ref, p.docs_paths, p.write_paths, p.time_zone, p.jobs_per_hour, \
      p.max_running, p.time_limit_seconds, p.job_cost, p.on_findings, p.views, p.host, p.created_at, p.updated_at";
@@ -274,6 +274,7 @@ async fn update(c: &mut dyn Conn, id: ProjectId, change: ProjectChange, now: Tim
         deeds::record(c, "project.change", Some(&project.id), &project.name, &changed).await?;
     }
     if repository_changed {
+        health::forget(c, &project.id).await?;
         c.announce(Change::Removed);
     }
     if limit_changed {

@@ -100,7 +100,7 @@ async fn read_postgres(
     // All tables as they are at the moment of the first look.
     let one_moment = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
     sqlx::raw_sql(one_moment).execute(&mut *transaction).await?;
-    migrate::check(&mut PgConn::new(&mut transaction, clock)).await?;
+    migrate::check_exact(&mut PgConn::new(&mut transaction, clock)).await?;
     let mut count = 0;
     for (at, table) in tables.iter().enumerate() {
         let mut rows = sqlx::query(AssertSqlSafe(table.select())).fetch(&mut *transaction);

@@ -1,10 +1,17 @@
 //! What the tests of the lowest crates share: a clock, repositories, databases. Nothing here is part of the product.
 //! Must not see more than the store, so that a test of the store compiles no server.
-#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that cannot be set up should stop at once")]
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot be set up should stop at once"
+)]
 
 mod clock;
 #[cfg(feature = "databases")]
 mod database;
+#[cfg(feature = "views")]
+pub mod exact;
 mod git;
 
 pub use clock::ManualClock;

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use copydesk_views::Bucket;
+use copydesk_views::store::parts::{COLUMNS, Part, Sums, Switches, figure};
 use copydesk_views::store::{Counts, Question, Ranking, Sources};
 
 use super::files::{Files, Paths};
-use super::parts::{Part, Switches, figure};
 use super::project::{Project, State};
 use super::table::{Change, Table, add};
-use crate::segment::{COLUMNS, Gather, SegmentError, Sums};
+use crate::segment::{Gather, SegmentError};
 
 /// Whether an answer can be made without waiting for the disk.
 pub(super) fn is_ready(project: &Project) -> bool {
@@ -161,19 +161,6 @@ impl Gather for Gathered<'_> {
     }
 }
 
-/// The parts of each stretch between two edges, and every point at which one begins or ends.
-pub(super) fn cut(switches: Switches, edges: &[Bucket], sources: Sources) -> (Vec<Vec<Part>>, Vec<Bucket>) {
-    let question = |pair: &[Bucket]| match *pair {
-        [from, to] => switches.parts(Question { from, to, sources }),
-        _ => Vec::new(),
-    };
-    let parts: Vec<Vec<Part>> = edges.windows(2).map(question).collect();
-    let mut points: Vec<Bucket> = parts.iter().flatten().flat_map(|part| [part.from, part.to]).collect();
-    points.sort_unstable();
-    points.dedup();
-    (parts, points)
-}
-
 pub(super) fn series(
     project: &Project,
     path: Option<&str>,
@@ -181,7 +168,7 @@ pub(super) fn series(
     sources: Sources,
 ) -> Result<Vec<Counts>, SegmentError> {
     let (files, (parts, points, frozen, mut before)) = at_one_moment(project, |_, state| {
-        let (parts, points) = cut(state.switches(), edges, sources);
+        let (parts, points) = state.switches().cut(edges, sources);
         let mut before = vec![[0; COLUMNS]; points.len()];
         add_before(&state.table, path, &points, &mut before);
         (parts, points, state.frozen.clone(), before)

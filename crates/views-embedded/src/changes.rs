@@ -7,7 +7,7 @@ use copydesk_views::Bucket;
 use copydesk_views::store::ViewsError;
 
 use super::flush::{make_folder, switch};
-use super::manifest::{FloorMove, Manifest, RESTORABLE, lines_file};
+use super::manifest::{Manifest, lines_file};
 use super::project::{Project, Work};
 use super::shared::{Shared, unavailable};
 
@@ -21,13 +21,8 @@ pub(super) fn retain(shared: &Shared, project: &Arc<Project>, floor: Bucket) -> 
 pub(super) fn retain_with(shared: &Shared, project: &Project, work: &Work, floor: Bucket) -> Result<(), ViewsError> {
     let now = shared.now();
     let old = Arc::clone(&project.state().manifest);
-    let mut manifest = Manifest { next: work.last_number(), ..(*old).clone() };
-    manifest.moves.retain(|before| before.at.saturating_add(RESTORABLE) > now);
-    let from = old.floor.unwrap_or(Bucket::MIN);
-    if from < floor {
-        (manifest.floor, manifest.wish) = (Some(floor), None);
-        manifest.moves.push(FloorMove { from, at: now });
-    }
+    let manifest = Manifest { next: work.last_number(), ..(*old).clone() };
+    let manifest = manifest.with_floor(old.floor_state().moved(floor, now));
     if manifest == *old {
         return Ok(());
     }
@@ -44,8 +39,8 @@ pub(super) fn restore(shared: &Shared, project: &Arc<Project>) -> Result<Option<
     if old.moves.is_empty() {
         return Ok(old.floor);
     }
-    let floor = Some(old.gone_before()).filter(|floor| *floor > Bucket::MIN);
-    let manifest = Manifest { floor, moves: Vec::new(), wish: None, next: work.last_number(), ..(*old).clone() };
+    let manifest = Manifest { next: work.last_number(), ..(*old).clone() }.with_floor(old.floor_state().restored());
+    let floor = manifest.floor;
     put(shared, project, manifest).map_err(|error| unavailable(&error))?;
     Ok(floor)
 }

@@ -9,10 +9,10 @@ use std::thread::{self, JoinHandle};
 
 use copydesk_domain::Clock;
 use copydesk_views::store::ViewsError;
-use copydesk_views::{Appended, Batch};
+use copydesk_views::{Appended, Batch, Crowd, CrowdBounds};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use crate::crowd::{Crowd, CrowdBounds};
+use crate::crowd::bounded;
 use crate::disk::{Disk, RealDisk};
 use crate::notes::Notes;
 use crate::project::Project;
@@ -165,7 +165,7 @@ impl Embedded {
 
     /// Keeps a batch. When it answers, the batch is on disk.
     pub(crate) async fn keep(&self, batch: Batch) -> Result<Appended, ViewsError> {
-        let entry = self.crowd.bounded(Entry::new(batch, self.shared.now()));
+        let entry = bounded(&self.crowd, Entry::new(batch, self.shared.now()));
         let payload = entry.encode();
         if payload.len() > MAX_BYTES {
             return Err(ViewsError::Unavailable("the batch is too large".into()));

@@ -23,7 +23,6 @@ mod manifest;
 mod merge;
 mod notes;
 mod overview;
-mod parts;
 mod project;
 mod questions;
 mod record;

@@ -6,12 +6,12 @@ use std::iter::Peekable;
 use std::sync::Arc;
 use std::vec;
 
+use copydesk_views::store::parts::Part;
 use copydesk_views::store::{AgentViews, Question, Sources};
 use copydesk_views::{Bucket, Channel, Client, CountsAs, Verdict};
 
-use super::answers::{at_one_moment, cut};
+use super::answers::at_one_moment;
 use super::files::Paths;
-use super::parts::Part;
 use super::project::Project;
 use super::table::Table;
 use crate::segment::{Segment, SegmentError};
@@ -229,7 +229,7 @@ pub(super) fn course(
         }
     };
     let (files, (parts, points, frozen, mut before)) = at_one_moment(project, |_, state| {
-        let (parts, points) = cut(state.switches(), edges, sources);
+        let (parts, points) = state.switches().cut(edges, sources);
         let mut before = vec![[0; 2]; points.len()];
         add_table(&state.table, &points, &mut before);
         (parts, points, state.frozen.clone(), before)

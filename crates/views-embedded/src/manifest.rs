@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use copydesk_views::store::floor::{FloorMove, FloorState, FloorWish};
 use copydesk_views::{Bucket, Mark};
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +22,6 @@ const NAME: &str = "manifest";
 const FORMAT: &str = "copydesk views 2";
 /// How it was before: the text once, behind a line with its checksum.
 const ONCE: &str = "copydesk views 1";
-/// For how long what was forgotten can be brought back, in seconds.
-pub(super) const RESTORABLE: u32 = 7 * 24 * 3600;
 
 /// What is durable of a project outside the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,23 +65,6 @@ pub(super) struct IdsEntry {
     /// When the newest arrived.
     pub(super) newest: u32,
     pub(super) bytes: u64,
-}
-
-/// A floor that was moved up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct FloorMove {
-    /// Where it was before.
-    pub(super) from: Bucket,
-    /// When, in seconds since 1970.
-    pub(super) at: u32,
-}
-
-/// A floor that is to be looked at a second time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct FloorWish {
-    pub(super) floor: Bucket,
-    /// When it was first wanted, in seconds since 1970.
-    pub(super) at: u32,
 }
 
 /// Why a manifest could not be read.
@@ -204,6 +186,15 @@ impl Manifest {
     /// What is before this is not on disk any more, or may go.
     pub(super) fn gone_before(&self) -> Bucket {
         self.moves.first().map_or(self.floor.unwrap_or(Bucket::MIN), |oldest| oldest.from)
+    }
+
+    pub(super) fn floor_state(&self) -> FloorState {
+        FloorState { floor: self.floor, moves: self.moves.clone(), wish: self.wish }
+    }
+
+    /// The same with another floor.
+    pub(super) fn with_floor(self, state: FloorState) -> Self {
+        Self { floor: state.floor, moves: state.moves, wish: state.wish, ..self }
     }
 
     /// Bytes of all files that it names.

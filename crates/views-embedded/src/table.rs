@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use copydesk_views::store::parts::{COLUMNS, Sums, column};
 use copydesk_views::{Bucket, Channel, Client, Mark, Stretch};
 
 use super::files::Paths;
 use super::record::Entry;
-use crate::segment::{COLUMNS, Sums, column};
 
 #[derive(Debug, Default)]
 pub(super) struct Table {

@@ -9,6 +9,7 @@ mod class;
 pub mod classify;
 mod client;
 pub mod collect;
+mod crowd;
 mod hash;
 mod hit;
 pub mod intake;
@@ -20,4 +21,5 @@ pub use batch::{Appended, Batch, CountedLines, Followed, Mark, Stretch, View, id
 pub use bucket::Bucket;
 pub use class::{Class, CountsAs, Evidence, Verdict};
 pub use client::{Channel, Client, Facts, Network};
+pub use crowd::{Crowd, CrowdBounds, TooMany};
 pub use hit::{BotSignature, Hit};

@@ -65,8 +65,8 @@ pub(crate) struct Args {
     /// Put a password into COPYDESK_DATABASE_URL instead: other users of the machine can see flags
     #[arg(long, global = true, value_name = "URL", help_heading = GLOBAL, display_order = 992)]
     database_url: Option<String>,
-    /// A server to ask instead of the database on this machine, for `job`, `project` and `key`. It needs a key in
-    /// COPYDESK_API_KEY, with the scope admin for `project` and `key`
+    /// The server that `job` asks, and one that `project` and `key` ask instead of the database on this machine. It needs a
+    /// key in COPYDESK_API_KEY, with the scope admin for `project` and `key`
     // Other commands have an argument that is called `url`, and what is global is known by its id.
     #[arg(id = "server_url", long = "url", global = true, value_name = "URL", help_heading = GLOBAL, display_order = 981)]
     pub(crate) url: Option<String>,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use copydesk_domain::SystemClock;
 use copydesk_store::{Snapshot, look_at_snapshot};
 use copydesk_views::store::{ViewStore, ViewsError};
+use copydesk_views_database::{count_backup, is_backup as is_database_copy};
 use copydesk_views_embedded::{Options, SharedStore};
 use serde_json::json;
 
@@ -175,6 +176,11 @@ pub(crate) async fn count_views(folder: &Path, beside: Option<&Path>) -> Result<
     }
     let told = |error: io::Error| Failure::error(format!("the page views cannot be looked at: {error}"));
     let from = folder.to_owned();
+    if is_database_copy(folder) {
+        let counted = tokio::task::spawn_blocking(move || count_backup(&from)).await;
+        let views = counted.map_err(|error| Failure::error(error.to_string()))?.map_err(told)?;
+        return Ok(CountedViews { views, lost: Vec::new() });
+    }
     // The parent of a bare name is nothing.
     let beside = beside.filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned();
     let made = tokio::task::spawn_blocking(move || {
@@ -191,7 +197,7 @@ pub(crate) async fn count_views(folder: &Path, beside: Option<&Path>) -> Result<
 }
 
 /// How many views of a project can be read.
-async fn left(store: &SharedStore, project: &str, is_damaged: bool) -> Result<u64, ViewsError> {
+async fn left(store: &dyn ViewStore, project: &str, is_damaged: bool) -> Result<u64, ViewsError> {
     if is_damaged {
         // The store saves what it can of damaged files while it runs; every count is made when that is done.
         store.repair(Some(project)).await?;
@@ -199,8 +205,8 @@ async fn left(store: &SharedStore, project: &str, is_damaged: bool) -> Result<u6
     Ok(store.status(project).await?.views)
 }
 
-/// Counts what a mirror has, and reads every byte of it.
-async fn count(store: &SharedStore) -> Result<CountedViews, Failure> {
+/// Counts what a store has that nobody else uses, and reads every byte of it.
+pub(crate) async fn count(store: &dyn ViewStore) -> Result<CountedViews, Failure> {
     let mut views = BTreeMap::new();
     let mut losses = store.losses(None).await?.list;
     losses.extend(store.verify(None).await?);

@@ -26,7 +26,7 @@ pub use database::DatabaseUrl;
 pub use output::sample;
 pub use settings::Config;
 pub use sources::{FlagValue, Sources};
-pub use values::{LogFormat, NewUsers, Provider, choice_name};
+pub use values::{LogFormat, NewUsers, Provider, ViewsPlace, choice_name};
 
 use secrecy::ExposeSecret;
 

@@ -14,7 +14,7 @@ use super::kind::{
 };
 use super::origin::Origin;
 use super::table::{Setting, default_value, settings};
-use super::values::{LogFormat, LogLevel, NewUsers, Provider};
+use super::values::{LogFormat, LogLevel, NewUsers, Provider, ViewsPlace};
 
 impl Config {
     /// Address under which users reach the server, without a trailing slash.
@@ -109,7 +109,8 @@ settings! {
         /// Database of this process
         pub(super) database_url: DatabaseUrl = database(), default "sqlite:copydesk-data/copydesk.db",
             derived "the SQLite file copydesk.db in data_dir";
-        /// Maximum number of PostgreSQL connections of this process; by default 10, and 3 for copydesk worker
+        /// Maximum number of PostgreSQL connections of this process, by default 10, and 3 for copydesk worker; page views
+        /// in the database take half as many more
         // One is taken by the wake-ups.
         pub database_connections: Option<u32> = optional(whole(2, 500));
         /// Address of the same PostgreSQL server for wake-ups, if database_url leads to a connection pooler such as
@@ -222,6 +223,9 @@ settings! {
     }
 
     views: ViewsConfig {
+        /// Where page views are kept: embedded for a folder in data_dir, database for the PostgreSQL database, which the
+        /// servers of several machines count into. Nothing is moved from one to the other
+        pub store: ViewsPlace = choice(), default "embedded";
         /// Days that page views are kept, unless the project has its own value; 0 to keep them forever
         pub keep_days: u32 = whole(0, 36_500), default "0";
         /// Time in which a browser that reports the same page twice counts once; 0s to count both

@@ -23,6 +23,15 @@ pub enum LogFormat {
     Text,
 }
 
+/// Where page views are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ViewsPlace {
+    /// In a folder of the machine.
+    Embedded,
+    /// In the PostgreSQL database, for servers of several machines.
+    Database,
+}
+
 /// Who serves the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "lower")]

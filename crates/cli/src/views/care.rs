@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use copydesk_domain::Project;
 use copydesk_views::Bucket;
 use copydesk_views::store::{Loss, ViewStore, ViewsError};
-use copydesk_views_embedded::SharedStore;
 use serde_json::json;
 
+use super::PageViewStore;
 use crate::failure::Failure;
 use crate::output::{self, printable};
 
@@ -18,7 +18,7 @@ pub(super) fn told(loss: &Loss) -> String {
 }
 
 /// Everything that is damaged now, project by project; says how far it is.
-async fn damaged(views: &SharedStore) -> Result<Vec<Loss>, ViewsError> {
+async fn damaged(views: &PageViewStore) -> Result<Vec<Loss>, ViewsError> {
     let mut found = views.verify(None).await?;
     let projects = views.projects().await?;
     for (done, project) in projects.iter().enumerate() {
@@ -29,7 +29,7 @@ async fn damaged(views: &SharedStore) -> Result<Vec<Loss>, ViewsError> {
 }
 
 /// `copydesk views verify`
-pub(super) async fn verify(views: &SharedStore, as_json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn verify(views: &PageViewStore, as_json: bool) -> Result<ExitCode, Failure> {
     let found = damaged(views).await?;
     let lost = views.losses(None).await?.list;
     let well = found.is_empty() && lost.is_empty();
@@ -41,6 +41,9 @@ pub(super) async fn verify(views: &SharedStore, as_json: bool) -> Result<ExitCod
         }
         lost.iter().for_each(|loss| output::line(&told(loss)));
         let hint = match (found.is_empty(), lost.is_empty()) {
+            (true, true) if views.is_database() => {
+                "no damage found: the counts by quarter hour, day and month agree; the files are the database's own affair"
+            }
             (true, true) => "no damage found: all page views match their checksums",
             (false, _) => "`copydesk views repair` rewrites damaged files with what can be saved",
             (true, false) => {
@@ -53,7 +56,7 @@ pub(super) async fn verify(views: &SharedStore, as_json: bool) -> Result<ExitCod
 }
 
 /// `copydesk views repair`
-pub(super) async fn repair(views: &SharedStore, accept: bool, as_json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn repair(views: &PageViewStore, accept: bool, as_json: bool) -> Result<ExitCode, Failure> {
     views.repair(None).await?;
     for project in views.projects().await? {
         views.repair(Some(&project)).await?;
@@ -78,7 +81,7 @@ pub(super) async fn repair(views: &SharedStore, accept: bool, as_json: bool) -> 
 }
 
 /// `copydesk views restore`
-pub(super) async fn restore(views: &SharedStore, project: &Project) -> Result<ExitCode, Failure> {
+pub(super) async fn restore(views: &PageViewStore, project: &Project) -> Result<ExitCode, Failure> {
     let before = views.status(&project.id).await?;
     let Some(from) = before.restorable else {
         return Err(Failure::error("nothing was forgotten within the last seven days")

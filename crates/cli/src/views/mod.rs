@@ -1,6 +1,7 @@
 //! Page views on this machine: what there is of them, who read, and what is done with them as a whole.
 
 mod care;
+mod place;
 mod reclassify;
 mod show;
 
@@ -12,25 +13,14 @@ use copydesk_domain::{Invalid, SystemClock};
 use copydesk_views::classify::Classifier;
 use copydesk_views::page;
 use copydesk_views::store::ViewsError;
-use copydesk_views_embedded::{Options, SharedStore};
 
+use place::tell_of_others;
+pub(crate) use place::{PageViewStore, check_place, look_at_views, open_database, open_views};
 pub(crate) use reclassify::reclassify;
 pub(crate) use show::run;
 
 use crate::config::Config;
 use crate::failure::Failure;
-
-/// Opens the page views of the data folder, whoever holds them.
-pub(crate) async fn open_views(config: &Config) -> Result<Arc<SharedStore>, Failure> {
-    let options = Options {
-        loaded_bytes: config.views.memory as usize * 1_000_000,
-        question_bytes: config.views.question_memory as usize * 1_000_000,
-        pages_a_day: config.views.pages_per_day as usize,
-        readers_a_day: config.views.readers_per_day as usize,
-        ..Options::new(Arc::new(SystemClock))
-    };
-    Ok(Arc::new(SharedStore::open(&config.views_folder(), options).await?))
-}
 
 /// The list by which readers are judged, with what the lists folder adds to it.
 pub(crate) fn lists(config: &Config) -> Result<Arc<Classifier>, Failure> {
@@ -40,7 +30,7 @@ pub(crate) fn lists(config: &Config) -> Result<Arc<Classifier>, Failure> {
 }
 
 /// Page views as a server has them.
-pub(crate) async fn serving(config: &Config, metrics: Metrics) -> Result<(Arc<SharedStore>, Arc<Views>), Failure> {
+pub(crate) async fn serving(config: &Config, metrics: Metrics) -> Result<(Arc<PageViewStore>, Arc<Views>), Failure> {
     let settings = ViewsSettings {
         per_minute: config.limits.analytics_per_minute,
         per_network: config.limits.events_per_minute,
@@ -50,6 +40,7 @@ pub(crate) async fn serving(config: &Config, metrics: Metrics) -> Result<(Arc<Sh
         host: page::host(&config.public_url()),
         lists: Some(config.lists_folder()),
     };
+    tell_of_others(config);
     let store = open_views(config).await?;
     let views = Views::new(store.clone(), Arc::new(SystemClock), lists(config)?, settings, metrics);
     Ok((store, Arc::new(views)))

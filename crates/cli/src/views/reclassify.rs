@@ -6,10 +6,9 @@ use copydesk_domain::ProjectId;
 use copydesk_views::classify::Classifier;
 use copydesk_views::store::ViewStore;
 use copydesk_views::{Class, Client, Verdict};
-use copydesk_views_embedded::SharedStore;
 use serde_json::{Value, json};
 
-use super::{lists, open_views};
+use super::{PageViewStore, lists, open_views};
 use crate::args::ReclassifyFlags;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -41,7 +40,7 @@ pub(crate) async fn reclassify(flags: ReclassifyFlags, config: &Config) -> Resul
 }
 
 async fn judge_again(
-    views: &SharedStore,
+    views: &PageViewStore,
     lists: &Classifier,
     ids: &[ProjectId],
     flags: &ReclassifyFlags,

@@ -4,11 +4,10 @@ use copydesk_desk::Sender;
 use copydesk_domain::{Project, dates};
 use copydesk_views::Bucket;
 use copydesk_views::store::{AgentViews, Loss, Question, Status, ViewStore};
-use copydesk_views_embedded::SharedStore;
 use serde_json::{Value, json};
 
 use super::care::{repair, restore, told, verify};
-use super::open_views;
+use super::{PageViewStore, open_views};
 use crate::args::{Range, ViewsCommand};
 use crate::config::Config;
 use crate::failure::Failure;
@@ -66,7 +65,7 @@ fn drain(project: &Project, secret: &str, config: &Config, as_json: bool) -> Res
 
 async fn with_views(
     config: &Config,
-    act: impl AsyncFnOnce(&SharedStore) -> Result<ExitCode, Failure>,
+    act: impl AsyncFnOnce(&PageViewStore) -> Result<ExitCode, Failure>,
 ) -> Result<ExitCode, Failure> {
     let views = open_views(config).await?;
     let done = act(&views).await;
@@ -89,7 +88,7 @@ fn question(project: &Project, range: &Range) -> Result<Question, Failure> {
 }
 
 async fn top(
-    views: &SharedStore,
+    views: &PageViewStore,
     project: &Project,
     range: &Range,
     limit: usize,
@@ -118,7 +117,7 @@ async fn top(
 }
 
 async fn agents(
-    views: &SharedStore,
+    views: &PageViewStore,
     project: &Project,
     range: &Range,
     path: Option<&str>,
@@ -163,7 +162,7 @@ fn agent(agent: &AgentViews) -> Value {
     })
 }
 
-async fn status(views: &SharedStore, projects: &[Project], as_json: bool) -> Result<ExitCode, Failure> {
+async fn status(views: &PageViewStore, projects: &[Project], as_json: bool) -> Result<ExitCode, Failure> {
     let mut found = Vec::with_capacity(projects.len());
     let mut lost = Vec::new();
     for project in projects {

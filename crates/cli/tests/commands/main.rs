@@ -22,6 +22,7 @@ mod projects_and_keys;
 mod remote;
 mod restoring;
 mod serving;
+mod shared_views;
 mod sources;
 mod support;
 mod terminal;

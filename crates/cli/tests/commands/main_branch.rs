@@ -207,7 +207,7 @@ fn what_keeps_git_from_a_repository_is_told_apart_in_its_own_words() {
     for (number, (repository, words)) in [
         (
             damaged.path().display().to_string(),
-            "the repository is damaged where it is kept; run `git fsck` there; git says: ",
+            "the repository is damaged where it is kept; run `git fsck --no-dangling` there; it says: fatal: ",
         ),
         (
             format!("http://{closed}/x"),

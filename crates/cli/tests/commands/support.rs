@@ -54,6 +54,11 @@ impl Desk {
         self.folder.path()
     }
 
+    /// Its PostgreSQL database.
+    pub fn database(&self) -> &TestDatabase {
+        self.database.as_ref().expect("it is on PostgreSQL")
+    }
+
     /// The program, run in the folder, with nothing of the caller's environment that concerns it.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_copydesk"));

@@ -268,8 +268,9 @@ fn in_words(pull: &LocalPull, why: NotMerged) -> Refused {
         NotMerged::Conflicts(files) => Refused {
             status: StatusCode::CONFLICT,
             words: format!(
-                "{base} and {head} have both changed the same places, so they cannot be merged as they are. Send the job a \
-                 message, and it brings {base} in first; or merge them by hand."
+                "{base} and {head} have both changed the same places, so they cannot be merged as they are. If the job \
+                 has a model, send it a message, and it brings {base} in first. Otherwise create the job again, or merge them \
+                 by hand."
             ),
             files,
         },

@@ -1,13 +1,16 @@
 //! What the checks say of pages.
 
-use copydesk_domain::{FindingSummary, NotJudged};
-use copydesk_store::PageHealth;
+use std::path::Path;
+
+use copydesk_domain::{FindingSummary, NotJudged, Repository};
+use copydesk_store::{PageHealth, ProjectChange};
 use futures_util::future::join_all;
 
 use crate::desk::{Desk, SECOND};
 
 behaviours! {
     one_looks_at_a_time_and_not_too_often,
+    what_is_known_of_another_repository_is_forgotten,
     pages_are_replaced_as_a_whole,
     a_look_that_came_to_nothing_leaves_what_is_known,
     pages_go_with_their_project,
@@ -43,6 +46,24 @@ async fn one_looks_at_a_time_and_not_too_often(desk: Desk) {
     assert!(!desk.store.begin_health(&"nobody".into(), pause).await.unwrap());
     let health = desk.store.health(&project).await.unwrap().unwrap();
     assert_eq!((health.tried_at, health.checked, health.problem), (desk.now(), None, None));
+}
+
+async fn what_is_known_of_another_repository_is_forgotten(desk: Desk) {
+    let project = desk.project("Docs").await;
+    desk.store.record_health(&project, "c1", Vec::new(), vec![page("a.md", None, 1)]).await.unwrap();
+    desk.store.note_health(&project, Some("it cannot be reached.")).await.unwrap();
+    assert_eq!(desk.store.health(&project).await.unwrap().unwrap().problem.as_deref(), Some("it cannot be reached"));
+    let change = |repository: &str| {
+        let repository = Repository::parse(repository, Path::new("/")).unwrap();
+        ProjectChange { repository: Some(repository), ..ProjectChange::default() }
+    };
+    for (repository, is_known) in
+        [("https://example.com/acme/docs.git", true), ("https://example.com/acme/other", false)]
+    {
+        desk.store.update_project(&project, change(repository)).await.unwrap();
+        assert_eq!(desk.store.health(&project).await.unwrap().is_some(), is_known, "{repository}");
+        assert_eq!(desk.store.page_health(&project).await.unwrap().len(), usize::from(is_known), "{repository}");
+    }
 }
 
 async fn pages_are_replaced_as_a_whole(desk: Desk) {

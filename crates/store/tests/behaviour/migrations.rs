@@ -15,6 +15,7 @@ behaviours! {
     migrating_again_keeps_what_is_there,
     processes_that_start_at_once_migrate_once,
     a_newer_database_is_refused_and_left_alone,
+    a_newer_database_that_says_so_is_used,
     a_database_from_before_code_hosts_keeps_its_projects_and_jobs,
     a_database_from_before_one_place_for_secrets_loses_none,
     webhooks_from_before_more_events_get_what_they_got,
@@ -95,6 +96,27 @@ async fn a_newer_database_is_refused_and_left_alone(desk: Desk) {
         }
     }
     assert_eq!(raw::number(db.address(), "SELECT max(version) FROM schema_versions").await, found);
+    db.destroy().await;
+}
+
+/// Machines are updated one after the other: what the first has made, the others use as they are.
+async fn a_newer_database_that_says_so_is_used(desk: Desk) {
+    let (db, store) = empty(&desk).await;
+    let known = *store.migrate().await.unwrap().last().unwrap();
+    for (runs_from, is_used) in [(known + 1, false), (known, true), (known - 1, true)] {
+        db.execute(&format!("DELETE FROM schema_versions WHERE version = {}", known + 1)).await;
+        let columns = "version, name, applied_at, runs_from";
+        let row = format!("{}, 'tomorrow', 0, {runs_from}", known + 1);
+        db.execute(&format!("INSERT INTO schema_versions ({columns}) VALUES ({row})")).await;
+        assert_eq!(store.check_schema().await.is_ok(), is_used, "{runs_from}");
+        assert_eq!(store.migrate().await.ok(), is_used.then(Vec::new), "{runs_from}");
+    }
+    assert_eq!(raw::number(db.address(), "SELECT max(version) FROM schema_versions").await, known + 1);
+    let copy = tempfile::tempdir().unwrap();
+    if desk.is_postgres() {
+        // What this program does not know would be missing.
+        assert!(matches!(store.backup(&copy.path().join("copy.db")).await, Err(StoreError::Newer { .. })));
+    }
     db.destroy().await;
 }
 

@@ -60,23 +60,8 @@ pub(crate) use reader::Segment;
 pub(crate) use states::Gather;
 pub(crate) use write::write;
 
-use copydesk_views::{Bucket, Channel, Client, CountsAs};
-
-/// Human and AI, each by script and by server.
-pub(crate) const COLUMNS: usize = 4;
-
-/// A figure for each column.
-pub(crate) type Sums = [u64; COLUMNS];
-
-/// Which column a client counts in: human by script, human by server, AI by script, AI by server. None for others.
-pub(crate) fn column(client: &Client) -> Option<usize> {
-    let kind = match client.verdict.counts_as() {
-        CountsAs::Human => 0,
-        CountsAs::Ai => 2,
-        CountsAs::Other => return None,
-    };
-    Some(kind + usize::from(client.facts.channel == Channel::Server))
-}
+use copydesk_views::store::parts::{COLUMNS, Sums, column};
+use copydesk_views::{Bucket, Client, CountsAs};
 
 /// Whether a client is among the machines. Their cells are kept apart, so that a question about agents does not read
 /// those of people.

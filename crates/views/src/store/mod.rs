@@ -1,7 +1,9 @@
 //! What a place for views is asked, and what it answers. Where and how it keeps them is a crate of its own.
 
 mod call;
+pub mod floor;
 mod loss;
+pub mod parts;
 mod ranking;
 
 use std::path::Path;

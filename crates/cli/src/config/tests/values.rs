@@ -97,6 +97,7 @@ const BOUNDS: &[(&str, &[&str], &[&str])] = &[
     ("model.silence", &["1s", "1h"], &["999ms", "61m"]),
     ("retention.jobs", &["0", "36500"], &["36501", "-1", "90d"]),
     ("retention.events", &["0", "36500"], &["36501", "-1", "90d"]),
+    ("views.store", &["embedded", "database"], &["postgres", "Database", ""]),
     ("views.keep_days", &["0", "36500"], &["36501", "-1", "400d"]),
     ("views.duplicate_window", &["0s", "10m"], &["10m1s", "1"]),
     ("views.memory", &["16", "1000000"], &["15", "1000001", "256MB"]),

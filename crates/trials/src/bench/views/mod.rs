@@ -20,6 +20,7 @@ pub(super) use self::write::{append, place};
 use self::ours::measure;
 use self::peers::{Data, Peer};
 use self::sample::Sample;
+use self::write::append_to_database;
 use crate::args::program;
 use crate::figures::thousands;
 use crate::process::Installation;
@@ -39,6 +40,9 @@ pub struct ViewsOptions {
     /// Put the views straight into the store's files and the others' daily rollups.
     #[arg(long)]
     pub straight: bool,
+    /// Keep them in this PostgreSQL database, an empty one, instead of a folder.
+    #[arg(long, conflicts_with = "straight")]
+    pub database_url: Option<String>,
     #[command(flatten)]
     pub peers: Option<ViewPeers>,
 }
@@ -54,7 +58,8 @@ pub async fn bench_views(options: &ViewsOptions) {
         sample::DAYS,
     );
     let sample = Sample::new(options.views, options.paths);
-    let installation = Installation { binary: &options.binary, folder: folder.path(), settings: settings() };
+    let settings = settings().into_iter().chain(options.database_url.iter().flat_map(|url| in_database(url))).collect();
+    let installation = Installation { binary: &options.binary, folder: folder.path(), settings };
     let project = installation.project_id("views", "https://example.com/docs");
     let views = folder.path().join("data/views");
     let data = folder.path().join("data.csv");
@@ -63,7 +68,10 @@ pub async fn bench_views(options: &ViewsOptions) {
         let took = write::build(&sample, &views, &project, file).unwrap();
         (("written straight into its files", took), ask_peers(options, folder.path(), &Data::Rollup(&data)))
     } else {
-        let took = append(&sample, &views, &project).await;
+        let took = match &options.database_url {
+            Some(url) => append_to_database(&sample, url, &project).await,
+            None => append(&sample, &views, &project).await,
+        };
         if options.peers.is_some() {
             sample.write_views(BufWriter::with_capacity(1 << 20, File::create(&data).unwrap())).unwrap();
         }
@@ -72,6 +80,11 @@ pub async fn bench_views(options: &ViewsOptions) {
     let ours = measure(&installation, &project, written).await;
     report::compare(&ours, &peers);
     report::report(&sample, &ours, &peers);
+}
+
+/// Settings with everything in a PostgreSQL database.
+fn in_database(url: &str) -> [(&'static str, String); 2] {
+    [("COPYDESK_DATABASE_URL", url.to_owned()), ("COPYDESK_VIEWS__STORE", "database".to_owned())]
 }
 
 fn ask_peers(options: &ViewsOptions, folder: &Path, data: &Data<'_>) -> Vec<Peer> {

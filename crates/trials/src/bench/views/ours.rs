@@ -50,7 +50,11 @@ pub(super) async fn measure(installation: &Installation<'_>, project: &str, writ
     let times = asker.times().await;
     let (resident, peak) = (server.resident(), server.peak());
     drop(server);
-    let bytes = size(&installation.folder.join("data/views"));
+    let folder = installation.folder.join("data/views");
+    let bytes = match folder.is_dir() {
+        true => size(&folder),
+        false => installation.ask(&["views", "status", project])[0]["bytes"].as_u64().unwrap(),
+    };
     Ours { way: written.0, writing: written.1, figures, times, starts, resident, peak, bytes }
 }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use copydesk_domain::SystemClock;
 use copydesk_views::store::ViewStore;
 use copydesk_views::{Batch, Bucket, View};
+use copydesk_views_database::Database;
 use copydesk_views_embedded::{Embedded, Options, bulk};
 use futures_util::{StreamExt, stream};
 
@@ -21,12 +22,27 @@ const AT_ONCE: usize = 32;
 pub(in crate::bench) async fn append(sample: &Sample, folder: &Path, project: &str) -> Duration {
     let started = Instant::now();
     let store = Embedded::open(folder, Options::new(Arc::new(SystemClock))).unwrap();
-    let batches = stream::iter(0..sample.buckets()).map(|number| store.append(batch(sample, number, project)));
-    let appended = batches.buffer_unordered(AT_ONCE).map(|appended| appended.unwrap().counted);
-    let counted = appended.fold(0, async |sum, counted| sum + counted).await;
-    assert_eq!(counted, sample.views, "every view is counted");
+    append_all(sample, &*store, project, AT_ONCE).await;
     store.close();
     started.elapsed()
+}
+
+/// The same into a PostgreSQL database.
+pub(super) async fn append_to_database(sample: &Sample, url: &str, project: &str) -> Duration {
+    let started = Instant::now();
+    let options = copydesk_views_database::Options::new(Arc::new(SystemClock));
+    let at_once = options.connections as usize;
+    let store = Database::open(url, options).await.unwrap();
+    append_all(sample, &*store, project, at_once).await;
+    store.close().await;
+    started.elapsed()
+}
+
+async fn append_all(sample: &Sample, store: &dyn ViewStore, project: &str, at_once: usize) {
+    let batches = stream::iter(0..sample.buckets()).map(|number| store.append(batch(sample, number, project)));
+    let appended = batches.buffer_unordered(at_once).map(|appended| appended.unwrap().counted);
+    let counted = appended.fold(0, async |sum, counted| sum + counted).await;
+    assert_eq!(counted, sample.views, "every view is counted");
 }
 
 fn batch(sample: &Sample, number: u32, project: &str) -> Batch {

@@ -3,23 +3,32 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 use copydesk_domain::{Clock, Timestamp};
 use copydesk_views::store::{AgentViews, PageViews, Question, Ranking, Source, Sources, ViewStore};
 use copydesk_views::{Batch, Bucket, Client, Mark, Verdict, View, id_digest};
-use tempfile::TempDir;
 
-use crate::model::{Event, Model, Range};
-use crate::strategy::{self, Ask, FIRST, SECONDS, Seen, Step};
+use super::model::{Event, Model, Range};
+use super::strategy::{self, Ask, FIRST, SECONDS, Seen, Step};
 
 /// Opens stores of one kind, and does to them what is not part of every kind.
 pub trait Keeper {
     type Store: ViewStore;
-    fn open(&self, folder: &Path, clock: Arc<dyn Clock>) -> Arc<Self::Store>;
-    fn close(&self, store: &Self::Store);
+    /// Where views are kept: a folder, a database.
+    type Place;
+
+    /// A place that is empty.
+    fn place(&self) -> impl Future<Output = Self::Place>;
+    /// All stores that are open on a place at a time; calls go to any of them.
+    fn open(&self, place: &Self::Place, clock: Arc<dyn Clock>) -> impl Future<Output = Vec<Arc<Self::Store>>>;
+    fn close(&self, store: &Self::Store) -> impl Future<Output = ()>;
     /// Writes down whatever waits for a better time.
-    fn settle(&self, store: &Self::Store);
+    fn settle(&self, store: &Self::Store) -> impl Future<Output = ()>;
+    /// A place with what is in a folder that a store has copied itself into.
+    fn restored(&self, copy: &Path) -> impl Future<Output = Self::Place>;
+    /// The place is not needed any more.
+    fn leave(&self, place: Self::Place) -> impl Future<Output = ()>;
 }
 
 /// For how long an id must be known, in seconds.
@@ -37,9 +46,9 @@ impl Clock for HandClock {
 
 /// Plays all steps; panics where the store and the model differ.
 pub fn play<K: Keeper>(keeper: &K, steps: &[Step]) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().expect("threads");
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("threads");
     runtime.block_on(async {
-        let mut stage = Stage::new(keeper);
+        let mut stage = Stage::new(keeper).await;
         for step in steps {
             stage.step(step).await;
         }
@@ -51,18 +60,21 @@ pub fn play<K: Keeper>(keeper: &K, steps: &[Step]) {
         stage.restart().await;
         for (project, id) in PROJECTS.iter().enumerate() {
             stage.overview(project).await;
-            let status = stage.store.status(id).await.expect("a status");
+            let status = stage.store().status(id).await.expect("a status");
             assert!(status.bytes > 0 || !stage.models[project].has_views(), "views take bytes");
         }
-        keeper.close(&stage.store);
+        stage.close().await;
+        keeper.leave(stage.place).await;
     });
 }
 
 struct Stage<'a, K: Keeper> {
     keeper: &'a K,
-    folder: TempDir,
+    place: K::Place,
     clock: Arc<HandClock>,
-    store: Arc<K::Store>,
+    stores: Vec<Arc<K::Store>>,
+    /// Which of them is called next.
+    turn: AtomicUsize,
     models: [Model; 3],
     /// How often an id was given anew because the store may have forgotten it.
     generations: BTreeMap<(usize, u16), u32>,
@@ -71,12 +83,25 @@ struct Stage<'a, K: Keeper> {
 }
 
 impl<'a, K: Keeper> Stage<'a, K> {
-    fn new(keeper: &'a K) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+    async fn new(keeper: &'a K) -> Self {
+        let place = keeper.place().await;
         let clock = Arc::new(HandClock(AtomicI64::new(FIRST + SECONDS)));
-        let store = keeper.open(folder.path(), Arc::clone(&clock) as Arc<dyn Clock>);
-        let (models, generations) = (Default::default(), BTreeMap::new());
-        Self { keeper, folder, clock, store, models, generations, marks: 0, kept: Vec::new() }
+        let stores = keeper.open(&place, Arc::clone(&clock) as Arc<dyn Clock>).await;
+        let (models, generations, turn) = (Default::default(), BTreeMap::new(), AtomicUsize::new(0));
+        Self { keeper, place, clock, stores, turn, models, generations, marks: 0, kept: Vec::new() }
+    }
+
+    /// One of the stores, in no order that anybody would think of.
+    fn store(&self) -> &K::Store {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let mixed = (turn as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
+        &self.stores[mixed as usize % self.stores.len()]
+    }
+
+    async fn close(&mut self) {
+        for store in self.stores.drain(..) {
+            self.keeper.close(&store).await;
+        }
     }
 
     async fn step(&mut self, step: &Step) {
@@ -92,16 +117,16 @@ impl<'a, K: Keeper> Stage<'a, K> {
             Step::Retain { project, .. } if !self.models[*project].is_known() => {}
             Step::Retain { project, day, quarter } => {
                 let floor = Bucket::of_seconds(FIRST + day * 86_400 + quarter * 900);
-                self.store.retain(PROJECTS[*project], floor).await.expect("retained");
+                self.store().retain(PROJECTS[*project], floor).await.expect("retained");
                 self.models[*project].retain(floor);
             }
             Step::Remove { project } => {
-                self.store.remove(PROJECTS[*project]).await.expect("removed");
+                self.store().remove(PROJECTS[*project]).await.expect("removed");
                 self.models[*project] = Model::default();
             }
             Step::Restart => self.restart().await,
             Step::MoveToACopy => self.move_to_a_copy().await,
-            Step::Settle => self.keeper.settle(&self.store),
+            Step::Settle => self.keeper.settle(self.store()).await,
             Step::Wait { hours } => {
                 self.clock.0.fetch_add(hours * 3600, Ordering::Relaxed);
             }
@@ -125,7 +150,7 @@ impl<'a, K: Keeper> Stage<'a, K> {
             mark: mark.clone(),
             ..Batch::default()
         };
-        let appended = self.store.append(batch).await.expect("appended");
+        let appended = self.store().append(batch).await.expect("appended");
         let expected = self.models[project].append(now, &events, mark.as_ref());
         assert_eq!((appended.counted, appended.duplicates), expected);
     }
@@ -158,24 +183,23 @@ impl<'a, K: Keeper> Stage<'a, K> {
             by_client.insert(strategy::client(facts, verdict), strategy::verdict(new));
         }
         let changes: Vec<(Arc<Client>, Verdict)> = by_client.into_iter().collect();
-        self.store.relabel(PROJECTS[project], changes.clone()).await.expect("relabelled");
+        self.store().relabel(PROJECTS[project], changes.clone()).await.expect("relabelled");
         self.models[project].relabel(&changes);
     }
 
     async fn restart(&mut self) {
-        self.keeper.close(&self.store);
-        self.store = self.keeper.open(self.folder.path(), Arc::clone(&self.clock) as Arc<dyn Clock>);
+        self.close().await;
+        self.stores = self.keeper.open(&self.place, Arc::clone(&self.clock) as Arc<dyn Clock>).await;
     }
 
     async fn move_to_a_copy(&mut self) {
         let copy = tempfile::tempdir().expect("a folder");
         let target = copy.path().join("copy");
-        self.store.backup(&target).await.expect("the disk is well");
-        self.keeper.close(&self.store);
-        let moved = tempfile::tempdir().expect("a folder");
-        std::fs::remove_dir(moved.path()).and_then(|()| std::fs::rename(&target, moved.path())).expect("moved");
-        self.store = self.keeper.open(moved.path(), Arc::clone(&self.clock) as Arc<dyn Clock>);
-        self.folder = moved;
+        self.store().backup(&target).await.expect("the disk is well");
+        self.close().await;
+        let moved = self.keeper.restored(&target).await;
+        self.stores = self.keeper.open(&moved, Arc::clone(&self.clock) as Arc<dyn Clock>).await;
+        self.keeper.leave(std::mem::replace(&mut self.place, moved)).await;
     }
 
     async fn ask(&self, ask: &Ask) {
@@ -184,7 +208,7 @@ impl<'a, K: Keeper> Stage<'a, K> {
         let path = ask.path.map(strategy::path);
 
         let edges: Vec<Bucket> = ask.edges.iter().map(|&edge| Bucket::of_seconds(edge)).collect();
-        let series = self.store.series(project, path.as_deref(), edges, ask.sources).await.expect("a series");
+        let series = self.store().series(project, path.as_deref(), edges, ask.sources).await.expect("a series");
         let expected: Vec<_> = ask
             .edges
             .windows(2)
@@ -192,14 +216,14 @@ impl<'a, K: Keeper> Stage<'a, K> {
             .collect();
         assert_eq!(series, expected, "{ask:?}");
 
-        let agents = self.store.agents(project, question(ask), path.as_deref(), ask.page.1).await.expect("agents");
+        let agents = self.store().agents(project, question(ask), path.as_deref(), ask.page.1).await.expect("agents");
         assert_eq!(agents, model.agents(ask.range, ask.sources, path.as_deref(), ask.page.1), "{ask:?}");
 
         // One that reads, if there is any, and one that nobody knows.
         let name = |agent: &AgentViews| agent.verdict.agent.clone().unwrap_or_else(|| agent.verdict.rule.clone());
         for agent in agents.first().map(name).into_iter().chain(["nobody".to_owned()]) {
             let edges: Vec<Bucket> = ask.edges.iter().map(|&edge| Bucket::of_seconds(edge)).collect();
-            let course = self.store.agent_series(project, &agent, edges, ask.sources).await.expect("a course");
+            let course = self.store().agent_series(project, &agent, edges, ask.sources).await.expect("a course");
             let views = |edges: &[i64]| {
                 let all = model.agents(Range(edges[0], edges[1]), ask.sources, None, 0);
                 all.iter().filter(|it| it.verdict.is_called(&agent)).map(|it| it.views).sum::<u64>()
@@ -210,7 +234,7 @@ impl<'a, K: Keeper> Stage<'a, K> {
 
     /// Holds the order of pages against the model's, at the page that is asked for and from beginning to end.
     async fn ranking(&self, ask: &Ask) -> (Arc<Ranking>, Vec<PageViews>) {
-        let ranking = self.store.ranking(PROJECTS[ask.project], question(ask)).await.expect("a ranking");
+        let ranking = self.store().ranking(PROJECTS[ask.project], question(ask)).await.expect("a ranking");
         let (totals, rows) = self.models[ask.project].ranking(ask.range, ask.sources);
         assert_eq!(ranking.totals(), totals, "{ask:?}");
         let (offset, limit) = ask.page;
@@ -230,10 +254,10 @@ impl<'a, K: Keeper> Stage<'a, K> {
     /// All that can be said of a project.
     async fn overview(&self, project: usize) {
         let (name, model) = (PROJECTS[project], &self.models[project]);
-        let mut status = self.store.status(name).await.expect("a status");
+        let mut status = self.store().status(name).await.expect("a status");
         (status.bytes, status.restorable) = (0, None);
         assert_eq!(status, model.status());
-        let clients = self.store.clients(name).await.expect("clients");
+        let clients = self.store().clients(name).await.expect("clients");
         assert_eq!(clients.len(), model.clients().len(), "each client once");
         assert_eq!(clients.into_iter().collect::<BTreeMap<_, _>>(), model.clients());
         for log in ["log-0", "log-1", "log-2", "log-3"] {
@@ -241,7 +265,7 @@ impl<'a, K: Keeper> Stage<'a, K> {
                 marks.sort_by_key(|mark| mark.lines);
                 marks.into_iter().map(|mark| Mark { replaces: None, ..mark }).collect::<Vec<_>>()
             };
-            let marks = self.store.marks(name, log).await.expect("marks");
+            let marks = self.store().marks(name, log).await.expect("marks");
             assert_eq!(by_lines(marks), by_lines(model.marks(log)));
         }
         for source in [Source::Auto, Source::Script, Source::Server, Source::Both] {
@@ -254,7 +278,7 @@ impl<'a, K: Keeper> Stage<'a, K> {
 
     /// Those with views are listed; those that never had any are not.
     async fn projects(&self) {
-        let projects = self.store.projects().await.expect("projects");
+        let projects = self.store().projects().await.expect("projects");
         for (name, model) in PROJECTS.iter().zip(&self.models) {
             let is_listed = projects.iter().any(|project| project == name);
             assert!(is_listed || !model.has_views(), "{name} is missing");

@@ -1,30 +1,45 @@
 //! A question cut where the channel to count from changes.
 
 use copydesk_domain::{Source, Sources};
-use copydesk_views::Bucket;
-use copydesk_views::store::{Counts, Question};
 
-use crate::segment::{COLUMNS, Sums};
+use super::{Counts, Question};
+use crate::{Bucket, Channel, Client, CountsAs};
 
-/// A piece of a range in which the same columns count. See [`crate::segment::column`].
+/// Human and AI, each by script and by server.
+pub const COLUMNS: usize = 4;
+
+/// A figure for each column.
+pub type Sums = [u64; COLUMNS];
+
+/// Which column a client counts in: human by script, human by server, AI by script, AI by server. None for others.
+pub fn column(client: &Client) -> Option<usize> {
+    let kind = match client.verdict.counts_as() {
+        CountsAs::Human => 0,
+        CountsAs::Ai => 2,
+        CountsAs::Other => return None,
+    };
+    Some(kind + usize::from(client.facts.channel == Channel::Server))
+}
+
+/// A piece of a range in which the same columns count. See [`column`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) from: Bucket,
-    pub(super) to: Bucket,
-    pub(super) columns: [bool; COLUMNS],
+pub struct Part {
+    pub from: Bucket,
+    pub to: Bucket,
+    pub columns: [bool; COLUMNS],
 }
 
 /// Where the channel to count from changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Switches {
-    pub(super) floor: Bucket,
-    pub(super) script_since: Option<Bucket>,
-    pub(super) server_since: Option<Bucket>,
+pub struct Switches {
+    pub floor: Bucket,
+    pub script_since: Option<Bucket>,
+    pub server_since: Option<Bucket>,
 }
 
 impl Switches {
     /// Cuts a question into pieces. None of them is empty.
-    pub(super) fn parts(&self, question: Question) -> Vec<Part> {
+    pub fn parts(&self, question: Question) -> Vec<Part> {
         let from = question.from.max(self.floor);
         let mut edges = vec![from, question.to];
         edges.extend([self.script_since, self.server_since].into_iter().flatten());
@@ -44,6 +59,19 @@ impl Switches {
             same
         });
         parts
+    }
+
+    /// The parts of each stretch between two edges, and every point at which one begins or ends.
+    pub fn cut(&self, edges: &[Bucket], sources: Sources) -> (Vec<Vec<Part>>, Vec<Bucket>) {
+        let question = |pair: &[Bucket]| match *pair {
+            [from, to] => self.parts(Question { from, to, sources }),
+            _ => Vec::new(),
+        };
+        let parts: Vec<Vec<Part>> = edges.windows(2).map(question).collect();
+        let mut points: Vec<Bucket> = parts.iter().flatten().flat_map(|part| [part.from, part.to]).collect();
+        points.sort_unstable();
+        points.dedup();
+        (parts, points)
     }
 
     /// The columns that count in a quarter hour.
@@ -67,7 +95,7 @@ fn fixed(source: Source) -> (bool, bool) {
 
 impl Part {
     /// Adds what counts of `sums`.
-    pub(super) fn count(&self, counts: &mut Counts, sums: &Sums) {
+    pub fn count(&self, counts: &mut Counts, sums: &Sums) {
         for (column, sum) in sums.iter().enumerate().filter(|(column, _)| self.columns[*column]) {
             *figure(counts, column) += sum;
         }
@@ -75,7 +103,7 @@ impl Part {
 }
 
 /// The figure that a column is part of.
-pub(super) fn figure(counts: &mut Counts, column: usize) -> &mut u64 {
+pub fn figure(counts: &mut Counts, column: usize) -> &mut u64 {
     if column < 2 { &mut counts.human } else { &mut counts.ai }
 }
 

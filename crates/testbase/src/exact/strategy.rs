@@ -7,7 +7,7 @@ use copydesk_views::{Channel, Class, Client, Evidence, Facts, Network, Verdict};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::model::Range;
+use super::model::Range;
 
 /// 2025-10-01T00:00Z; clocks change on Lord Howe on 5 October, in Newfoundland on 2 November.
 pub const FIRST: i64 = 1_759_276_800;

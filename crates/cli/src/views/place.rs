@@ -1,0 +1,106 @@
+//! Where page views are kept, by the settings.
+
+use std::sync::Arc;
+
+use copydesk_domain::SystemClock;
+use copydesk_views::store::{StoreCall, StoreFuture, StoreReply, ViewStore};
+use copydesk_views_database::Database;
+use copydesk_views_embedded::SharedStore;
+
+use crate::config::{Config, DatabaseUrl, ViewsPlace};
+use crate::failure::Failure;
+use crate::store;
+
+/// The page views of an installation.
+pub(crate) enum PageViewStore {
+    Embedded(SharedStore),
+    Database(Arc<Database>),
+}
+
+impl PageViewStore {
+    pub(crate) fn is_database(&self) -> bool {
+        matches!(self, Self::Database(_))
+    }
+
+    /// Ends what the process has to do with them.
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Embedded(store) => store.close().await,
+            Self::Database(store) => store.close().await,
+        }
+    }
+}
+
+impl ViewStore for PageViewStore {
+    fn call(&self, call: StoreCall) -> StoreFuture<'_, StoreReply> {
+        match self {
+            Self::Embedded(store) => store.call(call),
+            Self::Database(store) => store.call(call),
+        }
+    }
+}
+
+/// Opens the page views of the installation, whoever else has them open.
+pub(crate) async fn open_views(config: &Config) -> Result<Arc<PageViewStore>, Failure> {
+    opened(config, true).await
+}
+
+/// The same for whoever only looks: no tables are made.
+pub(crate) async fn look_at_views(config: &Config) -> Result<Arc<PageViewStore>, Failure> {
+    opened(config, false).await
+}
+
+async fn opened(config: &Config, makes_tables: bool) -> Result<Arc<PageViewStore>, Failure> {
+    Ok(Arc::new(match config.views.store {
+        ViewsPlace::Embedded => PageViewStore::Embedded(open_folder(config).await?),
+        ViewsPlace::Database => PageViewStore::Database(open_database(config, makes_tables).await?),
+    }))
+}
+
+async fn open_folder(config: &Config) -> Result<SharedStore, Failure> {
+    let options = copydesk_views_embedded::Options {
+        loaded_bytes: config.views.memory as usize * 1_000_000,
+        question_bytes: config.views.question_memory as usize * 1_000_000,
+        pages_a_day: config.views.pages_per_day as usize,
+        readers_a_day: config.views.readers_per_day as usize,
+        ..copydesk_views_embedded::Options::new(Arc::new(SystemClock))
+    };
+    Ok(SharedStore::open(&config.views_folder(), options).await?)
+}
+
+pub(crate) async fn open_database(config: &Config, makes_tables: bool) -> Result<Arc<Database>, Failure> {
+    check_place(config)?;
+    let DatabaseUrl::Postgres(address) = config.database() else { return Err(needs_postgres()) };
+    let options = copydesk_views_database::Options {
+        makes_tables,
+        // Beside those for everything else.
+        connections: config.database_connections.unwrap_or(store::CONNECTIONS).div_ceil(2).max(2),
+        question_bytes: config.views.question_memory as usize * 1_000_000,
+        pages_a_day: config.views.pages_per_day as usize,
+        readers_a_day: config.views.readers_per_day as usize,
+        ..copydesk_views_database::Options::new(Arc::new(SystemClock))
+    };
+    Ok(Database::open(&address, options).await?)
+}
+
+/// Refuses settings that cannot go together, before anything is done by them.
+pub(crate) fn check_place(config: &Config) -> Result<(), Failure> {
+    let is_postgres = matches!(config.database(), DatabaseUrl::Postgres(_));
+    if config.views.store == ViewsPlace::Database && !is_postgres { Err(needs_postgres()) } else { Ok(()) }
+}
+
+fn needs_postgres() -> Failure {
+    Failure::usage("views.store is \"database\", and the database is a file of SQLite, which does not keep page views")
+        .hint("name a PostgreSQL database with database_url, or set views.store to \"embedded\"")
+}
+
+/// Says so if page views are in the folder that nobody is shown.
+pub(crate) fn tell_of_others(config: &Config) {
+    let folder = config.views_folder();
+    if config.views.store == ViewsPlace::Database && folder.join("projects").is_dir() {
+        tracing::warn!(
+            folder = %folder.display(),
+            "page views are kept in the database, and those in the folder are not shown: views.store was embedded before"
+        );
+    }
+}

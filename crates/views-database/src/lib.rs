@@ -1,0 +1,30 @@
+//! Page views in PostgreSQL, for servers of several machines that count into one place.
+//!
+//! One batch is one transaction ([`append`]): its ids, pages and readers, and its counts by quarter hour, day and month. When
+//! it is answered it is committed. Rows are written in one order by everybody, so that nobody waits in a circle. A question
+//! ([`answers`], [`machines`]) is cut into months, days and quarter hours ([`cover`]), and the readers' verdicts are looked up
+//! when it is answered, so that judging history again changes a few rows ([`changes`]). Whatever changes a project as a whole
+//! holds its lock alone; appends share it.
+
+mod answers;
+mod append;
+mod backup;
+mod calendar;
+mod changes;
+mod cover;
+mod database;
+mod error;
+mod lock;
+mod machines;
+mod names;
+mod overview;
+mod project;
+mod questions;
+mod relabel;
+mod schema;
+mod sweep;
+mod tally;
+mod view_store;
+
+pub use backup::{count as count_backup, is_backup};
+pub use database::{Database, Options};

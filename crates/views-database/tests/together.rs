@@ -1,0 +1,187 @@
+//! Several stores at once on one database: what is acknowledged is counted, and counted once.
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot be set up should stop at once")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use copydesk_domain::SystemClock;
+use copydesk_testbase::{Backend, TestDatabase};
+use copydesk_views::store::{Question, Source, Sources, ViewStore, ViewsError};
+use copydesk_views::{Batch, Bucket, Channel, Class, Client, Evidence, Facts, Network, Verdict, View, id_digest};
+use copydesk_views_database::{Database, Options};
+
+const ALWAYS: Question =
+    Question { from: Bucket::MIN, to: Bucket::MAX, sources: Sources { people: Source::Both, machines: Source::Both } };
+const FIRST: u32 = 1_950_000;
+
+async fn stores(place: &TestDatabase, count: usize) -> Vec<Arc<Database>> {
+    let mut stores = Vec::new();
+    for _ in 0..count {
+        let options = Options { connections: 4, ..Options::new(Arc::new(SystemClock)) };
+        stores.push(Database::open(&place.url(), options).await.unwrap());
+    }
+    stores
+}
+
+fn verdict(class: Class) -> Verdict {
+    Verdict { class, agent: Some(class.as_str().to_owned()), evidence: Evidence::Token, rule: "token".to_owned() }
+}
+
+fn reader(number: u32) -> Arc<Client> {
+    let class = [Class::Human, Class::Assistant, Class::TrainingCrawler][number as usize % 3];
+    let channel = if number.is_multiple_of(2) { Channel::Script } else { Channel::Server };
+    let user_agent = format!("agent {number}");
+    let facts = Facts { user_agent, markdown: false, network: Network::Unknown, signed_by: None, channel };
+    Arc::new(Client { facts, verdict: verdict(class) })
+}
+
+/// Views in an order that is another one for each sender.
+fn batch(project: &str, sender: u32, number: u32, id: impl Fn(u32) -> Option<u128>) -> Batch {
+    let view = |at: u32| {
+        let mixed = (at * 7919 + sender * 104_729) % 120;
+        View {
+            bucket: Bucket(FIRST + mixed % 9 * 40),
+            path: format!("/page-{}", mixed % 40).into(),
+            client: reader(mixed % 12),
+            count: 1,
+            id: id(number * 120 + mixed),
+        }
+    };
+    Batch { project: project.to_owned(), views: (0..120).map(view).collect(), ..Batch::default() }
+}
+
+async fn total(store: &Database, project: &str) -> u64 {
+    store.status(project).await.unwrap().views
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_id_that_many_tell_of_at_once_counts_once_and_nobody_waits_in_a_circle() {
+    let place = TestDatabase::new(Backend::Postgres).await;
+    let stores = stores(&place, 3).await;
+    let mut senders = Vec::new();
+    for sender in 0..9 {
+        let store = Arc::clone(&stores[sender as usize % 3]);
+        senders.push(tokio::spawn(async move {
+            let mut counted = [0; 2];
+            for number in 0..12 {
+                for (project, counted) in ["docs", "api"].into_iter().zip(&mut counted) {
+                    let all = batch(project, sender, number, |at| Some(id_digest(&at.to_string())));
+                    let appended = store.append(all).await.unwrap();
+                    assert_eq!(appended.counted + appended.duplicates.len() as u64, 120);
+                    *counted += appended.counted;
+                }
+            }
+            counted
+        }));
+    }
+    // Whoever changes a project as a whole meanwhile takes nothing away.
+    let judged = Arc::clone(&stores[0]);
+    let judge = tokio::spawn(async move {
+        for class in [Class::Human, Class::Library, Class::CodingAgent, Class::Human, Class::Assistant] {
+            let clients = judged.clients("docs").await.unwrap();
+            let changes = clients.into_iter().step_by(2).map(|(client, _)| (client, verdict(class))).collect();
+            judged.relabel("docs", changes).await.unwrap();
+        }
+    });
+    let mut counted = [0; 2];
+    for sender in senders {
+        counted.iter_mut().zip(sender.await.unwrap()).for_each(|(sum, more)| *sum += more);
+    }
+    judge.await.unwrap();
+    assert_eq!(counted, [12 * 120; 2], "each id once");
+    for store in &stores {
+        for project in ["docs", "api"] {
+            assert_eq!(total(store, project).await, 12 * 120, "{project}");
+            assert_eq!(store.verify(Some(project)).await.unwrap(), [], "{project}");
+            let clients = store.clients(project).await.unwrap();
+            let of = |kind| clients.iter().filter(|it| it.0.verdict.counts_as() == kind).map(|it| it.1).sum::<u64>();
+            let totals = store.ranking(project, ALWAYS).await.unwrap().totals();
+            use copydesk_views::CountsAs::{Ai, Human};
+            assert_eq!((totals.human, totals.ai), (of(Human), of(Ai)), "{project}");
+        }
+    }
+    stores[0].remove("docs").await.unwrap();
+    assert_eq!((total(&stores[1], "docs").await, total(&stores[1], "api").await), (0, 12 * 120));
+    let left = place.query("SELECT count(DISTINCT project)::text FROM views_cells").await;
+    assert_eq!(left, [["1"]]);
+    let fresh = batch("docs", 0, 0, |_| None);
+    assert_eq!(stores[2].append(fresh).await.unwrap().counted, 120, "what a process remembers of it is void");
+    assert_eq!(stores[1].ranking("docs", ALWAYS).await.unwrap().len(), 40);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_acknowledged_is_counted_and_nothing_else_however_often_connections_break() {
+    let place = Arc::new(TestDatabase::new(Backend::Postgres).await);
+    let stores = stores(&place, 3).await;
+    let done = Arc::new(AtomicBool::new(false));
+    let killer = tokio::spawn({
+        let (place, done) = (Arc::clone(&place), Arc::clone(&done));
+        async move {
+            while !done.load(Ordering::Relaxed) {
+                place
+                    .query(
+                        "SELECT count(pg_terminate_backend(pid))::text FROM pg_stat_activity \
+                         WHERE application_name = 'copydesk views' AND datname = current_database() AND random() < 0.3",
+                    )
+                    .await;
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    });
+    let refused = Arc::new(AtomicU64::new(0));
+    let mut senders = Vec::new();
+    for sender in 0..6 {
+        let (store, refused) = (Arc::clone(&stores[sender as usize % 3]), Arc::clone(&refused));
+        senders.push(tokio::spawn(async move {
+            let mut counted = 0;
+            for number in 0..25 {
+                // Without ids: whoever is told that nothing was kept sends it again, and nothing else tells them apart.
+                loop {
+                    match store.append(batch("docs", sender, number, |_| None)).await {
+                        Ok(appended) => break counted += appended.counted,
+                        Err(ViewsError::Unavailable(why)) => {
+                            assert!(!why.contains("not known"), "{why}");
+                            refused.fetch_add(1, Ordering::Relaxed);
+                        }
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            }
+            counted
+        }));
+    }
+    let mut counted = 0;
+    for sender in senders {
+        counted += sender.await.unwrap();
+    }
+    done.store(true, Ordering::Relaxed);
+    killer.await.unwrap();
+    assert_eq!(counted, 6 * 25 * 120);
+    let store = Database::open(&place.url(), Options::new(Arc::new(SystemClock))).await.unwrap();
+    assert_eq!(total(&store, "docs").await, counted, "{} were refused", refused.load(Ordering::Relaxed));
+    assert_eq!(store.verify(Some("docs")).await.unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_too_large_is_refused_and_not_cut_short() {
+    let place = TestDatabase::new(Backend::Postgres).await;
+    let options = Options { question_bytes: 5 << 20, ..Options::new(Arc::new(SystemClock)) };
+    let store = Database::open(&place.url(), options).await.unwrap();
+    store.append(batch("docs", 0, 0, |_| None)).await.unwrap();
+    place
+        .execute(
+            "INSERT INTO views_paths (project, path) SELECT 1, '/many/' || i FROM generate_series(1, 60000) AS i; \
+             INSERT INTO views_days SELECT 1, 20312, id, 1, 0, 0, 0 FROM views_paths WHERE path LIKE '/many/%'",
+        )
+        .await;
+    let at = |from: u32, to: u32| Question { from: Bucket(from), to: Bucket(to), ..ALWAYS };
+    let day = 20312 * Bucket::A_DAY;
+    match store.ranking("docs", at(day, day + Bucket::A_DAY)).await {
+        Err(ViewsError::Unavailable(why)) => assert!(why.contains("views.question_memory"), "{why}"),
+        other => panic!("{:?}", other.map(|ranking| ranking.len())),
+    }
+    // Others are answered as ever.
+    assert_eq!(store.series("docs", None, vec![Bucket::MIN, Bucket::MAX], ALWAYS.sources).await.unwrap().len(), 1);
+    assert_eq!(store.ranking("docs", at(FIRST, FIRST + 1)).await.unwrap().len(), 14);
+}

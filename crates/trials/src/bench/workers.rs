@@ -78,7 +78,9 @@ impl Desk {
         ))
         .await;
         let delay = options.sync * 1000;
-        desk.run(&format!("ALTER SYSTEM SET commit_delay = {delay}; ALTER SYSTEM SET commit_siblings = 0")).await;
+        // Each alone: they cannot be part of a transaction.
+        desk.run(&format!("ALTER SYSTEM SET commit_delay = {delay}")).await;
+        desk.run("ALTER SYSTEM SET commit_siblings = 0").await;
         desk.run("SELECT pg_reload_conf()").await;
         desk
     }

@@ -413,8 +413,12 @@ async fn a_host_that_is_away_is_asked_again(stage: &Stage) {
         eventually("it is put off", async || place.asks().await[0].note.clone()).await;
         place.host.recover();
         eventually("it is answered", async || {
-            stage.advance(Duration::from_secs(60));
-            (place.asks().await[0].state == AskState::Answered).then_some(())
+            let state = place.asks().await[0].state;
+            // Not while its job runs, whose lease would end.
+            if state == AskState::Heard {
+                stage.advance(Duration::from_secs(60));
+            }
+            (state == AskState::Answered).then_some(())
         })
         .await;
         assert_eq!((place.commits(&job), place.replies().len()), (2, 1), "{kind:?}");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use copydesk_agent::{BuiltinEditor, Editor, KeySource, ModelEditor, ModelSettings, SecretString};
 use copydesk_desk::credentials::Credentials;
-use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
+use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Workshop};
 use copydesk_desk::runner::{Engine, Noop};
 use copydesk_domain::Dollars;
 use copydesk_forge::{Forge, ForgeSettings, Hosts, HostsSettings, Signature};
@@ -55,7 +55,8 @@ pub(crate) fn workshop_at(
     let hosts = Hosts::new(hosts);
     let vault = secrets::vault(config);
     let credentials = Credentials::new(store.clone(), vault, environment);
-    Arc::new(Workshop { forge, hosts, credentials, refreshes: Refreshes::default(), public_url, limits })
+    let (refreshes, near) = Default::default();
+    Arc::new(Workshop { forge, hosts, credentials, refreshes, public_url, limits, near })
 }
 
 /// The mirrors of this machine.

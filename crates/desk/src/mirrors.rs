@@ -23,6 +23,9 @@ const AGAIN: Duration = Duration::from_secs(60);
 pub fn care_for_mirrors(store: Store, workshop: Arc<Workshop>, stop: Stop) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let mut changes = store.changes();
+        if let Err(error) = remember(&store, &workshop).await {
+            tracing::warn!(%error, "cannot tell which projects have a mirror here");
+        }
         let mut pause = FIRST;
         loop {
             let woken = tokio::select! {
@@ -90,7 +93,26 @@ pub async fn sweep(store: &Store, forge: &Forge) -> Result<Swept, StoreError> {
     Ok(swept)
 }
 
+/// Finds out which projects have a mirror here since before the start.
+async fn remember(store: &Store, workshop: &Workshop) -> Result<(), StoreError> {
+    let there = workshop.forge.mirrors().unwrap_or_default();
+    if there.is_empty() {
+        return Ok(());
+    }
+    for project in store.projects().await? {
+        let addresses = mirror_addresses(&project.repository, &project.host);
+        if addresses.iter().any(|address| there.contains(&Forge::mirror_name(address))) {
+            workshop.near.add(&project.id);
+        }
+    }
+    Ok(())
+}
+
 async fn pack(store: &Store, forge: &Forge) {
+    // Many processes have none, and there may be many projects.
+    if forge.mirrors().is_ok_and(|there| there.is_empty()) {
+        return;
+    }
     let needed = match needed(store).await {
         Ok(needed) => needed,
         Err(error) => return tracing::warn!(%error, "cannot tell which mirrors are needed"),

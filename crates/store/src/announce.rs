@@ -2,9 +2,9 @@
 //! committed, and to the others by one task with a short pause between: NOTIFY inside of a transaction holds a lock of the
 //! whole server until the commit is on disk, and all processes would stand in line for it.
 
-use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sqlx::PgPool;
@@ -24,14 +24,46 @@ const LONGEST: usize = 7_900;
 /// The most that waits to be told. Beyond it, those who watch jobs find out by their own looks.
 const MOST_WAITING: usize = 10_000;
 
+/// What somebody in a process waits for. Others tell of it only while somebody does: each announcement wakes all processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Need {
+    /// A job to work on.
+    Work,
+    /// Whatever happens to jobs.
+    News,
+    /// What is to be sent to others.
+    Outbox,
+}
+
+impl Need {
+    const ALL: [Self; 3] = [Self::Work, Self::News, Self::Outbox];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Work => "idle",
+            Self::News => "watching",
+            Self::Outbox => "sending",
+        }
+    }
+
+    /// What one must need to be told of that change by others. Of the rest everybody is told.
+    fn of(change: &Change) -> Option<Self> {
+        match change {
+            Change::Job(_) => Some(Self::News),
+            Change::Room => Some(Self::Work),
+            Change::Outbox => Some(Self::Outbox),
+            Change::Ready(_) | Change::Called(_) | Change::Asked | Change::Removed => None,
+        }
+    }
+}
+
 /// What processes tell each other.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Word {
+    /// A process has begun to listen, and knows of nobody's needs.
+    Hello,
+    Need(Need),
     Change(Change),
-    /// Somebody waits for a job here.
-    Idle,
-    /// Somebody here watches jobs that others work on.
-    Watching,
 }
 
 /// What this process has to tell, and what it knows of the others.
@@ -44,73 +76,50 @@ struct Inner {
     name: String,
     waiting: Mutex<BTreeSet<Word>>,
     some: Notify,
-    started: Instant,
-    /// Until when another process is known to wait for a job, and to watch jobs; in milliseconds since the start.
-    others_idle: AtomicU64,
-    others_watch: AtomicU64,
-    idle_here: AtomicUsize,
-    watching_here: AtomicUsize,
+    /// What other processes need, and when each has said so.
+    others: Mutex<BTreeMap<(Need, String), Instant>>,
+    /// How many wait here for each of [`Need::ALL`].
+    here: [AtomicUsize; 3],
 }
 
 impl Announcer {
     pub(crate) fn new(hub: Hub, name: String) -> Self {
-        let inner = Inner {
-            hub,
-            name,
-            waiting: Mutex::default(),
-            some: Notify::new(),
-            started: Instant::now(),
-            others_idle: AtomicU64::new(0),
-            others_watch: AtomicU64::new(0),
-            idle_here: AtomicUsize::new(0),
-            watching_here: AtomicUsize::new(0),
-        };
-        Self(Arc::new(inner))
+        let (waiting, some) = (Mutex::default(), Notify::new());
+        Self(Arc::new(Inner { hub, name, waiting, some, others: Mutex::default(), here: Default::default() }))
     }
 
     /// Tells of what a transaction has changed, after its commit.
     pub(crate) fn tell(&self, changes: Vec<Change>) {
         for change in changes {
-            let goes_out = match &change {
-                Change::Job(_) => self.is_within(&self.0.others_watch),
-                // Room in a project is of use to those who have nothing to do.
-                Change::Room => self.is_within(&self.0.others_idle),
-                _ => true,
-            };
-            if goes_out {
+            if Need::of(&change).is_none_or(|need| self.others(need) > 0) {
                 self.say(Word::Change(change.clone()));
             }
             self.0.hub.publish(change);
         }
     }
 
-    /// From now until what is returned is dropped, other processes tell when a project has room for another job.
-    pub(crate) fn wait_for_jobs(&self) -> Interest {
-        self.interest(|inner| &inner.idle_here, Word::Idle)
-    }
-
-    /// From now until what is returned is dropped, other processes tell of everything that happens to jobs.
-    pub(crate) fn watch_jobs(&self) -> Interest {
-        self.interest(|inner| &inner.watching_here, Word::Watching)
-    }
-
-    fn interest(&self, count: fn(&Inner) -> &AtomicUsize, word: Word) -> Interest {
-        if count(&self.0).fetch_add(1, Ordering::Relaxed) == 0 {
-            self.say(word);
+    /// From now until what is returned is dropped, other processes know that somebody here needs it.
+    pub(crate) fn need(&self, need: Need) -> Interest {
+        if self.0.here[need as usize].fetch_add(1, Ordering::Relaxed) == 0 {
+            self.say(Word::Need(need));
         }
-        Interest { announcer: self.clone(), count }
+        Interest { announcer: self.clone(), need }
     }
 
-    fn is_within(&self, until: &AtomicU64) -> bool {
-        until.load(Ordering::Relaxed) > self.millis()
+    /// How many other processes need it.
+    pub(crate) fn others(&self, need: Need) -> usize {
+        let others = locked(&self.0.others);
+        let of_need = others.range((need, String::new())..).take_while(|((of, _), _)| *of == need);
+        of_need.filter(|(_, said_at)| said_at.elapsed() < BELIEVED).count()
     }
 
-    fn millis(&self) -> u64 {
-        u64::try_from(self.0.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    /// Asks the others what they need: this process has heard nothing so far.
+    pub(crate) fn greet(&self) {
+        self.say(Word::Hello);
     }
 
     fn say(&self, word: Word) {
-        let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = locked(&self.0.waiting);
         if waiting.len() < MOST_WAITING || !matches!(word, Word::Change(Change::Job(_))) {
             waiting.insert(word);
         }
@@ -124,9 +133,9 @@ impl Announcer {
         while !pool.is_closed() {
             tokio::select! {
                 () = self.0.some.notified() => {}
-                _ = repeat.tick() => self.repeat(),
+                _ = repeat.tick() => self.say_needs(),
             }
-            let words = std::mem::take(&mut *self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+            let words = std::mem::take(&mut *locked(&self.0.waiting));
             for payload in payloads(&self.0.name, words) {
                 // Nothing is lost with an announcement, so that nobody waits for it to be on disk.
                 let sql = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
@@ -138,10 +147,10 @@ impl Announcer {
         }
     }
 
-    fn repeat(&self) {
-        for (count, word) in [(&self.0.idle_here, Word::Idle), (&self.0.watching_here, Word::Watching)] {
-            if count.load(Ordering::Relaxed) > 0 {
-                self.say(word);
+    fn say_needs(&self) {
+        for need in Need::ALL {
+            if self.0.here[need as usize].load(Ordering::Relaxed) > 0 {
+                self.say(Word::Need(need));
             }
         }
     }
@@ -157,32 +166,43 @@ impl Announcer {
         if sender == self.0.name {
             return;
         }
-        let until = self.millis() + u64::try_from(BELIEVED.as_millis()).unwrap_or(u64::MAX);
         for line in first.into_iter().chain(lines) {
             match read_word(line) {
                 Word::Change(change) => self.0.hub.publish(change),
-                Word::Idle => self.0.others_idle.store(until, Ordering::Relaxed),
-                Word::Watching => self.0.others_watch.store(until, Ordering::Relaxed),
+                Word::Need(need) => self.note(need, sender),
+                Word::Hello => self.say_needs(),
             }
+        }
+    }
+
+    fn note(&self, need: Need, sender: &str) {
+        let mut others = locked(&self.0.others);
+        let is_new = others.insert((need, sender.to_owned()), Instant::now()).is_none();
+        if is_new {
+            others.retain(|_, said_at| said_at.elapsed() < BELIEVED);
         }
     }
 }
 
-/// What somebody in this process waits for, while they do.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What somebody in this process needs, while they do.
 pub(crate) struct Interest {
     announcer: Announcer,
-    count: fn(&Inner) -> &AtomicUsize,
+    need: Need,
 }
 
 impl Drop for Interest {
     fn drop(&mut self) {
-        (self.count)(&self.announcer.0).fetch_sub(1, Ordering::Relaxed);
+        self.announcer.0.here[self.need as usize].fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl std::fmt::Debug for Interest {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("Interest")
+        write!(out, "Interest({:?})", self.need)
     }
 }
 
@@ -203,22 +223,28 @@ fn payloads(name: &str, words: BTreeSet<Word>) -> Vec<String> {
 }
 
 fn write_word(word: &Word) -> String {
-    match word {
-        Word::Change(Change::Ready) => "ready".to_owned(),
-        Word::Change(Change::Room) => "room".to_owned(),
-        Word::Change(Change::Job(id)) => format!("job {id}"),
-        Word::Change(Change::Called(id)) => format!("called {id}"),
-        Word::Change(Change::Outbox) => "outbox".to_owned(),
-        Word::Change(Change::Asked) => "asked".to_owned(),
-        Word::Change(Change::Removed) => "removed".to_owned(),
-        Word::Idle => "idle".to_owned(),
-        Word::Watching => "watching".to_owned(),
-    }
+    let plain = match word {
+        Word::Change(Change::Ready(Some(project_id))) => return format!("ready {project_id}"),
+        Word::Change(Change::Job(id)) => return format!("job {id}"),
+        Word::Change(Change::Called(id)) => return format!("called {id}"),
+        Word::Change(Change::Ready(None)) => "ready",
+        Word::Change(Change::Room) => "room",
+        Word::Change(Change::Outbox) => "outbox",
+        Word::Change(Change::Asked) => "asked",
+        Word::Change(Change::Removed) => "removed",
+        Word::Need(need) => need.word(),
+        Word::Hello => "hello",
+    };
+    plain.to_owned()
 }
 
 /// What is not known comes from a newer program, and may be anything: a look finds out.
 fn read_word(line: &str) -> Word {
+    if let Some(need) = Need::ALL.into_iter().find(|need| need.word() == line) {
+        return Word::Need(need);
+    }
     Word::Change(match line.split_once(' ') {
+        Some(("ready", project_id)) => Change::Ready(Some(project_id.into())),
         Some(("job", id)) => Change::Job(id.into()),
         Some(("called", id)) => Change::Called(id.into()),
         _ => match line {
@@ -226,9 +252,8 @@ fn read_word(line: &str) -> Word {
             "asked" => Change::Asked,
             "removed" => Change::Removed,
             "room" => Change::Room,
-            "idle" => return Word::Idle,
-            "watching" => return Word::Watching,
-            _ => Change::Ready,
+            "hello" => return Word::Hello,
+            _ => Change::Ready(None),
         },
     })
 }
@@ -239,7 +264,8 @@ mod tests {
 
     fn words() -> BTreeSet<Word> {
         let changes = [
-            Change::Ready,
+            Change::Ready(None),
+            Change::Ready(Some("p".into())),
             Change::Room,
             Change::Job("x".into()),
             Change::Called("y".into()),
@@ -247,7 +273,8 @@ mod tests {
             Change::Asked,
             Change::Removed,
         ];
-        changes.into_iter().map(Word::Change).chain([Word::Idle, Word::Watching]).collect()
+        let changes = changes.into_iter().map(Word::Change);
+        changes.chain(Need::ALL.map(Word::Need)).chain([Word::Hello]).collect()
     }
 
     #[test]
@@ -257,7 +284,7 @@ mod tests {
         let (sender, lines) = payload.split_once('\n').unwrap();
         assert_eq!(sender, "from one");
         assert_eq!(lines.lines().map(read_word).collect::<BTreeSet<_>>(), words());
-        assert_eq!(read_word("something new"), Word::Change(Change::Ready));
+        assert_eq!(read_word("something new"), Word::Change(Change::Ready(None)));
     }
 
     #[test]
@@ -277,17 +304,38 @@ mod tests {
         let announcer = Announcer::new(hub.clone(), "one".to_owned());
         let waiting = || std::mem::take(&mut *announcer.0.waiting.lock().unwrap());
         let job = Change::Job("x".into());
-        announcer.tell(vec![job.clone(), Change::Room]);
+        let all = || vec![job.clone(), Change::Room, Change::Outbox, Change::Ready(None), Change::Called("x".into())];
+        let told = |changes: &[Change]| changes.iter().cloned().map(Word::Change).collect::<BTreeSet<_>>();
+        announcer.tell(all());
+        assert_eq!(waiting(), told(&all()[3..]));
+        announcer.hear("from one\nwatching\nidle\nsending");
+        announcer.tell(all());
+        assert_eq!(waiting(), told(&all()[3..]), "its own words are no news");
+        let needs = [("watching", job.clone()), ("idle", Change::Room), ("sending", Change::Outbox)];
+        for (said, (word, change)) in needs.into_iter().enumerate() {
+            announcer.tell(vec![change.clone()]);
+            assert_eq!(waiting(), told(&[]), "nobody is {word}");
+            announcer.hear(&format!("from other\n{word}"));
+            announcer.tell(vec![change.clone()]);
+            assert_eq!(waiting(), told(&[change]), "{said}");
+        }
+    }
+
+    #[tokio::test]
+    async fn who_needs_what_is_counted_and_told_to_those_who_come_later() {
+        let announcer = Announcer::new(Hub::new(), "one".to_owned());
+        let waiting = || std::mem::take(&mut *announcer.0.waiting.lock().unwrap());
+        for sender in ["two", "three", "two"] {
+            announcer.hear(&format!("from {sender}\nidle"));
+        }
+        announcer.hear("from four\nwatching");
+        assert_eq!(Need::ALL.map(|need| announcer.others(need)), [2, 1, 0]);
+        let need = announcer.need(Need::Work);
+        assert_eq!(waiting(), BTreeSet::from([Word::Need(Need::Work)]));
+        announcer.hear("from five\nhello");
+        assert_eq!(waiting(), BTreeSet::from([Word::Need(Need::Work)]));
+        drop(need);
+        announcer.hear("from six\nhello");
         assert_eq!(waiting(), BTreeSet::new());
-        announcer.hear("from one\nwatching\nidle");
-        announcer.tell(vec![job.clone()]);
-        assert_eq!(waiting(), BTreeSet::new(), "its own words are no news");
-        announcer.hear("from other\nwatching");
-        announcer.tell(vec![job.clone(), Change::Room]);
-        assert_eq!(waiting(), BTreeSet::from([Word::Change(job)]));
-        announcer.hear("from other\nidle");
-        announcer.tell(vec![Change::Room, Change::Ready, Change::Called("x".into())]);
-        let all = [Change::Room, Change::Ready, Change::Called("x".into())];
-        assert_eq!(waiting(), all.into_iter().map(Word::Change).collect());
     }
 }

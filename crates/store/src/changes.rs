@@ -18,6 +18,11 @@ impl Changes {
         Self { receiver, _interest: interest }
     }
 
+    /// Leaves out all that was told so far.
+    pub fn skip(&mut self) {
+        self.receiver = self.receiver.resubscribe();
+    }
+
     /// Waits until `wanted` says yes to a change, or until changes were missed and anything may have happened.
     pub async fn wait_for(&mut self, mut wanted: impl FnMut(&Change) -> bool) {
         loop {

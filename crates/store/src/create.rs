@@ -124,7 +124,7 @@ pub(crate) async fn create(
     events::append(c, &job.id, "created", created, now).await?;
     deeds::record(c, "job.create", Some(&job.project_id), &job.id, "").await?;
     outbox::put(c, EventKind::JobCreated, &job, now).await?;
-    c.announce(Change::Ready);
+    c.announce(Change::Ready(Some(job.project_id.clone())));
     admission::done(c, &job, render(&job), standing, idempotency, now).await
 }
 
@@ -211,6 +211,6 @@ async fn reopen(c: &mut dyn Conn, job: &Job, message: u32, now: Timestamp) -> Re
     )
     .await?;
     lanes::enter(c, &job.id).await?;
-    c.announce(Change::Ready);
+    c.announce(Change::Ready(Some(job.project_id.clone())));
     Ok(())
 }

@@ -6,7 +6,7 @@ use copydesk_boxed::boxed;
 use copydesk_domain::{Actor, Clock, Timestamp, TraceContext};
 use futures_util::future::BoxFuture;
 
-use crate::announce::Announcer;
+use crate::announce::{Announcer, Interest, Need};
 use crate::changes::Changes;
 use crate::conn::{Conn, Result, values};
 use crate::error::StoreError;
@@ -157,12 +157,26 @@ impl Store {
 
     /// The same for somebody who wants to know all that happens to jobs.
     pub fn changes_of_jobs(&self) -> Changes {
-        Changes::new(self.hub.subscribe(), self.announcer().map(Announcer::watch_jobs))
+        Changes::new(self.hub.subscribe(), self.need(Need::News))
     }
 
     /// The same for somebody who has nothing to do: other processes tell when a project has room for another job.
     pub fn changes_for_idle(&self) -> Changes {
-        Changes::new(self.hub.subscribe(), self.announcer().map(Announcer::wait_for_jobs))
+        Changes::new(self.hub.subscribe(), self.need(Need::Work))
+    }
+
+    /// The same for somebody who sends what is in the outbox: other processes tell when there is something.
+    pub fn changes_for_sender(&self) -> Changes {
+        Changes::new(self.hub.subscribe(), self.need(Need::Outbox))
+    }
+
+    fn need(&self, need: Need) -> Option<Interest> {
+        self.announcer().map(|announcer| announcer.need(need))
+    }
+
+    /// How many other processes have nothing to do and wait for a job, as far as they have told.
+    pub fn others_idle(&self) -> usize {
+        self.announcer().map_or(0, |announcer| announcer.others(Need::Work))
     }
 
     fn announcer(&self) -> Option<&Announcer> {

@@ -98,7 +98,7 @@ async fn end(c: &mut dyn Conn, now: Timestamp) -> Result<Option<Dormancy>> {
     )
     .await?;
     deeds::record(c, "installation.wake", None, "", &format!("from a backup of {}", dormancy.backup_at)).await?;
-    for change in [Change::Ready, Change::Outbox, Change::Asked] {
+    for change in [Change::Ready(None), Change::Outbox, Change::Asked] {
         c.announce(change);
     }
     Ok(Some(dormancy))

@@ -29,12 +29,15 @@ pub(crate) async fn end(c: &mut dyn Conn, job: &Job, ending: Ending, now: Timest
         Err(Refusal(_)) => return Ok(()),
     };
     let message = ending.message.as_deref().map(plain_text);
-    c.run(
-        "UPDATE jobs SET status = $1, outcome = $2, message = $3, updated_at = $4, worker = NULL, \
-         lease_expires_at = NULL, cancel_requested_at = NULL, away_since = NULL WHERE id = $5",
-        values![status.as_str(), ending.outcome.as_str(), message.clone(), now, &job.id],
-    )
-    .await?;
+    // Of a job that begins to wait at this very moment nothing is known here; the one who has ended this one looks for it.
+    let lanes: u32 = c
+        .only_row(
+            "UPDATE jobs SET status = $1, outcome = $2, message = $3, updated_at = $4, worker = NULL, \
+         lease_expires_at = NULL, cancel_requested_at = NULL, away_since = NULL WHERE id = $5 \
+         RETURNING (SELECT count(*) FROM lanes l WHERE l.project_id = jobs.project_id)",
+            values![status.as_str(), ending.outcome.as_str(), message.clone(), now, &job.id],
+        )
+        .await?;
     if ending.outcome == Outcome::Cancelled {
         // Nothing of a cancelled run goes out later.
         rounds::drop_unpushed(c, &job.id, Some(job.run), now).await?;
@@ -43,6 +46,8 @@ pub(crate) async fn end(c: &mut dyn Conn, job: &Job, ending: Ending, now: Timest
     events::append(c, &job.id, status.as_str(), data, now).await?;
     let kind = if status == Status::Completed { EventKind::JobCompleted } else { EventKind::JobFailed };
     outbox::put(c, kind, job, now).await?;
-    c.announce(Change::Room);
+    if lanes > 0 {
+        c.announce(Change::Room);
+    }
     Ok(())
 }

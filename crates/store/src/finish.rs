@@ -6,7 +6,7 @@ use copydesk_boxed::boxed;
 use copydesk_domain::{CheckSummary, Job, Outcome, Timestamp, Usage};
 use serde_json::json;
 
-use crate::conn::{Conn, Result, plain_text, to_json, values};
+use crate::conn::{Conn, Result, Value, plain_text, to_json, values};
 use crate::database::Store;
 use crate::ending::{CANCELLED, Ending, OUT_OF_TIME, end};
 use crate::hub::Change;
@@ -114,12 +114,17 @@ async fn finish_job(c: &mut dyn Conn, lease: Lease, finish: Finish, now: Timesta
     let title = finish.title.as_deref().map(plain_text);
     let usage = (finish.usage != Usage::default()).then(|| to_json(&finish.usage));
     let checks = (!finish.checks.is_empty()).then(|| to_json(&finish.checks));
-    c.run(
-        "UPDATE jobs SET title = COALESCE($1, title), branch = COALESCE($2, branch), pr_link = COALESCE($3, pr_link), \
-         usage = COALESCE($4, usage), checks = COALESCE($5, checks) WHERE id = $6",
-        values![title, finish.branch, finish.pr_link, usage, checks, &job.id],
-    )
-    .await?;
+    let found = [title, finish.branch, finish.pr_link, usage, checks];
+    if found.iter().any(Option::is_some) {
+        let mut values: Vec<Value> = found.into_iter().map(Value::from).collect();
+        values.extend(values![&job.id]);
+        c.run(
+            "UPDATE jobs SET title = COALESCE($1, title), branch = COALESCE($2, branch), pr_link = COALESCE($3, pr_link), \
+             usage = COALESCE($4, usage), checks = COALESCE($5, checks) WHERE id = $6",
+            values,
+        )
+        .await?;
+    }
     end(c, &job, Ending { outcome: finish.outcome, message: finish.message }, now).await?;
     Ok(Finished::Ended)
 }
@@ -137,7 +142,7 @@ async fn release(c: &mut dyn Conn, lease: Lease, now: Timestamp) -> Result<(), L
     .await?;
     lanes::enter(c, &job.id).await?;
     events::append(c, &job.id, "released", json!({}), now).await?;
-    c.announce(Change::Ready);
+    c.announce(Change::Ready(Some(job.project_id.clone())));
     Ok(())
 }
 
@@ -179,7 +184,7 @@ pub(crate) async fn put_back(
     .await?;
     lanes::enter(c, &job.id).await?;
     events::append(c, &job.id, "retrying", json!({ "reason": reason, "notBefore": at }), now).await?;
-    c.announce(Change::Ready);
+    c.announce(Change::Ready(Some(job.project_id.clone())));
     Ok(Retry::At(at))
 }
 

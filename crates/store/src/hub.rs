@@ -1,12 +1,12 @@
-use copydesk_domain::JobId;
+use copydesk_domain::{JobId, ProjectId};
 use tokio::sync::broadcast;
 
 /// Something that a waiting part of the program may want to look at.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
-    /// A job can be claimed.
-    Ready,
-    /// A job has ended, so that another of its project may run.
+    /// A job can be claimed: one of this project, or nobody knows of which.
+    Ready(Option<ProjectId>),
+    /// A job has ended, so that another of its project, which waits, may run.
     Room,
     /// Whoever works on the job is to let go of it: it was cancelled or archived.
     Called(JobId),

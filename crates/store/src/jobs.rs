@@ -111,10 +111,8 @@ pub(crate) async fn get(c: &mut dyn Conn, project_id: ProjectId, id: JobId) -> R
 
 /// Reads a job and holds its row until the transaction ends.
 pub(crate) async fn get_held(c: &mut dyn Conn, id: &JobId) -> Result<Option<Job>> {
-    if !c.hold("jobs", id).await? {
-        return Ok(None);
-    }
-    c.row(format!("SELECT {COLUMNS} FROM jobs WHERE id = $1"), values![id]).await
+    static SQL: LazyLock<String> = LazyLock::new(|| format!("SELECT {COLUMNS} FROM jobs WHERE id = $1"));
+    c.row_held(&SQL, values![id]).await
 }
 
 /// These jobs, in no order.

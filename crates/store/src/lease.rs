@@ -2,6 +2,7 @@
 //! the reaper, by an archiving or by another worker, nothing it writes arrives.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use copydesk_boxed::boxed;
@@ -89,10 +90,14 @@ impl Store {
 
 /// The job, held, if the lease still stands.
 pub(crate) async fn hold(c: &mut dyn Conn, lease: &Lease) -> Result<Job, LeaseError> {
-    let job = jobs::get_held(c, &lease.job_id).await?.ok_or(LeaseLost::Lost)?;
-    let sql = "SELECT 1 FROM jobs WHERE id = $1 AND worker = $2 AND attempt = $3 AND status = 'active'";
-    let stands = c.exists(sql, values![&lease.job_id, &lease.worker, lease.attempt]).await?;
-    if stands { Ok(job) } else { Err(LeaseLost::Lost.into()) }
+    static SQL: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT {} FROM jobs WHERE id = $1 AND worker = $2 AND attempt = $3 AND status = 'active'",
+            jobs::COLUMNS
+        )
+    });
+    let job = c.row_held(&SQL, values![&lease.job_id, &lease.worker, lease.attempt]).await?;
+    Ok(job.ok_or(LeaseLost::Lost)?)
 }
 
 /// The job, held, if the lease still stands and nobody has cancelled it.

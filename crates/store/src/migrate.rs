@@ -26,6 +26,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (19, "of jobs", include_str!("../migrations/0019_of_jobs.sql")),
     (20, "lanes", include_str!("../migrations/0020_lanes.sql")),
     (21, "runs from", include_str!("../migrations/0021_runs_from.sql")),
+    (22, "out of time", include_str!("../migrations/0022_out_of_time.sql")),
 ];
 
 /// The oldest version whose programs run on [`KNOWN`]: all that came since only adds what they need not know.

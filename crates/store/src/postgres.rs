@@ -149,11 +149,12 @@ async fn listen(pool: &PgPool, hub: &Hub, announcer: &Announcer) -> Result<(), s
     listener.ignore_pool_close_event(false);
     listener.listen(CHANNEL).await?;
     // Whatever was announced while nobody listened.
-    hub.publish(Change::Ready);
+    hub.publish(Change::Ready(None));
+    announcer.greet();
     loop {
         match listener.try_recv().await? {
             Some(note) => announcer.hear(note.payload()),
-            None => hub.publish(Change::Ready),
+            None => hub.publish(Change::Ready(None)),
         }
     }
 }

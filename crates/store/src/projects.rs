@@ -279,7 +279,7 @@ async fn update(c: &mut dyn Conn, id: ProjectId, change: ProjectChange, now: Tim
     }
     if limit_changed {
         // There may be room for more now.
-        c.announce(Change::Ready);
+        c.announce(Change::Ready(Some(project.id.clone())));
     }
     Ok(Some(project))
 }

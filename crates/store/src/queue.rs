@@ -17,6 +17,11 @@ const RACES: usize = 64;
 /// The most jobs that one claim takes: it holds the rows of their projects until it is on disk.
 const MOST: usize = 16;
 
+/// By how much a worker prefers jobs of projects that are near to it: it takes them before others that have waited longer by
+/// less than this.
+const PREFERENCE: Duration = Duration::from_secs(2);
+const NEAR_LENGTHS: [usize; 3] = [8, 32, 128];
+
 /// The rules of the queue, the same for every worker.
 #[derive(Debug, Clone)]
 pub struct QueueTerms {
@@ -70,19 +75,25 @@ impl Store {
     /// Whether there is a job that `models` can run and whose project has room. An idle worker asks this, and writes
     /// nothing.
     pub async fn has_work(&self, models: &[String], terms: &QueueTerms) -> Result<bool> {
-        let (models, limit, now) = (models.to_vec(), terms.running_per_project, self.now());
-        self.read(move |c| Box::pin(async move { Ok(!open_lanes(c, &models, limit, now, 1, "").await?.is_empty()) }))
-            .await
+        let (models, running_per_project, now) = (models.to_vec(), terms.running_per_project, self.now());
+        self.read(move |c| {
+            Box::pin(async move {
+                let look = Look { models: &models, running_per_project, now };
+                Ok(!open_lanes(c, look, Among::All, 1, "").await?.is_empty())
+            })
+        })
+        .await
     }
 
     /// Takes up to `most` jobs that `models` can run: of the projects that have room, those whose jobs have waited longest,
-    /// and of each about as many.
+    /// and of each about as many. Those in `near` come a little earlier than is their turn.
     pub async fn claim(
         &self,
         worker: &str,
         models: &[String],
         terms: &QueueTerms,
         most: usize,
+        near: &[ProjectId],
     ) -> Result<Vec<Claimed>> {
         if models.is_empty() || most == 0 {
             return Ok(Vec::new());
@@ -91,7 +102,8 @@ impl Store {
         // next waits for another's, or two workers could wait for each other.
         for _ in 0..RACES {
             let (worker, models, terms, now) = (worker.to_owned(), models.to_vec(), terms.clone(), self.now());
-            let race = self.write(move |c| Box::pin(race(c, worker, models, terms, most.min(MOST), now))).await?;
+            let near = near.to_vec();
+            let race = self.write(move |c| Box::pin(race(c, worker, models, terms, most.min(MOST), near, now))).await?;
             match race {
                 Race::Won(claimed) => return Ok(claimed),
                 Race::Lost => {}
@@ -131,9 +143,11 @@ async fn race(
     models: Vec<String>,
     terms: QueueTerms,
     most: usize,
+    near: Vec<ProjectId>,
     now: Timestamp,
 ) -> Result<Race> {
-    let lanes = held_lanes(c, &models, terms.running_per_project, most, now).await?;
+    let look = Look { models: &models, running_per_project: terms.running_per_project, now };
+    let lanes = held_lanes(c, look, most, &near).await?;
     if lanes.is_empty() {
         return Ok(Race::NothingToTake);
     }
@@ -147,61 +161,105 @@ async fn race(
 /// Lanes to take jobs of, held together with their projects: whoever claims for a project holds its row, so that its limit is
 /// exact. Those that others hold are left to them; only where there is no other one is waited for, so that a project that is
 /// alone gets its turn.
-async fn held_lanes(
-    c: &mut dyn Conn,
-    models: &[String],
-    running_per_project: u32,
-    most: usize,
-    now: Timestamp,
-) -> Result<Vec<(Lane, JobId)>> {
-    let free = match c.dialect() {
-        Dialect::Sqlite => "",
-        Dialect::Postgres => "FOR NO KEY UPDATE OF p, l SKIP LOCKED",
-    };
-    let lanes = open_lanes(c, models, running_per_project, now, most, free).await?;
-    if !lanes.is_empty() || c.dialect() == Dialect::Sqlite {
+async fn held_lanes(c: &mut dyn Conn, look: Look<'_>, most: usize, near: &[ProjectId]) -> Result<Vec<Turn>> {
+    if c.dialect() == Dialect::Sqlite {
+        return open_lanes(c, look, Among::All, most, "").await;
+    }
+    const FREE: &str = "FOR NO KEY UPDATE OF p, l SKIP LOCKED";
+    let mut lanes = near_lanes(c, look, most, near, FREE).await?;
+    if lanes.len() < most {
+        let others = open_lanes(c, look, Among::All, most, FREE).await?;
+        let others: Vec<_> = others.into_iter().filter(|other| !lanes.contains(other)).collect();
+        lanes.extend(others);
+        lanes.truncate(most);
+    }
+    if !lanes.is_empty() {
         return Ok(lanes);
     }
-    let Some((lane, _)) = open_lanes(c, models, running_per_project, now, 1, "").await?.pop() else { return Ok(lanes) };
-    c.hold("projects", &lane.project_id).await?;
+    let Some(mut first) = open_lanes(c, look, Among::All, 1, "").await?.pop() else { return Ok(lanes) };
+    c.hold("projects", &first.lane.project_id).await?;
     let held = "SELECT next_id FROM lanes WHERE project_id = $1 AND model = $2";
-    let next_id: Option<JobId> = c.row_held(held, values![&lane.project_id, &lane.model]).await?;
+    let next_id: Option<JobId> = c.row_held(held, values![&first.lane.project_id, &first.lane.model]).await?;
     // Where it is gone by now, no job is the next: there is something to look for again, and nothing to take.
-    Ok(vec![(lane, next_id.unwrap_or_else(|| "".into()))])
+    first.next_id = next_id.unwrap_or_else(|| "".into());
+    Ok(vec![first])
+}
+
+/// The lanes of near projects that may come before their turn.
+async fn near_lanes(
+    c: &mut dyn Conn,
+    look: Look<'_>,
+    most: usize,
+    near: &[ProjectId],
+    hold: &str,
+) -> Result<Vec<Turn>> {
+    if near.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Some(first) = open_lanes(c, look, Among::All, 1, "").await?.pop() else { return Ok(Vec::new()) };
+    let now = first.next_at.plus(PREFERENCE).min(look.now);
+    // Of few lengths, some of them twice: every length is a statement of its own to the database.
+    let length = NEAR_LENGTHS.into_iter().find(|length| *length >= near.len()).unwrap_or(near.len());
+    let near: Vec<ProjectId> = near.iter().cycle().take(length).cloned().collect();
+    open_lanes(c, Look { now, ..look }, Among::Only(&near), most, hold).await
+}
+
+/// A lane whose turn has come.
+#[derive(PartialEq)]
+struct Turn {
+    lane: Lane,
+    next_at: Timestamp,
+    next_id: JobId,
+}
+
+/// What is looked for.
+#[derive(Clone, Copy)]
+struct Look<'a> {
+    models: &'a [String],
+    running_per_project: u32,
+    /// Jobs that may run by then.
+    now: Timestamp,
+}
+
+#[derive(Clone, Copy)]
+enum Among<'a> {
+    All,
+    Only(&'a [ProjectId]),
 }
 
 /// The lanes with a job that may run now, those first whose jobs have waited longest, each with that job.
-async fn open_lanes(
-    c: &mut dyn Conn,
-    models: &[String],
-    running_per_project: u32,
-    now: Timestamp,
-    most: usize,
-    hold: &str,
-) -> Result<Vec<(Lane, JobId)>> {
-    let mut values = values![now, running_per_project];
-    values.extend(models.iter().map(Value::from));
+async fn open_lanes(c: &mut dyn Conn, look: Look<'_>, among: Among<'_>, most: usize, hold: &str) -> Result<Vec<Turn>> {
+    let mut values = values![look.now, look.running_per_project];
+    values.extend(look.models.iter().map(Value::from));
+    let among = match among {
+        Among::All => String::new(),
+        Among::Only(projects) => {
+            let places = places(3 + look.models.len(), projects.len());
+            values.extend(projects.iter().map(Value::from));
+            format!("AND l.project_id IN ({places})")
+        }
+    };
     // The full projects are found once and from what runs; the limit of each is looked up, or PostgreSQL reads all projects.
     // The count is in the text: a plan for any count would be one for many.
     let sql = format!(
-        "SELECT l.project_id, l.model, l.next_id FROM lanes l JOIN projects p ON p.id = l.project_id WHERE l.next_at <= $1 \
+        "SELECT l.project_id, l.model, l.next_at, l.next_id FROM lanes l JOIN projects p ON p.id = l.project_id WHERE l.next_at <= $1 \
          AND NOT EXISTS (SELECT 1 FROM dormancy) \
          AND l.project_id NOT IN (SELECT r.project_id FROM jobs r WHERE r.status = 'active' AND r.worker IS NOT NULL \
          GROUP BY r.project_id HAVING (SELECT COALESCE(o.max_running, $2) FROM projects o WHERE o.id = r.project_id) \
          BETWEEN 1 AND count(*)) \
-         AND l.model IN ({}) ORDER BY l.next_at, l.next_id LIMIT {most} {hold}",
-        places(3, models.len())
+         AND l.model IN ({}) {among} ORDER BY l.next_at, l.next_id LIMIT {most} {hold}",
+        places(3, look.models.len())
     );
-    let lanes: Vec<(ProjectId, String, JobId)> = c.rows(sql, values).await?;
-    let lane = |(project_id, model, next_id)| (Lane { project_id, model }, next_id);
-    Ok(lanes.into_iter().map(lane).collect())
+    let lanes: Vec<(ProjectId, String, (Timestamp, JobId))> = c.rows(sql, values).await?;
+    let turn = |(project_id, model, (next_at, next_id))| Turn { lane: Lane { project_id, model }, next_at, next_id };
+    Ok(lanes.into_iter().map(turn).collect())
 }
 
 /// Which jobs of these lanes to take, and sets the lanes to what is left in them. Of a lane whose first job is not there any more
 /// none is taken: another lane may come before it now.
 async fn choose(
     c: &mut dyn Conn,
-    lanes: Vec<(Lane, JobId)>,
+    lanes: Vec<Turn>,
     terms: &QueueTerms,
     most: usize,
     now: Timestamp,
@@ -209,7 +267,7 @@ async fn choose(
     let mut room = room(c, &lanes, terms.running_per_project).await?;
     let mut chosen = Vec::new();
     let count = lanes.len();
-    for (at, (lane, next_id)) in lanes.into_iter().enumerate() {
+    for (at, Turn { lane, next_id, .. }) in lanes.into_iter().enumerate() {
         let Some(room) = room.iter_mut().find_map(|(id, room)| (*id == lane.project_id).then_some(room)) else {
             continue;
         };
@@ -232,9 +290,9 @@ async fn choose(
 }
 
 /// How many more jobs of each project may run.
-async fn room(c: &mut dyn Conn, lanes: &[(Lane, JobId)], running_per_project: u32) -> Result<Vec<(ProjectId, usize)>> {
+async fn room(c: &mut dyn Conn, lanes: &[Turn], running_per_project: u32) -> Result<Vec<(ProjectId, usize)>> {
     let mut values = values![running_per_project];
-    values.extend(lanes.iter().map(|(lane, _)| Value::from(&lane.project_id)));
+    values.extend(lanes.iter().map(|turn| Value::from(&turn.lane.project_id)));
     let sql = format!(
         "SELECT p.id, COALESCE(p.max_running, $1), (SELECT count(*) FROM jobs r WHERE r.project_id = p.id \
          AND r.status = 'active' AND r.worker IS NOT NULL) FROM projects p WHERE p.id IN ({})",

@@ -74,7 +74,7 @@ async fn wait_for_host(
     lanes::enter(c, &job.id).await?;
     let data = json!({ "reason": reason, "since": since, "notBefore": at, "until": give_up_at });
     events::append(c, &job.id, "waiting", data, now).await?;
-    c.announce(Change::Ready);
+    c.announce(Change::Ready(Some(job.project_id.clone())));
     Ok(Retry::At(at))
 }
 

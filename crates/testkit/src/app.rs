@@ -10,7 +10,7 @@ use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop};
 use copydesk_desk::health::look_at;
 use copydesk_desk::jobs::{JobRules, Jobs};
 use copydesk_desk::people::{People, SignIn};
-use copydesk_desk::runner::{Engine, Runner};
+use copydesk_desk::runner::{Engine, Near, Runner};
 use copydesk_desk::views::{Proxies, Views, ViewsSettings};
 use copydesk_desk::webhooks::{AllowPrivate, WebhookSettings, Webhooks, deliver_forever};
 use copydesk_desk::{Desk, KeyUse, Metrics, Retention, Sender, SenderSecrets, Stop, keep_up};
@@ -187,6 +187,7 @@ impl Setup {
             refreshes: Refreshes::default(),
             public_url: client.base().to_owned(),
             limits: self.limits,
+            near: Near::default(),
         });
         let lists = self
             .views

@@ -57,7 +57,7 @@ async fn what_needs_somebody_is_told_with_a_button(stage: Stage) {
         [("Break <it>", Outcome::Error), ("Stop it", Outcome::Cancelled), ("Open it", Outcome::NoChanges)]
     {
         let id = project.create(prompt).await["id"].as_str().unwrap().to_owned();
-        let claimed = store.claim("w", &["builtin".to_owned()], &terms(), 1).await.unwrap().remove(0);
+        let claimed = store.claim("w", &["builtin".to_owned()], &terms(), 1, &[]).await.unwrap().remove(0);
         if prompt == "Open it" {
             let pull = PullRequest {
                 number: 41,

@@ -143,7 +143,7 @@ fn is_same_label(one: &str, other: &str) -> bool {
 pub fn answer_forever(store: Store, jobs: Jobs, stop: Stop) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let jobs = Arc::new(jobs);
-        let mut changes = store.changes();
+        let mut changes = store.changes_for_sender();
         let mut running = JoinSet::new();
         while !stop.is_asked() {
             if let Err(error) = take_up(&store, &jobs, &mut running).await {

@@ -27,7 +27,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::credentials::Credentials;
-use crate::runner::{Engine, Failure, Task};
+use crate::runner::{Engine, Failure, Near, Task};
 
 pub(crate) use merge::settled;
 pub use merge::{NotMerged, merge};
@@ -50,6 +50,8 @@ pub struct Workshop {
     pub public_url: String,
     /// How much a job may change.
     pub limits: ChangeLimits,
+    /// The projects that have a mirror here.
+    pub near: Near,
 }
 
 #[boxed]
@@ -92,11 +94,16 @@ impl Engine for DocsEngine {
         self.editor.model()
     }
 
+    fn near(&self) -> Option<&Near> {
+        Some(&self.workshop.near)
+    }
+
     fn run<'a>(&'a self, task: Task<'a>) -> BoxFuture<'a, Result<Finish, Failure>> {
         async move {
             let project = task.project().await?;
             let connection = self.workshop.connect(&project).await?;
             let mirror = self.workshop.mirror(&connection).await?;
+            self.workshop.near.add(&project.id);
             let host = connection.code_host();
             let bench = Bench {
                 workshop: &self.workshop,

@@ -3,12 +3,18 @@ use copydesk_domain::{Job, Message, Project};
 use copydesk_store::{Finish, Lease, LeaseError, LeaseLost, NewEvent, Step, Store, StoreError};
 use futures_util::future::BoxFuture;
 
+use super::Near;
 use crate::metrics::Metrics;
 
 /// What works on a job: given the prompts, it says how the job ended.
 pub trait Engine: Send + Sync {
     /// The model whose jobs it runs.
     fn model(&self) -> &str;
+
+    /// The projects that it has something of on this machine.
+    fn near(&self) -> Option<&Near> {
+        None
+    }
 
     /// Works on a job. It is dropped in the middle when the job is cancelled, lost or out of time.
     fn run<'a>(&'a self, task: Task<'a>) -> BoxFuture<'a, Result<Finish, Failure>>;

@@ -2,13 +2,14 @@
 
 mod engine;
 mod hold;
+mod near;
 mod noop;
 mod work;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use copydesk_domain::{new_id, random_fraction};
+use copydesk_domain::{ProjectId, new_id, random_fraction};
 use copydesk_store::{Change, Claimed, QueueTerms, Store};
 use futures_util::future::BoxFuture;
 use tokio::task::{JoinError, JoinSet};
@@ -22,18 +23,22 @@ use hold::Keeper;
 
 pub(crate) use engine::as_sentence;
 pub use engine::{Engine, Failure, Task};
+pub use near::Near;
 pub use noop::Noop;
 
 /// The longest that an idle worker sleeps: wake-ups may be lost, time is not.
 const LONGEST_SLEEP: Duration = Duration::from_secs(5);
+/// The first sleep is shorter: something may have happened before others knew that somebody waits here.
 const FIRST_SLEEP: Duration = Duration::from_millis(100);
+/// The shortest: what is due may be somebody else's business, who is about to do it.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
-/// How long one process has for its look before the next may come, about, and all together at the most.
-const TURN: Duration = Duration::from_millis(1);
-const LONGEST_TURN: Duration = Duration::from_millis(150);
-/// How often the processes are counted.
-const COUNT_EVERY: Duration = Duration::from_secs(10);
-/// How often jobs are looked for that are in no lane.
+/// How long one idle process has for its look before the next comes, about, and all of them together at the most. In that time
+/// it has claimed what there was, mostly.
+const TURN: Duration = Duration::from_millis(10);
+const LONGEST_TURN: Duration = Duration::from_secs(2);
+/// How much later those look for a job who have no copy of its repository.
+const HEAD_START: Duration = Duration::from_millis(20);
+/// How often jobs are looked for that are in no lane, by one of all processes.
 const MEND_LANES: Duration = Duration::from_secs(60);
 /// How long to wait after the database could not be asked.
 const STORE_PAUSE: Duration = Duration::from_millis(500);
@@ -49,13 +54,15 @@ pub struct Runner {
     /// What the workers of this process are called, in the rows of their jobs.
     name: String,
     keeper: Arc<Keeper>,
+    near: Near,
 }
 
 impl Runner {
     /// Workers that run jobs of `store` on `engines` until the stop.
     pub fn new(store: Store, engines: Vec<Arc<dyn Engine>>, terms: QueueTerms, metrics: Metrics, stop: Stop) -> Self {
         let name = format!("{}-{}", std::process::id(), new_id(store.now()));
-        Self { store, engines: engines.into(), terms, metrics, stop, name, keeper: Arc::default() }
+        let near = engines.iter().find_map(|engine| engine.near()).cloned().unwrap_or_default();
+        Self { store, engines: engines.into(), terms, metrics, stop, name, keeper: Arc::default(), near }
     }
 
     /// Runs `workers` jobs at a time, and looks after those of dead workers everywhere. After the stop, jobs have half
@@ -85,7 +92,6 @@ impl Runner {
     /// One asks for jobs on behalf of all workers: hundreds that all ask would only stand in each other's way.
     async fn claim_forever(&self, workers: usize, running: &mut JoinSet<()>) {
         let models: Vec<String> = self.engines.iter().map(|engine| engine.model().to_owned()).collect();
-        let mut crowd = Crowd::default();
         while !self.stop.is_asked() {
             while let Some(ended) = running.try_join_next() {
                 report_end(ended);
@@ -97,8 +103,8 @@ impl Runner {
                 }
                 continue;
             };
-            match self.store.claim(&self.name, &models, &self.terms, free).await {
-                Ok(claimed) if claimed.is_empty() => self.wait_for_work(&models, &mut crowd, running).await,
+            match self.store.claim(&self.name, &models, &self.terms, free, &self.near.list()).await {
+                Ok(claimed) if claimed.is_empty() => self.wait_for_work(&models, running).await,
                 Ok(claimed) => {
                     for claimed in claimed {
                         let runner = self.clone();
@@ -128,27 +134,52 @@ impl Runner {
     }
 
     /// Until there may be something to claim, or a worker has become free that may have another look.
-    async fn wait_for_work(&self, models: &[String], crowd: &mut Crowd, running: &mut JoinSet<()>) {
+    async fn wait_for_work(&self, models: &[String], running: &mut JoinSet<()>) {
         let mut changes = self.store.changes_for_idle();
-        // What was announced before others know that somebody waits here is found by a look soon after.
         let mut longest = FIRST_SLEEP;
         while !self.stop.is_asked() {
             let now = self.store.now();
             let due = self.store.next_due().await.ok().flatten().map_or(LONGEST_SLEEP, |due| due.since(now));
             // A due time in the past is the reaper's business; it will tell.
             let due = due.clamp(SHORTEST_SLEEP, longest);
+            let mut turn = self.turn();
+            let told = changes.wait_for(|change| match change {
+                Change::Ready(Some(project_id)) => {
+                    turn = self.turn_at(project_id);
+                    true
+                }
+                Change::Ready(None) | Change::Room => true,
+                _ => false,
+            });
             tokio::select! {
-                () = changes.wait_for(|change| matches!(change, Change::Ready | Change::Room)) => {}
+                () = told => {}
                 () = tokio::time::sleep(due) => {}
                 () = self.stop.asked() => return,
                 Some(ended) = running.join_next() => return report_end(ended),
             }
             longest = LONGEST_SLEEP;
-            self.pause(crowd.turn(&self.store).await).await;
+            self.pause(turn).await;
+            // The look is for all that was told before it.
+            changes.skip();
             // What cannot be asked is found out by the claim.
             if self.store.has_work(models, &self.terms).await.unwrap_or(true) {
                 return;
             }
+        }
+    }
+
+    /// How long to wait until it is this process' turn to look, so that not all idle ones do at the same moment.
+    fn turn(&self) -> Duration {
+        let others = u32::try_from(self.store.others_idle()).unwrap_or(u32::MAX);
+        TURN.saturating_mul(others).min(LONGEST_TURN).mul_f64(random_fraction())
+    }
+
+    /// The same for a job of this project.
+    fn turn_at(&self, project_id: &ProjectId) -> Duration {
+        match self.store.others_idle() {
+            0 => Duration::ZERO,
+            _ if self.near.has(project_id) => Duration::ZERO,
+            _ => self.turn() + HEAD_START,
         }
     }
 
@@ -159,10 +190,16 @@ impl Runner {
         }
     }
 
+    /// When this process looks for jobs in no lane: the more there are, the less often each of them.
+    async fn until_lanes(&self) -> Duration {
+        let processes = self.store.processes().await.unwrap_or(1);
+        MEND_LANES.saturating_mul(processes).mul_f64(0.5 + random_fraction())
+    }
+
     /// Looks for dead leases as often as they can die, and a bit more.
     async fn reap_forever(self) {
         let every = (self.terms.lease / 3).clamp(Duration::from_millis(100), LONGEST_SLEEP);
-        let mut lanes_at = Instant::now() + MEND_LANES.mul_f64(random_fraction());
+        let mut lanes_at = Instant::now() + self.until_lanes().await;
         while !self.stop.is_asked() {
             match self.store.reap(&self.terms, random_fraction).await {
                 Ok(reaped) if reaped != Default::default() => {
@@ -172,7 +209,7 @@ impl Runner {
                 Err(error) => tracing::warn!(%error, "cannot look for dead leases; trying again"),
             }
             if Instant::now() >= lanes_at {
-                lanes_at = Instant::now() + MEND_LANES;
+                lanes_at = Instant::now() + self.until_lanes().await;
                 match self.store.mend_lanes().await {
                     Ok(0) => {}
                     Ok(lanes) => tracing::warn!(lanes, "found jobs that no worker could see"),
@@ -181,26 +218,6 @@ impl Runner {
             }
             self.pause(every).await;
         }
-    }
-}
-
-/// How many processes wait for jobs, so that not all of them look at the same moment.
-#[derive(Default)]
-struct Crowd {
-    processes: u32,
-    counted_at: Option<Instant>,
-}
-
-impl Crowd {
-    /// How long to wait until it is this process' turn to look.
-    async fn turn(&mut self, store: &Store) -> Duration {
-        if self.counted_at.is_none_or(|at| at.elapsed() >= COUNT_EVERY) {
-            // Where it cannot be told, the last count is as good as any.
-            self.processes = store.processes().await.unwrap_or(self.processes);
-            self.counted_at = Some(Instant::now());
-        }
-        let others = self.processes.saturating_sub(1);
-        (TURN * others).min(LONGEST_TURN).mul_f64(random_fraction())
     }
 }
 

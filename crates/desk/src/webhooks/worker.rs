@@ -20,7 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Boxed, so that this crate compiles it once, and not every program and test that starts it.
 pub fn deliver_forever(store: Store, webhooks: Arc<Webhooks>, metrics: Metrics, stop: Stop) -> BoxFuture<'static, ()> {
     Box::pin(async move {
-        let mut changes = store.changes();
+        let mut changes = store.changes_for_sender();
         let mut worker = Worker { store, webhooks, metrics, hands: Hands::default(), running: JoinSet::new() };
         while !stop.is_asked() {
             if let Err(error) = worker.look().await {

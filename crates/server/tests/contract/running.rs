@@ -317,7 +317,7 @@ async fn a_job_whose_worker_died_is_taken_up_by_another(stage: &Stage) {
         attempts: 3,
         host_wait: Duration::from_secs(3600),
     };
-    let claimed = app.store().claim("the dead", &["noop".to_owned()], &terms, 1).await.unwrap().remove(0);
+    let claimed = app.store().claim("the dead", &["noop".to_owned()], &terms, 1, &[]).await.unwrap().remove(0);
     stage.app_with(|setup| setup.terms(|it| it.lease = Duration::from_secs(3)).runner(1, vec![Arc::new(Noop)])).await;
     assert_eq!(project.get(id).await.expect(200)["status"], "active");
     stage.advance(Duration::from_secs(3));

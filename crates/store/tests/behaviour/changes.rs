@@ -25,7 +25,7 @@ async fn listener(desk: &Desk) -> (Store, Changes) {
     let store = desk.db.open(desk.clock.clone()).await;
     let mut changes = store.changes_of_jobs();
     if desk.is_postgres() {
-        told(&mut changes, &Change::Ready).await;
+        told(&mut changes, &Change::Ready(None)).await;
     }
     (store, changes)
 }
@@ -66,6 +66,8 @@ async fn an_idle_process_is_told_of_room_made_elsewhere(desk: Desk) {
     let (idle, _) = listener(&desk).await;
     let mut changes = idle.changes_for_idle();
     let end_one = || async {
+        // One that runs, and another that it may stand in the way of.
+        desk.create(&project).await;
         desk.create(&project).await;
         let claimed = desk.claim("worker").await;
         desk.finish(&claimed).await;
@@ -80,7 +82,7 @@ async fn a_worker_that_waits_is_told_of_a_new_job(desk: Desk) {
     let (store, mut changes) = listener(&desk).await;
     assert!(claim(&store, "worker").await.is_none());
     let id = crate::desk::create(&store, &project).await;
-    told(&mut changes, &Change::Ready).await;
+    told(&mut changes, &Change::Ready(Some(project.clone()))).await;
     assert_eq!(claim(&store, "worker").await.unwrap().job.id, id, "what is announced is there");
 }
 
@@ -90,7 +92,7 @@ async fn a_worker_that_waits_is_told_of_a_follow_up(desk: Desk) {
     let (store, mut changes) = listener(&desk).await;
     let desk = Desk { store, ..desk };
     desk.message(&project, &id).await;
-    told(&mut changes, &Change::Ready).await;
+    told(&mut changes, &Change::Ready(Some(project.clone()))).await;
     assert_eq!(desk.claim("worker").await.job.id, id);
 }
 
@@ -100,15 +102,15 @@ async fn a_worker_that_waits_is_told_of_a_job_that_came_back(desk: Desk) {
     let (store, mut changes) = listener(&desk).await;
     let first = desk.claim("worker").await;
     store.release(&first.lease).await.unwrap();
-    told(&mut changes, &Change::Ready).await;
+    told(&mut changes, &Change::Ready(Some(project.clone()))).await;
     let second = desk.claim("worker").await;
     store.retry_later(&second.lease, "no answer", 9, 0.0).await.unwrap();
-    told(&mut changes, &Change::Ready).await;
+    told(&mut changes, &Change::Ready(Some(project.clone()))).await;
     desk.advance(SECOND);
     desk.claim("worker").await;
     desk.advance(LEASE);
     store.reap(&terms(), || 0.0).await.unwrap();
-    told(&mut changes, &Change::Ready).await;
+    told(&mut changes, &Change::Ready(Some(project.clone()))).await;
 }
 
 /// Ends the job that is in the way, each time in another manner, and expects the one who waits to hear of it.
@@ -143,7 +145,7 @@ async fn a_worker_that_waits_is_told_when_a_project_has_room_again(desk: Desk) {
                 store.update_project(&project, change).await.unwrap();
             }
         }
-        let wait = changes.wait_for(|change| matches!(change, Change::Ready | Change::Room));
+        let wait = changes.wait_for(|change| matches!(change, Change::Ready(_) | Change::Room));
         assert!(tokio::time::timeout(PATIENCE, wait).await.is_ok(), "not told after: {way}");
         assert_eq!(desk.claim("worker").await.job.id, waiting, "{way}");
         store.archive_job(&project, &waiting).await.unwrap();
@@ -207,8 +209,8 @@ async fn other_processes_are_told_on_postgres_and_see_it_on_both(desk: Desk) {
     let (_third, mut third) = listener(&desk).await;
     let id = desk.create(&project).await;
     if desk.is_postgres() {
-        told(&mut changes, &Change::Ready).await;
-        told(&mut third, &Change::Ready).await;
+        told(&mut changes, &Change::Ready(Some(project.clone()))).await;
+        told(&mut third, &Change::Ready(Some(project.clone()))).await;
     }
     let claimed = claim(&there, "worker").await.unwrap();
     assert_eq!(claimed.job.id, id);

@@ -240,7 +240,7 @@ pub async fn claim_with(
     models: &[String],
     terms: &QueueTerms,
 ) -> Result<Option<Claimed>, StoreError> {
-    let mut claimed = store.claim(worker, models, terms, 1).await?;
+    let mut claimed = store.claim(worker, models, terms, 1, &[]).await?;
     assert!(claimed.len() <= 1, "{claimed:?}");
     Ok(claimed.pop())
 }

@@ -21,6 +21,7 @@ behaviours! {
     the_job_that_waited_longest_comes_first,
     several_jobs_at_once_are_of_as_many_projects_as_there_are,
     a_project_that_is_alone_gets_as_many_as_it_may_have,
+    jobs_of_near_projects_come_a_little_before_their_turn,
     a_job_that_no_worker_sees_is_found,
     whether_there_is_work_is_told_without_taking_it,
     a_worker_gets_only_models_it_can_run,
@@ -80,7 +81,7 @@ async fn the_job_that_waited_longest_comes_first(desk: Desk) {
 
 /// How many jobs of each project one claim of `most` takes.
 async fn shares(desk: &Desk, limit: u32, most: usize) -> Vec<usize> {
-    let claimed = desk.store.claim("worker", &models(), &limited(limit), most).await.unwrap();
+    let claimed = desk.store.claim("worker", &models(), &limited(limit), most, &[]).await.unwrap();
     let mut shares = BTreeMap::<_, usize>::new();
     for claimed in &claimed {
         *shares.entry(&claimed.job.project_id).or_default() += 1;
@@ -112,6 +113,33 @@ async fn a_project_that_is_alone_gets_as_many_as_it_may_have(desk: Desk) {
     assert_eq!(shares(&desk, 4, 3).await, [1], "the limit of the project");
     assert_eq!(shares(&desk, 4, 3).await, [0_usize; 0]);
     assert_eq!(shares(&desk, 0, 3).await, [2]);
+}
+
+/// Where one machine has everything, nothing is nearer.
+async fn jobs_of_near_projects_come_a_little_before_their_turn(desk: Desk) {
+    let (far, near) = (desk.project("Far").await, desk.project("Near").await);
+    let claim = async |near: &[ProjectId]| {
+        let claimed = desk.store.claim("worker", &models(), &limited(0), 1, near).await.unwrap();
+        let [claimed] = claimed.as_slice() else { panic!("one job waits at least") };
+        desk.finish(claimed).await;
+        claimed.job.project_id.clone()
+    };
+    for (later, is_preferred) in [(SECOND, true), (2 * SECOND, true), (2 * SECOND + MILLISECOND, false)] {
+        desk.create(&far).await;
+        desk.advance(later);
+        desk.create(&near).await;
+        let is_preferred = is_preferred && desk.is_postgres();
+        let first = claim(&["nowhere".into(), near.clone()]).await;
+        assert_eq!(first, if is_preferred { near.clone() } else { far.clone() }, "{later:?} later");
+        claim(std::slice::from_ref(&near)).await;
+    }
+    // Both are taken where there are hands enough, and a near project that has nothing keeps nobody waiting.
+    desk.create(&far).await;
+    desk.create(&near).await;
+    let claimed = desk.store.claim("worker", &models(), &limited(0), 4, std::slice::from_ref(&near)).await.unwrap();
+    assert_eq!(claimed.len(), 2);
+    desk.create(&far).await;
+    assert_eq!(claim(&[near]).await, far);
 }
 
 /// A program of an earlier version puts jobs back and knows nothing of lanes.

@@ -9,7 +9,7 @@ use copydesk_desk::asks::answer_forever;
 use copydesk_desk::credentials::Credentials;
 use copydesk_desk::docs_job::{ChangeLimits, DocsEngine, Refreshes, Workshop, publish};
 use copydesk_desk::jobs::Jobs;
-use copydesk_desk::runner::{Engine, Runner};
+use copydesk_desk::runner::{Engine, Near, Runner};
 use copydesk_desk::{Metrics, Stop};
 use copydesk_domain::{ProjectId, Prompt, Status, Window};
 use copydesk_forge::{Hosts, HostsSettings};
@@ -124,6 +124,7 @@ pub(super) fn workshop(store: &Store, folder: &std::path::Path) -> Workshop {
         refreshes: Refreshes::default(),
         public_url: PUBLIC_URL.to_owned(),
         limits: ChangeLimits { files: 100, lines: 10_000 },
+        near: Near::default(),
     }
 }
 

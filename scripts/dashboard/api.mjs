@@ -47,6 +47,12 @@ export const apiPage = async (browser, desk, email, project, key) => {
   const list = await executed(page, await opened(page, 'listJobs'))
   assert.equal(list.status, 200, JSON.stringify(list.body))
 
+  // What ends something is not one click away either, though the job is known.
+  assert.equal(await given(await opened(page, 'messageJob'), 'id'), made.body.id)
+  for (const id of ['cancelJob', 'archiveJob', 'revokePullLink']) {
+    assert.equal(await given(await opened(page, id), 'id'), '', id)
+  }
+
   const views = await opened(page, 'getPageViews')
   const days = (Date.now() - Date.parse(await given(views, 'dateFrom'))) / 86_400_000
   assert(days > 29 && days < 32, 'the last 30 days')

@@ -90,6 +90,9 @@ pub enum EditFailure {
     Retry(String),
     /// It will not; what to tell the user, as one sentence.
     Fatal(String),
+    /// What the prompts ask for cannot be done; what to tell the user, as one sentence that may quote them. It is for the job and
+    /// for nobody else, so not for the log.
+    Refused(String),
     /// The job is no longer to be worked on.
     Stopped(Stopped),
 }

@@ -1,4 +1,9 @@
-//! Cutting text to size without cutting a character in two.
+//! Cutting text to size without cutting a character in two, and counting things in words.
+
+/// `1 line`, `2 lines`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
 
 /// The first bytes of `text`, at most `most` of them.
 pub(crate) fn head(text: &str, most: usize) -> &str {
@@ -30,6 +35,11 @@ mod tests {
         assert_eq!(short("aä", 2), "a…");
         assert_eq!(short("aä", 3), "aä");
         assert_eq!(one_line(" a\n\tb\u{0}c ", 80), "a b c");
+    }
+
+    #[test]
+    fn one_is_not_many() {
+        assert_eq!([0, 1, 2].map(|count| counted(count, "line")), ["0 lines", "1 line", "2 lines"]);
     }
 
     proptest! {

@@ -34,7 +34,7 @@ pub struct PageReport {
     pub not_judged: BTreeMap<String, u64>,
 }
 
-/// The same as [`check_all`], with every page that was looked at, by path.
+/// The same as [`check_all`], with every page that was looked at, by path. Navigation that is written as a page is none.
 pub fn check_pages(files: &dyn Files, settings: &SiteSettings) -> io::Result<(Report, Vec<PageReport>)> {
     let rules = rules_of(files)?;
     let seen = Mutex::default();
@@ -79,7 +79,7 @@ fn look(
         if page::is_page(path) {
             let facts = context.facts(path)?;
             findings.retain(|finding| facts.as_ref().is_none_or(|facts| !facts.suppressions.covers(finding)));
-            if let Some(reports) = reports {
+            if let Some(reports) = reports.filter(|_| !sites.is_navigation(path)) {
                 let title = facts.and_then(|facts| facts.title.clone());
                 let address = context.address(path, settings)?;
                 let report = PageReport { path: path.to_owned(), title, address, not_judged: own.not_judged() };

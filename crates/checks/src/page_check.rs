@@ -35,7 +35,7 @@ pub(crate) fn findings(context: &Context<'_>, path: &str, tally: &mut Tally) -> 
         findings.push(finding(Check::Syntax, path, (1, 1), message.clone(), message));
         return Ok(findings);
     };
-    let is_navigation = context.sites.navigations().any(|(navigation, _)| navigation == path);
+    let is_navigation = context.sites.is_navigation(path);
     let mut findings = facts.own.clone();
     let mut hints = MOST_HINTS;
     for placed in &facts.links {
@@ -85,7 +85,14 @@ fn is_beside(context: &Context<'_>, path: &str, link: &Link) -> io::Result<bool>
 fn hint(context: &Context<'_>, path: &str, link: &Link, fault: &LinkFault) -> io::Result<Option<String>> {
     match fault {
         LinkFault::Nowhere if link.kind == LinkKind::Page => {
-            Ok(near(context, path, &link.target)?.filter(|near| *near != link.target))
+            let Some(near) = near(context, path, &link.target)?.filter(|near| *near != link.target) else {
+                return Ok(None);
+            };
+            let meant = Link { target: near, ..link.clone() };
+            let judgement = judge(context, path, &meant)?;
+            // A page that no reader of the site gets is no help.
+            let is_there = judgement.target == Some(Ok(())) && judgement.fault != Some(LinkFault::Nowhere);
+            Ok(is_there.then_some(meant.target))
         }
         LinkFault::Nowhere => Ok(None),
         LinkFault::NoAnchor { page, fragment } => {
@@ -95,7 +102,8 @@ fn hint(context: &Context<'_>, path: &str, link: &Link, fault: &LinkFault) -> io
     }
 }
 
-/// A page beside the one that a link does not find, with a name that is nearly the same, written as the link is.
+/// A page of the documentation beside the one that a link does not find, with a name that is nearly the same, written as the
+/// link is.
 fn near(context: &Context<'_>, path: &str, target: &str) -> io::Result<Option<String>> {
     let Some(address) = address(target) else { return Ok(None) };
     let place = match address.path.strip_prefix('/') {
@@ -104,7 +112,7 @@ fn near(context: &Context<'_>, path: &str, target: &str) -> io::Result<Option<St
         }
         None => paths::normalise(paths::folder(path), &address.path),
     };
-    let Some(place) = place else { return Ok(None) };
+    let Some(place) = place.filter(|place| context.sites.holds(place)) else { return Ok(None) };
     let folder = paths::folder(&place);
     let stem = if page::is_page(&place) { paths::stem(&place) } else { paths::file_name(&place) };
     let pages = context.pages_in(folder)?;

@@ -65,7 +65,7 @@ impl Scope {
             return Err(format!("{path:?} is not a plain path inside the repository."));
         }
         if is_among(&self.deny, path) {
-            return Err(format!("{path} is closed to jobs by the project's settings."));
+            return Err(format!("{path} is denied to jobs by the project's settings."));
         }
         if self.is_navigation(path) {
             return Ok(());

@@ -10,7 +10,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use url::Url;
 
-use crate::args::ServerFlags;
+use crate::args::{ServerFlags, needed};
 use crate::failure::Failure;
 use crate::output::printable;
 
@@ -43,16 +43,8 @@ pub(crate) struct Request<'a> {
 impl Client {
     /// The server of the flags, with the key of the environment.
     pub(crate) fn new(flags: &ServerFlags, environment: &[(OsString, OsString)]) -> Result<Self, Failure> {
-        let variable = |name: &str| {
-            let found = environment.iter().find(|(variable, _)| variable == name);
-            found.and_then(|(_, value)| value.clone().into_string().ok()).filter(|value| !value.is_empty())
-        };
-        let url = flags.url.clone().or_else(|| variable("COPYDESK_URL"));
-        let project = flags
-            .project
-            .clone()
-            .or_else(|| variable("COPYDESK_PROJECT"))
-            .ok_or_else(|| Failure::usage("no project: give --project ID or set COPYDESK_PROJECT"))?;
+        let url = flags.url.clone().or_else(|| variable(environment, "COPYDESK_URL"));
+        let project = needed(flags.project.clone().or_else(|| project(environment)))?;
         let key = key(environment, "`copydesk key create --project ID` makes one")?;
         Self::connect(url.as_deref().unwrap_or("http://127.0.0.1:4400"), key, project)
     }
@@ -183,8 +175,8 @@ pub(crate) fn unreachable(base: &Url, error: &reqwest::Error) -> Failure {
         .hint("check that `copydesk serve` is running there, and see --url")
 }
 
-/// The address of a server, with a slash at its end.
-fn shell_word(word: &str) -> String {
+/// A word as a shell takes it.
+pub(crate) fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
@@ -192,6 +184,7 @@ fn shell_word(word: &str) -> String {
     }
 }
 
+/// The address of a server, with a slash at its end.
 pub(crate) fn base(url: &str) -> Result<Url, Failure> {
     // Not repeated: somebody may have put a password into it.
     let wrong = || Failure::usage("--url must be the http:// or https:// address of a server, without a user");
@@ -201,6 +194,16 @@ pub(crate) fn base(url: &str) -> Result<Url, Failure> {
         return Err(wrong());
     }
     Ok(base)
+}
+
+/// The project that the environment names.
+pub(crate) fn project(environment: &[(OsString, OsString)]) -> Option<String> {
+    variable(environment, "COPYDESK_PROJECT")
+}
+
+fn variable(environment: &[(OsString, OsString)], name: &str) -> Option<String> {
+    let found = environment.iter().find(|(variable, _)| variable == name);
+    found.and_then(|(_, value)| value.clone().into_string().ok()).filter(|value| !value.is_empty())
 }
 
 /// The key in the variable for it.

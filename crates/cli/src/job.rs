@@ -141,19 +141,21 @@ async fn conclude(client: &Client, job: Value, wait_after: Option<u64>, json: bo
 async fn wait_for(client: &Client, job: Value, known: u64) -> Result<Value, Failure> {
     eprintln!("job {}", printable(job["id"].as_str().unwrap_or_default()));
     let progress = Progress::new();
-    let ended = follow(client, job, known, |event| progress.tell(event)).await;
+    let ended = follow(client, job, known, |event| progress.tell(event), |why| progress.say(why)).await;
     progress.end();
     ended
 }
 
-/// Follows a job to its end, telling of every event after number `last`.
+/// Follows a job to its end, telling of every event after number `last`, and saying once why nobody works on it.
 pub(crate) async fn follow(
     client: &Client,
     mut job: Value,
     mut last: u64,
     tell: impl Fn(&Value),
+    say: impl Fn(&str),
 ) -> Result<Value, Failure> {
     let id = job["id"].as_str().unwrap_or_default().to_owned();
+    let mut said = None;
     loop {
         let lost = |failure: Failure| {
             let again = client.command_line(&["job", "get", &id, "--wait"]);
@@ -169,6 +171,11 @@ pub(crate) async fn follow(
         }
         if job["status"] != "active" {
             return Ok(job);
+        }
+        // An active job has something to say only if it waits for somebody: for `copydesk wake`, or for its model.
+        if let Some(why) = job["message"].as_str().filter(|why| said.as_deref() != Some(*why)) {
+            say(why);
+            said = Some(why.to_owned());
         }
         tokio::time::sleep(LOOK_EVERY).await;
         job = client.get(&["job", &id], &[]).await.map_err(lost)?;
@@ -196,6 +203,15 @@ impl Progress {
         match &self.0 {
             Some(bar) => bar.set_message(text),
             None => eprintln!("{} {text}", printable(event["at"].as_str().unwrap_or_default())),
+        }
+    }
+
+    /// What stays to be read while the job is waited for.
+    fn say(&self, why: &str) {
+        let why = printable(why);
+        match &self.0 {
+            Some(bar) => bar.println(why),
+            None => eprintln!("{why}"),
         }
     }
 

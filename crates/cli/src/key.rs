@@ -5,14 +5,15 @@ use copydesk_domain::{KeyRecord, Scope, Timestamp};
 use copydesk_store::Store;
 use serde_json::{Value, json};
 
-use crate::args::{KeyCommand, ScopeArg};
+use crate::args::{KeyCommand, ScopeArg, needed};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::{output, store};
 
 pub(crate) async fn run(command: KeyCommand, config: &Config) -> Result<ExitCode, Failure> {
     match command {
-        KeyCommand::Create { project, scope, expires, name, json, .. } => {
+        KeyCommand::Create { project, all_projects, scope, expires, name, json } => {
+            let project = of_key(project, all_projects)?;
             let store = store::open_or_make(config).await?;
             let scope = scope.into();
             let project_id = project.as_deref().map(store::project_id).transpose()?;
@@ -30,6 +31,11 @@ pub(crate) async fn run(command: KeyCommand, config: &Config) -> Result<ExitCode
             revoked_key(&key, json)
         }
     }
+}
+
+/// The project of a new key; none for all of them, which has to be said.
+pub(crate) fn of_key(project: Option<String>, all_projects: bool) -> Result<Option<String>, Failure> {
+    if all_projects { Ok(None) } else { needed(project).map(Some) }
 }
 
 pub(crate) fn revoked_key(key: &KeyRecord, json: bool) -> Result<ExitCode, Failure> {

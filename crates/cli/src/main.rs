@@ -70,7 +70,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, Failure> {
+fn run(mut args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCode, Failure> {
+    args.command.fill_in_project(client::project(&environment));
     let working_dir =
         std::env::current_dir().map_err(|error| Failure::error(format!("cannot find the current folder: {error}")))?;
     let load = |flags| {

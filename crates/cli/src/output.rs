@@ -32,6 +32,11 @@ pub(crate) fn printable(text: &str) -> String {
     visible(text).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
+/// `1 line`, `2 lines`.
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
 /// A size as people read it: `1.4 MB`.
 pub(crate) fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];

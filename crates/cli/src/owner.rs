@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use crate::client::shell_word;
 use crate::config::Config;
 use crate::failure::Failure;
 
@@ -14,9 +15,14 @@ const KEPT: [&str; 3] = ["copydesk.db", "credentials.key", "views"];
 /// makes there, the service could not read.
 pub(crate) fn check(config: &Config) -> Result<(), Failure> {
     let folder = config.data_dir.as_path();
+    // Without it the other user would look at another installation.
+    let again = config.file().map_or_else(
+        || "copydesk".to_owned(),
+        |file| format!("copydesk --config {}", shell_word(&file.display().to_string())),
+    );
     let owner = match std::fs::metadata(folder) {
         Ok(about) => about.uid(),
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => return Err(denied(folder, None)),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => return Err(denied(folder, None, &again)),
         // It will be made, or missed by whoever needs it.
         Err(_) => return Ok(()),
     };
@@ -24,30 +30,30 @@ pub(crate) fn check(config: &Config) -> Result<(), Failure> {
         let of_service =
             KEPT.iter().find_map(|name| std::fs::metadata(folder.join(name)).ok()).map(|about| about.uid());
         let user = of_service.unwrap_or(owner);
-        return if user == 0 { Ok(()) } else { Err(not_roots(folder, user)) };
+        return if user == 0 { Ok(()) } else { Err(not_roots(folder, user, &again)) };
     }
     match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(denied(folder, Some(owner))),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(denied(folder, Some(owner), &again)),
         _ => Ok(()),
     }
 }
 
-fn denied(folder: &Path, owner: Option<u32>) -> Failure {
+fn denied(folder: &Path, owner: Option<u32>, again: &str) -> Failure {
     let whose = owner.map(|owner| format!("; it belongs to the user {}", name(owner))).unwrap_or_default();
     let user = owner.map_or_else(|| "USER".to_owned(), name);
     Failure::error(format!(
         "permission denied: this user may not look into the data folder {}{whose}",
         folder.display()
     ))
-    .hint(format!("run it as the user of the service: `sudo -u {user} copydesk …`"))
+    .hint(format!("run it as the user of the service: `sudo -u {user} {again} …`"))
 }
 
-fn not_roots(folder: &Path, user: u32) -> Failure {
+fn not_roots(folder: &Path, user: u32, again: &str) -> Failure {
     let (folder, user) = (folder.display(), name(user));
     Failure::error(format!(
         "the data folder {folder} belongs to the user {user}; the service could not read files that root creates there"
     ))
-    .hint(format!("run it as that user: `sudo -u {user} copydesk …`"))
+    .hint(format!("run it as that user: `sudo -u {user} {again} …`"))
 }
 
 /// The name of a user of this machine, or the number as `sudo -u` takes it.

@@ -3,10 +3,11 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
+use copydesk_desk::Sender;
+use copydesk_desk::mirrors::{self, Swept};
 use copydesk_desk::projects::{
     self, Checked, HostDraft, NotDeleted, NotSaved, ProjectDraft, ProjectView, TestView, ViewsDraft, WritePathsDraft,
 };
-use copydesk_desk::{Sender, mirrors};
 use copydesk_domain::{Comments, OnFindings, Project, ProjectId, format_duration};
 use copydesk_store::Asked;
 use serde_json::json;
@@ -132,8 +133,15 @@ async fn delete(id: &str, yes: bool, config: &Config, json: bool) -> Result<Exit
         return Err(Failure::unknown_project(id));
     }
     // A server hears of it only where the database tells it.
-    if let Err(error) = mirrors::sweep(&store, &forge).await {
-        note(&[format!("the mirrors of the project are left ({error}); a server removes them within an hour")]);
+    match mirrors::sweep(&store, &forge).await {
+        Ok(Swept { left: 0, .. }) => {}
+        Ok(Swept { left, .. }) => {
+            let mirrors = output::counted(left as u64, "mirror");
+            note(&[format!("{mirrors} in use, or not to be removed, stay for now; a server tries again")]);
+        }
+        Err(error) => {
+            note(&[format!("the mirrors of the project are left: {error}; a server tries again within an hour")])
+        }
     }
     deleted_project(id, json)
 }
@@ -234,7 +242,7 @@ fn days(keep: Option<u32>) -> String {
     match keep {
         None => "default".to_owned(),
         Some(0) => "for ever".to_owned(),
-        Some(days) => format!("{days} days"),
+        Some(days) => output::counted(days.into(), "day"),
     }
 }
 
@@ -255,8 +263,8 @@ pub(crate) fn show(project: &ProjectView, json: bool) -> Result<ExitCode, Failur
         ("repository", project.repository.clone()),
         ("base branch", project.base_ref.clone()),
         ("docs folders", project.docs_paths.join(", ")),
-        ("also allowed", project.write_paths.allow.join(", ")),
-        ("closed", project.write_paths.deny.join(", ")),
+        ("allowed", project.write_paths.allow.join(", ")),
+        ("denied", project.write_paths.deny.join(", ")),
         ("time zone", project.time_zone.clone()),
         ("jobs an hour", number(project.jobs_per_hour)),
         ("jobs at a time", number(project.max_running)),
@@ -268,7 +276,10 @@ pub(crate) fn show(project: &ProjectView, json: bool) -> Result<ExitCode, Failur
         ("machines from", project.views.sources.machines.as_str().to_owned()),
         ("views kept", days(project.views.keep_days)),
     ] {
-        output::field(label, &value, 16);
+        // A list of nothing says nothing.
+        if !value.is_empty() {
+            output::field(label, &value, 16);
+        }
     }
     for (label, value) in host_rows(project) {
         output::field(label, &value, 16);

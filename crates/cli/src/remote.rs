@@ -174,7 +174,8 @@ fn talk_given(talk: &TalkDraft) -> Map<String, Value> {
 
 pub(crate) async fn run_key(command: KeyCommand, remote: &Remote) -> Result<ExitCode, Failure> {
     match command {
-        KeyCommand::Create { project, scope, expires, name, json, .. } => {
+        KeyCommand::Create { project, all_projects, scope, expires, name, json } => {
+            let project = key::of_key(project, all_projects)?;
             let scope = Scope::from(scope).as_str();
             let body = json!({ "projectId": project, "name": name, "scope": scope, "expires": expires });
             let mut made = remote.send(Method::POST, &["keys"], Some(&body)).await?;

@@ -11,6 +11,7 @@ use copydesk_store::{Store, Vault};
 use crate::args::RotateFlags;
 use crate::config::{Config, DatabaseUrl};
 use crate::failure::Failure;
+use crate::output::counted;
 
 pub(crate) fn vault(config: &Config) -> Vault {
     Vault::new(config.credentials_key_path())
@@ -41,8 +42,9 @@ pub(crate) async fn adopt(config: &Config, store: &Store) -> Result<Option<Strin
         let waiting = store.unadopted_secrets().await?;
         return Ok((waiting > 0).then(|| {
             format!(
-                "{waiting} secrets of webhooks, log drains or hooks come from an earlier version and need its secret file {}: \
-                 put the file back, or create the secrets again",
+                "{} of webhooks, log drains or hooks from an earlier version cannot be used without its secret file {}: put the \
+                 file back, or create the secrets again",
+                counted(waiting as u64, "secret"),
                 path.display()
             )
         }));
@@ -52,8 +54,8 @@ pub(crate) async fn adopt(config: &Config, store: &Store) -> Result<Option<Strin
     })?;
     Ok((adopted > 0).then(|| {
         format!(
-            "{adopted} secrets of an earlier version are now encrypted with {}; {} is no longer needed once this \
-             version has run on every machine",
+            "encrypted {} of an earlier version with {}; {} is no longer needed once this version has run on every machine",
+            counted(adopted as u64, "secret"),
             vault.path().display(),
             path.display()
         )

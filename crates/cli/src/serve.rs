@@ -25,6 +25,9 @@ use crate::failure::Failure;
 use crate::views::PageViewStore;
 use crate::{engines, files, logging, output, secrets, sign_in, store, user, views, webhook};
 
+/// How often a dormant copy is asked whether it still is.
+const LOOK_FOR_WAKING: Duration = Duration::from_secs(1);
+
 /// The variables that this process was started with.
 pub(crate) type Environment = [(OsString, OsString)];
 
@@ -137,8 +140,20 @@ async fn migrated(config: &Config) -> Result<Store, Failure> {
     secrets::check_shared(config, &store).await?;
     if let Some(dormancy) = store.dormancy().await? {
         tracing::warn!("{}", dormancy.sentence());
+        tokio::spawn(tell_of_waking(store.clone()));
     }
     Ok(store)
+}
+
+/// Waits for `copydesk wake` and says so. A copy is made dormant before anything runs on it, so this is said once.
+async fn tell_of_waking(store: Store) {
+    loop {
+        tokio::time::sleep(LOOK_FOR_WAKING).await;
+        // What cannot be told now is told when the database can be asked again, and others say that it cannot.
+        if let Ok(None) = store.dormancy().await {
+            return tracing::info!("this copy is awake: jobs run, and what has waited goes out");
+        }
+    }
 }
 
 /// A server in this process.

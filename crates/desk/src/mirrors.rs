@@ -1,6 +1,7 @@
 //! The mirrors of this machine: those of projects that are gone go too, the others are packed now and then.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,7 +46,7 @@ pub fn care_for_mirrors(store: Store, workshop: Arc<Workshop>, stop: Stop) -> Bo
                 swept = work => match swept {
                     Ok(Swept { left: 0, .. }) => {}
                     Ok(_) => pause = AGAIN,
-                    Err(error) => tracing::warn!(%error, "cannot tell which mirrors are needed"),
+                    Err(error) => tracing::warn!(%error, "mirrors that nobody needs any more are not removed"),
                 },
                 () = stop.asked() => return,
             }
@@ -61,17 +62,20 @@ pub struct Swept {
     pub left: usize,
 }
 
+/// Why it cannot be told which mirrors nobody needs.
+#[derive(Debug, thiserror::Error)]
+pub enum NotSwept {
+    #[error("the folder of mirrors cannot be read: {0}")]
+    Unread(#[from] io::Error),
+    #[error("it cannot be told which mirrors are needed: {0}")]
+    Store(#[from] StoreError),
+}
+
 /// Removes the mirrors of repositories that no project, no code source and no job has any more.
 #[boxed]
-pub async fn sweep(store: &Store, forge: &Forge) -> Result<Swept, StoreError> {
+pub async fn sweep(store: &Store, forge: &Forge) -> Result<Swept, NotSwept> {
     // Before it is asked what is needed: a mirror that is made after that is not in the list.
-    let there = match forge.mirrors() {
-        Ok(there) => there,
-        Err(error) => {
-            tracing::warn!(%error, "the folder of mirrors cannot be read");
-            return Ok(Swept::default());
-        }
-    };
+    let there = forge.mirrors()?;
     if there.is_empty() {
         return Ok(Swept::default());
     }

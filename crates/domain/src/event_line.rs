@@ -15,7 +15,7 @@ pub fn event_line(event: &Value) -> String {
         "chore" => text("chore"),
         "edited" | "completed" | "failed" => text("title"),
         "committed" | "pushed" => text("branch"),
-        "opened" => text("prLink"),
+        "opened" | "updated" => text("prLink"),
         "retrying" => text("reason"),
         _ => String::new(),
     };

@@ -6,6 +6,9 @@ const MOST_QUOTED: usize = 400;
 
 const DAMAGED: &str = "the repository is damaged where it is kept; run `git fsck --no-dangling` there";
 
+const NOT_THERE: &str = "there is no git repository at the address";
+const NOT_SEEN: &str = "there is no git repository at the address, or the credential does not let it be seen";
+
 /// What git complains about, if it is a known complaint: what to look for, whether it may pass, and what to say.
 /// Sentences are about "the repository"; whoever reads them knows which one.
 const KNOWN: &[(&[&str], ForgeErrorKind, &str)] = &[
@@ -134,7 +137,7 @@ const REFUSED: &[(&[&str], ForgeErrorKind, &str)] = &[
             "cannot find",
         ],
         ForgeErrorKind::Lasting,
-        "there is no git repository at the address, or the credential does not let it be seen",
+        NOT_SEEN,
     ),
     (
         &[
@@ -172,6 +175,9 @@ fn meaning(git: &Git<'_>, stderr: &str) -> ForgeError {
         return ForgeError { kind, message: with_git_s_words(git, kind, sentence, stderr) };
     }
     if let Some((kind, sentence)) = find(SAID, &said).or_else(|| find(REFUSED, &low)) {
+        // Nothing is shown to a folder of this machine.
+        let is_here = git.address.folder().is_some();
+        let sentence = if is_here && sentence == NOT_SEEN { NOT_THERE } else { sentence };
         let message = match kind {
             ForgeErrorKind::Lasting => with_remarks(git, sentence, &remarks),
             _ => with_git_s_words(git, kind, sentence, stderr),

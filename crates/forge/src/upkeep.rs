@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_boxed::boxed;
@@ -65,18 +64,19 @@ impl Forge {
     }
 
     /// Makes one pack of what a mirror has and drops what nothing has referred to for long, if that was not done for a day
-    /// and nobody uses the mirror. Says whether it was done.
+    /// and nobody uses the mirror, here or in another process. Says whether it was done.
     pub async fn pack_mirror(&self, address: &str) -> Result<bool, ForgeError> {
         let folder = MirrorFolder::of(&self.settings.folder, address);
         if !folder.is_whole() || folder.packed_within(PACK_EVERY) {
             return Ok(false);
         }
-        let mirror = self.mirror(&Remote::at(address.to_owned())).await?;
-        let Ok(held) = mirror.shared.folder.lock(Duration::ZERO).await else { return Ok(false) };
-        // Ours, and perhaps that of the list of those used last.
-        if Arc::strong_count(&mirror.shared) > 2 {
+        // Whoever has the mirror holds this, in whatever process. Those who come after this look find what they need: git takes
+        // no pack away before there is another with the same in it.
+        if folder.end_use().await.is_err() {
             return Ok(false);
         }
+        let mirror = self.mirror(&Remote::at(address.to_owned())).await?;
+        let Ok(held) = mirror.shared.folder.lock(Duration::ZERO).await else { return Ok(false) };
         // Noted before: what cannot be packed today is not tried again and again.
         folder.note_packed().map_err(ForgeError::from_io)?;
         let unreachable = format!("--unpack-unreachable={UNREACHABLE_KEPT}");

@@ -1,6 +1,6 @@
 //! How an active job ends, whoever ends it: its worker, a client or the reaper.
 
-use copydesk_domain::{EventKind, Job, Outcome, Refusal, Status, Timestamp};
+use copydesk_domain::{EventKind, Job, Outcome, PullRequest, PullRequestState, Refusal, Status, Timestamp};
 use serde_json::json;
 
 use crate::conn::{Conn, Result, plain_text, values};
@@ -28,16 +28,15 @@ pub(crate) async fn end(c: &mut dyn Conn, job: &Job, ending: Ending, now: Timest
         // Every caller has looked; a job that is no longer active stays as it is.
         Err(Refusal(_)) => return Ok(()),
     };
-    let message = ending.message.as_deref().map(plain_text);
+    let standing = if status == Status::Failed { still_there(job) } else { None };
+    let message = ending.message.as_deref().into_iter().chain(standing).collect::<Vec<_>>().join("\n\n");
+    let message = (!message.is_empty()).then(|| plain_text(&message));
     // Of a job that begins to wait at this very moment nothing is known here; the one who has ended this one looks for it.
-    let lanes: u32 = c
-        .only_row(
-            "UPDATE jobs SET status = $1, outcome = $2, message = $3, updated_at = $4, worker = NULL, \
-         lease_expires_at = NULL, cancel_requested_at = NULL, away_since = NULL WHERE id = $5 \
-         RETURNING (SELECT count(*) FROM lanes l WHERE l.project_id = jobs.project_id)",
-            values![status.as_str(), ending.outcome.as_str(), message.clone(), now, &job.id],
-        )
-        .await?;
+    let sql = "UPDATE jobs SET status = $1, outcome = $2, message = $3, updated_at = $4, worker = NULL, \
+               lease_expires_at = NULL, cancel_requested_at = NULL, away_since = NULL WHERE id = $5 \
+               RETURNING (SELECT count(*) FROM lanes l WHERE l.project_id = jobs.project_id)";
+    let lanes: u32 =
+        c.only_row(sql, values![status.as_str(), ending.outcome.as_str(), message.clone(), now, &job.id]).await?;
     if ending.outcome == Outcome::Cancelled {
         // Nothing of a cancelled run goes out later.
         rounds::drop_unpushed(c, &job.id, Some(job.run), now).await?;
@@ -50,4 +49,14 @@ pub(crate) async fn end(c: &mut dyn Conn, job: &Job, ending: Ending, now: Timest
         c.announce(Change::Room);
     }
     Ok(())
+}
+
+/// What a job that fails has brought about before, which stands: a follow-up that came to nothing takes nothing away. Of a pull
+/// request that is merged or closed the job's own sentence tells, or its state.
+fn still_there(job: &Job) -> Option<&'static str> {
+    match &job.pull_request {
+        Some(PullRequest { state: PullRequestState::Open, .. }) => Some("The pull request of this job is still open."),
+        Some(_) => None,
+        None => job.pr_link.as_ref().map(|_| "What this job has pushed before is still on its branch."),
+    }
 }

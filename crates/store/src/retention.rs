@@ -17,9 +17,9 @@ const IS_OLD: &str = "j.status IN ('completed', 'failed', 'archived') AND j.upda
      AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.job_id = j.id) \
      AND NOT EXISTS (SELECT 1 FROM asks a WHERE a.job_id = j.id AND a.due_at IS NOT NULL)";
 
-/// Which events can go: those that tell how a run ended are what the agent has said, and the last one is what later ones are
-/// numbered after.
-const CAN_GO: &str = "e.kind NOT IN ('completed', 'failed') \
+/// Which events can go: the first has the trace that a follow-up belongs to as well, those that tell how a run ended are what
+/// the agent has said, and the last one is what later ones are numbered after.
+const CAN_GO: &str = "e.kind NOT IN ('created', 'completed', 'failed') \
      AND e.number < (SELECT MAX(l.number) FROM events l WHERE l.job_id = e.job_id)";
 
 #[boxed]
@@ -34,8 +34,8 @@ impl Store {
         self.write(move |c| Box::pin(forget(c, old, before, now))).await
     }
 
-    /// Forgets the events of jobs that ended before that, at most of so many jobs. What each run of them came to stays, and
-    /// the last event of each. Gives how many were forgotten.
+    /// Forgets the events of jobs that ended before that, at most of so many jobs. That they were created stays, what each
+    /// run of them came to, and the last event of each. Gives how many were forgotten.
     pub async fn forget_events(&self, before: Timestamp, limit: u32) -> Result<u64> {
         let now = self.now();
         let has_some = format!("EXISTS (SELECT 1 FROM events e WHERE e.job_id = j.id AND {CAN_GO})");

@@ -2,7 +2,7 @@
 //! lease, together with the events that tell of it.
 
 use copydesk_boxed::boxed;
-use copydesk_domain::{CheckSummary, JobId, PullRequest, Timestamp};
+use copydesk_domain::{CheckSummary, Job, JobId, PullRequest, Timestamp};
 use serde_json::json;
 
 use crate::conn::{Column, Conn, FromRow, Result, Row, Value, plain_text, to_json, values};
@@ -140,7 +140,7 @@ pub enum Step {
     Pushed { round: u32 },
     /// No pull request takes what was pushed, from this round on, and it is off the code host again.
     TakenBack { from: u32 },
-    /// The pull request is open.
+    /// The pull request is open, or has what is new.
     Opened {
         /// As the code host tells of it.
         pull: PullRequest,
@@ -263,7 +263,7 @@ async fn advance(
     let own = match step {
         Some(step) => {
             jobs::end_wait(c, &job.id).await?;
-            take(c, &job.id, step, now).await?
+            take(c, &job, step, now).await?
         }
         None => Vec::new(),
     };
@@ -272,11 +272,12 @@ async fn advance(
 }
 
 /// Writes a step down and says what is told of it.
-async fn take(c: &mut dyn Conn, job_id: &JobId, step: Step, now: Timestamp) -> Result<Vec<NewEvent>> {
+async fn take(c: &mut dyn Conn, job: &Job, step: Step, now: Timestamp) -> Result<Vec<NewEvent>> {
+    let job_id = &job.id;
     match step {
         Step::PreparedAgain(round) => {
             drop_unpushed(c, job_id, None, now).await?;
-            Box::pin(take(c, job_id, Step::Prepared(round), now)).await
+            Box::pin(take(c, job, Step::Prepared(round), now)).await
         }
         Step::Prepared(round) => {
             insert_round(c, job_id, &round).await?;
@@ -289,7 +290,8 @@ async fn take(c: &mut dyn Conn, job_id: &JobId, step: Step, now: Timestamp) -> R
         Step::Edited { round, edit, commit } => {
             insert_edit(c, job_id, round, &edit).await?;
             let data = json!({ "round": round, "title": edit.title, "verdict": edit.verdict.as_str() });
-            let mut told = vec![NewEvent::new("edited", data)];
+            let kind = if edit.verdict == Verdict::Unchanged { "unchanged" } else { "edited" };
+            let mut told = vec![NewEvent::new(kind, data)];
             if let Some((branch, commit)) = commit {
                 c.run(
                     "UPDATE rounds SET branch = $1, commit_id = $2 WHERE job_id = $3 AND number = $4",
@@ -304,7 +306,8 @@ async fn take(c: &mut dyn Conn, job_id: &JobId, step: Step, now: Timestamp) -> R
         Step::TakenBack { from } => taken_back(c, job_id, from).await,
         Step::Opened { pull } => {
             pull_state::write(c, job_id, &pull, now).await?;
-            Ok(vec![NewEvent::new("opened", json!({ "prLink": pull.url }))])
+            let kind = if job.pr_link.is_some() { "updated" } else { "opened" };
+            Ok(vec![NewEvent::new(kind, json!({ "prLink": pull.url }))])
         }
     }
 }

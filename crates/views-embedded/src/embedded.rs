@@ -258,7 +258,7 @@ fn replayed(shared: &Shared, number: u64, payload: &[u8]) -> io::Result<Taken> {
     };
     match shared.project_or_new(&entry.project) {
         Ok(project) => {
-            replay_into(shared, &project, number, &entry);
+            replay_into(shared, &project, number, &entry, wal::bytes_of(payload));
             shared.note(&shared.to_sync, &project.id);
         }
         // It may work later; counting later records of the project without this one would lose it for good.
@@ -271,11 +271,11 @@ fn replayed(shared: &Shared, number: u64, payload: &[u8]) -> io::Result<Taken> {
     Ok(Taken::Done)
 }
 
-fn replay_into(shared: &Shared, project: &Project, number: u64, entry: &Entry) {
+fn replay_into(shared: &Shared, project: &Project, number: u64, entry: &Entry, logged: u64) {
     let mut state = project.state_mut();
     if number > state.last_record() {
         let before = state.table.bytes();
-        state.table.apply(number, entry);
+        state.table.apply(number, entry, logged);
         let after = state.table.bytes();
         drop(state);
         shared.count_bytes(before, after);

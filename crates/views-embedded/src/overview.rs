@@ -60,6 +60,7 @@ pub(super) fn status(project: &Project) -> Result<Status, SegmentError> {
     let (files, (mut sum, frozen, manifest)) = at_one_moment(project, |_, state| {
         let mut sum = Sum::new(state.floor());
         sum.add_table(&state.table);
+        sum.status.bytes = state.tables().map(|table| table.logged).sum();
         (sum.status.script_since, sum.status.server_since) = state.since();
         (sum, state.frozen.clone(), Arc::clone(&state.manifest))
     })?;
@@ -69,7 +70,7 @@ pub(super) fn status(project: &Project) -> Result<Status, SegmentError> {
     }
     let Sum { mut status, pages, .. } = sum;
     status.pages = pages.len() as u64;
-    status.bytes = manifest.bytes() + fs::metadata(lines_file(&project.folder)).map_or(0, |lines| lines.len());
+    status.bytes += manifest.bytes() + fs::metadata(lines_file(&project.folder)).map_or(0, |lines| lines.len());
     status.floor = manifest.floor;
     status.restorable = manifest.moves.first().map(|oldest| oldest.from);
     Ok(status)

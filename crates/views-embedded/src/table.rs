@@ -32,6 +32,8 @@ pub(super) struct Table {
     pub(super) server_since: Option<Bucket>,
     /// The records that it is made of; none if there are none.
     pub(super) records: Option<(u64, u64)>,
+    /// What these take of the log.
+    pub(super) logged: u64,
     bytes: usize,
     placed: Mutex<Placed>,
 }
@@ -88,8 +90,8 @@ struct Quarter {
 }
 
 impl Table {
-    /// Counts a record's views.
-    pub(super) fn apply(&mut self, record: u64, entry: &Entry) {
+    /// Counts the views of a record, which takes so many bytes of the log.
+    pub(super) fn apply(&mut self, record: u64, entry: &Entry, logged: u64) {
         // A page or reader of the record that no view is left of must not come in.
         let (mut paths, mut clients) = (vec![u32::MAX; entry.paths.len()], vec![u32::MAX; entry.clients.len()]);
         for view in &entry.views {
@@ -117,6 +119,7 @@ impl Table {
             stretch.clone().join(&mut self.lines);
         }
         self.records = Some((self.records.map_or(record, |(first, _)| first), record));
+        self.logged += logged;
     }
 
     fn path(&mut self, path: &Arc<str>) -> u32 {

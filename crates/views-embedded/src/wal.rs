@@ -106,6 +106,11 @@ impl Files {
     }
 }
 
+/// What a record takes of the log.
+pub(super) fn bytes_of(payload: &[u8]) -> u64 {
+    (RECORD + payload.len()) as u64
+}
+
 /// The name of a file of the log.
 pub(super) fn path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number:010}.wal"))

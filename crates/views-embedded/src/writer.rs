@@ -15,7 +15,7 @@ use super::project::Project;
 use super::record::Entry;
 use super::repair;
 use super::shared::{FLUSH_CELLS, Shared, unavailable};
-use super::wal::Log;
+use super::wal::{self, Log};
 
 /// Bytes of a group at most, but for a single batch that has more.
 const GROUP_BYTES: usize = 8 * 1024 * 1024;
@@ -220,7 +220,7 @@ fn apply(shared: &Shared, it: &Judged) {
     it.project.give_way();
     let mut state = it.project.state_mut();
     let before = state.table.bytes();
-    state.table.apply(number, &it.append.entry);
+    state.table.apply(number, &it.append.entry, wal::bytes_of(&it.append.payload));
     let (after, cells) = (state.table.bytes(), state.table.cell_count());
     // Before anybody can flush the table and count it off again: what is counted on after that stays for ever, and holds
     // up all appends once it has added up.

@@ -8,7 +8,7 @@ use copydesk_checks::paths::is_below;
 use copydesk_forge::{Refusal, Workspace};
 
 use super::report::Report;
-use super::words::counted;
+use crate::text::counted;
 
 /// Why a chore ends early.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use copydesk_checks::page::{LinkKind, Page, anchor_key, parse};
 
 use super::address::{Address, Pages};
 use super::docs::{ChoreFailure, Docs};
-use super::words::counted;
 use crate::edits::Edits;
+use crate::text::counted;
 
 /// An anchor of a page that has another name now.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use super::boxes::{boxes, is_boxed, is_indented};
 use super::chore::Scope;
 use super::docs::{ChoreFailure, Docs};
 use super::scope::pages_of;
-use super::words::counted;
 use crate::edits::Edits;
+use crate::text::counted;
 
 pub(crate) fn run(scope: &Scope, docs: &mut Docs) -> Result<(), ChoreFailure> {
     for path in &pages_of(scope, docs)? {

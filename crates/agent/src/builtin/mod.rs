@@ -109,7 +109,7 @@ impl ChoreWork<'_> {
     async fn take(&mut self, prompts: &[Message], mut workspace: Workspace) -> Result<Workspace, EditFailure> {
         let mut chores = Vec::new();
         for message in prompts {
-            chores.extend(prompt::chores(&message.prompt).map_err(|error| EditFailure::Fatal(error.sentence()))?);
+            chores.extend(prompt::chores(&message.prompt).map_err(|error| EditFailure::Refused(error.sentence()))?);
         }
         for chore in chores {
             let report;
@@ -139,7 +139,7 @@ impl ChoreWork<'_> {
         let work = seated(move |_| do_chore(&chore, &mut docs, &past).map(|()| (docs.workspace, docs.report)));
         match work.await {
             Ok(Ok(done)) => Ok(done),
-            Ok(Err(ChoreFailure::Refused(sentence))) => Err(EditFailure::Fatal(sentence)),
+            Ok(Err(ChoreFailure::Refused(sentence))) => Err(EditFailure::Refused(sentence)),
             Ok(Err(ChoreFailure::Unreadable(why))) => Err(EditFailure::Retry(clip(&why, 300))),
             Err(error) if error.is_panic() => {
                 Err(EditFailure::Fatal("The chore ended by a fault of the builtin engine itself.".to_owned()))

@@ -11,8 +11,8 @@ use super::follow::{Renamed, follow};
 use super::scalar;
 use super::scope::pages_of;
 use super::terms::{Term, is_whole_address, names_address};
-use super::words::counted;
 use crate::edits::Edits;
+use crate::text::counted;
 
 /// The fields of front matter that readers see.
 const SEEN: [&str; 2] = ["title", "description"];

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::chore::Chore;
-use super::words::{clip, counted};
+use super::words::clip;
+use crate::text::counted;
 
 const MOST_CHANGED: usize = 50;
 const MOST_LEFT: usize = 30;

@@ -17,8 +17,9 @@ use super::follow::{Renamed, follow};
 use super::language::{foreign_locale, is_english, is_foreign_code, is_in_english};
 use super::report::code;
 use super::scope::pages_of;
-use super::words::{counted, line_around};
+use super::words::line_around;
 use crate::edits::Edits;
+use crate::text::counted;
 use names::Names;
 use vocabulary::Vocabulary;
 

@@ -42,11 +42,6 @@ pub(crate) fn listed(names: &[String], most: usize) -> String {
     }
 }
 
-/// `1 page`, `2 pages`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,11 +54,10 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_counts() {
+    fn lists_are_cut() {
         let names = |all: &[&str]| all.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!(listed(&names(&["a"]), 3), "a");
         assert_eq!(listed(&names(&["a", "b"]), 3), "a and b");
         assert_eq!(listed(&names(&["a", "b", "c", "d"]), 2), "a, b and 2 more");
-        assert_eq!((counted(1, "page"), counted(2, "page")), ("1 page".to_owned(), "2 pages".to_owned()));
     }
 }

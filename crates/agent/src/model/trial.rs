@@ -100,7 +100,9 @@ fn shown(editor: &ModelEditor, said: &Said, pieces: usize) -> Vec<ModelFact> {
     };
     let cached = match &said.tokens {
         Some(tokens) if tokens.cached + tokens.cache_written > 0 => Ability::Yes,
-        _ => Ability::Unknown("it told of none with this call; it may begin with longer talks".to_owned()),
+        _ => Ability::Unknown(
+            "the provider reported no cached tokens for this call; many cache only longer prompts".to_owned(),
+        ),
     };
     let settings = &editor.settings;
     let (priced, price) = match said.tokens.as_ref().and_then(|tokens| settings.cost_of(tokens)) {
@@ -114,7 +116,7 @@ fn shown(editor: &ModelEditor, said: &Said, pieces: usize) -> Vec<ModelFact> {
         fact("tools", "it calls tools", called),
         fact("streams", "it sends its answers as they come", streamed),
         fact("counts", "it counts tokens", counted),
-        fact("caches", "it keeps the beginning of a talk, which makes the next call cheaper", cached),
+        fact("caches", "it caches the beginning of a prompt, so that the next call costs less", cached),
         ModelFact { what: price, ..fact("priced", "", priced) },
     ]
 }

@@ -4,6 +4,7 @@ use copydesk_forge::Workspace;
 
 use super::schema::tool_input;
 use super::{ToolAnswer, Unable, told};
+use crate::text::counted;
 
 tool_input! {
     /// Writes a whole text file, new or not. Use `edit_file` to change a part of a file.
@@ -24,10 +25,10 @@ pub(super) fn write(workspace: &mut Workspace, input: WriteFile, most: usize) ->
         Some(before) => with_line_ends_of(before, input.text),
         None => input.text,
     };
-    let lines = text.lines().count();
+    let lines = counted(text.lines().count(), "line");
     let done = if before.is_some() { "Replaced" } else { "Wrote" };
     workspace.write(&path, text)?;
-    Ok(format!("{done} {path}, {lines} lines."))
+    Ok(format!("{done} {path}, {lines}."))
 }
 
 /// The text with the line ends of the one it replaces, so that a change is not larger than it is meant to be.

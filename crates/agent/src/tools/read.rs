@@ -6,7 +6,7 @@ use super::schema::tool_input;
 use super::select::{is_of_source, not_shown};
 use super::{ToolAnswer, Unable, places, told};
 use crate::sources::CodeSources;
-use crate::text::short;
+use crate::text::{counted, short};
 
 /// How many lines are shown at once.
 const MOST_LINES: usize = 2_000;
@@ -73,7 +73,7 @@ fn run_within(workspace: &Workspace, input: &ReadFile, most: usize) -> ToolAnswe
     let from = input.from_line.map_or(1, |line| line as usize).max(1);
     let to = input.to_line.map_or(count, |line| line as usize).min(count);
     if from > count {
-        return told(format!("{:?} has only {count} lines", input.path));
+        return told(format!("{:?} has only {}", input.path, counted(count, "line")));
     }
     if to < from {
         return told(format!("line {to} is before line {from}"));

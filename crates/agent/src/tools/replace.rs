@@ -9,7 +9,7 @@ use super::schema::tool_input;
 use super::search::{compile, searchable};
 use super::select::{is_open, named, select};
 use super::{ToolAnswer, Unable, told};
-use crate::text::short;
+use crate::text::{counted, short};
 
 /// How much is looked through.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
@@ -187,10 +187,6 @@ fn in_words(all: &[Replaced], is_dry: bool) -> String {
         });
     }
     said
-}
-
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 #[cfg(test)]

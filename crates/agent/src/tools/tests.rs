@@ -193,7 +193,7 @@ fn reads_with_numbers() {
     assert!(refused(workspace, "read_files", json!({"paths": vec!["a"; 21]})).contains("at most 20"));
     assert!(ok(workspace, "read_file", json!({"path": "docs/empty.md"})).contains("empty"));
     let beyond = json!({"path": "README.md", "from_line": 9});
-    assert!(refused(workspace, "read_file", beyond).contains("only 1 lines"));
+    assert!(refused(workspace, "read_file", beyond).contains("only 1 line"));
     let backwards = json!({"path": "docs/windows.md", "from_line": 3, "to_line": 1});
     assert!(refused(workspace, "read_file", backwards).contains("before"));
     for (path, word) in [

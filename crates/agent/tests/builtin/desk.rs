@@ -77,7 +77,7 @@ impl Desk {
     /// The sentence with which it fails.
     pub async fn fail(&self, prompt: &str) -> String {
         match self.run(1, &[prompt]).await.0 {
-            Err(EditFailure::Fatal(sentence)) => sentence,
+            Err(EditFailure::Fatal(sentence) | EditFailure::Refused(sentence)) => sentence,
             Err(other) => panic!("{other:?}"),
             Ok(edited) => panic!("{prompt}: {}", edited.summary),
         }

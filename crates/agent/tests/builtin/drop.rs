@@ -77,7 +77,7 @@ async fn a_chore_stops_at_the_first_file_that_is_too_many() {
     (0..1_000).for_each(|_| let_go_on.send(()).unwrap());
     let workspace = Workspace::new(gate.clone(), Arc::new(|_| Ok(())));
     let result = desk::edit_workspace(workspace, 3, "Replace \"plain\" with \"simple\"").await;
-    let Err(copydesk_agent::EditFailure::Fatal(sentence)) = result else { panic!() };
+    let Err(copydesk_agent::EditFailure::Refused(sentence)) = result else { panic!() };
     assert_eq!(sentence, "This would change more than 3 files; limit it to a folder, or raise `limits.changed_files`.");
     // Of 50 pages: the text of each, and what is below it when it is written.
     let reads = gate.reads.load(Ordering::SeqCst);

@@ -70,7 +70,7 @@ impl Sites {
         let generator: Arc<dyn Generator> = Arc::new(Plain { other, has_sites: number > 0 });
         let plain =
             Site { generator, number, navigation: None, config: String::new(), unread: None, is_asked_for: true };
-        Ok(Self { sites, plain })
+        Ok(Self { sites, plain, asked: settings.clone() })
     }
 
     /// Whether a path is that of a file by which sites are found.

@@ -120,9 +120,21 @@ pub(crate) struct Site {
 pub struct Sites {
     sites: Vec<Site>,
     plain: Site,
+    /// The documentation that is checked.
+    asked: SiteSettings,
 }
 
 impl Sites {
+    /// Whether a file is part of the documentation that is checked.
+    pub(crate) fn holds(&self, path: &str) -> bool {
+        self.asked.holds(path)
+    }
+
+    /// Whether a file is the navigation of a site.
+    pub(crate) fn is_navigation(&self, path: &str) -> bool {
+        self.navigations().any(|(navigation, _)| navigation == path)
+    }
+
     /// The site that a page belongs to.
     pub(crate) fn of(&self, path: &str) -> &Site {
         let of_site = |site: &&Site| -> Option<usize> {

@@ -248,3 +248,20 @@ fn a_definition_that_no_link_uses_is_a_warning() {
     let told: Vec<(&str, Severity)> = findings.iter().map(|it| (it.subject.as_str(), it.severity)).collect();
     assert_eq!(told, [("gone.md", Severity::Error), ("nowhere.md", Severity::Warning)]);
 }
+
+#[test]
+fn what_may_have_been_meant_is_a_page_of_the_documentation_that_readers_get() {
+    let page = "# A\n\n[x](../CHANGELOGS.md) [y](instal.md)\n";
+    let tree = || Tree::of([("docs/a.md", page), ("docs/install.md", "# Install\n"), ("CHANGELOG.md", "# Changes\n")]);
+    let told = |tree: &Tree, settings: &SiteSettings| -> Vec<String> {
+        let findings = check_all(tree, settings).expect("files in memory").findings;
+        findings.into_iter().filter(|it| it.check == Check::Links).map(|it| it.message).collect()
+    };
+    let (outside, inside) =
+        ("`../CHANGELOGS.md` leads nowhere", "`instal.md` leads nowhere; did you mean `install.md`?");
+    let hinted = format!("{outside}; did you mean `../CHANGELOG.md`?");
+    assert_eq!(told(&tree(), &SiteSettings::default()), [hinted.as_str(), inside]);
+    assert_eq!(told(&tree(), &SiteSettings::new(&["docs".to_owned()])), [outside, inside], "it is not documentation");
+    let site = tree().with("mkdocs.yml", "site_name: T\n");
+    assert_eq!(told(&site, &SiteSettings::default()), [outside, inside], "the site has no such page");
+}

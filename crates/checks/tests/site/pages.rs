@@ -45,3 +45,18 @@ fn what_the_repository_does_not_tell_is_not_known() {
         Tree::of([(".vitepress/config.js", "export default { base: process.env.BASE }"), ("index.md", "# Home\n")]);
     assert_eq!(pages(&tree), [row("index.md", "Home", None, 0)]);
 }
+
+#[test]
+fn navigation_that_is_written_as_a_page_is_none() {
+    let summary = "# Summary\n\n- [A](a.md)\n- [Gone](gone.md)\n";
+    for tree in [
+        Tree::of([("book.toml", "[book]\ntitle = \"T\"\n"), ("src/SUMMARY.md", summary), ("src/a.md", "# A\n")]),
+        Tree::of([("SUMMARY.md", summary), ("README.md", "# T\n"), ("a.md", "# A\n")]),
+    ] {
+        let (report, pages) = check_pages(&tree, &SiteSettings::default()).expect("files in memory");
+        let listed: Vec<&str> = pages.iter().map(|page| page.path.as_str()).collect();
+        assert!(listed.iter().any(|path| path.ends_with("a.md")), "{listed:?}");
+        assert!(!listed.iter().any(|path| path.ends_with("SUMMARY.md")), "{listed:?}");
+        assert!(report.findings.iter().any(|it| it.path.ends_with("SUMMARY.md")), "it is checked all the same");
+    }
+}

@@ -14,8 +14,8 @@ pub(crate) enum ScopeArg {
 pub(crate) enum KeyCommand {
     /// Create a key; it is printed only now
     Create {
-        /// The project that the key is for
-        #[arg(long, value_name = "ID", required_unless_present = "all_projects")]
+        /// The project that the key is for [default: COPYDESK_PROJECT]
+        #[arg(long, value_name = "ID")]
         project: Option<String>,
         /// Make a key for all projects
         #[arg(long, conflicts_with = "project")]

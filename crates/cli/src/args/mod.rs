@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::FlagValue;
+use crate::failure::Failure;
 use crate::terminal;
 
 pub(crate) use credential::{CredentialCommand, CredentialFlags, CredentialsCommand, RotateFlags, TokenFlags};
@@ -189,6 +190,32 @@ pub(crate) enum Command {
         /// The folder; it is created if it does not exist
         folder: PathBuf,
     },
+}
+
+impl Command {
+    /// Gives a command that needs a project, and was given none, the one that the environment names. Those that are about all
+    /// projects stay so.
+    pub(crate) fn fill_in_project(&mut self, known: Option<String>) {
+        let project = match self {
+            Self::Views(
+                ViewsCommand::Top { project, .. }
+                | ViewsCommand::Agents { project, .. }
+                | ViewsCommand::Drain { project, .. }
+                | ViewsCommand::Restore { project },
+            ) => project,
+            Self::Import(flags) => &mut flags.project,
+            Self::Key(KeyCommand::Create { project, all_projects: false, .. }) => project,
+            _ => return,
+        };
+        if project.is_none() {
+            *project = known;
+        }
+    }
+}
+
+/// The project that a command cannot do without.
+pub(crate) fn needed(project: Option<String>) -> Result<String, Failure> {
+    project.ok_or_else(|| Failure::usage("no project: name it on the command line or set COPYDESK_PROJECT"))
 }
 
 #[derive(clap::Subcommand)]

@@ -20,8 +20,8 @@ pub(crate) struct Range {
 pub(crate) enum ViewsCommand {
     /// Show the pages with the most views
     Top {
-        /// The project
-        project: String,
+        /// The project [default: COPYDESK_PROJECT]
+        project: Option<String>,
         #[command(flatten)]
         range: Range,
         /// The most pages to list
@@ -33,8 +33,8 @@ pub(crate) enum ViewsCommand {
     },
     /// Show which machines read the pages, what they read most, and how they were recognised
     Agents {
-        /// The project
-        project: String,
+        /// The project [default: COPYDESK_PROJECT]
+        project: Option<String>,
         #[command(flatten)]
         range: Range,
         /// Only readers of this page
@@ -46,8 +46,8 @@ pub(crate) enum ViewsCommand {
     },
     /// Show the addresses and the secret for a host's log drain
     Drain {
-        /// The project
-        project: String,
+        /// The project [default: COPYDESK_PROJECT]
+        project: Option<String>,
         #[command(flatten)]
         rotate: RotateFlags,
         /// Print JSON
@@ -80,8 +80,8 @@ pub(crate) enum ViewsCommand {
     /// Restore views that expired within the last seven days. First let the project keep its views for longer, or they
     /// expire again
     Restore {
-        /// The project
-        project: String,
+        /// The project [default: COPYDESK_PROJECT]
+        project: Option<String>,
     },
 }
 
@@ -141,9 +141,9 @@ pub(crate) struct ImportFlags {
     /// The logs, plain or compressed with gzip or zstd; `-` reads standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The project whose pages were read
+    /// The project whose pages were read [default: COPYDESK_PROJECT]
     #[arg(long, value_name = "ID")]
-    pub(crate) project: String,
+    pub(crate) project: Option<String>,
     /// The format of the lines: combined, common, vhost_combined, vhost_common, caddy, cloudfront, fastly, json, or
     /// a format string of nginx or Apache [default: found from the first lines]
     #[arg(long, value_name = "FORMAT")]

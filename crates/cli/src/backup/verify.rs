@@ -17,7 +17,7 @@ use serde_json::json;
 use super::files::mirror_folder;
 use super::manifest::{self, Manifest};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, counted};
 
 /// The database of a backup, whatever it was made from.
 pub(crate) const DATABASE: &str = "copydesk.db";
@@ -64,10 +64,6 @@ pub(crate) fn summary(manifest: &Manifest) -> String {
         manifest.taken_at,
         counted(manifest.files.len() as u64, "file")
     )
-}
-
-fn counted(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// Says what of the page views was damaged or lost before the backup was made.

@@ -1,7 +1,7 @@
 //! The one list of settings: the struct [`Config`], parsing, `copydesk config` and the sample file all come from it.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -66,6 +66,14 @@ impl Config {
     /// The file with the keys that secrets are sealed with.
     pub fn credentials_key_path(&self) -> PathBuf {
         self.credentials.key_file.clone().unwrap_or_else(|| self.data_dir.join("credentials.key"))
+    }
+
+    /// The configuration file, by the path that it was given with; none if nothing comes from one.
+    pub fn file(&self) -> Option<&Path> {
+        self.origins.iter().find_map(|origin| match origin {
+            Origin::File { path, .. } => Some(path.as_path()),
+            _ => None,
+        })
     }
 
     /// Where the value of a setting comes from; `None` for an unknown key.
@@ -218,7 +226,7 @@ settings! {
     retention: RetentionConfig {
         /// Days that jobs are kept after they ended; 0 to keep them forever. Jobs whose pull request is open stay
         pub jobs: u32 = whole(0, 36_500), default "0";
-        /// Days that the events of jobs that ended are kept; 0 to keep them as long as the jobs. Those that say how a run ended stay, and the last one
+        /// Days that the events of jobs that ended are kept; 0 to keep them as long as the jobs. The first, the last and those that say how a run ended stay
         pub events: u32 = whole(0, 36_500), default "0";
     }
 

@@ -22,6 +22,10 @@ use crate::serve::{Server, stop_signal};
 use crate::{job, store, user};
 
 const PROMPT: &str = "Replace \"Acme Cloud\" with \"Acme Sky\" in docs/ and fix the typos in docs/";
+/// What is proposed to be tried next: a new file, and the navigation that lists it. Without an apostrophe, since it stands
+/// between two in a command.
+const NEXT_PROMPT: &str = "Add a page \"Regions\" at docs/guides/regions.mdx under \"Guides\" with the description \"Where your \
+                           programs run.\" and with the text: Programs run in Oslo, Lagos and Lima. See [limits](/guides/limits).";
 
 pub(crate) async fn run(flags: DemoFlags) -> Result<ExitCode, Failure> {
     let folder = DemoFolder::make(flags.folder)?;
@@ -134,7 +138,7 @@ async fn set_up(store: &Store, repository: &Path) -> Result<(ProjectId, ApiKey),
 
 /// Prints the steps of the job as they come, and gives the job when it has ended.
 async fn follow(client: &Client, created: Value) -> Result<Value, Failure> {
-    job::follow(client, created, 0, |event| line(&format!("   {}", event_line(event)))).await
+    job::follow(client, created, 0, |event| line(&format!("   {}", event_line(event))), line).await
 }
 
 /// Prints how the job ended and what it changed, and says whether all is as it should be.
@@ -177,7 +181,7 @@ fn invite(dashboard: &str, url: &str, project: &str, key: &ApiKey, repository: &
     line("Another job:");
     line("");
     line(&format!("  curl -H 'Authorization: Bearer {}' -H 'Content-Type: application/json' \\", key.reveal()));
-    line(&format!("    -d '{{\"prompt\": \"Fill in missing front matter in docs/\"}}' {url}/v2/agent/{project}/job"));
+    line(&format!("    -d '{}' {url}/v2/agent/{project}/job", json!({ "prompt": NEXT_PROMPT })));
     line("");
     line(if temporary { "Press Ctrl-C to stop and remove everything." } else { "Press Ctrl-C to stop." });
 }

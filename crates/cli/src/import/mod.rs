@@ -12,7 +12,7 @@ use copydesk_views::classify::Classifier;
 use copydesk_views::logs::{self, Cancel, Follow, Format, Options, Report, Source};
 use copydesk_views::store::ViewStore;
 
-use crate::args::ImportFlags;
+use crate::args::{ImportFlags, needed};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{self, printable};
@@ -24,9 +24,10 @@ use crate::views::{lists, open_views};
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 pub(crate) async fn run(flags: ImportFlags, config: &Config) -> Result<ExitCode, Failure> {
-    let options = options(&flags)?;
+    let project = needed(flags.project.clone())?;
+    let options = options(&flags, &project)?;
     check_files(&flags)?;
-    store::project(&store::open_ready(config).await?, &flags.project).await?;
+    store::project(&store::open_ready(config).await?, &project).await?;
     let (views, lists) = (open_views(config).await?, lists(config)?);
     let report = if flags.follow {
         follow(&*views, &lists, &flags, &options).await
@@ -42,7 +43,7 @@ pub(crate) async fn run(flags: ImportFlags, config: &Config) -> Result<ExitCode,
     Ok(if report.has_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn options(flags: &ImportFlags) -> Result<Options, Failure> {
+fn options(flags: &ImportFlags, project: &str) -> Result<Options, Failure> {
     let told = |error| {
         let names: Vec<&str> = Format::names().collect();
         Failure::usage(format!("--format: {error}"))
@@ -54,7 +55,7 @@ fn options(flags: &ImportFlags) -> Result<Options, Failure> {
         hosts: flags.only_host.clone(),
         dry_run: flags.dry_run,
         complete: flags.complete,
-        ..Options::new(flags.project.as_str(), Arc::new(SystemClock))
+        ..Options::new(project, Arc::new(SystemClock))
     })
 }
 

@@ -3,7 +3,7 @@ use std::io::IsTerminal;
 use copydesk_views::logs::{FileReport, Progress, Report, Tally};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::output::{self, printable};
+use crate::output::{self, counted, printable};
 
 /// How far an import is: a bar on a terminal, nothing elsewhere, where the report says it all.
 pub(super) struct Bar(Option<ProgressBar>);
@@ -28,7 +28,7 @@ impl Bar {
         bar.set_position(at.bytes);
         let name = printable(at.name);
         let of = if at.files > 1 { format!("{}/{} ", at.file + 1, at.files) } else { String::new() };
-        bar.set_message(format!("{} lines  {of}{name}", at.lines));
+        bar.set_message(format!("{}  {of}{name}", counted(at.lines, "line")));
     }
 
     pub(super) fn end(self) {
@@ -72,18 +72,25 @@ fn file(file: &FileReport) {
 fn figures(tally: &Tally) {
     let width = tally.lines.to_string().len();
     output::line(&format!(
-        "  {:>width$} lines, {} of them views by people and {} by AI agents",
-        tally.lines,
+        "  {}, {} of them views by people and {} by AI agents",
+        counted(tally.lines, "line"),
         tally.human(),
         tally.ai()
     ));
     for (name, count) in tally.figures() {
+        // Figures have the names that they have in JSON, of which only these are things to count.
+        let name = match name.as_str() {
+            "assets" | "errors" | "duplicates" | "other methods" | "other hosts" if count == 1 => {
+                name.trim_end_matches('s')
+            }
+            name => name,
+        };
         output::line(&format!("  {count:>width$} {name}"));
     }
     if tally.accounted() != tally.lines {
         output::line(&format!(
-            "  {} lines are missing from these figures: please report this",
-            tally.lines.abs_diff(tally.accounted())
+            "  {} missing from these figures: please report this",
+            counted(tally.lines.abs_diff(tally.accounted()), "line")
         ));
     }
 }

@@ -91,6 +91,7 @@ pub(super) async fn restore(views: &PageViewStore, project: &Project) -> Result<
     let after = views.status(&project.id).await?;
     let back = after.views.saturating_sub(before.views);
     let since = floor.filter(|_| from > Bucket::MIN).map(|floor| format!(", from {} on", floor.begins()));
-    output::line(&format!("{back} views are back{}", since.unwrap_or_default()));
+    let are = if back == 1 { "is" } else { "are" };
+    output::line(&format!("{} {are} back{}", output::counted(back, "view"), since.unwrap_or_default()));
     Ok(ExitCode::SUCCESS)
 }

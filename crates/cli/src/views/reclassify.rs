@@ -114,7 +114,8 @@ fn show(difference: &Difference) {
     let rows: Vec<_> = difference.changes.iter().take(SHOWN).map(row).collect();
     output::table(&["views", "now", "then", "user agent"], &rows);
     if difference.changes.len() > SHOWN {
-        output::line(&format!("(and {} more kinds of readers)", difference.changes.len() - SHOWN));
+        let more = (difference.changes.len() - SHOWN) as u64;
+        output::line(&format!("(and {} of readers)", output::counted(more, "more kind")));
     }
     output::line("");
 }

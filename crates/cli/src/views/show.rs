@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::care::{repair, restore, told, verify};
 use super::{PageViewStore, open_views};
-use crate::args::{Range, ViewsCommand};
+use crate::args::{Range, ViewsCommand, needed};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{self, printable};
@@ -19,15 +19,15 @@ pub(crate) async fn run(command: ViewsCommand, config: &Config) -> Result<ExitCo
     let projects = store::open_ready(config).await?;
     match command {
         ViewsCommand::Top { project: id, range, limit, json } => {
-            let project = store::project(&projects, &id).await?;
+            let project = store::project(&projects, &needed(id)?).await?;
             with_views(config, async |views| top(views, &project, &range, limit, json).await).await
         }
         ViewsCommand::Agents { project: id, range, path, json } => {
-            let project = store::project(&projects, &id).await?;
+            let project = store::project(&projects, &needed(id)?).await?;
             with_views(config, async |views| agents(views, &project, &range, path.as_deref(), json).await).await
         }
         ViewsCommand::Drain { project: id, rotate, json } => {
-            let project = store::project(&projects, &id).await?;
+            let project = store::project(&projects, &needed(id)?).await?;
             let secret = secrets::of_sender(config, projects, &project.id, Sender::Drain, &rotate).await?;
             drain(&project, &secret, config, json)
         }
@@ -44,7 +44,7 @@ pub(crate) async fn run(command: ViewsCommand, config: &Config) -> Result<ExitCo
             with_views(config, async |views| repair(views, accept, json).await).await
         }
         ViewsCommand::Restore { project: id } => {
-            let project = store::project(&projects, &id).await?;
+            let project = store::project(&projects, &needed(id)?).await?;
             with_views(config, async |views| restore(views, &project).await).await
         }
     }

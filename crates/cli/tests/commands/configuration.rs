@@ -49,7 +49,7 @@ fn a_newer_database_is_refused_with_a_sentence() {
     let desk = Desk::new();
     desk.run(&["migrate"]).ok();
     let database = rusqlite::Connection::open(desk.path().join("copydesk-data/copydesk.db")).unwrap();
-    database.execute("INSERT INTO schema_versions VALUES (999, 'later', 0)", ()).unwrap();
+    database.execute("INSERT INTO schema_versions (version, name, applied_at) VALUES (999, 'later', 0)", ()).unwrap();
     for command in [&["serve"][..], &["migrate"], &["project", "list"], &["worker"]] {
         let ran = desk.run(command);
         assert_eq!(ran.code, 1);

@@ -106,6 +106,18 @@ fn a_project_that_is_gone_is_told_so_whatever_becomes_of_its_mirrors() {
     assert_eq!(desk.run(&["project", "show", "first"]).code, 1);
 }
 
+#[test]
+fn a_folder_of_mirrors_that_cannot_be_read_is_told() {
+    let desk = Desk::new();
+    create(&desk, "first", GitRepo::new([("docs/a.md", "# A\n")]).path());
+    // Nobody, whatever they may do, can list what is no folder.
+    std::fs::write(desk.path().join("copydesk-data/mirrors"), "").unwrap();
+    let deleted = desk.run(&["project", "delete", "first", "--yes"]).ok();
+    assert!(deleted.out.contains("Deleted the project first"), "{}", deleted.out);
+    let note = "the mirrors of the project are left: the folder of mirrors cannot be read: ";
+    assert!(deleted.err.contains(note), "{}", deleted.err);
+}
+
 #[tokio::test]
 async fn other_machines_clean_up_too() {
     let desk = Desk::on(Backend::Postgres).await;

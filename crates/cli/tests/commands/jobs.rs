@@ -128,17 +128,25 @@ fn a_job_that_fails_is_a_warning_with_its_project_and_the_reason() {
     desk.run(&create).ok();
     let key = desk.run(&["key", "create", "--project", &project, "--json"]).json()["key"].as_str().unwrap().to_owned();
     let server = desk.serve(&[]);
-    let failed = client(&desk, &server, &project, &key).run(&["create", "Sing a song", "--json", "--wait"]);
-    assert_eq!(failed.code, 1, "{}", failed.err);
-    let job: serde_json::Value = serde_json::from_str(&failed.out).unwrap();
+    let failed = |words: &[&str]| -> serde_json::Value {
+        let failed = client(&desk, &server, &project, &key).run(words);
+        assert_eq!(failed.code, 1, "{}", failed.err);
+        serde_json::from_str(&failed.out).unwrap()
+    };
+    let of_branch = failed(&["create", "Fix typos", "--base-ref", "nowhere", "--json", "--wait"]);
+    let of_prompt = failed(&["create", "Sing a song", "--json", "--wait"]);
     let (_, log) = server.terminate();
-    let line = log.iter().find(|line| line.contains("\"job failed\"")).unwrap_or_else(|| panic!("{log:?}"));
-    let line: serde_json::Value = serde_json::from_str(line).unwrap();
-    assert_eq!(
-        (&line["level"], &line["job"], &line["project"]),
-        (&"WARN".into(), &job["id"], &project.as_str().into())
-    );
-    assert_eq!(line["reason"], job["message"], "{line}");
+    let line = |job: &serde_json::Value| -> serde_json::Value {
+        let is_it = |line: &&String| line.contains("\"job failed\"") && line.contains(job["id"].as_str().unwrap());
+        serde_json::from_str(log.iter().find(is_it).unwrap_or_else(|| panic!("{log:?}"))).unwrap()
+    };
+    let told = line(&of_branch);
+    let is_of = (&told["level"], &told["project"]);
+    assert_eq!(is_of, (&"WARN".into(), &project.as_str().into()));
+    assert_eq!(told["reason"], of_branch["message"], "{told}");
+    assert!(of_prompt["message"].as_str().unwrap().contains("Sing a song"), "{of_prompt}");
+    assert_eq!(line(&of_prompt)["reason"], "what the prompt asks for cannot be done; the job says why");
+    assert!(!log.iter().any(|line| line.contains("Sing a song")), "prompts are not for the log: {log:?}");
 }
 
 #[test]

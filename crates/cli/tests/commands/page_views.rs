@@ -42,6 +42,7 @@ fn commands_see_the_views_of_a_running_server_and_of_one_that_was_killed() {
         assert_eq!((&agents[0]["agent"], &agents[0]["countsAs"]), (&"ChatGPT-User".into(), &"ai".into()));
         let status = desk.run(&["views", "status", "--json"]).json();
         assert_eq!((&status[0]["project"], &status[0]["views"]), (&project.clone().into(), &2.into()));
+        assert!(status[0]["bytes"].as_u64() > Some(0), "they are in the log: {status}");
     }
     let shown = desk.run(&["views", "top", &project]).ok().out;
     assert!(shown.contains("TOTAL") && shown.contains("(all pages)") && shown.contains("/a"), "{shown}");
@@ -53,6 +54,36 @@ fn commands_see_the_views_of_a_running_server_and_of_one_that_was_killed() {
         assert_eq!(desk.run(&[&["views", "top", &*project][..], &wrong].concat()).code, 2);
     }
     assert_eq!(desk.run(&["views", "top", "nobody"]).code, 1);
+}
+
+#[test]
+fn a_command_that_needs_a_project_takes_the_one_of_the_environment() {
+    let desk = Desk::new();
+    let (project, _) = desk.project_and_key("Docs");
+    desk.project_and_key("Other");
+    let there = [("COPYDESK_PROJECT", &*project)];
+    let log =
+        "203.0.113.7 - - [05/Jan/2026:10:00:00 +0000] \"GET /a HTTP/1.1\" 200 5 \"-\" \"Mozilla/5.0 Firefox/140.0\"\n";
+    std::fs::write(desk.path().join("access.log"), log).unwrap();
+    desk.run_with(&["import", "access.log"], &there).ok();
+    assert_eq!(human_and_ai(&desk.run_with(&["views", "top", "--json"], &there).json()), [1, 0]);
+    for command in [["views", "agents"], ["views", "drain"]] {
+        desk.run_with(&command, &there).ok();
+    }
+    let forgotten = desk.run_with(&["views", "restore"], &there);
+    assert!(forgotten.code == 1 && forgotten.err.contains("nothing was forgotten"), "{}", forgotten.err);
+    let made = |words: &[&str]| desk.run_with(&[&["key", "create", "--json"], words].concat(), &there).json();
+    assert_eq!(made(&[])["projectId"], project);
+    assert!(made(&["--all-projects"])["projectId"].is_null());
+    assert_eq!(made(&["--project", "other"])["projectId"], "other", "what is named goes before it");
+    let all = desk.run_with(&["views", "status", "--json"], &there).json();
+    assert_eq!(all.as_array().unwrap().len(), 2, "what is about all projects stays so");
+    for needs in [["views", "top"], ["views", "restore"], ["import", "access.log"], ["key", "create"]] {
+        for nothing in [&[][..], &[("COPYDESK_PROJECT", "")]] {
+            let ran = desk.run_with(&needs, nothing);
+            assert!(ran.code == 2 && ran.err.contains("set COPYDESK_PROJECT"), "{needs:?}: {}", ran.err);
+        }
+    }
 }
 
 #[test]

@@ -140,6 +140,15 @@ fn root_leaves_nothing_in_the_folder_of_the_service() {
         assert!(ran.code == 1 && ran.err.contains(&words), "{command:?}: {}", ran.err);
         assert!(ran.err.contains(&format!("`sudo -u '#{STRANGER}' copydesk …`")), "{}", ran.err);
     }
+    std::fs::write(desk.path().join("the service.toml"), "data_dir = \"copydesk-data\"\n").unwrap();
+    let hint = format!("`sudo -u '#{STRANGER}' copydesk --config 'the service.toml' …`");
+    for (words, variable) in [
+        (&["key", "list", "--config", "the service.toml"][..], ("UNRELATED", "")),
+        (&["key", "list"], ("COPYDESK_CONFIG", "the service.toml")),
+    ] {
+        let ran = desk.run_with(words, &[variable]);
+        assert!(ran.code == 1 && ran.err.contains(&hint), "{words:?}: {}", ran.err);
+    }
     assert_eq!(std::fs::read_dir(&data).unwrap().count(), 0, "nothing is made");
     // A service that runs as root in a folder of somebody else's, as in a container, is root's all the same.
     drop(desk.serve(&[]));
@@ -153,6 +162,7 @@ fn a_path_becomes_a_file_address() {
     let create = ["project", "create", "--name", "x", "--repository", "./repo", "--base-ref", "main", "--json"];
     let project = desk.run(&create);
     assert!(project.err.contains("there is no git repository at the address"), "{}", project.err);
+    assert!(!project.err.contains("credential"), "a path has none: {}", project.err);
     let expected = format!("file://{}/repo", desk.path().canonicalize().unwrap().display());
     let shown = project.json()["repository"].as_str().unwrap().to_owned();
     assert_eq!(shown.rsplit('/').next(), expected.rsplit('/').next());

@@ -14,7 +14,7 @@ use copydesk_testkit::{Backend, GitRepo};
 use serde_json::{Value, json};
 
 use crate::credentials::{KEY_FILE, TOKEN, desk_with, set};
-use crate::support::{Desk, Ran, Serving, body_of, get, post};
+use crate::support::{Desk, Ran, Serving, body_of, get, mcp_call, post};
 
 const HERE: (&str, &str) = ("COPYDESK_WEBHOOKS__ALLOW_PRIVATE", "127.0.0.1");
 pub const NO_WORKERS: (&str, &str) = ("COPYDESK_RUNNER__WORKERS", "0");
@@ -70,7 +70,10 @@ async fn every_way(from: Backend, to: Backend) {
     assert!(restored.out.contains("1 project, 1 job, ") && restored.out.contains("copydesk wake"), "{}", restored.out);
     let server = other.serve(&[]);
     let before = desk.serve(&[NO_WORKERS]);
-    assert_eq!(jobs(&server, &project, &key), jobs(&before, &project, &key), "the key opens the same jobs");
+    let mut here = jobs(&server, &project, &key);
+    let why = here[0]["message"].take();
+    assert!(why.as_str().unwrap().contains("dormant"), "a job that nobody works on says so: {why}");
+    assert_eq!(here, jobs(&before, &project, &key), "the key opens the same jobs");
     let views = |server: &Serving| body_of(&get(&server.url, &format!("/v1/analytics/{project}/views"), &key).1);
     assert_eq!(views(&server), views(&before));
     before.terminate();
@@ -209,6 +212,13 @@ async fn holds_still(backend: Backend) {
     let more = ["--repository", &address, "--host", "github", "--host-api-url", &api];
     let made = other.run(&[&["project", "create", "--name", "more"], &more[..]].concat()).ok();
     assert!(made.err.contains("jobs start from `main`") && made.err.contains("dormant"), "{}", made.err);
+    // Whoever waits is told why nothing happens, and once.
+    let wait = json!({ "id": late, "timeoutSeconds": 1 });
+    let called = mcp_call(&server.url, "docs", &key, "", "wait_for_job", &wait);
+    assert!(called["stillActive"] == true && called["message"].as_str().unwrap().contains("dormant"), "{called}");
+    let environment = [("COPYDESK_URL", &*server.url), ("COPYDESK_PROJECT", "docs"), ("COPYDESK_API_KEY", &*key)];
+    let mut waits = other.command(&["job", "get", &late, "--wait"]);
+    let waits = waits.envs(environment).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(LONG_ENOUGH);
     assert_eq!(host.seen().len(), asked, "{:?}", host.seen().split_off(asked));
     assert_eq!(told.load(Ordering::SeqCst), heard);
@@ -223,7 +233,14 @@ async fn holds_still(backend: Backend) {
     assert!(host.seen().len() > asked);
     assert!(eventually(|| told.load(Ordering::SeqCst) >= heard + 3), "created, and completed twice");
     assert!(!get(&server.url, "/readyz", "none").1.contains("dormant"));
-    assert_eq!((worker.terminate().0, server.terminate().0), (Some(0), Some(0)));
+    let waited = Ran::new(waits.wait_with_output().unwrap()).ok();
+    assert_eq!(waited.err.matches("is dormant").count(), 1, "{}", waited.err);
+    assert!(!waited.out.contains("dormant"), "{}", waited.out);
+    for process in [worker, server] {
+        let (code, log) = process.terminate();
+        let woken = log.iter().filter(|line| line.contains("this copy is awake")).count();
+        assert_eq!((code, woken), (Some(0), 1), "{log:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

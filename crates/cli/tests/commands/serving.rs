@@ -1,11 +1,12 @@
-use std::io::{Read, Write};
+use std::io::{BufRead, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
-use crate::support::{Desk, Serving, get};
+use crate::restoring::eventually;
+use crate::support::{Desk, Serving, body_of, get, post};
 
 #[test]
 fn the_command_line_works_beside_a_running_server() {
@@ -173,6 +174,38 @@ fn the_demonstration_runs_a_job_to_its_end() {
         assert!(ran.out.contains(part), "{part} is not in {}", ran.out);
     }
     assert_eq!(std::fs::read_dir(desk.path()).unwrap().count(), 0, "it leaves nothing behind");
+}
+
+/// The job that it proposes at its end has something to show: a page, and the navigation that lists it.
+#[test]
+fn what_the_demonstration_proposes_to_try_next_changes_something() {
+    let desk = Desk::new();
+    let mut demo = desk.command(&["demo"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let lines = std::io::BufReader::new(demo.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let said: Vec<String> = lines.take_while(|line| !line.starts_with("Press Ctrl-C")).collect();
+    let between = |start: &str, end: &str| {
+        let line = said.iter().rev().find(|line| line.contains(start)).unwrap_or_else(|| panic!("{said:?}"));
+        line.split_once(start).unwrap().1.split_once(end).unwrap().0.to_owned()
+    };
+    let (key, body) = (between("Bearer ", "'"), serde_json::from_str(&between("-d '", "' http")).unwrap());
+    let (url, path) = (format!("http://{}", between("' http://", "/")), format!("/{}", said_path(&said)));
+    let (status, mut job) = post(&url, &path, &key, &body);
+    let path = format!("{path}/{}", job["id"].as_str().unwrap_or_default());
+    let has_ended = eventually(|| {
+        job = body_of(&get(&url, &path, &key).1);
+        job["status"] != "active"
+    });
+    let diff = get(&url, &format!("{path}/diff"), &key).1;
+    assert!(Command::new("kill").args(["-TERM", &demo.id().to_string()]).status().unwrap().success());
+    assert!(demo.wait().unwrap().success());
+    assert!(status == 201 && has_ended && job["outcome"] == "pr_created", "{status} {job}");
+    assert!(diff.contains("b/docs/guides/regions.mdx") && diff.contains("b/docs/docs.json"), "{diff}");
+}
+
+/// The path that the proposed command posts to.
+fn said_path(said: &[String]) -> &str {
+    let line = said.iter().find(|line| line.contains("-d '")).unwrap();
+    line.rsplit_once("http://").unwrap().1.split_once('/').unwrap().1
 }
 
 #[test]

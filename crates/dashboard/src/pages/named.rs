@@ -52,8 +52,14 @@ pub(crate) fn badge(job: &Job, is_held: bool) -> (&'static str, &'static str) {
         (Status::Failed, Some(Outcome::TimedOut)) => ("bad", "out of time"),
         (Status::Failed, Some(Outcome::ChecksFailed)) => ("bad", "checks failed"),
         (Status::Failed, Some(Outcome::Blocked)) => ("warn", "blocked"),
+        (Status::Failed, _) if stands(job) => ("warn", "follow-up failed"),
         (Status::Failed, _) => ("bad", "failed"),
     }
+}
+
+/// Whether what the job has proposed before waits to be looked at, whatever became of the last message.
+pub(crate) fn stands(job: &Job) -> bool {
+    job.pull_request.as_ref().is_some_and(|pull| pull.state == PullRequestState::Open)
 }
 
 /// How a pull request stands.

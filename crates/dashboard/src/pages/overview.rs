@@ -11,7 +11,7 @@ use copydesk_views::store::{Counts, ViewsError};
 
 use super::VIEWER;
 use super::checked::Checked;
-use super::named::{Named, named};
+use super::named::{Named, named, stands};
 use super::views::{Figure, chart_of, figures, readers, sentences};
 use crate::access::Table;
 use crate::chart::Chart;
@@ -156,9 +156,13 @@ async fn todos(dash: &Dash, who: &InProject, items: Vec<Item>, is_new: bool) -> 
                 for job in named(store, jobs).await? {
                     let said = job.job.message.clone().unwrap_or_else(|| job.standing.to_owned());
                     let link = who.path(&format!("/jobs/{}", part(&job.job.id)));
-                    todos.push(todo("bad", "failed", format!("Job “{}” failed", job.name), said, "Look", link));
+                    let (look, what) = match stands(&job.job) {
+                        true => ("warn", format!("A follow-up to job “{}” failed", job.name)),
+                        false => ("bad", format!("Job “{}” failed", job.name)),
+                    };
+                    todos.push(todo(look, "failed", what, said, "Look", link));
                 }
-                todos.extend(others(more, "failed job", "failed jobs", who.path("/jobs?status=failed")));
+                todos.extend(others(more, "more failed job", "more failed jobs", who.path("/jobs?status=failed")));
             }
             Item::WaitingPulls(jobs, more) => {
                 for job in named(store, jobs).await? {
@@ -171,7 +175,7 @@ async fn todos(dash: &Dash, who: &InProject, items: Vec<Item>, is_new: bool) -> 
                     let what = format!("A pull request has been waiting for {}", many(days, "day", "days"));
                     todos.push(todo("warn", "look", what, format!("#{number} {}", job.name), "Review", link));
                 }
-                todos.extend(others(more, "pull request", "pull requests", who.path("/pulls")));
+                todos.extend(others(more, "more pull request", "more pull requests", who.path("/pulls")));
             }
             Item::Webhook(webhook) => {
                 let what = match webhook.paused_at {
@@ -229,7 +233,7 @@ fn todo(
 }
 
 fn others(more: usize, one: &str, several: &str, link: String) -> Option<Todo> {
-    let what = format!("and {} more", many(more as u64, one, several));
+    let what = format!("and {}", many(more as u64, one, several));
     (more > 0).then(|| todo("warn", "look", what, String::new(), "Look", link))
 }
 

@@ -87,6 +87,18 @@ async fn what_needs_somebody_is_told_with_a_button(stage: Stage) {
         .shows(&format!("{at}/jobs/{}", ids[2]));
     stage.clock.advance(5 * DAY);
     editor.get(&at).await.hides("“Break &#60;it&#62;” failed");
+    for left in [0, 0, 0, 1, 2] {
+        project.create("Break it again").await;
+        let claimed = store.claim("w", &["builtin".to_owned()], &terms(), 1).await.unwrap().remove(0);
+        store.finish(&claimed.lease, Finish::new(Outcome::Error, "It broke down.", 1)).await.unwrap();
+        let (one, more) = ("and 1 more failed job<", "and 2 more failed jobs<");
+        let shown = editor.get(&at).await;
+        match left {
+            0 => shown.hides("more failed job"),
+            1 => shown.shows(one),
+            _ => shown.shows(more),
+        };
+    }
 }
 
 async fn keys_and_webhooks_are_for_owners(stage: Stage) {

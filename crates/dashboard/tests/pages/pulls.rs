@@ -21,6 +21,7 @@ behaviours! {
     a_branch_that_is_checked_out_is_said,
     a_link_is_for_whoever_has_it,
     pull_requests_elsewhere_are_listed_with_their_links,
+    a_follow_up_that_fails_takes_no_pull_request_away,
 }
 
 /// A project on a repository, an editor of it, and the job whose pull request is open.
@@ -42,6 +43,24 @@ async fn open(stage: Stage) -> Open {
     let id = project.create(PROMPT).await["id"].as_str().unwrap().to_owned();
     project.until(&id, "completed").await;
     Open { stage, repo, project, browser, job: id.as_str().into() }
+}
+
+async fn a_follow_up_that_fails_takes_no_pull_request_away(stage: Stage) {
+    let it = open(stage).await;
+    let project = format!("/p/{}", it.project.id);
+    let job = format!("{project}/jobs/{}", it.job);
+    it.project.message(&it.job, "docs/guide.md = # Guide\\n").await.expect(200);
+    it.project.until(&it.job, "completed").await;
+    it.browser.get(&job).await.is(200).shows("Pull request opened</strong>").shows("Pull request updated</strong>");
+    it.project.message(&it.job, "src/main.rs = x").await.expect(200);
+    it.project.until(&it.job, "failed").await;
+    let badge = "<span class=\"badge warn\">follow-up failed</span>";
+    let shown = it.browser.get(&job).await;
+    shown.is(200).shows(badge).shows("Refused: ").shows("The pull request of this job is still open.");
+    shown.shows("Look at the pull request #1").shows("<span class=\"badge good\">pull request</span>");
+    it.browser.get(&format!("{project}/jobs")).await.is(200).shows(badge);
+    it.browser.get(&project).await.is(200).shows("A follow-up to job “Write what was said” failed");
+    it.browser.get(&it.page("")).await.is(200).shows("Merge");
 }
 
 impl Open {

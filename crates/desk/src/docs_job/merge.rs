@@ -47,7 +47,7 @@ impl From<Failure> for NotMerged {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Retry(why) | Failure::Away(why) => Self::NotNow(as_sentence(&why)),
-            Failure::Fatal(why) => Self::Failed(as_sentence(&why)),
+            Failure::Fatal(why) | Failure::Refused(why) => Self::Failed(as_sentence(&why)),
             Failure::Lost(_) => Self::Running,
         }
     }

@@ -144,8 +144,10 @@ impl Bench<'_> {
         let of_this_run = kept.is_some_and(|round| round.run == self.task.job.run);
         let goes_on = edit.verdict == Verdict::Unchanged && (waits || of_this_run);
         let shown = kept.filter(|_| goes_on).and_then(|round| round.edit.as_ref()).unwrap_or(edit);
+        // What is proposed as a whole is called by its first round, as its pull request is; a follow-up adds to it.
+        let named = rounds.iter().find(|round| round.is_kept()).and_then(|round| round.edit.as_ref()).unwrap_or(shown);
         let finish = |outcome, message: String| Finish {
-            title: (!shown.title.is_empty()).then(|| shown.title.clone()),
+            title: (!named.title.is_empty()).then(|| named.title.clone()),
             checks: shown.checks.clone(),
             ..Finish::new(outcome, message, edit.taken_through)
         };

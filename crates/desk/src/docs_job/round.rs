@@ -198,6 +198,7 @@ impl Bench<'_> {
             Err(EditFailure::Stopped(_)) => return Err(notebook.why_stopped()),
             Err(EditFailure::Retry(why)) => Failure::Retry(why),
             Err(EditFailure::Fatal(why)) => Failure::Fatal(why),
+            Err(EditFailure::Refused(why)) => Failure::Refused(why),
         };
         // What was told so far is worth keeping, also of work that came to nothing.
         self.task.tell(notebook.take_told()).await?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use copydesk_boxed::boxed;
 use copydesk_domain::{Actor, Invalid, Job, JobId, Project, ProjectId, Prompt, Standing, Status, TraceContext, Window};
-use copydesk_store::{Admission, Event, Idempotency, JobChange, JobFilter, Revoking, Store, StoreError};
+use copydesk_store::{Admission, Dormancy, Event, Idempotency, JobChange, JobFilter, Revoking, Store, StoreError};
 
 use crate::docs_job::{
     NotMerged, NotPublished, Sides, Workshop, merge, publish, refresh_soon, refreshed, settled, sides,
@@ -116,11 +116,22 @@ impl Jobs {
             Some(workshop) => refreshed(workshop, &self.store, project, job).await,
             None => job,
         };
-        Ok(self.with_wait(job).await?)
+        let dormancy = self.dormancy(std::slice::from_ref(&job)).await?;
+        Ok(self.with_wait(job, dormancy.as_ref()).await?)
     }
 
-    /// A job that nobody works on says so, if its model has gone from the configuration: it looks like work otherwise.
-    async fn with_wait(&self, job: Job) -> Result<Job, StoreError> {
+    /// Whether this copy is dormant, if that matters for any of the jobs.
+    async fn dormancy(&self, jobs: &[Job]) -> Result<Option<Dormancy>, StoreError> {
+        let is_any_active = jobs.iter().any(|job| job.status == Status::Active);
+        if is_any_active { self.store.dormancy().await } else { Ok(None) }
+    }
+
+    /// A job that nobody works on says so, because nothing goes out of this copy, or because its model has gone from the
+    /// configuration: it looks like work otherwise.
+    async fn with_wait(&self, job: Job, dormancy: Option<&Dormancy>) -> Result<Job, StoreError> {
+        if let Some(dormancy) = dormancy.filter(|_| job.status == Status::Active) {
+            return Ok(Job { message: Some(dormancy.sentence()), ..job });
+        }
         let is_gone = job.status == Status::Active && !self.rules.models.contains(&job.model);
         let since = if is_gone { self.store.untaken_since(&job.id).await? } else { None };
         let Some(since) = since else { return Ok(job) };
@@ -141,9 +152,10 @@ impl Jobs {
         let mut jobs = self.store.jobs(project_id, filter).await?;
         let more = jobs.len() > wanted;
         jobs.truncate(wanted);
+        let dormancy = self.dormancy(&jobs).await?;
         let mut shown = Vec::with_capacity(jobs.len());
         for job in jobs {
-            shown.push(self.with_wait(job).await?);
+            shown.push(self.with_wait(job, dormancy.as_ref()).await?);
         }
         Ok((shown, more))
     }

@@ -84,6 +84,8 @@ pub enum Failure {
     Away(String),
     /// It will not work; what to tell the user.
     Fatal(String),
+    /// What the prompts ask for cannot be done; what to tell the user, which may quote them.
+    Refused(String),
     /// The job is not this worker's any more.
     Lost(LeaseLost),
 }

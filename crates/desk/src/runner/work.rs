@@ -80,9 +80,12 @@ async fn settle(
     end: WorkEnd,
     (last_message, asked_at): (u32, Timestamp),
 ) -> Settled {
+    let quotes = matches!(end, WorkEnd::Failed(Failure::Refused(_)));
     let finish = match end {
         WorkEnd::Done(finish) => finish,
-        WorkEnd::Failed(Failure::Fatal(message)) => Finish::new(Outcome::Error, as_sentence(&message), last_message),
+        WorkEnd::Failed(Failure::Fatal(message) | Failure::Refused(message)) => {
+            Finish::new(Outcome::Error, as_sentence(&message), last_message)
+        }
         WorkEnd::OutOfTime => {
             Finish::new(Outcome::TimedOut, "The job took longer than the project allows.", last_message)
         }
@@ -131,7 +134,12 @@ async fn settle(
                     tracing::info!(job, attempt, outcome = outcome.as_str(), "job ended");
                 }
                 Outcome::Blocked | Outcome::TimedOut | Outcome::ChecksFailed | Outcome::Error => {
-                    warn_failed(job, outcome, finish.message.as_deref().unwrap_or_default());
+                    // What somebody asked for, and what the agent says to them, is for them and not for the log.
+                    let reason = match (quotes, &finish.message) {
+                        (false, Some(message)) if outcome != Outcome::Blocked => message,
+                        _ => "what the prompt asks for cannot be done; the job says why",
+                    };
+                    warn_failed(job, outcome, reason);
                 }
             }
             runner.metrics.finished(outcome, runner.store.now().since(asked_at));

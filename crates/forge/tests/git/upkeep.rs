@@ -44,6 +44,10 @@ async fn a_mirror_is_packed_once_a_day_and_while_nobody_uses_it() {
     age(&sandbox, "HEAD", 2);
     assert!(!forge.pack_mirror(&address).await.unwrap(), "somebody uses it");
     drop(mirror);
+    let elsewhere = sandbox.forge();
+    let used = elsewhere.mirror(&sandbox.address()).await.unwrap();
+    assert!(!forge.pack_mirror(&address).await.unwrap(), "another process uses it");
+    drop(used);
     assert!(forge.pack_mirror(&address).await.unwrap());
     assert_eq!(packs(&sandbox), 1);
     assert!(!forge.pack_mirror(&address).await.unwrap(), "it was done today");

@@ -20,11 +20,17 @@
   // Only what reads or makes something: changing or deleting a project must not be one click away.
   const operations = (spec) =>
     Object.entries(spec.paths).flatMap(([path, methods]) =>
-      ["get", "post"].filter((method) => methods[method]).map((method) => [path, methods[method]]),
+      ["get", "post"].filter((method) => methods[method]).map((method) => [path, methods[method], method]),
     );
 
   const eachParameter = (spec, act) =>
-    operations(spec).forEach(([path, operation]) => (operation.parameters || []).forEach((it) => act(it, path)));
+    operations(spec).forEach(([path, operation, method]) =>
+      (operation.parameters || []).forEach((it) => act(it, path, method)),
+    );
+
+  // What an id that was seen is put into: what only looks, and what adds to it. Nothing is cancelled, archived, paused or
+  // revoked by one click.
+  const takesSeenIds = (path, method) => method === "get" || /\/(message|pull-request|test)$/.test(path);
 
   const putDates = (spec) =>
     eachParameter(spec, (it) => {
@@ -74,8 +80,9 @@
       const told = found(new URL(answer.url, location.href).pathname, answer.body);
       if (!told) return;
       const [name, area, id] = told;
-      eachParameter(spec, (it, path) => {
-        if (it.name === name && it.in === "path" && path.startsWith(area)) it.example = id;
+      eachParameter(spec, (it, path, method) => {
+        const isOne = it.name === name && it.in === "path" && path.startsWith(area);
+        if (isOne && takesSeenIds(path, method)) it.example = id;
       });
       ui.specActions.updateSpec(JSON.stringify(spec));
     };

@@ -76,7 +76,8 @@ async fn take(
     now: Timestamp,
     until: Timestamp,
 ) -> Result<Vec<DueDelivery>> {
-    let sql = "SELECT project_id, url FROM webhook_endpoints WHERE id = $1 AND paused_at IS NULL";
+    let sql = "SELECT project_id, url FROM webhook_endpoints WHERE id = $1 AND paused_at IS NULL \
+               AND NOT EXISTS (SELECT 1 FROM dormancy)";
     let endpoint: Option<(ProjectId, String)> = c.row(sql, values![&endpoint_id]).await?;
     let Some((project_id, url)) = endpoint else { return Ok(Vec::new()) };
     let sql = format!(

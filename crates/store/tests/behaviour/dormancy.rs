@@ -6,11 +6,12 @@ use copydesk_domain::Status;
 use copydesk_store::After;
 
 use crate::desk::{Desk, HOUR, LEASE, claim, terms};
-use crate::webhooks::{deliveries, one_delivery, record, take_one};
+use crate::webhooks::{HOLD, deliveries, one_delivery, record, take_one};
 
 behaviours! {
     jobs_wait_until_it_is_woken_and_no_time_passes_for_them,
     nothing_is_due_before,
+    no_delivery_is_taken_before,
     deliveries_that_wait_are_as_young_as_they_were,
 }
 
@@ -55,6 +56,15 @@ async fn nothing_is_due_before(desk: Desk) {
     desk.store.wake().await.unwrap();
     assert_eq!(desk.store.fan_out(100, |_, _| String::new()).await.unwrap().entries, 1);
     assert!(desk.store.begin_health(&project, HOUR).await.unwrap());
+}
+
+/// Whoever knows of a webhook from before does not get its deliveries either.
+async fn no_delivery_is_taken_before(desk: Desk) {
+    let (_, hook) = one_delivery(&desk).await;
+    desk.store.make_dormant(desk.now()).await.unwrap();
+    assert!(desk.store.take_deliveries(&hook, 10, HOLD).await.unwrap().is_empty());
+    desk.store.wake().await.unwrap();
+    assert_eq!(desk.store.take_deliveries(&hook, 10, HOLD).await.unwrap().len(), 1);
 }
 
 /// Deliveries are forgotten after a month, and given up days after they were made.

@@ -26,8 +26,8 @@ enum Work {
 }
 
 /// What a job that edits documentation tells while somebody works on it.
-const DOCS_STEPS: [&str; 8] =
-    ["prepared", "edited", "committed", "resumed", "model_call", "tool_call", "plan", "chore"];
+const DOCS_STEPS: [&str; 9] =
+    ["prepared", "edited", "unchanged", "committed", "resumed", "model_call", "tool_call", "plan", "chore"];
 
 fn check(mut history: History<'_>, events: &[Event], status: Status) -> Vec<String> {
     for (at, event) in events.iter().enumerate() {
@@ -95,8 +95,8 @@ impl<'a> History<'a> {
                 self.by_its_holder(event, self.attempt);
             }
             // Also done for a job that has ended without a pull request.
-            "pushed" | "opened" if self.work == Work::Docs && self.status == Status::Completed => {}
-            "pushed" | "opened" if self.work == Work::Docs => self.by_its_holder(event, self.attempt),
+            "pushed" | "opened" | "updated" if self.work == Work::Docs && self.status == Status::Completed => {}
+            "pushed" | "opened" | "updated" if self.work == Work::Docs => self.by_its_holder(event, self.attempt),
             other => self.complain(format!("has an event {other:?} that nobody writes")),
         }
     }

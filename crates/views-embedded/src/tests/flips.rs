@@ -54,7 +54,7 @@ fn all_lines(project: &str) -> Vec<Stretch> {
     [EARLY, LATE, LOGGED].into_iter().filter(|first| project == "p" || *first != LATE).map(stretch).collect()
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(super) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();

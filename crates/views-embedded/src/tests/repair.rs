@@ -270,3 +270,22 @@ fn lines_are_among_the_bytes_of_a_project() {
     store.settle().unwrap();
     assert!(bytes() > before + 200_000);
 }
+
+#[test]
+fn what_is_only_in_the_log_is_among_the_bytes_of_a_project() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = |store: &Embedded, project: &str| block_on(store.status(project)).unwrap().bytes;
+    let store = open(folder.path());
+    store.append_now(one(100, "a")).unwrap();
+    let first = bytes(&store, "p");
+    store.append_now(one(100, "b")).unwrap();
+    let both = bytes(&store, "p");
+    assert!(0 < first && first < both, "{first} and {both}");
+    assert_eq!(bytes(&store, "another"), 0, "the log is for all projects, and each is told its own part");
+    // As if the process had been killed: the log is read again.
+    let copy = tempfile::tempdir().unwrap();
+    flips::copy(folder.path(), copy.path());
+    assert_eq!(bytes(&open(copy.path()), "p"), both);
+    store.settle().unwrap();
+    assert!(bytes(&store, "p") > 0);
+}

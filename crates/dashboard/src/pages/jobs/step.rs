@@ -76,11 +76,12 @@ impl Before {
             "source_unread" => {
                 broke("Code source not read", format!("{}: {}", text(data, "source"), text(data, "reason")))
             }
-            "edited" => edited(data),
+            "edited" | "unchanged" => edited(data),
             "committed" => said("Committed", format!("{} on {}", commit(data, "commit"), text(data, "branch"))),
             "pushed" => said("Pushed", format!("branch {}", text(data, "branch"))),
             "taken_back" => said("Branch removed", "no pull request could be opened from it".to_owned()),
             "opened" => said("Pull request opened", text(data, "prLink")),
+            "updated" => said("Pull request updated", text(data, "prLink")),
             "not_furnished" => {
                 Said { lines: list(data, "reasons"), ..broke("Labels or reviewers are missing", String::new()) }
             }
@@ -168,7 +169,8 @@ fn failed(data: &Value) -> &'static str {
 
 fn edited(data: &Value) -> Said {
     let verdict = match data["verdict"].as_str() {
-        Some("unchanged") => "nothing had to be changed",
+        // Also an event of before, which was called as if something had been edited.
+        Some("unchanged") => return said("Changed nothing", String::new()),
         Some("draft") => "with findings of the checks, so it becomes a draft",
         Some("refused") => "the checks do not accept it",
         _ => "the checks accept it",

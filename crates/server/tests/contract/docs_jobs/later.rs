@@ -1,5 +1,6 @@
 //! What becomes of work that did not go out at once, and of jobs that were changed meanwhile.
 
+use copydesk_agent::EditFailure;
 use copydesk_domain::OnFindings;
 use copydesk_testkit::{GitRepo, TestEditor, eventually};
 use serde_json::{Value, json};
@@ -21,6 +22,70 @@ behaviours! {
     a_failed_prompt_is_not_tried_again_with_the_next,
     a_refused_change_is_not_on_the_page,
     nothing_is_opened_for_a_job_that_was_archived,
+    a_follow_up_that_fails_leaves_the_pull_request_and_says_so,
+    a_follow_up_updates_what_is_open_and_keeps_its_title,
+    what_changes_nothing_is_not_told_as_an_edit,
+}
+
+const STILL_OPEN: &str = "The pull request of this job is still open.";
+
+async fn a_follow_up_that_fails_leaves_the_pull_request_and_says_so(stage: &Stage) {
+    let repo = site();
+    let (editor, mut gate) = TestEditor::writing().gated();
+    let project = project_on(stage, &repo, editor).await;
+    // Without a pull request there is nothing to say of one.
+    let first = project.create("src/a.rs = x").await["id"].as_str().unwrap().to_owned();
+    gate.arrived().await;
+    gate.open();
+    let failed = project.until(&first, "failed").await;
+    assert!(failed["prLink"].is_null() && !failed["message"].as_str().unwrap().contains(STILL_OPEN), "{failed:?}");
+
+    let id = project.create("docs/one.md = # One\\n").await["id"].as_str().unwrap().to_owned();
+    gate.arrived().await;
+    gate.open();
+    let good = project.until(&id, "completed").await;
+    assert!(!good["message"].as_str().unwrap().contains(STILL_OPEN));
+    project.message(&id, "src/a.rs = x").await.expect(200);
+    gate.arrived().await;
+    gate.open();
+    let failed = project.until(&id, "failed").await;
+    assert_eq!((&failed["outcome"], &failed["prLink"]), (&json!("error"), &good["prLink"]));
+    assert_eq!(failed["title"], good["title"]);
+    let message = failed["message"].as_str().unwrap();
+    assert!(message.starts_with("Refused: ") && message.ends_with(STILL_OPEN), "{message}");
+    project.message(&id, "docs/two.md = # Two\\n").await.expect(200);
+    gate.arrived().await;
+    project.cancel(&id).await.expect(200);
+    let cancelled = project.until(&id, "failed").await;
+    assert_eq!(cancelled["message"], format!("The job was cancelled.\n\n{STILL_OPEN}"));
+    assert_eq!(cancelled["pullRequest"]["state"], "open");
+}
+
+async fn a_follow_up_updates_what_is_open_and_keeps_its_title(stage: &Stage) {
+    let repo = site();
+    let editor = TestEditor::new("titled", |workspace, prompt| {
+        let text = format!("# {prompt}\n");
+        workspace.write("docs/new.md", text).map_err(|error| EditFailure::Fatal(error.to_string()))?;
+        Ok((format!("Say {prompt}"), "I wrote it.".to_owned()))
+    });
+    let project = project_on(stage, &repo, editor).await;
+    let first = ended(&project, "one", "completed").await;
+    project.message(id(&first), "two").await.expect(200);
+    let second = project.until(id(&first), "completed").await;
+    assert_eq!([&first["title"], &second["title"]], [&json!("Say one"); 2]);
+    let page = page(&project, second.json()).await;
+    assert!(page.contains("<h1>Say one") || page.contains("Say one</h1>"), "{page}");
+    let told = project.event_types(id(&first)).await;
+    let of_pull: Vec<&String> = told.iter().filter(|it| ["opened", "updated"].contains(&it.as_str())).collect();
+    assert_eq!(of_pull, ["opened", "updated"]);
+}
+
+async fn what_changes_nothing_is_not_told_as_an_edit(stage: &Stage) {
+    let repo = site();
+    let editor = TestEditor::new("idle", |_, _| Ok((String::new(), "There was nothing to do.".to_owned())));
+    let project = project_on(stage, &repo, editor).await;
+    let job = ended(&project, "Do nothing.", "completed").await;
+    assert_eq!(project.event_types(id(&job)).await, ["created", "claimed", "prepared", "unchanged", "completed"]);
 }
 
 /// A repository that takes no pushes until `open_repository`.

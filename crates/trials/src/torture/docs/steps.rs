@@ -24,8 +24,19 @@ pub(super) const MOST_STEPS: usize = 500;
 const BOUNDARIES: [&str; 7] = ["created", "claimed", "prepared", "answered", "committed", "pushed", "completed"];
 
 /// The events that tell of a step.
-pub(super) const STEPS: [&str; 9] =
-    ["created", "claimed", "prepared", "edited", "committed", "pushed", "opened", "completed", "message"];
+pub(super) const STEPS: [&str; 11] = [
+    "created",
+    "claimed",
+    "prepared",
+    "edited",
+    "unchanged",
+    "committed",
+    "pushed",
+    "opened",
+    "updated",
+    "completed",
+    "message",
+];
 
 type Plot = (&'static str, fn(&str) -> Story);
 

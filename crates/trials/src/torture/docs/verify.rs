@@ -59,10 +59,12 @@ impl<'a> Check<'a> {
         const STEPS: [&str; 4] = ["prepared", "edited", "committed", "pushed"];
         let (mut round, mut taken) = (0, STEPS.len());
         for event in &self.seen.events {
-            if event.kind == "opened" && taken < STEPS.len() {
+            if matches!(event.kind.as_str(), "opened" | "updated") && taken < STEPS.len() {
                 self.complain(format!("event {}: opened before the push of round {round}", event.number));
             }
-            let Some(step) = STEPS.iter().position(|step| *step == event.kind) else { continue };
+            // A round that has changed nothing is over with that.
+            let kind = if event.kind == "unchanged" { "edited" } else { event.kind.as_str() };
+            let Some(step) = STEPS.iter().position(|step| *step == kind) else { continue };
             let of = event.data["round"].as_u64().unwrap_or(0);
             let in_order = match step {
                 0 => of == round + 1,
@@ -164,7 +166,7 @@ impl<'a> Check<'a> {
         if pull.map(|pull| &pull.head) != seen.branches.first().map(|branch| &branch.name) {
             self.complain(format!("its pull request is from {:?}", pull.map(|pull| &pull.head)));
         }
-        let opened = seen.events.iter().filter(|event| event.kind == "opened");
+        let opened = seen.events.iter().filter(|event| matches!(event.kind.as_str(), "opened" | "updated"));
         let others = opened.filter(|event| event.data["prLink"].as_str() != link.as_deref()).count();
         if others > 0 {
             self.complain(format!("{others} of its events tell of another pull request"));

@@ -104,7 +104,7 @@ fn events(of: &[(&str, Value)]) -> Vec<Event> {
 /// pull request was open.
 fn good() -> Seen {
     let round_of = |number: u32| json!({ "round": number });
-    let opened = || ("opened", json!({ "prLink": link() }));
+    let told = |kind: &'static str| (kind, json!({ "prLink": link() }));
     let history = [
         ("created", json!({})),
         ("claimed", json!({ "attempt": 1 })),
@@ -115,10 +115,10 @@ fn good() -> Seen {
         ("edited", round_of(1)),
         ("committed", round_of(1)),
         ("pushed", round_of(1)),
-        opened(),
+        told("opened"),
         ("retrying", json!({})),
         ("claimed", json!({ "attempt": 3 })),
-        opened(),
+        told("updated"),
         ("completed", json!({})),
         ("message", json!({})),
         ("claimed", json!({ "attempt": 4 })),
@@ -126,7 +126,7 @@ fn good() -> Seen {
         ("edited", round_of(2)),
         ("committed", round_of(2)),
         ("pushed", round_of(2)),
-        opened(),
+        told("updated"),
         ("completed", json!({})),
     ];
     // Asked at 100, 200, …, answered 50 later; the third at 250 as well, in vain.
@@ -257,7 +257,7 @@ fn a_job_that_changes_nothing_has_nothing() {
         ("created", json!({})),
         ("claimed", json!({ "attempt": 1 })),
         ("prepared", json!({ "round": 1 })),
-        ("edited", json!({ "round": 1 })),
+        ("unchanged", json!({ "round": 1 })),
         ("completed", json!({})),
     ];
     let mut only = round(1, "");

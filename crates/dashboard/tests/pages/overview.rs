@@ -89,7 +89,7 @@ async fn what_needs_somebody_is_told_with_a_button(stage: Stage) {
     editor.get(&at).await.hides("“Break &#60;it&#62;” failed");
     for left in [0, 0, 0, 1, 2] {
         project.create("Break it again").await;
-        let claimed = store.claim("w", &["builtin".to_owned()], &terms(), 1).await.unwrap().remove(0);
+        let claimed = store.claim("w", &["builtin".to_owned()], &terms(), 1, &[]).await.unwrap().remove(0);
         store.finish(&claimed.lease, Finish::new(Outcome::Error, "It broke down.", 1)).await.unwrap();
         let (one, more) = ("and 1 more failed job<", "and 2 more failed jobs<");
         let shown = editor.get(&at).await;

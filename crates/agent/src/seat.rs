@@ -4,11 +4,13 @@ use std::sync::{Arc, LazyLock};
 use tokio::sync::Semaphore;
 use tokio::task::JoinError;
 
+static SEATS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(seats())));
+
 /// Enough for every processor, and a few more for those who wait for the disk.
-static SEATS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
+fn seats() -> usize {
     let processors = std::thread::available_parallelism().map_or(2, usize::from);
-    Arc::new(Semaphore::new((2 * processors).max(8)))
-});
+    (2 * processors).max(8)
+}
 
 /// Runs work that keeps a processor busy on a thread of its own, and tells it when nobody waits for it any more. There
 /// are only so many seats, and one is given back when the work has really ended: what is left of cancelled jobs cannot
@@ -48,18 +50,17 @@ mod tests {
     async fn work_that_nobody_waits_for_keeps_its_seat() {
         static RUNNING: AtomicUsize = AtomicUsize::new(0);
         static MOST: AtomicUsize = AtomicUsize::new(0);
-        let seats = SEATS.available_permits();
         let work = |_: &AtomicBool| {
             let now = RUNNING.fetch_add(1, Ordering::SeqCst) + 1;
             MOST.fetch_max(now, Ordering::SeqCst);
             std::thread::sleep(Duration::from_millis(30));
             RUNNING.fetch_sub(1, Ordering::SeqCst);
         };
-        for _ in 0..seats * 4 {
+        for _ in 0..seats() * 4 {
             // Dropped at once, as by a cancellation.
             let _ = tokio::time::timeout(Duration::from_millis(1), seated(work)).await;
         }
-        assert!((1..=seats).contains(&MOST.load(Ordering::SeqCst)), "{MOST:?} at once with {seats} seats");
+        assert!((1..=seats()).contains(&MOST.load(Ordering::SeqCst)), "{MOST:?} at once with {} seats", seats());
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -172,7 +172,8 @@ pub(crate) async fn follow(
         if job["status"] != "active" {
             return Ok(job);
         }
-        // An active job has something to say only if it waits for somebody: for `copydesk wake`, or for its model.
+        // An active job has something to say only if it waits for something: for `copydesk wake`, its model or its
+        // code host.
         if let Some(why) = job["message"].as_str().filter(|why| said.as_deref() != Some(*why)) {
             say(why);
             said = Some(why.to_owned());

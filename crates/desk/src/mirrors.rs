@@ -98,8 +98,8 @@ pub async fn sweep(store: &Store, forge: &Forge) -> Result<Swept, NotSwept> {
 }
 
 /// Finds out which projects have a mirror here since before the start.
-async fn remember(store: &Store, workshop: &Workshop) -> Result<(), StoreError> {
-    let there = workshop.forge.mirrors().unwrap_or_default();
+async fn remember(store: &Store, workshop: &Workshop) -> Result<(), NotSwept> {
+    let there = workshop.forge.mirrors()?;
     if there.is_empty() {
         return Ok(());
     }

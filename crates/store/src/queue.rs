@@ -180,8 +180,9 @@ async fn held_lanes(c: &mut dyn Conn, look: Look<'_>, most: usize, near: &[Proje
     c.hold("projects", &first.lane.project_id).await?;
     let held = "SELECT next_id FROM lanes WHERE project_id = $1 AND model = $2";
     let next_id: Option<JobId> = c.row_held(held, values![&first.lane.project_id, &first.lane.model]).await?;
-    // Where it is gone by now, no job is the next: there is something to look for again, and nothing to take.
-    first.next_id = next_id.unwrap_or_else(|| "".into());
+    // A lane that is gone by now is not touched: it is not held, and somebody may be making it anew.
+    let Some(next_id) = next_id else { return Ok(lanes) };
+    first.next_id = next_id;
     Ok(vec![first])
 }
 

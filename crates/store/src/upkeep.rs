@@ -76,9 +76,9 @@ async fn due(c: &mut dyn Conn, now: Timestamp, queue_opens: Timestamp) -> Result
     let out_of_time = "SELECT id FROM jobs WHERE status = 'active' AND worker IS NULL AND away_since IS NULL \
                        AND deadline_at <= $1 LIMIT 100";
     due.extend(c.rows::<JobId>(out_of_time, values![now]).await?);
-    // A job that nobody has taken so far may run since it was queued. By that time, because it has an index: thousands may wait.
+    // A job that nobody has taken so far may run since it was queued, or before. That time has an index, and thousands may wait.
     let not_taken = "SELECT id FROM jobs WHERE status = 'active' AND worker IS NULL AND not_before <= $1 \
-                     AND (deadline_at IS NULL OR away_since IS NOT NULL) LIMIT 100";
+                     AND ((deadline_at IS NULL AND queued_at <= $1) OR away_since IS NOT NULL) LIMIT 100";
     due.extend(c.rows::<JobId>(not_taken, values![queue_opens]).await?);
     Ok(due)
 }

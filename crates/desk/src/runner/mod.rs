@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use copydesk_domain::{ProjectId, new_id, random_fraction};
-use copydesk_store::{Change, Claimed, QueueTerms, Store};
+use copydesk_store::{Change, Claimed, QueueTerms, Store, StoreError};
 use futures_util::future::BoxFuture;
 use tokio::task::{JoinError, JoinSet};
 use tracing::Instrument;
@@ -35,10 +35,10 @@ const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
 /// How long one idle process has for its look before the next comes, about, and all of them together at the most. In that time
 /// it has claimed what there was, mostly.
 const TURN: Duration = Duration::from_millis(10);
-const LONGEST_TURN: Duration = Duration::from_secs(2);
+const LONGEST_TURN: Duration = Duration::from_secs(1);
 /// How much later those look for a job who have no copy of its repository.
 const HEAD_START: Duration = Duration::from_millis(20);
-/// How often jobs are looked for that are in no lane, by one of all processes.
+/// How often jobs are looked for that are in no lane.
 const MEND_LANES: Duration = Duration::from_secs(60);
 /// How long to wait after the database could not be asked.
 const STORE_PAUSE: Duration = Duration::from_millis(500);
@@ -190,16 +190,16 @@ impl Runner {
         }
     }
 
-    /// When this process looks for jobs in no lane: the more there are, the less often each of them.
-    async fn until_lanes(&self) -> Duration {
-        let processes = self.store.processes().await.unwrap_or(1);
-        MEND_LANES.saturating_mul(processes).mul_f64(0.5 + random_fraction())
+    /// Looks for jobs in no lane, if it is this process' turn by lot: one of all does so each time, about.
+    async fn mend_lanes(&self) -> Result<u64, StoreError> {
+        let processes = self.store.processes().await?;
+        if random_fraction() * f64::from(processes) < 1.0 { self.store.mend_lanes().await } else { Ok(0) }
     }
 
     /// Looks for dead leases as often as they can die, and a bit more.
     async fn reap_forever(self) {
         let every = (self.terms.lease / 3).clamp(Duration::from_millis(100), LONGEST_SLEEP);
-        let mut lanes_at = Instant::now() + self.until_lanes().await;
+        let mut lanes_at = Instant::now() + MEND_LANES.mul_f64(random_fraction());
         while !self.stop.is_asked() {
             match self.store.reap(&self.terms, random_fraction).await {
                 Ok(reaped) if reaped != Default::default() => {
@@ -209,8 +209,8 @@ impl Runner {
                 Err(error) => tracing::warn!(%error, "cannot look for dead leases; trying again"),
             }
             if Instant::now() >= lanes_at {
-                lanes_at = Instant::now() + self.until_lanes().await;
-                match self.store.mend_lanes().await {
+                lanes_at = Instant::now() + MEND_LANES;
+                match self.mend_lanes().await {
                     Ok(0) => {}
                     Ok(lanes) => tracing::warn!(lanes, "found jobs that no worker could see"),
                     Err(error) => tracing::warn!(%error, "cannot look for jobs that no worker sees; trying again"),

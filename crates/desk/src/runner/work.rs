@@ -135,8 +135,9 @@ async fn settle(
                 }
                 Outcome::Blocked | Outcome::TimedOut | Outcome::ChecksFailed | Outcome::Error => {
                     // What somebody asked for, and what the agent says to them, is for them and not for the log.
-                    let reason = match (quotes, &finish.message) {
-                        (false, Some(message)) if outcome != Outcome::Blocked => message,
+                    let reason = match (outcome, &finish.message) {
+                        (Outcome::ChecksFailed, _) => "the docs checks found something; the job says what",
+                        (Outcome::Error | Outcome::TimedOut, Some(message)) if !quotes => message,
                         _ => "what the prompt asks for cannot be done; the job says why",
                     };
                     warn_failed(job, outcome, reason);

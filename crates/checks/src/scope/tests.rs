@@ -207,7 +207,7 @@ fn a_project_opens_and_closes_paths() {
     }
     for path in ["docs/legal/terms.md", "docs/data/closed.json"] {
         let said = scope.may_write(path).unwrap_err();
-        assert_eq!(said, format!("{path} is closed to jobs by the project's settings."));
+        assert_eq!(said, format!("{path} is denied to jobs by the project's settings."));
     }
     for path in [
         "docs/data/run.py",

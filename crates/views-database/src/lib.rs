@@ -2,9 +2,9 @@
 //!
 //! One batch is one transaction ([`append`]): its ids, pages and readers, and its counts by quarter hour, day and month. When
 //! it is answered it is committed. Rows are written in one order by everybody, so that nobody waits in a circle. A question
-//! ([`answers`], [`machines`]) is cut into months, days and quarter hours ([`cover`]), and the readers' verdicts are looked up
-//! when it is answered, so that judging history again changes a few rows ([`changes`]). Whatever changes a project as a whole
-//! holds its lock alone; appends share it.
+//! ([`answers`], [`machines`]) is cut into months, days and quarter hours ([`cover`]). Quarter hours are counted by reader; days and
+//! months by what readers are (people or machines, told by script or server), so that judging history again ([`changes`]) moves
+//! counts between their columns. Whatever changes a project as a whole holds its lock alone; appends share it.
 
 mod answers;
 mod append;

@@ -112,6 +112,13 @@ start_postgres() {
   export COPYDESK_TEST_POSTGRES="postgres://copydesk@localhost/postgres?host=$data"
 }
 
+# A command that restarts that server at once, as after a crash.
+restart_postgres_command() {
+  local as_postgres=
+  if [ "$(id -u)" = 0 ]; then as_postgres="setpriv --reuid postgres --regid postgres --clear-groups --"; fi
+  echo "$as_postgres '$(postgres_bin)/pg_ctl' -D '$postgres_data/data' -m immediate -w -t 60 -l '$postgres_data/log' restart"
+}
+
 free_kilobytes() { df -Pk "$1" 2>/dev/null | awk 'NR == 2 { free = $4 } END { print free + 0 }'; }
 
 stop_postgres() {

@@ -68,7 +68,7 @@ impl From<ViewsError> for Oops {
                     "The page views cannot be reached at the moment. Try again in a moment.".to_owned(),
                 )
             }
-            ViewsError::Damaged(cause) => Self::Broken(cause),
+            ViewsError::Unsure(cause) | ViewsError::Damaged(cause) => Self::Broken(cause),
         }
     }
 }

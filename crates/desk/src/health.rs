@@ -77,21 +77,21 @@ pub async fn look_at(store: &Store, workshop: &Arc<Workshop>, project: &Project)
         Err(_) => Err(format!("it took longer than {} minutes", TIME.as_secs() / 60)),
     };
     match judged {
-        Ok(None) => store.note_health(&project.id, None).await,
+        Ok(None) => store.note_health(project, None).await,
         Ok(Some(Judged { commit, report, pages })) => {
             let not_judged = report.tally.kinds().into_iter().flat_map(|(kind, count)| {
                 count.reasons().into_iter().map(move |it| NotJudged { reason: format!("{kind}: {}", it.reason), ..it })
             });
             let (not_judged, kept) = (most(not_judged.collect()), kept(report.findings, pages, &project.docs_paths));
             let (kept, more) = bounded(kept);
-            store.record_health(&project.id, &commit.to_string(), not_judged, kept).await?;
+            store.record_health(project, &commit.to_string(), not_judged, kept).await?;
             let more = more.map(|all| format!("the repository has {all} pages, of which {MOST_PAGES} are kept"));
-            store.note_health(&project.id, more.as_deref()).await
+            store.note_health(project, more.as_deref()).await
         }
         Err(problem) => {
             tracing::info!(project = project.id.as_str(), problem, "the pages of a project could not be checked");
             let problem: String = problem.chars().take(MOST_LETTERS).collect();
-            store.note_health(&project.id, Some(&problem)).await
+            store.note_health(project, Some(&problem)).await
         }
     }
 }

@@ -55,7 +55,9 @@ pub(crate) async fn end(c: &mut dyn Conn, job: &Job, ending: Ending, now: Timest
 /// request that is merged or closed the job's own sentence tells, or its state.
 fn still_there(job: &Job) -> Option<&'static str> {
     match &job.pull_request {
-        Some(PullRequest { state: PullRequestState::Open, .. }) => Some("The pull request of this job is still open."),
+        Some(PullRequest { state: PullRequestState::Open, .. }) => {
+            Some("This did not close the pull request of the job.")
+        }
         Some(_) => None,
         None => job.pr_link.as_ref().map(|_| "What this job has pushed before is still on its branch."),
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use copydesk_boxed::boxed;
-use copydesk_domain::{FindingSummary, NotJudged, ProjectId, Timestamp};
+use copydesk_domain::{FindingSummary, NotJudged, Project, ProjectId, Timestamp};
 
 use crate::conn::{Conn, Dialect, FromRow, Result, Row, Value, places, plain_text, to_json, values};
 use crate::database::Store;
@@ -50,24 +50,24 @@ impl Store {
         self.write(move |c| Box::pin(begin(c, project_id, pause, now))).await
     }
 
-    /// Puts pages in the place of all that were known. False if the project is gone.
+    /// Puts pages in the place of all that were known. False if the project is gone, or has another repository by now.
     pub async fn record_health(
         &self,
-        project_id: &ProjectId,
+        project: &Project,
         commit: &str,
         not_judged: Vec<NotJudged>,
         pages: Vec<PageHealth>,
     ) -> Result<bool> {
-        let (project_id, commit, now) = (project_id.clone(), commit.to_owned(), self.now());
-        self.write(move |c| Box::pin(record(c, project_id, commit, not_judged, pages, now))).await
+        let (project, commit, now) = (Looked::at(project), commit.to_owned(), self.now());
+        self.write(move |c| Box::pin(record(c, project, commit, not_judged, pages, now))).await
     }
 
     /// Notes why the last look came to nothing, or that it did not and nothing has changed. What is known stays.
-    pub async fn note_health(&self, project_id: &ProjectId, problem: Option<&str>) -> Result<()> {
+    pub async fn note_health(&self, project: &Project, problem: Option<&str>) -> Result<()> {
         // It is shown inside of sentences.
-        let values = values![problem.map(|problem| plain_text(problem.trim_end_matches('.'))), project_id];
-        let sql = "UPDATE health SET problem = $1 WHERE project_id = $2";
-        self.write(move |c| Box::pin(async move { c.run(sql, values).await.map(drop) })).await
+        let problem = problem.map(|problem| plain_text(problem.trim_end_matches('.')));
+        let project = Looked::at(project);
+        self.write(move |c| Box::pin(note(c, project, problem))).await
     }
 
     /// When the pages of a project were judged; none if nobody has looked yet.
@@ -151,17 +151,46 @@ async fn begin(c: &mut dyn Conn, project_id: ProjectId, pause: Duration, now: Ti
     }
 }
 
+/// A project as it was when its pages were looked at.
+struct Looked {
+    project_id: ProjectId,
+    repository: String,
+}
+
+impl Looked {
+    fn at(project: &Project) -> Self {
+        Self { project_id: project.id.clone(), repository: project.repository.clone_address().to_owned() }
+    }
+
+    /// Holds the project, and tells whether it still has that repository: of another one nothing is known.
+    async fn is_same(&self, c: &mut dyn Conn) -> Result<bool> {
+        if !c.hold("projects", &self.project_id).await? {
+            return Ok(false);
+        }
+        let sql = "SELECT repository FROM projects WHERE id = $1";
+        Ok(c.row::<String>(sql, values![&self.project_id]).await?.as_ref() == Some(&self.repository))
+    }
+}
+
+async fn note(c: &mut dyn Conn, project: Looked, problem: Option<String>) -> Result<()> {
+    if project.is_same(c).await? {
+        c.run("UPDATE health SET problem = $1 WHERE project_id = $2", values![problem, project.project_id]).await?;
+    }
+    Ok(())
+}
+
 async fn record(
     c: &mut dyn Conn,
-    project_id: ProjectId,
+    project: Looked,
     commit: String,
     not_judged: Vec<NotJudged>,
     pages: Vec<PageHealth>,
     now: Timestamp,
 ) -> Result<bool> {
-    if !c.hold("projects", &project_id).await? {
+    if !project.is_same(c).await? {
         return Ok(false);
     }
+    let project_id = project.project_id;
     c.run("DELETE FROM health WHERE project_id = $1", values![&project_id]).await?;
     c.run(
         "INSERT INTO health (project_id, tried_at, commit_id, checked_at, not_judged) VALUES ($1, $2, $3, $4, $5)",

@@ -115,12 +115,6 @@ pub(crate) async fn get_held(c: &mut dyn Conn, id: &JobId) -> Result<Option<Job>
     c.row_held(&SQL, values![id]).await
 }
 
-/// These jobs, in no order.
-pub(crate) async fn get_all(c: &mut dyn Conn, ids: &[JobId]) -> Result<Vec<Job>> {
-    let sql = format!("SELECT {COLUMNS} FROM jobs WHERE id IN ({})", places(1, ids.len()));
-    c.rows(sql, ids.iter().map(Value::from).collect()).await
-}
-
 /// The same if the job belongs to that project.
 pub(crate) async fn get_held_of(c: &mut dyn Conn, project_id: &ProjectId, id: &JobId) -> Result<Option<Job>> {
     Ok(get_held(c, id).await?.filter(|job| job.project_id == *project_id))

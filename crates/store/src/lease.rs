@@ -154,7 +154,13 @@ async fn record_step(
     data: serde_json::Value,
     now: Timestamp,
 ) -> Result<(), LeaseError> {
-    let job = hold_active(c, &lease).await?;
-    c.run("UPDATE jobs SET updated_at = $1 WHERE id = $2", values![now, &job.id]).await?;
-    Ok(events::append(c, &job.id, step, data, now).await?)
+    let sql = "UPDATE jobs SET updated_at = $1 WHERE id = $2 AND worker = $3 AND attempt = $4 AND status = 'active' \
+               RETURNING cancel_requested_at";
+    let held: Option<Option<Timestamp>> = c.row(sql, values![now, &lease.job_id, &lease.worker, lease.attempt]).await?;
+    match held {
+        None => Err(LeaseLost::Lost.into()),
+        // The error takes back what was written.
+        Some(Some(_)) => Err(LeaseLost::Cancelled.into()),
+        Some(None) => Ok(events::append(c, &lease.job_id, step, data, now).await?),
+    }
 }

@@ -21,6 +21,12 @@ use crate::hub::{Change, Hub};
 pub(crate) const LISTENER: &str = "copydesk wake-ups";
 /// How long a connection may take.
 const ANSWER: Duration = Duration::from_secs(5);
+/// A machine that is cut off in the middle of a transaction must not hold its rows until the server notices, which takes hours.
+/// Said anew in each transaction, because behind a pooler the next one may be on another connection.
+/// Nothing else may stand here: of a beginning that fails a connection keeps what it has begun.
+const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'";
+/// How long a connection that has worked is taken to work still.
+const TRUSTED: Duration = Duration::from_secs(1);
 
 pub(crate) struct Postgres {
     pool: PgPool,
@@ -49,17 +55,22 @@ impl Postgres {
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
         let options = connect_options(address)?;
-        let listen = listen.map_or_else(|| Ok(options.clone()), connect_options)?;
-        for options in [&options, &listen] {
+        let listen = listen.map(connect_options).transpose()?;
+        for options in [Some(&options), listen.as_ref()].into_iter().flatten() {
             // The pool would only say that it took too long.
             let first = tokio::time::timeout(ANSWER, PgConnection::connect_with(options)).await;
             first.map_err(|_| StoreError::Unreachable("the server did not answer".to_owned()))??.close().await?;
         }
         let most = connections.saturating_sub(1).max(1);
-        let pool = PgPoolOptions::new().max_connections(most).acquire_timeout(ANSWER).connect_with(options).await?;
+        let pool = PgPoolOptions::new().max_connections(most).acquire_timeout(ANSWER);
+        // Every look whether a connection still works is a journey to the server, and one that has just worked mostly does.
+        let pool = pool.test_before_acquire(false).before_acquire(|connection, state| {
+            Box::pin(async move { Ok(state.idle_for < TRUSTED || connection.ping().await.is_ok()) })
+        });
+        let pool = pool.connect_with(options.clone()).await?;
         // It is kept for as long as the process lives.
         let ears = PgPoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None);
-        let ears = ears.acquire_timeout(ANSWER).connect_lazy_with(listen.application_name(LISTENER));
+        let ears = ears.acquire_timeout(ANSWER).connect_lazy_with(listen.unwrap_or(options).application_name(LISTENER));
         let announcer = Announcer::new(hub.clone(), new_id(clock.now()));
         let listening = tokio::spawn(listen_forever(ears, hub, announcer.clone()));
         let sending = tokio::spawn(announcer.clone().send_forever(pool.clone()));
@@ -106,6 +117,11 @@ impl Postgres {
 
     // In boxes, as all that is of sqlx: whoever awaits it otherwise has all of it compiled once more.
     pub(crate) fn begin(&self) -> BoxFuture<'_, Result<Transaction<'static, sqlx::Postgres>>> {
+        Box::pin(async { Ok(self.pool.begin_with(BEGIN).await?) })
+    }
+
+    /// A transaction that may wait for a file now and then.
+    pub(crate) fn begin_at_leisure(&self) -> BoxFuture<'_, Result<Transaction<'static, sqlx::Postgres>>> {
         Box::pin(async { Ok(self.pool.begin().await?) })
     }
 
@@ -126,7 +142,8 @@ fn connect_options(address: &str) -> Result<PgConnectOptions> {
     // The parser's message could quote the address, and the address a password.
     let parsed = PgConnectOptions::from_str(address);
     let unfit = |_| StoreError::BadAddress("the database address is not a well-formed postgres:// one".to_owned());
-    Ok(parsed.map_err(unfit)?.application_name("copydesk"))
+    // Without the digits of floats, of which there are none: PgBouncer refuses whoever asks for them.
+    Ok(parsed.map_err(unfit)?.application_name("copydesk").extra_float_digits(None))
 }
 
 /// Passes on what other processes announce. It holds one connection of its own.

@@ -96,7 +96,7 @@ async fn read_postgres(
     clock: &dyn Clock,
     send: mpsc::Sender<Chunk>,
 ) -> Result<u64> {
-    let mut transaction = postgres.begin().await?;
+    let mut transaction = postgres.begin_at_leisure().await?;
     // All tables as they are at the moment of the first look.
     let one_moment = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
     sqlx::raw_sql(one_moment).execute(&mut *transaction).await?;
@@ -157,7 +157,7 @@ pub(crate) async fn into_postgres(postgres: &Postgres, file: PathBuf, clock: Arc
             rows::read(&file, &tables, |chunk| send.blocking_send(chunk).is_ok())
         })
     };
-    let mut transaction = postgres.begin().await?;
+    let mut transaction = postgres.begin_at_leisure().await?;
     // A transaction that is dropped is rolled back.
     let filled = fill(&mut PgConn::new(&mut transaction, &*clock), &tables, receive).await;
     let read = reading.await.map_err(|error| StoreError::Refused(error.to_string()))?;

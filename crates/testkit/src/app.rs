@@ -39,9 +39,8 @@ pub struct TestApp {
 
 struct Tasks {
     served: JoinHandle<Served>,
-    upkeep: JoinHandle<()>,
-    asks: JoinHandle<()>,
-    deliveries: Option<JoinHandle<()>>,
+    /// What it does without being asked.
+    chores: Vec<(&'static str, JoinHandle<()>)>,
     runner: Option<JoinHandle<()>>,
 }
 
@@ -65,7 +64,7 @@ pub struct Setup {
     limits: ChangeLimits,
     hosts: HostsSettings,
     workers: usize,
-    delivers: bool,
+    has_chores: bool,
     ways: Ways,
 }
 
@@ -155,9 +154,9 @@ impl Setup {
         self
     }
 
-    /// Delivers no webhooks, so that nothing but requests looks at the clock.
-    pub fn without_deliveries(mut self) -> Self {
-        self.delivers = false;
+    /// Does nothing by itself, so that nothing but requests looks at the clock.
+    pub fn without_chores(mut self) -> Self {
+        self.has_chores = false;
         self
     }
 
@@ -218,15 +217,21 @@ impl Setup {
         }
         let runner = Runner::new(store.clone(), engines, self.terms, metrics.clone(), stop.clone());
         let runner = (self.workers > 0).then(|| tokio::spawn(runner.run(self.workers)));
+        let mut chores = Vec::new();
+        if self.has_chores {
+            let upkeep = keep_up(store.clone(), key_use, Some(page_views), Retention::default(), stop.clone());
+            chores.push(("the upkeep", tokio::spawn(upkeep)));
+            let asks = answer_forever(store.clone(), app.desk().jobs.clone(), stop.clone());
+            chores.push(("what is asked for at hosts", tokio::spawn(asks)));
+            chores.push(("the deliveries", tokio::spawn(deliver_forever(store, webhooks, metrics, stop))));
+        }
         let tasks = Tasks {
             served: tokio::spawn(serve(
                 app.clone(),
                 api::router(app.clone(), pages(&app, client.base().to_owned())),
                 listener,
             )),
-            upkeep: tokio::spawn(keep_up(store.clone(), key_use, Some(page_views), Retention::default(), stop.clone())),
-            asks: tokio::spawn(answer_forever(store.clone(), app.desk().jobs.clone(), stop.clone())),
-            deliveries: self.delivers.then(|| tokio::spawn(deliver_forever(store, webhooks, metrics, stop))),
+            chores,
             runner,
         };
         TestApp { app, client, views, tasks: Mutex::new(Some(tasks)), mirrors, keys: self.keys, workshop }
@@ -259,7 +264,7 @@ impl TestApp {
             limits: ChangeLimits { files: 100, lines: 10_000 },
             hosts: HostsSettings { first_pause: Duration::from_millis(1), ..HostsSettings::default() },
             workers: 0,
-            delivers: true,
+            has_chores: true,
             ways: Box::new(|_, _| SignIn::default()),
         }
     }
@@ -378,10 +383,9 @@ impl TestApp {
         let patience = stop.time() + PATIENCE;
         let served = tokio::time::timeout(patience, tasks.served).await.expect("the server stops").unwrap();
         assert_eq!(served, Served::Finished, "a connection was cut off");
-        tokio::time::timeout(patience, tasks.upkeep).await.expect("the upkeep stops").unwrap();
-        tokio::time::timeout(patience, tasks.asks).await.expect("what is asked for is let go").unwrap();
-        if let Some(deliveries) = tasks.deliveries {
-            tokio::time::timeout(patience, deliveries).await.expect("the deliveries stop").unwrap();
+        for (what, chore) in tasks.chores {
+            let ended = tokio::time::timeout(patience, chore).await;
+            ended.unwrap_or_else(|_| panic!("{what} must stop")).unwrap();
         }
         let Some(runner) = tasks.runner else { return };
         tokio::time::timeout(patience, runner).await.expect("the runner stops").unwrap();

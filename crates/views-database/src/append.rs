@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copydesk_views::page::OTHER_PAGES;
+use copydesk_views::store::ViewsError;
 use copydesk_views::{Appended, Batch, Bucket, Channel, Client, Mark, Stretch};
 use sqlx::{PgConnection, Postgres, Row, Transaction};
 
 use crate::cover::quarter;
 use crate::database::Database;
 use crate::error::{Fault, Result};
-use crate::lock::Hold;
+use crate::lock::{Hold, LONG_PATIENCE, PATIENCE};
 use crate::names::{Numbers, side_of};
 use crate::project::Project;
 use crate::tally::Tally;
@@ -110,7 +111,9 @@ pub(crate) async fn append(database: &Database, batch: Batch) -> Result<Appended
 }
 
 async fn append_once(database: &Database, entry: &Entry) -> Result<Appended> {
-    let mut transaction = database.begin(&entry.project, Hold::Shared).await?;
+    // A log is not read again because a project was being changed for some time.
+    let patience = if entry.mark.is_some() { LONG_PATIENCE } else { PATIENCE };
+    let mut transaction = database.begin(&entry.project, Hold::Shared(patience)).await?;
     let project = Project::find_or_make(&mut transaction, &entry.project).await?;
     let new = fresh(&mut transaction, &project, database, entry).await?;
     open_channels(&mut transaction, &project, entry, &new.counts).await?;
@@ -251,11 +254,31 @@ async fn count(
 /// Moves a mark on, or begins one.
 async fn put_mark(connection: &mut PgConnection, project: i32, mark: &Mark) -> Result<()> {
     let text = serde_json::to_string(mark).map_err(|error| Fault::unavailable(error.to_string()))?;
-    let replaced: Vec<&str> = [Some(mark.digest.as_str()), mark.replaces.as_deref()].into_iter().flatten().collect();
-    sqlx::query("DELETE FROM views_marks WHERE project = $1 AND log = $2 AND digest = ANY($3)")
+    // Nobody else moves a mark of that log meanwhile.
+    sqlx::query("SELECT pg_advisory_xact_lock($1, hashtext($2))")
         .bind(project)
         .bind(&mark.log)
-        .bind(replaced)
+        .execute(&mut *connection)
+        .await?;
+    let row = sqlx::query(
+        "SELECT COALESCE(bool_or(digest = $3), FALSE), COALESCE(bool_or(digest = $4), FALSE), COUNT(*) > 0 \
+         FROM views_marks WHERE project = $1 AND log = $2",
+    )
+    .bind(project)
+    .bind(&mark.log)
+    .bind(&mark.digest)
+    .bind(&mark.replaces)
+    .fetch_one(&mut *connection)
+    .await?;
+    let (is_there, replaced_is, any_is): (bool, bool, bool) = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
+    // Whoever moves a mark leaves another one; where there is none at all, it was too old to be kept.
+    if is_there || (mark.replaces.is_some() && !replaced_is && any_is) {
+        return Err(Fault::unavailable("another process is importing the same log; nothing of this part was counted"));
+    }
+    sqlx::query("DELETE FROM views_marks WHERE project = $1 AND log = $2 AND digest = $3")
+        .bind(project)
+        .bind(&mark.log)
+        .bind(&mark.replaces)
         .execute(&mut *connection)
         .await?;
     sqlx::query("INSERT INTO views_marks (project, log, digest, place, mark) VALUES ($1, $2, $3, $4, $5)")
@@ -290,10 +313,10 @@ async fn commit(database: &Database, mut transaction: Transaction<'static, Postg
     let number: String = row.try_get(0)?;
     let error = match transaction.commit().await {
         Ok(()) => return Ok(()),
-        Err(error @ sqlx::Error::Database(_)) => return Err(error.into()),
+        // Whatever it says: a pooler answers for a server that it has lost in the middle.
         Err(error) => error,
     };
-    tracing::warn!(%error, "the connection broke down while page views were committed; asking what became of them");
+    tracing::warn!(%error, "page views could not be committed; asking what became of them");
     let deadline = tokio::time::Instant::now() + CLEARED_UP;
     while tokio::time::Instant::now() < deadline {
         let asked = sqlx::query("SELECT pg_xact_status($1::xid8)").bind(&number).fetch_one(&database.pool).await;
@@ -303,7 +326,7 @@ async fn commit(database: &Database, mut transaction: Transaction<'static, Postg
             _ => tokio::time::sleep(AGAIN).await,
         }
     }
-    Err(Fault::unavailable(
-        "the connection to the database broke down; it is not known whether the page views were kept",
-    ))
+    Err(Fault::Views(ViewsError::Unsure(
+        "the connection to the database broke down; it is not known whether the page views were kept".to_owned(),
+    )))
 }

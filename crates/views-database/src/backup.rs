@@ -65,7 +65,9 @@ pub(crate) async fn backup(database: &Database, folder: &Path) -> Result<()> {
     std::fs::create_dir(folder).map_err(|error| told(folder, &error))?;
     let mut transaction = database.look().await?;
     // Copying all of it may take as long as it takes.
-    sqlx::raw_sql("SET LOCAL statement_timeout = 0").execute(&mut *transaction).await?;
+    sqlx::raw_sql("SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")
+        .execute(&mut *transaction)
+        .await?;
     for (table, columns) in TABLES {
         // Rows of projects that were removed may still be there; they are nobody's.
         let condition = match table {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use copydesk_views::store::floor::{Decision, SECOND_LOOK};
+use copydesk_views::store::floor::{Decision, FloorState, SECOND_LOOK};
 use copydesk_views::store::{Expired, Status};
 use copydesk_views::{Bucket, Client, Verdict};
 use sqlx::{PgConnection, Row};
@@ -129,41 +129,57 @@ pub(crate) async fn restore(database: &Database, name: &str) -> Result<Option<Bu
 
 /// Forgets views that are older than so many days; with none, only what can no longer be brought back.
 pub(crate) async fn expire(database: &Database, name: &str, days: u32) -> Result<Expired> {
+    sweep::everything_at_times(database).await?;
     let now = seconds(database.now());
-    sweep::everything(database).await?;
-    let mut transaction = database.begin(name, Hold::Alone).await?;
-    let Some(project) = Project::find(&mut transaction, name).await? else { return Ok(Expired::default()) };
-    let (first, end) = bounds(&mut transaction, &project).await?;
+    // Most of the time there is nothing to do, and nobody has to wait for that.
+    let mut connection = database.pool.acquire().await?;
+    let Some(project) = Project::find(&mut connection, name).await? else { return Ok(Expired::default()) };
+    let mut floor = aged(&mut connection, &project, days, now).await?;
+    drop(connection);
+    if floor != project.floor {
+        let mut transaction = database.begin(name, Hold::Alone).await?;
+        let Some(project) = Project::find(&mut transaction, name).await? else { return Ok(Expired::default()) };
+        floor = aged(&mut transaction, &project, days, now).await?;
+        project.set_floor(&mut transaction, &floor).await?;
+        transaction.commit().await?;
+        tell_of(name, &project.floor, &floor, days);
+    }
+    sweep::project(database, name).await?;
+    Ok(Expired { floor: floor.floor, wanted: floor.wish.map(|wish| wish.floor) })
+}
+
+/// The floor of a project as it is to be now.
+async fn aged(connection: &mut PgConnection, project: &Project, days: u32, now: u32) -> Result<FloorState> {
+    let (first, end) = bounds(connection, project).await?;
     let status = match first < end {
         true => Status { first: Some(first), last: Some(Bucket(end.0 - 1)), ..Status::default() },
         false => Status::default(),
     };
     let mut floor = project.floor.clone();
-    floor = match floor.decide(&status, days, now) {
+    Ok(match floor.decide(&status, days, now) {
         Decision::Stay => {
             let same = floor.floor.unwrap_or(Bucket::MIN);
             floor.moved(same, now)
         }
-        Decision::Move(to) => {
-            tracing::info!(project = name, before = %to.begins(), "page views that are older than {days} days are forgotten");
-            floor.moved(to, now)
-        }
+        Decision::Move(to) => floor.moved(to, now),
         Decision::Wish(wish) => {
-            tracing::warn!(
-                project = name, before = %wish.floor.begins(),
-                "many page views are older than {days} days; they are forgotten if that is still so in {} hours",
-                SECOND_LOOK.start / 3600
-            );
             floor.wish = Some(wish);
             floor
         }
-    };
-    if floor != project.floor {
-        project.set_floor(&mut transaction, &floor).await?;
+    })
+}
+
+fn tell_of(project: &str, before: &FloorState, now: &FloorState, days: u32) {
+    if let Some(floor) = now.floor.filter(|_| now.floor != before.floor) {
+        tracing::info!(project, before = %floor.begins(), "page views that are older than {days} days are forgotten");
     }
-    transaction.commit().await?;
-    sweep::project(database, name).await?;
-    Ok(Expired { floor: floor.floor, wanted: floor.wish.map(|wish| wish.floor) })
+    if let Some(wish) = now.wish.filter(|_| now.wish != before.wish) {
+        let hours = SECOND_LOOK.start / 3600;
+        tracing::warn!(
+            project, before = %wish.floor.begins(),
+            "many page views are older than {days} days; they are forgotten if that is still so in {hours} hours"
+        );
+    }
 }
 
 /// Forgets a project: at once for whoever asks, and then its rows.

@@ -1,6 +1,7 @@
 //! The store itself: how it is opened, and what it has.
 
 use std::str::FromStr;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +24,8 @@ const ANSWER: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub struct Options {
     pub clock: Arc<dyn Clock>,
+    /// Whether the store's clock is set by the database's instead, so that a machine whose own is wrong forgets nothing for all others.
+    pub follows_database: bool,
     /// Whether tables are made if there are none; whoever only looks does not.
     pub makes_tables: bool,
     /// How many connections the process may hold for page views.
@@ -44,6 +47,7 @@ impl Options {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
+            follows_database: true,
             makes_tables: true,
             connections: 5,
             id_hours: 72,
@@ -62,11 +66,37 @@ impl Options {
 /// Page views in a PostgreSQL database, which any number of processes may have open.
 pub struct Database {
     pub(crate) pool: PgPool,
+    /// Connections of those who ask: they take none away from those who count, nor the other way round.
+    pub(crate) questions: PgPool,
     pub(crate) options: Options,
     pub(crate) names: Names,
     pub(crate) crowd: Crowd,
     pub(crate) room: Room,
     time: Mutex<SteadyTime>,
+    /// The database's time when the machine's uptime was nought, in milliseconds.
+    began: AtomicI64,
+    /// The store's time when old rows were last looked for.
+    pub(crate) swept: AtomicI64,
+}
+
+/// A clock that was set by the database's, and runs on evenly whatever happens to the machine's.
+#[derive(Debug)]
+struct SetClock<'a> {
+    machine: &'a dyn Clock,
+    began: Option<i64>,
+}
+
+impl Clock for SetClock<'_> {
+    fn now(&self) -> Timestamp {
+        match self.began {
+            Some(began) => Timestamp::from_millis(began.saturating_add(uptime(self.machine))),
+            None => self.machine.now(),
+        }
+    }
+
+    fn uptime(&self) -> Duration {
+        self.machine.uptime()
+    }
 }
 
 #[boxed]
@@ -77,14 +107,18 @@ impl Database {
         let address = PgConnectOptions::from_str(address).map_err(|_| {
             ViewsError::Unavailable("the database address is not a well-formed postgres:// one".to_owned())
         })?;
-        let pool = PgPoolOptions::new()
-            .max_connections(options.connections.max(2))
-            .acquire_timeout(ANSWER)
-            .connect_lazy_with(address.application_name("copydesk views"));
-        Ok(Arc::new(Self::opened(pool, options).await?))
+        // Without the digits of floats, of which there are none: PgBouncer refuses whoever asks for them.
+        let address = address.application_name("copydesk views").extra_float_digits(None);
+        let for_questions = (options.connections * 2 / 5).max(1);
+        let pool = |most: u32| {
+            let pool = PgPoolOptions::new().max_connections(most.max(1)).acquire_timeout(ANSWER);
+            pool.connect_lazy_with(address.clone())
+        };
+        let (counting, asking) = (pool(options.connections.saturating_sub(for_questions)), pool(for_questions));
+        Ok(Arc::new(Self::opened(counting, asking, options).await?))
     }
 
-    async fn opened(pool: PgPool, options: Options) -> Result<Self> {
+    async fn opened(pool: PgPool, questions: PgPool, options: Options) -> Result<Self> {
         schema::migrate(&pool, options.makes_tables).await?;
         let row = sqlx::query(
             "SELECT (SELECT now FROM views_time), current_setting('fsync'), current_setting('full_page_writes')",
@@ -100,32 +134,58 @@ impl Database {
             );
         }
         let known = time.map(|seconds| Timestamp::from_millis(seconds.saturating_mul(1000)));
-        let time = Mutex::new(SteadyTime::new(known, &*options.clock));
+        let began = if options.follows_database { Some(measured(&pool, &*options.clock).await?) } else { None };
+        let time = Mutex::new(SteadyTime::new(known, &SetClock { machine: &*options.clock, began }));
         let crowd = Crowd::new(CrowdBounds { pages: options.pages_a_day, readers: options.readers_a_day });
         let room = Room::new(options.question_bytes, PATIENCE);
-        Ok(Self { pool, names: Names::default(), crowd, room, time, options })
+        let (names, swept) = (Names::default(), AtomicI64::new(i64::MIN));
+        let began = AtomicI64::new(began.unwrap_or(0));
+        Ok(Self { pool, questions, names, crowd, room, time, began, swept, options })
     }
 
     /// Ends all connections. What is asked for from now on is refused.
     pub async fn close(&self) {
         self.pool.close().await;
+        self.questions.close().await;
     }
 }
 
 impl Database {
+    /// Sets the store's clock by the database's.
+    pub(crate) async fn set_clock(&self) -> Result<()> {
+        if self.options.follows_database {
+            self.began.store(measured(&self.pool, &*self.options.clock).await?, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
     /// The store's own time, in seconds since 1970.
     pub(crate) fn now(&self) -> i64 {
         let mut time = self.time.lock().unwrap_or_else(PoisonError::into_inner);
-        match time.look(&*self.options.clock) {
+        let began = self.options.follows_database.then(|| self.began.load(Ordering::Relaxed));
+        let clock = SetClock { machine: &*self.options.clock, began };
+        match time.look(&clock) {
             Some(Doubt::Began(off)) => tracing::warn!(
                 hours = off / 3_600_000,
-                "the machine's clock has leapt; page views do not age by it until it has stood by that for hours"
+                "the clock has leapt; page views do not age by it until it has stood by that for hours"
             ),
             Some(Doubt::Ended(off)) => {
-                tracing::warn!(hours = off / 3_600_000, "the machine's clock stood by its leap and is followed now");
+                tracing::warn!(hours = off / 3_600_000, "the clock stood by its leap and is followed now");
             }
             None => {}
         }
         time.now().as_millis().div_euclid(1000)
     }
+}
+
+/// The database's time when the machine's uptime was nought, in milliseconds.
+async fn measured(pool: &PgPool, clock: &dyn Clock) -> Result<i64> {
+    let before = uptime(clock);
+    let row = sqlx::query("SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint").fetch_one(pool).await?;
+    let there: i64 = row.try_get(0)?;
+    Ok(there.saturating_sub(before.midpoint(uptime(clock))))
+}
+
+fn uptime(clock: &dyn Clock) -> i64 {
+    i64::try_from(clock.uptime().as_millis()).unwrap_or(i64::MAX)
 }

@@ -100,7 +100,7 @@ pub(crate) async fn marks(database: &Database, name: &str, log: &str) -> Result<
     )
     .bind(name)
     .bind(log)
-    .fetch_all(&database.pool)
+    .fetch_all(&database.questions)
     .await?;
     let mark = |row: &sqlx::postgres::PgRow| {
         let text: &str = row.try_get(0)?;
@@ -117,7 +117,7 @@ pub(crate) async fn lines(database: &Database, name: &str) -> Result<CountedLine
          WHERE p.name = $1 ORDER BY l.id",
     )
     .bind(name)
-    .fetch(&database.pool);
+    .fetch(&database.questions);
     while let Some(row) = found.try_next().await? {
         let (log, first, prints): (String, i64, &[u8]) = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
         let prints = prints.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
@@ -129,7 +129,8 @@ pub(crate) async fn lines(database: &Database, name: &str) -> Result<CountedLine
 /// The projects that have views.
 pub(crate) async fn projects(database: &Database) -> Result<Vec<String>> {
     let sql = "SELECT name FROM views_projects AS p \
-               WHERE EXISTS (SELECT FROM views_site AS s WHERE s.project = p.id) ORDER BY name";
-    let found = sqlx::query(sql).fetch_all(&database.pool).await?;
+               WHERE EXISTS (SELECT FROM views_site AS s WHERE s.project = p.id) \
+               OR EXISTS (SELECT FROM views_cells AS c WHERE c.project = p.id) ORDER BY name";
+    let found = sqlx::query(sql).fetch_all(&database.questions).await?;
     Ok(found.iter().map(|row| row.try_get(0)).collect::<sqlx::Result<_>>()?)
 }

@@ -18,15 +18,23 @@ const LOCK: i64 = 8_245_113_407;
 pub(crate) async fn migrate(pool: &PgPool, makes_tables: bool) -> Result<()> {
     // Looked at first, so that a start beside a busy server waits for nobody.
     let mut connection = pool.acquire().await?;
-    if found(&mut connection).await? == Some(KNOWN) {
-        return Ok(());
+    match found(&mut connection).await? {
+        Some(KNOWN) => return Ok(()),
+        Some(newer) if newer > KNOWN => return Err(too_new(newer)),
+        _ if makes_tables => {}
+        None => {
+            return Err(Fault::unavailable(
+                "there are no tables for page views in the database yet; a server makes them when it starts",
+            ));
+        }
+        Some(older) => {
+            return Err(Fault::unavailable(format!(
+                "the tables for page views in the database have the schema {older}, and this program needs {KNOWN}; a server \
+                 changes them when it starts"
+            )));
+        }
     }
     drop(connection);
-    if !makes_tables {
-        return Err(Fault::unavailable(
-            "there are no tables for page views in the database, or old ones; a server makes them",
-        ));
-    }
     let mut transaction = pool.begin().await?;
     let held = sqlx::raw_sql(AssertSqlSafe(format!("SELECT pg_advisory_xact_lock({LOCK})")));
     held.execute(&mut *transaction).await?;
@@ -35,10 +43,7 @@ pub(crate) async fn migrate(pool: &PgPool, makes_tables: bool) -> Result<()> {
         .await?;
     let found = found(&mut transaction).await?.unwrap_or(0);
     if found > KNOWN {
-        return Err(Fault::Views(ViewsError::Damaged(format!(
-            "the page views in the database have the schema {found}, and this program knows {KNOWN}: a newer Copydesk has \
-             used them"
-        ))));
+        return Err(too_new(found));
     }
     for (version, sql) in MIGRATIONS.iter().filter(|(version, _)| *version > found) {
         sqlx::raw_sql(*sql).execute(&mut *transaction).await?;
@@ -46,6 +51,12 @@ pub(crate) async fn migrate(pool: &PgPool, makes_tables: bool) -> Result<()> {
         tracing::info!(version, "tables for page views made");
     }
     Ok(transaction.commit().await?)
+}
+
+fn too_new(found: i64) -> Fault {
+    Fault::Views(ViewsError::Damaged(format!(
+        "the page views in the database have the schema {found}, and this program knows {KNOWN}: a newer Copydesk has used them"
+    )))
 }
 
 /// The version that is there; none if there is nothing.

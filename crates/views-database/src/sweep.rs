@@ -1,16 +1,17 @@
 //! Deleting what nobody asks about any more, in steps that hold nobody up, and looking whether all adds up.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use copydesk_views::Bucket;
-use copydesk_views::store::{Loss, Lost};
+use copydesk_views::store::{Loss, Lost, ViewsError};
 use sqlx::{AssertSqlSafe, Row};
 use tokio::time::Instant;
 
 use crate::calendar::{first_day, month_of};
 use crate::cover::quarter;
 use crate::database::Database;
-use crate::error::Result;
+use crate::error::{Fault, Result};
 use crate::lock::Hold;
 use crate::project::Project;
 
@@ -18,6 +19,8 @@ use crate::project::Project;
 const STEP: usize = 10_000;
 /// How long one call deletes; the next one goes on.
 const A_WHILE: Duration = Duration::from_secs(20);
+/// Seconds between two looks for what is old in all projects.
+const PAUSE: i64 = 600;
 /// Marks that are kept of a project.
 const MARKS: i64 = 10_000;
 /// Bytes of prints that are kept of a project, two for each line.
@@ -42,8 +45,9 @@ const OF_PROJECTS: [&str; 11] = [
 
 /// Deletes rows for which a condition holds, some at a time; says whether none is left.
 async fn delete(database: &Database, table: &str, condition: &str, until: Instant) -> Result<bool> {
+    // Twice, because a row may have been written anew meanwhile.
     let sql = format!(
-        "DELETE FROM {table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM {table} WHERE {condition} LIMIT {STEP}))"
+        "DELETE FROM {table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM {table} WHERE {condition} LIMIT {STEP})) AND {condition}"
     );
     loop {
         let mut transaction = database.begin_sweeping().await?;
@@ -60,12 +64,14 @@ async fn delete(database: &Database, table: &str, condition: &str, until: Instan
 
 /// Old ids, the rows of removed projects, and the store's time.
 pub(crate) async fn everything(database: &Database) -> Result<()> {
+    database.set_clock().await?;
     let (now, until) = (database.now(), Instant::now() + A_WHILE);
     sqlx::query("INSERT INTO views_time (now) VALUES ($1) ON CONFLICT (only_row) DO UPDATE SET now = excluded.now")
         .bind(now)
         .execute(&database.pool)
         .await?;
-    delete(database, "views_ids", &format!("arrived < {}", now - database.options.id_seconds()), until).await?;
+    let old = format!("arrived < {}", now - database.options.id_seconds());
+    let mut is_all = delete(database, "views_ids", &old, until).await?;
     let gone = sqlx::query("SELECT project FROM views_gone ORDER BY project").fetch_all(&database.pool).await?;
     for row in gone {
         let project: i32 = row.try_get(0)?;
@@ -76,8 +82,18 @@ pub(crate) async fn everything(database: &Database) -> Result<()> {
         if is_done {
             sqlx::query("DELETE FROM views_gone WHERE project = $1").bind(project).execute(&database.pool).await?;
         }
+        is_all &= is_done;
+    }
+    if is_all {
+        database.swept.store(now, Ordering::Relaxed);
     }
     Ok(())
+}
+
+/// The same, unless it has just been done: whoever looks after many projects calls this for each.
+pub(crate) async fn everything_at_times(database: &Database) -> Result<()> {
+    let swept = database.swept.load(Ordering::Relaxed);
+    if (swept..swept.saturating_add(PAUSE)).contains(&database.now()) { Ok(()) } else { everything(database).await }
 }
 
 /// What a project's floor has hidden for long enough, and more marks and lines than are kept.
@@ -139,16 +155,33 @@ async fn forget_pages(database: &Database, name: &str, project: &Project) -> Res
     Ok(transaction.commit().await?)
 }
 
+/// The first of each that the floor does not cut.
+struct Whole {
+    quarter: i32,
+    day: i32,
+    month: i32,
+    /// The first quarter hours of that day and month.
+    day_begins: i32,
+    month_begins: i32,
+}
+
+impl Whole {
+    fn of(project: &Project) -> Self {
+        let a_day = Bucket::A_DAY as i32;
+        let quarter = quarter(project.floor.gone_before());
+        let day = quarter / a_day + i32::from(quarter % a_day != 0);
+        let month = month_of(day) + i32::from(first_day(month_of(day)) != day);
+        let (day_begins, month_begins) = (day.saturating_mul(a_day), first_day(month).saturating_mul(a_day));
+        Self { quarter, day, month, day_begins, month_begins }
+    }
+}
+
 /// Whether what is counted by quarter hour, day and month is the same. The database itself looks after its files.
 pub(crate) async fn verify(database: &Database, name: Option<&str>) -> Result<Vec<Loss>> {
     let mut transaction = database.look().await?;
     let Some(name) = name else { return Ok(Vec::new()) };
     let Some(project) = Project::find(&mut transaction, name).await? else { return Ok(Vec::new()) };
-    let a_day = Bucket::A_DAY as i32;
-    let whole = quarter(project.floor.gone_before());
-    let day = whole / a_day + i32::from(whole % a_day != 0);
-    let month = month_of(day) + i32::from(first_day(month_of(day)) != day);
-    let (days, months) = (day.saturating_mul(a_day), first_day(month).saturating_mul(a_day));
+    let Whole { quarter: whole, day, month, day_begins: days, month_begins: months } = Whole::of(&project);
     let pages = "hs + hv + ms + mv";
     let mut found = Vec::new();
     for (table, column, from, n, begins, sides) in [
@@ -187,4 +220,71 @@ pub(crate) async fn verify(database: &Database, name: Option<&str>) -> Result<Ve
         }
     }
     Ok(found)
+}
+
+fn damaged(project: &str) -> Fault {
+    Fault::Views(ViewsError::Damaged(format!(
+        "the quarter hours of {project} are damaged, and days or months are not: what is left of them must not replace the \
+         others; restore a backup"
+    )))
+}
+
+/// Counts the site as a whole, days and months anew from the quarter hours if they do not agree.
+pub(crate) async fn repair(database: &Database, name: Option<&str>) -> Result<()> {
+    let Some(name) = name else { return Ok(()) };
+    let found = verify(database, Some(name)).await?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let differs = |table: &str| found.iter().any(|loss| loss.file == table);
+    if differs("views_cells") && !(differs("views_days") && differs("views_months")) {
+        return Err(damaged(name));
+    }
+    let mut transaction = database.begin(name, Hold::Alone).await?;
+    let Some(project) = Project::find(&mut transaction, name).await? else { return Ok(()) };
+    let (id, whole) = (project.id, Whole::of(&project));
+    let last = "SELECT MAX(quarter) / 96 FROM views_cells WHERE project = $1";
+    let last: Option<i32> = sqlx::query(last).bind(id).fetch_one(&mut *transaction).await?.try_get(0)?;
+    let Some(last) = last else { return Err(damaged(name)) };
+    // The calendar is this program's, so that both count the same.
+    let days: Vec<i32> = (whole.day..=last).collect();
+    let months: Vec<i32> = days.iter().map(|day| month_of(*day)).collect();
+    let side = |side: u8| format!("COALESCE(SUM(c.n) FILTER (WHERE r.side = {side}), 0)::bigint");
+    let columns = [0, 1, 2, 3].map(side).join(", ");
+    let (day, month) = (("day", whole.day, whole.day_begins), ("month", whole.month, whole.month_begins));
+    for (table, (period, from, begins), by_reader) in [
+        ("views_days", day, false),
+        ("views_months", month, false),
+        ("views_machine_days", day, true),
+        ("views_machine_months", month, true),
+    ] {
+        let old = format!("DELETE FROM {table} WHERE project = {id} AND {period} >= {from}");
+        sqlx::query(AssertSqlSafe(old)).persistent(false).execute(&mut *transaction).await?;
+        let (key, counts, sides) = match by_reader {
+            false => ("c.path", columns.as_str(), "r.side < 4"),
+            true => ("c.path, c.reader", "SUM(c.n)::bigint", "r.side >= 2"),
+        };
+        let new = format!(
+            "INSERT INTO {table} SELECT {id}, d.{period}, {key}, {counts} \
+             FROM views_cells AS c JOIN views_readers AS r ON r.id = c.reader \
+             JOIN UNNEST($1::int[], $2::int[]) AS d (day, month) ON d.day = c.quarter / 96 \
+             WHERE c.project = {id} AND c.quarter >= {begins} AND {sides} GROUP BY d.{period}, {key}"
+        );
+        let new = sqlx::query(AssertSqlSafe(new)).persistent(false).bind(&days).bind(&months);
+        new.execute(&mut *transaction).await?;
+    }
+    for sql in [
+        format!("DELETE FROM views_site WHERE project = {id} AND quarter >= {}", whole.quarter),
+        format!(
+            "INSERT INTO views_site SELECT {id}, quarter, reader, SUM(n)::bigint FROM views_cells WHERE project = {id} \
+             AND quarter >= {} GROUP BY quarter, reader",
+            whole.quarter
+        ),
+    ] {
+        sqlx::query(AssertSqlSafe(sql)).persistent(false).execute(&mut *transaction).await?;
+    }
+    transaction.commit().await?;
+    let first = found.first().map_or("", |loss| loss.what.as_str());
+    tracing::warn!(project = name, found = first, "the site, days and months are counted anew from the quarter hours");
+    Ok(())
 }

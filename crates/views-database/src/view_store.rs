@@ -50,7 +50,8 @@ impl Database {
             // The database looks after its files itself, and does not answer from damaged ones.
             StoreCall::Losses { .. } => Losses::default().into(),
             StoreCall::Verify { project } => sweep::verify(self, project.as_deref()).await?.into(),
-            StoreCall::Repair { .. } | StoreCall::Accept => ().into(),
+            StoreCall::Repair { project } => sweep::repair(self, project.as_deref()).await?.into(),
+            StoreCall::Accept => ().into(),
             StoreCall::Backup { folder } => backup::backup(self, &folder).await?.into(),
         })
     }

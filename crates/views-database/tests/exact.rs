@@ -25,7 +25,7 @@ impl Keeper for InADatabase {
     async fn open(&self, place: &TestDatabase, clock: Arc<dyn Clock>) -> Vec<Arc<Database>> {
         let mut stores = Vec::new();
         for _ in 0..self.0 {
-            let options = Options { connections: 2, ..Options::new(clock.clone()) };
+            let options = Options { connections: 2, follows_database: false, ..Options::new(clock.clone()) };
             stores.push(Database::open(&place.url(), options).await.expect("the database answers"));
         }
         stores

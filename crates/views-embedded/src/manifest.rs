@@ -185,7 +185,7 @@ impl Manifest {
 
     /// What is before this is not on disk any more, or may go.
     pub(super) fn gone_before(&self) -> Bucket {
-        self.moves.first().map_or(self.floor.unwrap_or(Bucket::MIN), |oldest| oldest.from)
+        self.floor_state().gone_before()
     }
 
     pub(super) fn floor_state(&self) -> FloorState {

@@ -45,6 +45,9 @@ pub(super) async fn verify(views: &PageViewStore, as_json: bool) -> Result<ExitC
                 "no damage found: the counts by quarter hour, day and month agree; the files are the database's own affair"
             }
             (true, true) => "no damage found: all page views match their checksums",
+            (false, _) if views.is_database() => {
+                "`copydesk views repair` counts the site, days and months anew from the quarter hours"
+            }
             (false, _) => "`copydesk views repair` rewrites damaged files with what can be saved",
             (true, false) => {
                 "nothing is damaged now; `copydesk views repair --accept` dismisses the report of what was lost"

@@ -65,6 +65,13 @@ async fn what_one_server_is_told_the_others_answer_and_an_id_counts_once() {
     desk.run_with(&[&["views", "verify"], &third[..]].concat(), &[IN_DATABASE]).ok();
     let checked = desk.run_with(&[&["doctor"], &third[..]].concat(), &[IN_DATABASE]);
     assert!(checked.out.contains("in the database"), "{}{}", checked.out, checked.err);
+    // Days that do not agree with the quarter hours are found, and counted anew from them.
+    desk.database().execute("UPDATE views_days SET hs = hs + 1").await;
+    let found = desk.run_with(&[&["views", "verify"], &third[..]].concat(), &[IN_DATABASE]);
+    assert!(found.code == 1 && found.out.contains("counts the site, days and months anew"), "{}", found.out);
+    desk.run_with(&[&["views", "repair"], &third[..]].concat(), &[IN_DATABASE]).ok();
+    desk.run_with(&[&["views", "verify"], &third[..]].concat(), &[IN_DATABASE]).ok();
+    assert_eq!(pages(&one, &project, &key), counted);
     let (code, log) = one.terminate();
     assert_eq!(code, Some(0), "{log:?}");
 }
@@ -74,20 +81,33 @@ async fn logs_are_imported_once_whichever_machine_does_it_and_a_project_takes_it
     let desk = Desk::on(Backend::Postgres).await;
     let (project, key) = desk.project_and_key("Docs");
     let line = |minute: u32| {
-        format!(
-            "192.0.2.7 - - [10/Oct/2026:13:{minute:02}:36 +0000] \"GET /a HTTP/1.1\" 200 2326 \"-\" \"{FIREFOX}\"\n"
-        )
+        let agent = if minute < 40 { FIREFOX } else { "AcmeReader/1.0 (+https://acme.example/bot)" };
+        format!("192.0.2.7 - - [10/Oct/2026:13:{minute:02}:36 +0000] \"GET /a HTTP/1.1\" 200 2326 \"-\" \"{agent}\"\n")
     };
-    std::fs::write(desk.path().join("access.log"), (0..40).map(line).collect::<String>()).unwrap();
+    std::fs::write(desk.path().join("access.log"), (0..43).map(line).collect::<String>()).unwrap();
     for folder in ["one", "other"] {
         let arguments = ["import", "access.log", "--project", &project, "--data-dir", folder];
         desk.run_with(&arguments, &[IN_DATABASE]).ok();
     }
     let server = machine(&desk, "one");
     assert_eq!(pages(&server, &project, &key), [("/a".to_owned(), 40)]);
-    drop(server);
     let judged = desk.run_with(&["reclassify", "--yes", "--json"], &[IN_DATABASE]).json();
     assert_eq!(judged["applied"], false, "nothing has changed");
+    // A list of one's own makes an agent of what was a bot.
+    let lists = desk.path().join("copydesk-data/lists");
+    std::fs::create_dir_all(&lists).unwrap();
+    let agent = "date = \"2026-11-15\"\n[[agent]]\nname = \"AcmeReader\"\noperator = \"Acme\"\n\
+                 purpose = \"Reads for people\"\nclass = \"assistant\"\ndocs = \"https://acme.example/bot\"\n";
+    std::fs::write(lists.join("agents.toml"), agent).unwrap();
+    let judged = desk.run_with(&["reclassify", "--yes", "--json"], &[IN_DATABASE]).json();
+    assert_eq!(
+        (&judged["applied"], &judged["projects"][0]["then"]["assistant"]),
+        (&true.into(), &3.into()),
+        "{judged}"
+    );
+    let (_, answer) = get(&server.url, &format!("/v1/analytics/{project}/views"), &key);
+    assert_eq!(body_of(&answer)["views"][0]["ai"], 3, "the server that runs meanwhile knows it: {answer}");
+    drop(server);
     desk.run_with(&["project", "delete", &project, "--yes"], &[IN_DATABASE]).ok();
     for table in
         ["views_projects", "views_cells", "views_days", "views_months", "views_site", "views_paths", "views_marks"]

@@ -56,7 +56,7 @@ async fn a_follow_up_that_fails_takes_no_pull_request_away(stage: Stage) {
     it.project.until(&it.job, "failed").await;
     let badge = "<span class=\"badge warn\">follow-up failed</span>";
     let shown = it.browser.get(&job).await;
-    shown.is(200).shows(badge).shows("Refused: ").shows("The pull request of this job is still open.");
+    shown.is(200).shows(badge).shows("Refused: ").shows("This did not close the pull request of the job.");
     shown.shows("Look at the pull request #1").shows("<span class=\"badge good\">pull request</span>");
     it.browser.get(&format!("{project}/jobs")).await.is(200).shows(badge);
     it.browser.get(&project).await.is(200).shows("A follow-up to job “Write what was said” failed");

@@ -100,6 +100,6 @@ pub async fn delete(store: &Store, views: &dyn ViewStore, id: &ProjectId) -> Res
 #[boxed]
 pub async fn delete_surely(store: Store, views: Arc<dyn ViewStore>, id: ProjectId) -> Result<bool, NotDeleted> {
     let deleting = tokio::spawn(async move { delete(&store, views.as_ref(), &id).await });
-    let broken = |error| NotDeleted::Views(ViewsError::Damaged(format!("the deletion broke down: {error}")));
+    let broken = |error| NotDeleted::Views(ViewsError::Unsure(format!("the deletion broke down: {error}")));
     deleting.await.unwrap_or_else(|error| Err(broken(error)))
 }

@@ -6,8 +6,8 @@ use copydesk_domain::ProjectId;
 /// The most projects that are remembered: each claim names them all.
 const MOST: usize = 128;
 
-/// The projects whose repositories this machine has a copy of: those used last, and some that had one at the start. Their jobs are better run here than elsewhere,
-/// where all would have to be fetched first.
+/// The projects whose repositories this machine has a copy of: those used last, and some that had one at the start. Their
+/// jobs are better run here than elsewhere, where all would have to be fetched first.
 #[derive(Debug, Clone, Default)]
 pub struct Near(Arc<Mutex<VecDeque<ProjectId>>>);
 

@@ -220,7 +220,7 @@ impl Views {
     async fn append(&self, batch: Batch) -> Result<Appended, ViewsError> {
         let store = self.store.clone();
         let appending = tokio::spawn(async move { store.append(batch).await });
-        appending.await.unwrap_or_else(|error| Err(ViewsError::Damaged(format!("the append broke down: {error}"))))
+        appending.await.unwrap_or_else(|error| Err(ViewsError::Unsure(format!("the append broke down: {error}"))))
     }
 
     /// Waits until views of a project were kept of which this process had kept none.

@@ -65,7 +65,7 @@ impl Clock for BrokenClock {
 
 async fn a_panic_is_an_answer_like_any_other(stage: &Stage) {
     let clock = Arc::new(BrokenClock { whole: stage.clock.clone(), broken: AtomicBool::new(false) });
-    let app = stage.app_with(|setup| setup.clock(clock.clone()).without_deliveries()).await;
+    let app = stage.app_with(|setup| setup.clock(clock.clone()).without_chores()).await;
     let project = app.project("Docs").await;
     clock.broken.store(true, Ordering::SeqCst);
     // Its own id, because a new one needs the time.

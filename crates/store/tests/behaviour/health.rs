@@ -50,8 +50,9 @@ async fn one_looks_at_a_time_and_not_too_often(desk: Desk) {
 
 async fn what_is_known_of_another_repository_is_forgotten(desk: Desk) {
     let project = desk.project("Docs").await;
-    desk.store.record_health(&project, "c1", Vec::new(), vec![page("a.md", None, 1)]).await.unwrap();
-    desk.store.note_health(&project, Some("it cannot be reached.")).await.unwrap();
+    let looked = desk.store.project(&project).await.unwrap().unwrap();
+    desk.store.record_health(&looked, "c1", Vec::new(), vec![page("a.md", None, 1)]).await.unwrap();
+    desk.store.note_health(&looked, Some("it cannot be reached.")).await.unwrap();
     assert_eq!(desk.store.health(&project).await.unwrap().unwrap().problem.as_deref(), Some("it cannot be reached"));
     let change = |repository: &str| {
         let repository = Repository::parse(repository, Path::new("/")).unwrap();
@@ -64,6 +65,14 @@ async fn what_is_known_of_another_repository_is_forgotten(desk: Desk) {
         assert_eq!(desk.store.health(&project).await.unwrap().is_some(), is_known, "{repository}");
         assert_eq!(desk.store.page_health(&project).await.unwrap().len(), usize::from(is_known), "{repository}");
     }
+    // Who was still looking at the old one comes too late.
+    desk.advance(SECOND);
+    assert!(desk.store.begin_health(&project, SECOND).await.unwrap());
+    assert!(!desk.store.record_health(&looked, "c2", Vec::new(), vec![page("a.md", None, 1)]).await.unwrap());
+    desk.store.note_health(&looked, Some("it is away")).await.unwrap();
+    let health = desk.store.health(&project).await.unwrap().unwrap();
+    assert_eq!((health.checked, health.problem), (None, None));
+    assert_eq!(desk.store.page_health(&project).await.unwrap(), []);
 }
 
 async fn pages_are_replaced_as_a_whole(desk: Desk) {
@@ -71,7 +80,8 @@ async fn pages_are_replaced_as_a_whole(desk: Desk) {
     assert_eq!(desk.store.health(&project).await.unwrap(), None);
     let many: Vec<PageHealth> = (0..250).map(|n| page(&format!("{n:03}.md"), Some(&format!("/{n}")), n % 3)).collect();
     for id in [&project, &other] {
-        assert!(desk.store.record_health(id, "c1", Vec::new(), many.clone()).await.unwrap());
+        let looked = desk.store.project(id).await.unwrap().unwrap();
+        assert!(desk.store.record_health(&looked, "c1", Vec::new(), many.clone()).await.unwrap());
     }
     let known = desk.store.page_health(&project).await.unwrap();
     let plain = |text: &str| text.replace('\0', "\u{fffd}");
@@ -82,7 +92,8 @@ async fn pages_are_replaced_as_a_whole(desk: Desk) {
     let reasons = vec![NotJudged { reason: "it leads outside the repository".to_owned(), count: 4 }];
     desk.advance(SECOND);
     let two = vec![page("a.md", Some("/a"), 1), page("b.md", None, 0)];
-    assert!(desk.store.record_health(&project, "c2", reasons.clone(), two).await.unwrap());
+    let looked = desk.store.project(&project).await.unwrap().unwrap();
+    assert!(desk.store.record_health(&looked, "c2", reasons.clone(), two).await.unwrap());
     let files = |pages: Vec<PageHealth>| pages.into_iter().map(|page| page.file).collect::<Vec<_>>();
     assert_eq!(files(desk.store.page_health(&project).await.unwrap()), ["a.md", "b.md"]);
     assert_eq!(files(desk.store.pages_with_findings(&project).await.unwrap()), ["a.md"]);
@@ -99,20 +110,22 @@ async fn pages_are_replaced_as_a_whole(desk: Desk) {
 
 async fn a_look_that_came_to_nothing_leaves_what_is_known(desk: Desk) {
     let project = desk.project("Docs").await;
-    desk.store.record_health(&project, "c1", Vec::new(), vec![page("a.md", None, 0)]).await.unwrap();
-    desk.store.note_health(&project, Some("the repository cannot be reached")).await.unwrap();
+    let looked = desk.store.project(&project).await.unwrap().unwrap();
+    desk.store.record_health(&looked, "c1", Vec::new(), vec![page("a.md", None, 0)]).await.unwrap();
+    desk.store.note_health(&looked, Some("the repository cannot be reached")).await.unwrap();
     let health = desk.store.health(&project).await.unwrap().unwrap();
     assert_eq!(health.problem.as_deref(), Some("the repository cannot be reached"));
     assert!(health.checked.is_some() && desk.store.page_health(&project).await.unwrap().len() == 1);
-    desk.store.note_health(&project, None).await.unwrap();
+    desk.store.note_health(&looked, None).await.unwrap();
     assert_eq!(desk.store.health(&project).await.unwrap().unwrap().problem, None);
 }
 
 async fn pages_go_with_their_project(desk: Desk) {
     let project = desk.project("Docs").await;
-    desk.store.record_health(&project, "c1", Vec::new(), vec![page("a.md", None, 0)]).await.unwrap();
+    let looked = desk.store.project(&project).await.unwrap().unwrap();
+    desk.store.record_health(&looked, "c1", Vec::new(), vec![page("a.md", None, 0)]).await.unwrap();
     desk.store.delete_project(&project).await.unwrap();
     assert_eq!(desk.store.health(&project).await.unwrap(), None);
     assert_eq!(desk.store.page_health(&project).await.unwrap(), []);
-    assert!(!desk.store.record_health(&project, "c2", Vec::new(), Vec::new()).await.unwrap());
+    assert!(!desk.store.record_health(&looked, "c2", Vec::new(), Vec::new()).await.unwrap());
 }

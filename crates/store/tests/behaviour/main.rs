@@ -39,6 +39,7 @@ mod migrations;
 mod model;
 mod outbox;
 mod people;
+mod pooler;
 mod projects;
 mod pull_state;
 mod pulls;

@@ -2,6 +2,7 @@
 //! its end, by one worker at a time. And the same for documentation jobs, which act outside of the database as well.
 
 mod backups;
+mod cluster;
 mod docs;
 mod engine;
 mod fleet;
@@ -15,6 +16,7 @@ mod views;
 mod worker;
 
 pub use backups::{BackupsOptions, run_backups};
+pub use cluster::{ClusterOptions, run_cluster};
 pub use docs::{DocsWorkerOptions, HostsOptions, JobsOptions, run_docs_worker, run_hosts, run_jobs, run_steps};
 pub use engine::{MODEL, RecordingEngine};
 pub use history::check_history;

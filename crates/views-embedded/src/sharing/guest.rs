@@ -39,8 +39,7 @@ impl Guest {
             send_call(&mut stream, call).await?;
             receive_reply(&mut stream).await
         };
-        // It may have been done or not, and `Unavailable` would say that it was not.
-        let gone = |error| ViewsError::Damaged(format!("the process that held the page views went away: {error}"));
+        let gone = |error| ViewsError::Unsure(format!("the process that held the page views went away: {error}"));
         asked.await.map_err(gone)?
     }
 }

@@ -111,7 +111,11 @@ impl<'a> Follow<'a> {
         loop {
             let polled = self.poll().await;
             told(polled.as_ref());
-            if let Err(error @ (FollowError::Unreadable(_) | FollowError::Store(ViewsError::Damaged(_)))) = &polled {
+            if let Err(
+                error @ (FollowError::Unreadable(_)
+                | FollowError::Store(ViewsError::Unsure(_) | ViewsError::Damaged(_))),
+            ) = &polled
+            {
                 self.report.error = Some(error.to_string());
                 break;
             }

@@ -29,6 +29,9 @@ pub enum ViewsError {
     /// Nothing was kept; it may work later: the disk is full, the store is closing or cannot keep up.
     #[error("{0}")]
     Unavailable(String),
+    /// It is not known whether it was done. Whoever does it again may do it twice.
+    #[error("{0}")]
+    Unsure(String),
     /// The store's files are not as they should be.
     #[error("{0}")]
     Damaged(String),

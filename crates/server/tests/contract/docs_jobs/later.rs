@@ -27,7 +27,7 @@ behaviours! {
     what_changes_nothing_is_not_told_as_an_edit,
 }
 
-const STILL_OPEN: &str = "The pull request of this job is still open.";
+const NOT_CLOSED: &str = "This did not close the pull request of the job.";
 
 async fn a_follow_up_that_fails_leaves_the_pull_request_and_says_so(stage: &Stage) {
     let repo = site();
@@ -38,13 +38,13 @@ async fn a_follow_up_that_fails_leaves_the_pull_request_and_says_so(stage: &Stag
     gate.arrived().await;
     gate.open();
     let failed = project.until(&first, "failed").await;
-    assert!(failed["prLink"].is_null() && !failed["message"].as_str().unwrap().contains(STILL_OPEN), "{failed:?}");
+    assert!(failed["prLink"].is_null() && !failed["message"].as_str().unwrap().contains(NOT_CLOSED), "{failed:?}");
 
     let id = project.create("docs/one.md = # One\\n").await["id"].as_str().unwrap().to_owned();
     gate.arrived().await;
     gate.open();
     let good = project.until(&id, "completed").await;
-    assert!(!good["message"].as_str().unwrap().contains(STILL_OPEN));
+    assert!(!good["message"].as_str().unwrap().contains(NOT_CLOSED));
     project.message(&id, "src/a.rs = x").await.expect(200);
     gate.arrived().await;
     gate.open();
@@ -52,12 +52,12 @@ async fn a_follow_up_that_fails_leaves_the_pull_request_and_says_so(stage: &Stag
     assert_eq!((&failed["outcome"], &failed["prLink"]), (&json!("error"), &good["prLink"]));
     assert_eq!(failed["title"], good["title"]);
     let message = failed["message"].as_str().unwrap();
-    assert!(message.starts_with("Refused: ") && message.ends_with(STILL_OPEN), "{message}");
+    assert!(message.starts_with("Refused: ") && message.ends_with(NOT_CLOSED), "{message}");
     project.message(&id, "docs/two.md = # Two\\n").await.expect(200);
     gate.arrived().await;
     project.cancel(&id).await.expect(200);
     let cancelled = project.until(&id, "failed").await;
-    assert_eq!(cancelled["message"], format!("The job was cancelled.\n\n{STILL_OPEN}"));
+    assert_eq!(cancelled["message"], format!("The job was cancelled.\n\n{NOT_CLOSED}"));
     assert_eq!(cancelled["pullRequest"]["state"], "open");
 }
 

@@ -16,6 +16,9 @@ const MOST_LOOSE: usize = 5000;
 
 /// No git command takes so long that it still needs a key of this age.
 const OLD_KEY: Duration = Duration::from_secs(6 * 60 * 60);
+/// How long a lock that nobody means to wait for is waited for: a process that is just being started holds the locks of the
+/// one that starts it, until it has become the program it is to be.
+pub(crate) const MOMENT: Duration = Duration::from_millis(500);
 
 /// How the names of folders go on that stand beside a mirror for a while: one that is made, one that goes, a key.
 const NEW: &str = ".new-";
@@ -84,7 +87,7 @@ impl MirrorFolder {
 
     /// Sees that no process uses the mirror, nor begins to until the file is closed. An error if one does.
     pub(crate) async fn end_use(&self) -> Result<File, ForgeError> {
-        self.locked(self.use_file(), File::try_lock, Duration::ZERO).await
+        self.locked(self.use_file(), File::try_lock, MOMENT).await
     }
 
     async fn locked(

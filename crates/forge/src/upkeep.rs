@@ -9,7 +9,7 @@ use copydesk_boxed::boxed;
 use copydesk_domain::{HostKind, HostSettings, Repository};
 
 use crate::lock::lock;
-use crate::mirror_folder::MirrorFolder;
+use crate::mirror_folder::{MOMENT, MirrorFolder};
 use crate::{Forge, ForgeError, Remote, hosts};
 
 /// How often a mirror is packed.
@@ -52,7 +52,7 @@ impl Forge {
     /// afterwards has it made anew.
     pub async fn remove_mirror(&self, name: &str) -> Result<bool, ForgeError> {
         let folder = MirrorFolder::named(&self.settings.folder, name);
-        let Ok(held) = folder.lock(Duration::ZERO).await else { return Ok(false) };
+        let Ok(held) = folder.lock(MOMENT).await else { return Ok(false) };
         if !lock(&self.mirrors).forget(name) {
             return Ok(false);
         }
@@ -76,7 +76,7 @@ impl Forge {
             return Ok(false);
         }
         let mirror = self.mirror(&Remote::at(address.to_owned())).await?;
-        let Ok(held) = mirror.shared.folder.lock(Duration::ZERO).await else { return Ok(false) };
+        let Ok(held) = mirror.shared.folder.lock(MOMENT).await else { return Ok(false) };
         // Noted before: what cannot be packed today is not tried again and again.
         folder.note_packed().map_err(ForgeError::from_io)?;
         let unreachable = format!("--unpack-unreachable={UNREACHABLE_KEPT}");

@@ -99,6 +99,22 @@ async fn a_mirror_that_is_removed_leaves_nothing_and_is_made_again() {
     assert_eq!(open.tree(&tip).unwrap().read("docs/a.md").unwrap().unwrap(), b"B\n");
 }
 
+#[tokio::test]
+async fn a_lock_that_is_let_go_at_once_is_waited_for() {
+    let sandbox = Sandbox::with(&[("docs/a.md", "A\n")]);
+    let (forge, name) = (sandbox.forge(), Forge::mirror_name(&sandbox.address().address));
+    forge.mirror(&sandbox.address()).await.unwrap();
+    for lock in ["lock", "use"] {
+        let held = File::open(sandbox.path("mirrors").join(format!("{name}.{lock}"))).unwrap();
+        held.lock().unwrap();
+        let mut removed = pin!(forge.remove_mirror(&name));
+        assert!(removed.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        drop(held);
+        assert!(removed.await.unwrap());
+        forge.mirror(&sandbox.address()).await.unwrap();
+    }
+}
+
 #[test]
 fn a_mirror_is_removed_beside_the_other_work() {
     let one_thread = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build();

@@ -41,12 +41,17 @@ pub(crate) struct Request<'a> {
 }
 
 impl Client {
-    /// The server of the flags, with the key of the environment.
-    pub(crate) fn new(flags: &ServerFlags, environment: &[(OsString, OsString)]) -> Result<Self, Failure> {
+    /// The server of the flags, else that of the environment, else the one that is configured on this machine; with the key
+    /// of the environment.
+    pub(crate) fn new(
+        flags: &ServerFlags,
+        environment: &[(OsString, OsString)],
+        configured: impl FnOnce() -> Result<String, Failure>,
+    ) -> Result<Self, Failure> {
         let url = flags.url.clone().or_else(|| variable(environment, "COPYDESK_URL"));
         let project = needed(flags.project.clone().or_else(|| project(environment)))?;
         let key = key(environment, "`copydesk key create --project ID` makes one")?;
-        Self::connect(url.as_deref().unwrap_or("http://127.0.0.1:4400"), key, project)
+        Self::connect(&url.map_or_else(configured, Ok)?, key, project)
     }
 
     pub(crate) fn connect(url: &str, key: ApiKey, project: String) -> Result<Self, Failure> {

@@ -14,9 +14,13 @@ use crate::output;
 /// Who waits for longer than this is not ready.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Where a process with this configuration answers on this machine.
+/// Where a process with this configuration says how it is, on this machine.
 pub(crate) fn address(config: &Config) -> String {
-    let listen = config.admin_listen.unwrap_or(config.listen);
+    here(config.admin_listen.unwrap_or(config.listen))
+}
+
+/// How a process of this machine that listens there is reached.
+pub(crate) fn here(listen: SocketAddr) -> String {
     // One that listens everywhere is asked here.
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),

@@ -15,8 +15,12 @@ use crate::output::{self, printable, printable_lines};
 /// How often a job that is waited for is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-pub(crate) async fn run(command: JobCommand, environment: &[(OsString, OsString)]) -> Result<ExitCode, Failure> {
-    let connect = |server: &ServerFlags| Client::new(server, environment);
+pub(crate) async fn run(
+    command: JobCommand,
+    environment: &[(OsString, OsString)],
+    configured: impl Fn() -> Result<String, Failure>,
+) -> Result<ExitCode, Failure> {
+    let connect = |server: &ServerFlags| Client::new(server, environment, &configured);
     match command {
         JobCommand::Create {
             prompt,
@@ -228,6 +232,7 @@ fn show(job: &Value, json: bool) -> Result<ExitCode, Failure> {
         return output::json(job);
     }
     let text = |value: &Value| value.as_str().map_or_else(|| "-".to_owned(), printable_lines);
+    let pull_request = pull_request(job);
     let range = serde_json::from_value::<ChangeRange>(job["changes"].clone());
     let about = range.ok().map(|range| ("about", printable(&range.to_string())));
     let fields = [
@@ -236,7 +241,7 @@ fn show(job: &Value, json: bool) -> Result<ExitCode, Failure> {
         ("outcome", &job["outcome"]),
         ("title", &job["title"]),
         ("message", &job["message"]),
-        ("pull request", &job["prLink"]),
+        ("pull request", &pull_request),
         ("model", &job["model"]),
         ("repository", &job["source"]["repository"]),
         ("created", &job["createdAt"]),
@@ -245,6 +250,14 @@ fn show(job: &Value, json: bool) -> Result<ExitCode, Failure> {
         output::field(label, &value, 13);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The link to the pull request, and how it stands if it is not open any more.
+fn pull_request(job: &Value) -> Value {
+    match (job["prLink"].as_str(), job["pullRequest"]["state"].as_str()) {
+        (Some(link), Some(state)) if state != "open" => format!("{link} ({state})").into(),
+        _ => job["prLink"].clone(),
+    }
 }
 
 async fn list(client: &Client, status: Option<String>, limit: u32, json: bool) -> Result<ExitCode, Failure> {
@@ -267,7 +280,24 @@ async fn list(client: &Client, status: Option<String>, limit: u32, json: bool) -
         return output::json(&json!({ "jobs": jobs }));
     }
     let cell = |value: &Value| value.as_str().map_or_else(|| "-".to_owned(), printable);
-    let row = |job: &Value| ["id", "status", "outcome", "createdAt", "prLink"].map(|field| cell(&job[field])).to_vec();
+    let row = |job: &Value| {
+        let mut cells: Vec<String> = ["id", "status", "outcome", "createdAt"].map(|field| cell(&job[field])).to_vec();
+        cells.push(cell(&pull_request(job)));
+        cells
+    };
     output::table(&["id", "status", "outcome", "created", "pull request"], &jobs.iter().map(row).collect::<Vec<_>>());
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pull_request_that_is_not_open_any_more_says_so() {
+        let shown = |state: Value| pull_request(&json!({ "prLink": "https://h/1", "pullRequest": { "state": state } }));
+        assert_eq!(shown("merged".into()), "https://h/1 (merged)");
+        assert_eq!((shown("open".into()), shown(Value::Null)), ("https://h/1".into(), "https://h/1".into()));
+        assert_eq!(pull_request(&json!({ "prLink": null, "pullRequest": { "state": "closed" } })), Value::Null);
+    }
 }

@@ -85,6 +85,8 @@ fn run(mut args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCod
         owner::check(&config)?;
         Ok::<_, Failure>(config)
     };
+    // For commands that ask a server, and are not told which.
+    let served_here = || Ok(health::here(load(Vec::new())?.listen));
     let base = args.base_flags();
     let runtime = runtime()?;
     // Jobs have always been asked for elsewhere, with flags of their own.
@@ -120,8 +122,8 @@ fn run(mut args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCod
         Command::User(command) => runtime.block_on(user::run(command, &beside(base)?)),
         Command::Webhook(command) => runtime.block_on(webhook::run(command, &beside(base)?)),
         Command::Model(command) => runtime.block_on(model::run(command, &load(base)?)),
-        Command::Job(command) => runtime.block_on(job::run(command, &environment)),
-        Command::Mcp(flags) => runtime.block_on(mcp::run(&flags, &environment)),
+        Command::Job(command) => runtime.block_on(job::run(command, &environment, served_here)),
+        Command::Mcp(flags) => runtime.block_on(mcp::run(&flags, &environment, served_here)),
         Command::Views(command) => runtime.block_on(views::run(command, &beside(base)?)),
         Command::Reclassify(flags) => runtime.block_on(views::reclassify(flags, &beside(base)?)),
         Command::Backup(flags) => runtime.block_on(backup::run(flags, || beside(base))),

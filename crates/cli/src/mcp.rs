@@ -20,8 +20,12 @@ use crate::logging;
 /// More of an answer is not read.
 const LONGEST_ANSWER: usize = 64 * 1024 * 1024;
 
-pub(crate) async fn run(flags: &McpFlags, environment: &[(OsString, OsString)]) -> Result<ExitCode, Failure> {
-    let client = Client::new(&flags.server(), environment)?;
+pub(crate) async fn run(
+    flags: &McpFlags,
+    environment: &[(OsString, OsString)],
+    configured: impl Fn() -> Result<String, Failure>,
+) -> Result<ExitCode, Failure> {
+    let client = Client::new(&flags.server(), environment, configured)?;
     let folder = fs::canonicalize(&flags.folder)
         .ok()
         .filter(|folder| folder.is_dir())

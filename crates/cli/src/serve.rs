@@ -129,7 +129,7 @@ async fn git_ready() -> Result<(), Failure> {
 async fn migrated(config: &Config) -> Result<Store, Failure> {
     views::check_place(config)?;
     let store = store::open(config).await?;
-    for version in store.migrate().await? {
+    if let Some(version) = store.migrate().await?.last() {
         tracing::info!(version, "database migrated");
     }
     match secrets::adopt(config, &store).await {

@@ -7,7 +7,7 @@ use std::fmt::{self, Write};
 
 use askama::filters::Safe;
 
-use crate::words::number;
+use crate::words::{many, number};
 
 /// More points than this are an area.
 const MOST_COLUMNS: usize = 92;
@@ -110,7 +110,7 @@ impl Chart {
     fn said(&self, point: &Point) -> String {
         let ai = number(point.ai);
         match self.has_people {
-            true => format!("{}: {} people, {ai} AI", point.label, number(point.people)),
+            true => format!("{}: {}, {ai} AI", point.label, many(point.people, "person", "people")),
             false => format!("{}: {ai}", point.label),
         }
     }

@@ -13,8 +13,6 @@ use crate::readers::{Period, Preset};
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// How long a failed job is told of.
 const FAILED: Duration = Duration::from_secs(7 * 24 * 3600);
-/// A pull request that is open for longer waits for somebody.
-const WAITING: Duration = Duration::from_secs(2 * 24 * 3600);
 /// Keys that end within this time are told of.
 const ENDING: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Things of one kind that are told of one by one.
@@ -28,8 +26,8 @@ pub enum Item {
     Dormant(String),
     /// Jobs that failed and that nobody has followed up, the newest first, and how many there are beside these.
     FailedJobs(Vec<Job>, usize),
-    /// Pull requests that wait, the oldest first, and how many there are beside these.
-    WaitingPulls(Vec<Job>, usize),
+    /// Pull requests that are open, the oldest first, and how many there are beside these.
+    OpenPulls(Vec<Job>, usize),
     Webhook(WebhookEndpoint),
     EndingKey(KeyRecord),
     /// Pages that AI reads and in which the checks found something.
@@ -80,11 +78,11 @@ impl Desk {
         if !failed.is_empty() {
             items.push(Item::FailedJobs(failed, more));
         }
-        let mut waiting = self.store.waiting_pulls(&project.id, now.minus(WAITING), LOOKED_AT).await?;
+        let mut waiting = self.store.open_pulls(&project.id, LOOKED_AT).await?;
         let more = waiting.len().saturating_sub(MOST);
         waiting.truncate(MOST);
         if !waiting.is_empty() {
-            items.push(Item::WaitingPulls(waiting, more));
+            items.push(Item::OpenPulls(waiting, more));
         }
         Ok(items)
     }

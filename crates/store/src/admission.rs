@@ -39,6 +39,8 @@ pub enum Admission {
     NotFound,
     /// The job's status does not allow it.
     Refused(Refusal),
+    /// The job's pull request is merged: nothing can be added to it.
+    Merged,
 }
 
 /// Whether a request may go on.

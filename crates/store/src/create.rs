@@ -2,8 +2,8 @@
 
 use copydesk_boxed::boxed;
 use copydesk_domain::{
-    ChangeRange, Command, Dollars, EventKind, Job, JobId, ProjectId, Prompt, Status, Timestamp, TraceContext, Usage,
-    Window,
+    ChangeRange, Command, Dollars, EventKind, Job, JobId, ProjectId, Prompt, PullRequestState, Status, Timestamp,
+    TraceContext, Usage, Window,
 };
 use serde_json::json;
 
@@ -183,6 +183,11 @@ pub(crate) async fn message(
     let Some(old) = jobs::get_held_of(c, &project_id, &job_id).await? else { return Ok(Admission::NotFound) };
     if let Err(refusal) = old.status.after(Command::Message) {
         return Ok(Admission::Refused(refusal));
+    }
+    // A job that went well does not fail over it. What is only known to the host yet, the run finds out.
+    let is_merged = old.pull_request.as_ref().is_some_and(|pull| pull.state == PullRequestState::Merged);
+    if old.status != Status::Active && is_merged {
+        return Ok(Admission::Merged);
     }
     let standing = match gate {
         Gate::Open(standing) => standing,

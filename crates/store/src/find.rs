@@ -1,7 +1,7 @@
 //! Jobs by what they are about.
 
 use copydesk_boxed::boxed;
-use copydesk_domain::{Job, JobId, ProjectId, Timestamp};
+use copydesk_domain::{Job, JobId, ProjectId};
 
 use crate::conn::{Conn, Dialect, Result, plain_text, values};
 use crate::database::Store;
@@ -36,13 +36,13 @@ impl Store {
         self.read(move |c| Box::pin(like(c, project_id, id, base_ref, diff))).await
     }
 
-    /// Jobs whose pull request is open and that nothing has happened to since `before`, the longest first.
-    pub async fn waiting_pulls(&self, project_id: &ProjectId, before: Timestamp, limit: u32) -> Result<Vec<Job>> {
+    /// Jobs whose pull request is open, those that nothing has happened to for longest first.
+    pub async fn open_pulls(&self, project_id: &ProjectId, limit: u32) -> Result<Vec<Job>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM jobs WHERE project_id = $1 AND status = 'completed' AND pr_state = 'open' \
-             AND updated_at < $2 ORDER BY updated_at LIMIT $3"
+             ORDER BY updated_at LIMIT $2"
         );
-        let values = values![project_id, before, limit];
+        let values = values![project_id, limit];
         self.read(move |c| Box::pin(c.rows(sql, values))).await
     }
 }

@@ -2,7 +2,7 @@ use clap::Subcommand;
 
 #[derive(clap::Args)]
 pub(crate) struct ServerFlags {
-    /// The server [default: COPYDESK_URL, or http://127.0.0.1:4400]
+    /// The server [default: COPYDESK_URL, else the configured address of this machine]
     #[arg(id = "server_url", long = "url", value_name = "URL", help_heading = super::GLOBAL, display_order = 981)]
     pub(crate) url: Option<String>,
     /// The project [default: COPYDESK_PROJECT]

@@ -291,7 +291,7 @@ pub(crate) struct DoctorFlags {
 
 #[derive(clap::Args)]
 pub(crate) struct McpFlags {
-    /// The server [default: COPYDESK_URL, or http://127.0.0.1:4400]
+    /// The server [default: COPYDESK_URL, else the configured address of this machine]
     #[arg(id = "server_url", long = "url", value_name = "URL")]
     url: Option<String>,
     /// The project [default: COPYDESK_PROJECT]

@@ -118,6 +118,9 @@ fn look(
     let docs_paths = docs_paths.iter().map(|path| paths::join(&place.below, path)).collect();
     let checked = Checked { flags, settings: SiteSettings { docs_paths }, rules, now: Folder::new(&place.root), base };
     let mut outcome = checked.outcome()?;
+    if outcome.pages == 0 && checked.base.is_none() {
+        return Err(place.without_pages(&flags.path));
+    }
     if flags.external {
         let (mut findings, count) = external(&checked)?;
         checked.rules.apply(&mut findings);

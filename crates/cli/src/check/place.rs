@@ -29,6 +29,19 @@ impl Place {
         Self { root: root.to_owned(), below }
     }
 
+    /// Nothing to look at is no good news.
+    pub(super) fn without_pages(&self, folder: &Path) -> Failure {
+        let shown = folder.display();
+        let is_bare = |folder: &Path| folder.join("objects").is_dir() && folder.join("HEAD").is_file();
+        if is_bare(&self.root.join(&self.below)) {
+            return Failure::usage(format!("{shown} is a bare git repository, which has no files to check"))
+                .hint("clone it, and check the clone");
+        }
+        Failure::usage(format!("there is no page in {shown}, so nothing was checked")).hint(
+            "name the folder of the documentation; Markdown and MDX are read, but for what .copydesk.toml excludes",
+        )
+    }
+
     /// A path from the root as seen from the folder, which is where whoever asked is.
     pub(super) fn shown(&self, path: &str) -> String {
         let mut folder = self.below.as_str();

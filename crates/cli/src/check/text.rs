@@ -33,7 +33,12 @@ pub(super) fn closing(outcome: &Outcome) -> Vec<String> {
 pub(super) fn judged_nothing(outcome: &Outcome) -> Vec<String> {
     let mut lines = Vec::new();
     if !outcome.idle.is_empty() {
-        lines.push(format!("Not checked, because there is nothing of the kind here: {}.", names(&outcome.idle)));
+        let why = if outcome.base.is_some() {
+            "nothing of the kind was changed"
+        } else {
+            "there is nothing of the kind here"
+        };
+        lines.push(format!("Not checked, because {why}: {}.", names(&outcome.idle)));
     }
     if !outcome.off.is_empty() {
         lines.push(format!("Switched off by .copydesk.toml: {}.", names(&outcome.off)));

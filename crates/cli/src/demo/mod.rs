@@ -66,6 +66,10 @@ pub(crate) async fn run(flags: DemoFlags) -> Result<ExitCode, Failure> {
         stop_signal().await;
     }
     server.stop().await;
+    if flags.exit {
+        line("");
+        line("Ended, as --exit asks: the addresses above answer no more. Without --exit the server goes on.");
+    }
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -34,6 +34,25 @@ fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}{}", ran.out, ran.err))
 }
 
+#[test]
+fn nothing_to_look_at_is_not_called_good() {
+    let desk = desk(&[("src/main.rs", "fn main() {}\n")]);
+    let ran = desk.run(&["check", "src"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
+    assert!(ran.err.contains("there is no page in src, so nothing was checked"), "{}", ran.err);
+    git(&desk, &["init", "--quiet", "--bare", "docs.git"]);
+    let bare = desk.run(&["check", "docs.git", "--json"]);
+    assert_eq!((bare.code, bare.out.as_str()), (2, ""), "{}", bare.err);
+    assert!(bare.err.contains("docs.git is a bare git repository, which has no files to check"), "{}", bare.err);
+    // A change that touches no page is another matter.
+    git(&desk, &["init", "--quiet"]);
+    git(&desk, &["add", "src"]);
+    git(&desk, &["commit", "--quiet", "-m", "Begin"]);
+    write(&desk, "src/main.rs", "fn main() { }\n");
+    let changed = desk.run(&["check", "--base", "main"]).ok();
+    assert!(changed.out.contains("Not checked, because nothing of the kind was changed: "), "{}", changed.out);
+}
+
 const PAGE: &str = "# A\n\n[x](gone.md) ![i](100%25,:.png)\n";
 
 #[test]
@@ -85,7 +104,10 @@ fn rules_come_from_the_repository_and_must_be_understood() {
     fs::create_dir(desk.path().join(".git")).unwrap();
     desk.run(&["check", "docs"]).ok();
     write(&desk, ".copydesk.toml", "exclude = ['docs/a.md']\n");
-    assert!(desk.run(&["check", "docs"]).ok().out.ends_with("0 pages, 0 findings\n"));
+    assert_eq!(desk.run(&["check", "docs"]).code, 2, "there is nothing left to check");
+    write(&desk, "docs/b.md", "# B\n");
+    assert!(desk.run(&["check", "docs"]).ok().out.ends_with("1 page, 0 findings\n"));
+    fs::remove_file(desk.path().join("docs/b.md")).unwrap();
     write(&desk, ".copydesk.toml", "\nexlcude = []\n");
     let ran = desk.run(&["check", "docs"]);
     assert!(ran.code == 2 && ran.err.contains(".copydesk.toml:2: there is no setting `exlcude`"), "{}", ran.err);

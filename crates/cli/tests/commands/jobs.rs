@@ -83,6 +83,22 @@ fn what_is_missing_is_a_usage_error() {
 }
 
 #[test]
+fn the_server_is_the_one_that_is_configured_here() {
+    let desk = Desk::new();
+    let (project, key) = desk.project_and_key("Docs");
+    let server = desk.serve(&[]);
+    let listen = server.url.strip_prefix("http://").unwrap();
+    std::fs::write(desk.path().join("copydesk.toml"), format!("listen = \"{listen}\"\n")).unwrap();
+    let environment = [("COPYDESK_API_KEY", key.as_str()), ("COPYDESK_PROJECT", project.as_str())];
+    assert_eq!(desk.run_with(&["job", "list", "--json"], &environment).json()["jobs"], serde_json::json!([]));
+    std::fs::write(desk.path().join("copydesk.toml"), "listen = 1\n").unwrap();
+    let broken = desk.run_with(&["job", "list"], &environment);
+    assert!(broken.code == 2 && broken.err.contains("listen"), "{}", broken.err);
+    let named = [&environment[..], &[("COPYDESK_URL", server.url.as_str())]].concat();
+    desk.run_with(&["job", "list"], &named).ok();
+}
+
+#[test]
 fn the_same_idempotency_key_makes_one_job() {
     let desk = Desk::new();
     let (project, key) = desk.project_and_key("Docs");

@@ -164,7 +164,7 @@ async fn todos(dash: &Dash, who: &InProject, items: Vec<Item>, is_new: bool) -> 
                 }
                 todos.extend(others(more, "more failed job", "more failed jobs", who.path("/jobs?status=failed")));
             }
-            Item::WaitingPulls(jobs, more) => {
+            Item::OpenPulls(jobs, more) => {
                 for job in named(store, jobs).await? {
                     let days = days_since(job.job.updated_at, now);
                     let number = job.job.pull_request.as_ref().map_or(0, |pull| pull.number);
@@ -172,8 +172,11 @@ async fn todos(dash: &Dash, who: &InProject, items: Vec<Item>, is_new: bool) -> 
                         true => who.path(&format!("/pulls/{number}")),
                         false => who.path(&format!("/jobs/{}", part(&job.job.id))),
                     };
-                    let what = format!("A pull request has been waiting for {}", many(days, "day", "days"));
-                    todos.push(todo("warn", "look", what, format!("#{number} {}", job.name), "Review", link));
+                    let (look, what) = match days {
+                        0 | 1 => ("", "A pull request is ready for review".to_owned()),
+                        days => ("warn", format!("A pull request has been waiting for {}", many(days, "day", "days"))),
+                    };
+                    todos.push(todo(look, "look", what, format!("#{number} {}", job.name), "Review", link));
                 }
                 todos.extend(others(more, "more pull request", "more pull requests", who.path("/pulls")));
             }

@@ -78,7 +78,7 @@ async fn what_needs_somebody_is_told_with_a_button(stage: Stage) {
         .shows("What needs you")
         .shows("Job “Break &#60;it&#62;” failed")
         .shows("The &#60;editor&#62; broke down.");
-    shown.shows(&format!("{at}/jobs/{}", ids[0])).hides("“Stop it” failed").hides("A pull request has been waiting");
+    shown.shows(&format!("{at}/jobs/{}", ids[0])).hides("“Stop it” failed").shows("A pull request is ready for review");
     stage.clock.advance(3 * DAY);
     let shown = editor.get(&at).await;
     shown

@@ -201,9 +201,11 @@ async fn nothing_is_added_to_what_is_merged(stage: Stage) {
     let it = open(stage).await;
     it.browser.post(&it.page("/merge"), &[]).await.leads_to();
     let branch = it.repo.git(&["rev-parse", &it.head()]);
-    it.project.message(it.job.as_str(), "docs/more.md = # More\\n").await.expect(200);
-    let job = it.project.until(it.job.as_str(), "failed").await;
-    assert!(job["message"].as_str().unwrap().contains("is merged, so nothing can be added"), "{}", job["message"]);
+    let refused = it.project.message(it.job.as_str(), "docs/more.md = # More\\n").await.expect(409);
+    assert_eq!(refused["code"], "pull_request_merged");
+    assert!(refused["error"].as_str().unwrap().contains("is merged, so nothing can be added"), "{}", refused["error"]);
+    let job = it.project.until(it.job.as_str(), "completed").await;
+    assert_eq!(job["outcome"], "pr_created", "a job that went well does not fail over it");
     assert_eq!(it.repo.git(&["rev-parse", &it.head()]), branch);
     assert_eq!(it.state().await, PullRequestState::Merged);
 }

@@ -235,6 +235,7 @@ async fn grant_it(
         Some(Admission::NotFound | Admission::Refused(_) | Admission::KeyReused) => {
             store.refuse_ask(asked, "the job is archived or gone").await
         }
+        Some(Admission::Merged) => store.refuse_ask(asked, "the pull request is merged").await,
     }
 }
 

@@ -13,6 +13,8 @@ pub enum JobError {
     /// The idempotency key belongs to another request.
     KeyReused,
     Archived,
+    /// The job's pull request is merged: nothing can be added to it.
+    Merged,
     /// The job stands so, and only an active one can be cancelled.
     NotActive(Status),
     /// The job has no pull request that Copydesk keeps.

@@ -264,5 +264,6 @@ fn admitted(admission: Admission, not_found: JobError) -> Result<Admitted, JobEr
         Admission::Limited(standing) => Err(JobError::Limited(standing)),
         Admission::KeyReused => Err(JobError::KeyReused),
         Admission::Refused(_) => Err(JobError::Archived),
+        Admission::Merged => Err(JobError::Merged),
     }
 }

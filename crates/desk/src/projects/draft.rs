@@ -229,7 +229,8 @@ pub(super) fn repository(text: &str, working_dir: &Path, notes: &mut Vec<String>
     }
     let path = url::Url::parse(repository.clone_address()).ok().filter(|url| url.scheme() == "file");
     if path.and_then(|url| url.to_file_path().ok()).is_some_and(|path| !path.exists()) {
-        notes.push(format!("there is nothing at {} yet", repository.clone_address()));
+        let address = repository.clone_address();
+        notes.push(format!("there is nothing at {address} yet; if that is a slip, change the project's repository"));
     }
     Ok(repository)
 }

@@ -154,7 +154,13 @@ async fn git_trials(
     look: Look,
 ) -> (Vec<Trial>, Option<Ability>, bool) {
     let address = project.repository.public_address();
-    let reach = format!("git reaches {address} and its branch {}", project.base_ref);
+    // Whether all of it is there is only known to who has fetched it.
+    let reach = match look {
+        Look::Fetch => format!("git reaches {address} and its branch {}", project.base_ref),
+        Look::Ask => {
+            format!("git reaches {address}, which has a branch {}; nothing of it was fetched", project.base_ref)
+        }
+    };
     let opened: Result<(Mirror, Remote), ForgeError> = async {
         let remote = connection.remote().await?;
         Ok((workshop.forge.mirror(&remote).await?, remote))

@@ -64,7 +64,7 @@ pub(crate) async fn create_job(
             ("RateLimit-Limit" = u32, description = "Creations and messages an hour; not sent if there is no limit"),
             ("RateLimit-Remaining" = u32, description = "How many are left"),
             ("RateLimit-Reset" = u64, description = "Seconds until the oldest of them no longer counts"))),
-        (status = 409, description = "The idempotency key was used with another body", body = ErrorBody),
+        (status = 409, description = "The job's pull request is merged, or the idempotency key was used with another body", body = ErrorBody),
         (status = 413, description = "The body has more than 1 MiB", body = ErrorBody),
         (status = 415, description = "The body is not JSON", body = ErrorBody),
         (status = 429, description = "The project has reached its limit for this hour", body = ErrorBody,
@@ -104,6 +104,10 @@ impl From<JobError> for Problem {
             JobError::Archived => {
                 let error = "The job is archived and takes no more messages; create a new one.";
                 Self::new(StatusCode::BAD_REQUEST, "job_archived", error)
+            }
+            JobError::Merged => {
+                let error = "The pull request of the job is merged, so nothing can be added to it; create a new job.";
+                Self::new(StatusCode::CONFLICT, "pull_request_merged", error)
             }
             JobError::NotActive(status) => {
                 let error = format!("The job is {}; only an active job can be cancelled.", status.as_str());

@@ -3,12 +3,12 @@
 use copydesk_domain::{JobId, ProjectId, Prompt};
 use copydesk_store::{Edit, NewJob, Round, RoundSources, Step, Verdict};
 
-use crate::desk::{Desk, HOUR, OFF, admitted, new_job, opened, render};
+use crate::desk::{Desk, OFF, admitted, new_job, opened, render};
 
 behaviours! {
     jobs_are_found_by_their_words,
     jobs_are_found_by_the_files_they_changed,
-    pull_requests_that_wait_are_found,
+    pull_requests_that_are_open_are_found,
 }
 
 async fn made(desk: &Desk, project: &ProjectId, prompt: &str) -> JobId {
@@ -74,24 +74,19 @@ async fn jobs_are_found_by_the_files_they_changed(desk: Desk) {
     assert!(desk.store.jobs_that_changed(&"other".into(), "docs/a.md", 10).await.unwrap().is_empty());
 }
 
-async fn pull_requests_that_wait_are_found(desk: Desk) {
+async fn pull_requests_that_are_open_are_found(desk: Desk) {
     let project = desk.project("Docs").await;
     desk.create(&project).await;
     let claimed = desk.claim("w").await;
     desk.store.advance(&claimed.lease, Some(Step::Opened { pull: opened("http://x/7") }), Vec::new()).await.unwrap();
     desk.finish(&claimed).await;
-    desk.advance(HOUR * 48);
-    let waiting = async |hours: u32| {
-        let before = desk.now().minus(HOUR * hours);
-        desk.store.waiting_pulls(&project, before, 10).await.unwrap().len()
-    };
-    assert_eq!((waiting(47).await, waiting(49).await), (1, 0));
+    let open = async |project: &ProjectId| desk.store.open_pulls(project, 10).await.unwrap().len();
+    assert_eq!((open(&project).await, open(&"other".into()).await), (1, 0));
     let merged = copydesk_domain::PullRequest {
         state: copydesk_domain::PullRequestState::Merged,
         merged_at: Some(desk.now()),
         ..opened("http://x/7")
     };
     desk.store.record_pull(&claimed.job.id, &merged).await.unwrap();
-    desk.advance(HOUR * 48);
-    assert_eq!(waiting(1).await, 0);
+    assert_eq!(open(&project).await, 0);
 }

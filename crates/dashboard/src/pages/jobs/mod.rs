@@ -124,6 +124,7 @@ fn oops(error: JobError) -> Oops {
         JobError::KeyReused => conflict("This form was sent before with something else in it. Open the page again."),
         JobError::Busy => conflict("The job is being worked on. Try again when it has ended."),
         JobError::Archived | JobError::LinkEnded => conflict("The job is archived, which is final. Make a new one."),
+        JobError::Merged => conflict("The pull request is merged, so nothing can be added to it. Make a new job."),
         JobError::NotActive(status) => {
             Oops::refused(StatusCode::CONFLICT, format!("The job is {} already.", status.as_str()))
         }

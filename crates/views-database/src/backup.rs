@@ -62,8 +62,9 @@ pub fn is_backup(folder: &Path) -> bool {
 
 /// Copies everything as it is at one moment into a folder that must not exist yet.
 pub(crate) async fn backup(database: &Database, folder: &Path) -> Result<()> {
-    std::fs::create_dir(folder).map_err(|error| told(folder, &error))?;
     let mut transaction = database.look().await?;
+    schema::check_exact(&mut transaction).await?;
+    std::fs::create_dir(folder).map_err(|error| told(folder, &error))?;
     // Copying all of it may take as long as it takes.
     sqlx::raw_sql("SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")
         .execute(&mut *transaction)
@@ -129,6 +130,7 @@ pub(crate) async fn fill(database: &Database, folder: &Path) -> Result<()> {
         )));
     }
     let mut transaction = database.pool.begin().await?;
+    schema::check_exact(&mut transaction).await?;
     sqlx::raw_sql("LOCK TABLE views_projects IN EXCLUSIVE MODE").execute(&mut *transaction).await?;
     let row = sqlx::query("SELECT EXISTS (SELECT FROM views_projects)").fetch_one(&mut *transaction).await?;
     if row.try_get::<bool, _>(0)? {

@@ -309,3 +309,27 @@ async fn a_machine_whose_clock_is_wrong_forgets_no_ids() {
     assert_eq!(wrong.append(told()).await.unwrap().counted, 0);
     assert_eq!(store.append(told()).await.unwrap().counted, 0);
 }
+
+#[tokio::test]
+async fn a_program_runs_beside_a_newer_one_that_says_so() {
+    let place = TestDatabase::new(Backend::Postgres).await;
+    let store = stores(&place, 1).await.remove(0);
+    store.append(batch("docs", 1, 0, |_| None)).await.unwrap();
+    let mut connection = sqlx::PgConnection::connect(&place.url()).await.unwrap();
+    let mut newer = async |sql: &'static str| {
+        sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
+        Database::open(&place.url(), Options::new(Arc::new(SystemClock))).await
+    };
+    let next = "INSERT INTO views_schema SELECT MAX(version) + 1, MAX(version) FROM views_schema";
+    let beside = newer(next).await.unwrap();
+    assert_eq!(total(&beside, "docs").await, 120);
+    beside.append(batch("docs", 2, 1, |_| None)).await.unwrap();
+    // What it does not know would be missing from its copy.
+    let folder = tempfile::tempdir().unwrap();
+    let refused = beside.backup(&folder.path().join("copy")).await.unwrap_err();
+    assert!(refused.to_string().contains("newer Copydesk"), "{refused}");
+    let refused = newer("UPDATE views_schema SET runs_from = version").await.err().unwrap();
+    assert!(refused.to_string().contains("newer Copydesk"), "{refused}");
+    let refused = newer("ALTER TABLE views_schema DROP COLUMN runs_from").await.err().unwrap();
+    assert!(refused.to_string().contains("newer Copydesk"), "{refused}");
+}

@@ -1,9 +1,9 @@
 //! What clients do to a job that is there: follow-ups, cancelling, archiving.
 
-use copydesk_domain::{CheckSummary, Outcome, Refusal, Status, Usage};
+use copydesk_domain::{CheckSummary, Outcome, PullRequest, PullRequestState, Refusal, Status, Usage};
 use copydesk_store::{Admission, CancelError, Finish, Finished};
 
-use crate::desk::{CANCELLED, Desk, SECOND, admitted, claim, done, terms};
+use crate::desk::{CANCELLED, Desk, SECOND, admitted, claim, done, opened, terms};
 
 behaviours! {
     a_message_to_a_finished_job_starts_another_turn,
@@ -11,6 +11,7 @@ behaviours! {
     a_message_to_a_waiting_job_is_there_when_it_is_claimed,
     a_message_to_a_held_job_is_seen_by_its_worker,
     a_message_to_an_archived_job_is_refused_and_adds_nothing,
+    a_message_to_what_is_merged_is_refused_and_adds_nothing,
     cancelling_a_waiting_job_ends_it_at_once,
     cancelling_a_held_job_asks_its_worker,
     cancelling_a_held_job_again_changes_nothing,
@@ -105,6 +106,22 @@ async fn a_message_to_an_archived_job_is_refused_and_adds_nothing(desk: Desk) {
     assert_eq!(desk.message(&project, &id).await, Admission::Refused(Refusal(Status::Archived)));
     assert_eq!((desk.job(&project, &id).await, desk.kinds(&id).await), (job, kinds));
     assert_eq!(desk.store.messages(&id).await.unwrap().len(), 1);
+}
+
+async fn a_message_to_what_is_merged_is_refused_and_adds_nothing(desk: Desk) {
+    let project = desk.project("Docs").await;
+    let id = desk.ended(&project, Outcome::PrCreated).await;
+    let with = |state| PullRequest { state, ..opened("http://x/7") };
+    desk.store.record_pull(&id, &with(PullRequestState::Merged)).await.unwrap();
+    let (job, kinds) = (desk.job(&project, &id).await, desk.kinds(&id).await);
+    desk.advance(SECOND);
+    assert_eq!(desk.message(&project, &id).await, Admission::Merged);
+    assert_eq!((desk.job(&project, &id).await, desk.kinds(&id).await), (job, kinds));
+    assert_eq!(desk.store.messages(&id).await.unwrap().len(), 1);
+    // One that is closed may be open again by the time somebody looks.
+    let closed = desk.ended(&project, Outcome::PrCreated).await;
+    desk.store.record_pull(&closed, &with(PullRequestState::Closed)).await.unwrap();
+    assert!(matches!(desk.message(&project, &closed).await, Admission::Done { .. }));
 }
 
 async fn cancelling_a_waiting_job_ends_it_at_once(desk: Desk) {

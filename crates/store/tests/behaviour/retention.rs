@@ -98,7 +98,7 @@ async fn events_go_and_the_job_stays(desk: Desk) {
     assert_eq!(gone, (told.len() - kept.len()) as u64);
     assert_eq!(desk.store.events(&job, 0, 100).await.unwrap(), kept, "what it came to stays");
     assert_eq!(desk.store.forget_events(desk.now().minus(DAY), 100).await, Ok(0));
-    desk.message(&project, &job).await;
+    desk.store.archive_job(&project, &job).await.unwrap().unwrap();
     let last = desk.store.events(&job, 0, 100).await.unwrap().pop().unwrap();
     assert_eq!(last.number, told[told.len() - 1].number + 1);
 }

@@ -248,5 +248,13 @@ pub(crate) async fn read(answer: reqwest::Response) -> Result<Value, Failure> {
             (detail["field"].as_str().unwrap_or_default(), detail["message"].as_str().unwrap_or_default());
         message.push_str(&format!("\n  {}: {}", printable(field), printable(text)));
     }
-    Err(Failure::error(message))
+    let failure = Failure::error(message);
+    Err(match status {
+        StatusCode::UNAUTHORIZED => failure.hint(
+            "the key in COPYDESK_API_KEY may be revoked, expired or of another server; `copydesk key create` makes one",
+        ),
+        StatusCode::NOT_FOUND if body["code"] == "project_not_found" => failure
+            .hint("`copydesk project list` on the server shows the projects, `copydesk key list` what keys are for"),
+        _ => failure,
+    })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use reqwest::redirect::Policy;
 
-use crate::client::{base, build, read};
+use crate::client::{base, build, read, unreachable};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output;
@@ -34,8 +34,7 @@ pub(crate) async fn ask(url: &str) -> Result<ExitCode, Failure> {
     let base = base(url)?;
     let address = base.join("readyz").map_err(|error| Failure::usage(error.to_string()))?;
     let http = build(reqwest::Client::builder().timeout(PATIENCE).redirect(Policy::none()), base.scheme() == "http")?;
-    let cannot = |error: reqwest::Error| Failure::error(format!("{base} does not answer: {}", error.without_url()));
-    let answer = read(http.get(address).send().await.map_err(cannot)?).await?;
+    let answer = read(http.get(address).send().await.map_err(|error| unreachable(&base, &error))?).await?;
     // Another program may answer there too.
     if answer["status"] != "ok" {
         return Err(Failure::error(format!("{base} is not a Copydesk server")));

@@ -14,7 +14,11 @@ pub(crate) async fn run(command: KeyCommand, config: &Config) -> Result<ExitCode
     match command {
         KeyCommand::Create { project, all_projects, scope, expires, name, json } => {
             let project = of_key(project, all_projects)?;
-            let store = store::open_or_make(config).await?;
+            // A project that is named must be there; a key for all may be the first thing that is made.
+            let store = match project {
+                Some(_) => store::open_ready(config).await?,
+                None => store::open_or_make(config).await?,
+            };
             let scope = scope.into();
             let project_id = project.as_deref().map(store::project_id).transpose()?;
             create(&store, KeyDraft { project_id, name, scope, expires }, json).await

@@ -43,6 +43,17 @@ impl Mirror {
         }
     }
 
+    /// Whether `work` differs from what it has in common with `base`: commits may take each other back.
+    pub async fn changes_something(&self, base: &CommitId, work: &CommitId) -> Result<bool, ForgeError> {
+        let output = self.git().run(&["merge-base", &base.to_string(), &work.to_string()], None).await?;
+        match output.stdout.trim().parse::<CommitId>() {
+            Ok(common) => Ok(self.commit_info(&common)?.tree != self.commit_info(work)?.tree),
+            // 1: there is nothing in common.
+            Err(_) if output.code == Some(1) => Ok(true),
+            Err(_) => Err(git_errors::explain(&self.git(), &output.stderr)),
+        }
+    }
+
     /// Brings `base` into `work` with a commit that says `message`. The same input gives the same id. Nothing is pushed.
     pub async fn merge(
         &self,

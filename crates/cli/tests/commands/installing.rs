@@ -66,7 +66,7 @@ fn health_asks_where_the_configuration_says_or_where_it_is_told() {
     let url = server.url.clone();
     server.terminate();
     let ran = desk.run(&["health", &url]);
-    assert!(ran.code == 1 && ran.err.contains("does not answer"), "{}", ran.err);
+    assert!(ran.code == 1 && ran.err.contains("cannot reach") && ran.err.contains("copydesk serve"), "{}", ran.err);
     assert_eq!(desk.run(&["health", "ftp://example.com"]).code, 2);
 }
 

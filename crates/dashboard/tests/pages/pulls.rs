@@ -16,6 +16,9 @@ behaviours! {
     a_conflict_is_said_and_changes_nothing,
     who_was_killed_after_the_push_has_merged,
     what_was_merged_by_hand_is_noticed,
+    a_merge_by_hand_is_noticed_before_anything_is_added,
+    what_takes_itself_back_is_not_merged,
+    a_branch_that_somebody_has_deleted_is_not_made_again,
     a_pull_request_is_closed_and_opened_again,
     nothing_is_added_to_what_is_merged,
     a_branch_that_is_checked_out_is_said,
@@ -178,6 +181,38 @@ async fn what_was_merged_by_hand_is_noticed(stage: Stage) {
     it.stage.clock.advance(Duration::from_secs(61));
     it.browser.get(&it.page("")).await.is(200).shows("<span class=\"badge good\">merged</span>");
     assert_eq!(it.state().await, PullRequestState::Merged);
+}
+
+async fn a_merge_by_hand_is_noticed_before_anything_is_added(stage: Stage) {
+    let it = open(stage).await;
+    let head = it.head();
+    // Squashed, as many do, and the branch is gone.
+    it.commit("docs/other.md", "# Other\n");
+    let tree = it.repo.git(&["merge-tree", "--write-tree", "main", &head]);
+    let squashed = it.repo.git(&["commit-tree", tree.trim(), "-p", "main", "-m", "Squashed"]);
+    it.repo.git(&["update-ref", "refs/heads/main", squashed.trim()]);
+    it.repo.git(&["update-ref", "-d", &format!("refs/heads/{head}")]);
+    it.project.message(it.job.as_str(), "docs/more.md = # More\\n").await.expect(409);
+    assert_eq!((it.state().await, it.repo.branches()), (PullRequestState::Merged, vec!["main".to_owned()]));
+}
+
+async fn what_takes_itself_back_is_not_merged(stage: Stage) {
+    let it = open(stage).await;
+    let before = it.repo.text("main", "docs/guide.md").unwrap().replace('\n', "\\n");
+    it.project.message(it.job.as_str(), &format!("docs/guide.md = {before}")).await.expect(200);
+    it.project.until(it.job.as_str(), "completed").await;
+    it.stage.clock.advance(Duration::from_secs(61));
+    it.browser.get(&it.page("")).await.is(200);
+    assert_eq!(it.state().await, PullRequestState::Open);
+}
+
+async fn a_branch_that_somebody_has_deleted_is_not_made_again(stage: Stage) {
+    let it = open(stage).await;
+    it.repo.git(&["update-ref", "-d", &format!("refs/heads/{}", it.head())]);
+    it.project.message(it.job.as_str(), "docs/more.md = # More\\n").await.expect(200);
+    let failed = it.project.until(it.job.as_str(), "failed").await;
+    assert!(failed["message"].as_str().unwrap().contains("was deleted"), "{}", failed["message"]);
+    assert_eq!(it.repo.branches(), ["main"]);
 }
 
 async fn a_pull_request_is_closed_and_opened_again(stage: Stage) {

@@ -84,7 +84,7 @@ pub async fn merge(workshop: &Workshop, store: &Store, project: &Project, number
         if job.repository != project.repository.public_address() {
             return Err(NotMerged::Failed("The project has another repository than when it was opened.".to_owned()));
         }
-        if let Some(commit) = found_merged(&mirror, &pull).await? {
+        if let Some(commit) = found_merged(store, &mirror, &pull).await? {
             return recorded(store, project, number, &commit).await;
         }
         let gone = || NotMerged::BranchGone(pull.head.clone());
@@ -120,7 +120,7 @@ async fn merged_before(store: &Store, project: &Project, pull: &LocalPull) -> Re
 
 /// The commit through which the base branch has all of the pull request already: pushed by somebody who was killed before it
 /// could be recorded, or merged by hand in the repository.
-async fn found_merged(mirror: &Mirror, pull: &LocalPull) -> Result<Option<CommitId>, ForgeError> {
+async fn found_merged(store: &Store, mirror: &Mirror, pull: &LocalPull) -> Result<Option<CommitId>, NotMerged> {
     let Some(base) = mirror.find_branch(&pull.base).await? else { return Ok(None) };
     let planned = pull.merged_commit.as_deref().and_then(|commit| commit_id(commit).ok());
     if let Some(planned) = planned.filter(|planned| mirror.has_commit(planned))
@@ -128,8 +128,24 @@ async fn found_merged(mirror: &Mirror, pull: &LocalPull) -> Result<Option<Commit
     {
         return Ok(Some(planned));
     }
-    let Some(head) = mirror.find_branch(&pull.head).await? else { return Ok(None) };
-    Ok(mirror.contains(&base, &head).await?.then_some(base))
+    // Whoever has merged it may have deleted its branch.
+    let head = match mirror.find_branch(&pull.head).await? {
+        Some(head) => Some(head),
+        None => pushed(store, mirror, pull).await?,
+    };
+    let Some(head) = head else { return Ok(None) };
+    let is_merged = mirror.contains(&base, &head).await?
+        // After a squash the changes are there, and the commits are not.
+        || mirror.has_changes_of(&base, &head).await? == Some(true) && mirror.changes_something(&base, &head).await?;
+    Ok(is_merged.then_some(base))
+}
+
+/// The commit that the job has pushed last, if it is in the mirror.
+async fn pushed(store: &Store, mirror: &Mirror, pull: &LocalPull) -> Result<Option<CommitId>, NotMerged> {
+    let rounds = store.rounds(&pull.job_id).await?;
+    let last = rounds.iter().rev().find(|round| round.pushed).and_then(|round| round.commit.as_deref());
+    let commit = last.and_then(|commit| commit_id(commit).ok());
+    Ok(commit.filter(|commit| mirror.has_commit(commit)))
 }
 
 /// Looks in the repository whether an open pull request is merged, and records it. Gives the job if it is.
@@ -150,7 +166,7 @@ pub(super) async fn look(
         return Ok(None);
     }
     let mirror = workshop.mirror(&workshop.connect(project).await?).await?;
-    match found_merged(&mirror, &pull).await? {
+    match found_merged(store, &mirror, &pull).await? {
         Some(commit) => Ok(Some(recorded(store, project, number, &commit).await?)),
         None => Ok(None),
     }

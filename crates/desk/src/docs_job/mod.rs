@@ -33,7 +33,7 @@ pub(crate) use merge::settled;
 pub use merge::{NotMerged, merge};
 pub use publish::{NotPublished, publish};
 pub use refresh::Refreshes;
-pub(crate) use refresh::{refresh_soon, refreshed};
+pub(crate) use refresh::{notice_merge, refresh_soon, refreshed};
 pub use review::ChangeLimits;
 pub use sides::{Sides, sides};
 

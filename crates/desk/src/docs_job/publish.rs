@@ -284,7 +284,8 @@ impl Publication<'_> {
         // That took a while.
         self.check_permit().await?;
         let Some(tip) = tip else {
-            if still_open(self.host, self.store, self.project, self.job).await?.is_some() {
+            let is_open = still_open(self.host, self.store, self.project, self.job).await?.is_some();
+            if is_open || standing(self.host, self.store, self.project, self.job).await?.is_some() {
                 return Err(Failure::Fatal(format!(
                     "The branch {branch} was deleted while the job was running; restore it and send the message again, or \
                      create a new job."

@@ -141,6 +141,19 @@ pub(crate) async fn refreshed(workshop: &Arc<Workshop>, store: &Store, project: 
     }
 }
 
+/// Looks whether a pull request that Copydesk keeps was merged by hand. Others are asked about when the job runs: their host may
+/// take long to answer.
+pub(crate) async fn notice_merge(workshop: &Arc<Workshop>, store: &Store, project: &Project, job: Job) {
+    let is_kept_here = project.host.kind_of(&project.repository) == HostKind::Local;
+    if !is_kept_here || !may_change(project, &job) {
+        return;
+    }
+    let (workshop, store, project) = (workshop.clone(), store.clone(), project.clone());
+    let work = tokio::spawn(async move { refresh(&workshop, &store, &project, &job).await });
+    // What is not known in time, the run finds out.
+    let _ = tokio::time::timeout(PATIENCE, work).await;
+}
+
 /// A merge is final.
 fn may_change(project: &Project, job: &Job) -> bool {
     job.status != Status::Active && known(project, job).is_some_and(|pull| pull.state != PullRequestState::Merged)

@@ -12,7 +12,7 @@ use copydesk_domain::{Actor, Invalid, Job, JobId, Project, ProjectId, Prompt, St
 use copydesk_store::{Admission, Dormancy, Event, Idempotency, JobChange, JobFilter, Revoking, Store, StoreError};
 
 use crate::docs_job::{
-    NotMerged, NotPublished, Sides, Workshop, merge, publish, refresh_soon, refreshed, settled, sides,
+    NotMerged, NotPublished, Sides, Workshop, merge, notice_merge, publish, refresh_soon, refreshed, settled, sides,
 };
 use crate::job_view::render;
 use crate::stop::Stop;
@@ -105,6 +105,9 @@ impl Jobs {
         let wrong = |error: copydesk_domain::PromptError| vec![Invalid::new("prompt", error.to_string())];
         let prompt = Prompt::parse(prompt).map_err(|error| JobError::Invalid(wrong(error)))?;
         let window = self.window(project);
+        if let (Some(workshop), Some(job)) = (&self.workshop, self.store.job(&project.id, job_id).await?) {
+            notice_merge(workshop, &self.store, project, job).await;
+        }
         let admission = self.store.message_job(&project.id, job_id, prompt, window, idempotency, render).await?;
         admitted(admission, JobError::NotFound)
     }

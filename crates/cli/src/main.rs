@@ -23,6 +23,7 @@ mod logging;
 mod manual;
 mod mcp;
 mod model;
+mod moving;
 mod output;
 mod owner;
 mod project;
@@ -128,6 +129,7 @@ fn run(mut args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCod
         Command::Reclassify(flags) => runtime.block_on(views::reclassify(flags, &beside(base)?)),
         Command::Backup(flags) => runtime.block_on(backup::run(flags, || beside(base))),
         Command::Restore { folder, json } => runtime.block_on(restore::restore(folder, json, &beside(base)?)),
+        Command::Move(flags) => runtime.block_on(moving::run(flags, &beside(base)?, &environment)),
         Command::Wake { json } => runtime.block_on(restore::wake(json, &beside(base)?)),
         Command::Classify(flags) => classify::run(&flags, &load(base)?),
         Command::Lists(command) => runtime.block_on(lists::run(command, &beside(base)?)),

@@ -132,6 +132,7 @@ async fn migrated(config: &Config) -> Result<Store, Failure> {
     if let Some(version) = store.migrate().await?.last() {
         tracing::info!(version, "database migrated");
     }
+    store.check_settled().await?;
     match secrets::adopt(config, &store).await {
         Ok(None) => {}
         Ok(Some(news)) => tracing::warn!("{news}"),

@@ -60,6 +60,7 @@ pub(crate) async fn open_or_make(config: &Config) -> Result<Store, Failure> {
         Err(StoreError::Older { found: 0, .. }) => store.migrate().await.map(drop)?,
         checked => checked?,
     }
+    store.check_settled().await?;
     match secrets::adopt(config, &store).await {
         Ok(None) => {}
         Ok(Some(news)) => eprintln!("copydesk: note: {news}"),

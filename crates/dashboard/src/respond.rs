@@ -52,7 +52,7 @@ impl From<StoreError> for Oops {
                     "The database cannot be reached at the moment. Try again in a moment.".to_owned(),
                 )
             }
-            StoreError::Dormant(why) => Self::Refused(StatusCode::SERVICE_UNAVAILABLE, why),
+            StoreError::Dormant(why) | StoreError::Moved(why) => Self::Refused(StatusCode::SERVICE_UNAVAILABLE, why),
             error => Self::Broken(error.to_string()),
         }
     }
@@ -68,6 +68,7 @@ impl From<ViewsError> for Oops {
                     "The page views cannot be reached at the moment. Try again in a moment.".to_owned(),
                 )
             }
+            ViewsError::Moved(why) => Self::Refused(StatusCode::SERVICE_UNAVAILABLE, why),
             ViewsError::Unsure(cause) | ViewsError::Damaged(cause) => Self::Broken(cause),
         }
     }

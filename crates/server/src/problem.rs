@@ -180,7 +180,7 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         let mut problem = match error {
             StoreError::Unreachable(_) => Self::unavailable("The database cannot be reached at the moment; try again."),
-            StoreError::Dormant(ref why) => Self::unavailable(why.as_str()),
+            StoreError::Dormant(ref why) | StoreError::Moved(ref why) => Self::unavailable(why.as_str()),
             // The request id is put in by the edge, which knows it.
             _ => Self::internal("", ""),
         };

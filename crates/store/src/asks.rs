@@ -218,7 +218,9 @@ const IS_DUE: &str = "a.due_at <= $1 AND (a.state = 'heard' OR \
      EXISTS (SELECT 1 FROM jobs j WHERE j.id = a.job_id AND j.status <> 'active'))";
 
 async fn is_any_due(c: &mut dyn Conn, now: Timestamp) -> Result<bool> {
-    let sql = format!("SELECT 1 FROM asks a WHERE {IS_DUE} AND NOT EXISTS (SELECT 1 FROM dormancy) LIMIT 1");
+    let sql = format!(
+        "SELECT 1 FROM asks a WHERE {IS_DUE} AND NOT EXISTS (SELECT 1 FROM dormancy UNION ALL SELECT 1 FROM moving WHERE at_rest = 1) LIMIT 1"
+    );
     c.exists(sql, values![now]).await
 }
 

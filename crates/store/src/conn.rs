@@ -96,6 +96,11 @@ impl Row {
         Self { values: values.into_iter() }
     }
 
+    /// All columns that are left.
+    pub(crate) fn into_values(self) -> Vec<Value> {
+        self.values.collect()
+    }
+
     /// The next column.
     pub(crate) fn next<T: Column>(&mut self) -> Result<T> {
         let left = self.values.len();

@@ -8,11 +8,11 @@ use futures_util::future::BoxFuture;
 
 use crate::announce::{Announcer, Interest, Need};
 use crate::changes::Changes;
-use crate::conn::{Conn, Result, values};
+use crate::conn::{Conn, Dialect, Result, Row, Sql, Value, values};
 use crate::error::StoreError;
 use crate::hub::Hub;
-use crate::postgres::{LISTENER, Postgres};
-use crate::sqlite::{self, Sqlite};
+use crate::postgres::{LISTENER, PgConn, Postgres};
+use crate::sqlite::{self, Sqlite, SqliteConn};
 use crate::{migrate, rows, snapshot};
 
 /// Where the database is.
@@ -42,6 +42,31 @@ pub struct Store {
 enum Backend {
     Sqlite(Sqlite),
     Postgres(Postgres),
+}
+
+/// A transaction that only holds something.
+pub(crate) type Aside = sqlx::Transaction<'static, sqlx::Postgres>;
+
+/// A database as it is at one moment, to be read in many steps.
+pub(crate) enum Still {
+    Sqlite(SqliteConn),
+    Postgres(Aside, Arc<dyn Clock>),
+}
+
+impl Still {
+    pub(crate) async fn query(&mut self, sql: Sql, values: Vec<Value>) -> Result<Vec<Row>> {
+        match self {
+            Self::Sqlite(conn) => conn.query(sql, values).await,
+            Self::Postgres(transaction, clock) => PgConn::new(transaction, &**clock).query(sql, values).await,
+        }
+    }
+
+    pub(crate) fn dialect(&self) -> Dialect {
+        match self {
+            Self::Sqlite(_) => Dialect::Sqlite,
+            Self::Postgres(..) => Dialect::Postgres,
+        }
+    }
 }
 
 #[boxed]
@@ -130,9 +155,37 @@ impl Store {
         }
     }
 
+    /// The database as it is at one moment.
+    pub(crate) async fn still(&self) -> Result<Still> {
+        Ok(match &*self.backend {
+            Backend::Sqlite(sqlite) => Still::Sqlite(sqlite.still()?),
+            Backend::Postgres(postgres) => Still::Postgres(postgres.still().await?, self.clock.clone()),
+        })
+    }
+
+    /// The file of a database of SQLite.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match &*self.backend {
+            Backend::Sqlite(sqlite) => Some(sqlite.path()),
+            Backend::Postgres(_) => None,
+        }
+    }
+
+    /// A transaction of its own, for as long as it is kept; none if the database is a file.
+    pub(crate) async fn aside(&self) -> Result<Option<Aside>> {
+        match &*self.backend {
+            Backend::Sqlite(_) => Ok(None),
+            Backend::Postgres(postgres) => Ok(Some(postgres.begin_at_leisure().await?)),
+        }
+    }
+
+    pub(crate) fn tables(&self) -> Result<Vec<rows::Table>> {
+        rows::tables_of_schema(self.clock.clone())
+    }
+
     /// How many rows every table has, all at one moment.
     pub async fn row_counts(&self) -> Result<BTreeMap<String, u64>> {
-        let tables = rows::tables_of_schema(self.clock.clone())?;
+        let tables = self.tables()?;
         self.write(|c| Box::pin(snapshot::count(c, tables))).await
     }
 

@@ -7,7 +7,7 @@ use copydesk_domain::Timestamp;
 use crate::conn::{Conn, Result, values};
 use crate::database::Store;
 use crate::hub::Change;
-use crate::{deeds, lanes};
+use crate::{deeds, guard, lanes};
 
 /// Since when a copy is dormant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,9 +49,9 @@ impl Store {
     }
 }
 
-/// Whether nothing may go out.
+/// Whether nothing may go out: of a dormant copy, or while a move waits for what runs.
 pub(crate) async fn is_dormant(c: &mut dyn Conn) -> Result<bool> {
-    c.exists("SELECT 1 FROM dormancy", vec![]).await
+    c.exists("SELECT 1 FROM dormancy UNION ALL SELECT 1 FROM moving WHERE at_rest = 1", vec![]).await
 }
 
 pub(crate) async fn get(c: &mut dyn Conn) -> Result<Option<Dormancy>> {
@@ -61,6 +61,9 @@ pub(crate) async fn get(c: &mut dyn Conn) -> Result<Option<Dormancy>> {
 }
 
 async fn begin(c: &mut dyn Conn, backup_at: Timestamp, now: Timestamp) -> Result<()> {
+    // A move of the original is none of the copy's.
+    guard::open(c).await?;
+    c.run("DELETE FROM moving", vec![]).await?;
     // The backup may be one of a copy that was dormant itself; what counts is how old the jobs are.
     let sql = "INSERT INTO dormancy (id, backup_at, restored_at) VALUES (1, $1, $2) \
                ON CONFLICT (id) DO UPDATE SET restored_at = excluded.restored_at";

@@ -1,3 +1,9 @@
+/// What is said to whoever writes to a place that is being left, or was. It is part of a statement, so it has no quotes.
+pub(crate) const NOTHING_IS_WRITTEN: &str =
+    "Copydesk is moving to another database, or has moved: nothing is written here any more";
+/// The code that PostgreSQL says it with.
+pub(crate) const GUARDED: &str = "CD001";
+
 /// What can go wrong between the program and its database.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
@@ -34,6 +40,9 @@ pub enum StoreError {
     /// Nothing goes out of this copy.
     #[error("{0}")]
     Dormant(String),
+    /// Everything moves to another database, or has moved there.
+    #[error("{0}")]
+    Moved(String),
     /// The database refused a statement.
     #[error("the database refused: {0}")]
     Refused(String),
@@ -45,6 +54,12 @@ pub enum StoreError {
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, ReadOnly, SystemIoFailure};
+        // What a guard says; see `guard`.
+        if let rusqlite::Error::SqliteFailure(_, Some(said)) = &error
+            && said == NOTHING_IS_WRITTEN
+        {
+            return Self::Moved(said.clone());
+        }
         match error.sqlite_error_code() {
             Some(CannotOpen | DatabaseBusy | DatabaseLocked | DiskFull | ReadOnly | SystemIoFailure) => {
                 Self::Unreachable(error.to_string())
@@ -59,6 +74,9 @@ impl From<sqlx::Error> for StoreError {
         match &error {
             sqlx::Error::Database(refused) => {
                 let code = refused.code().unwrap_or_default();
+                if code == GUARDED {
+                    return Self::Moved(NOTHING_IS_WRITTEN.to_owned());
+                }
                 // 08 connection, 53 out of resources, 57P shut down or starting, 28/3D wrong user or database, 25006
                 // read-only (a failover), 40 and 55P03 lost to another transaction, 57014 cancelled.
                 if ["08", "53", "57P", "28", "3D", "25006", "40", "55P03", "57014"]

@@ -27,6 +27,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (20, "lanes", include_str!("../migrations/0020_lanes.sql")),
     (21, "runs from", include_str!("../migrations/0021_runs_from.sql")),
     (22, "out of time", include_str!("../migrations/0022_out_of_time.sql")),
+    (23, "moving", include_str!("../migrations/0023_moving.sql")),
 ];
 
 /// The oldest version whose programs run on [`KNOWN`]: all that came since only adds what they need not know.

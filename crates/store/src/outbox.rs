@@ -113,7 +113,7 @@ const NO_JOB: &str = "";
 const COLUMNS: &str = "id, project_id, job_id, kind, created_at";
 
 async fn due(c: &mut dyn Conn, limit: u32, now: Timestamp) -> Result<Vec<String>> {
-    let sql = "SELECT id FROM outbox WHERE not_before <= $1 AND NOT EXISTS (SELECT 1 FROM dormancy) \
+    let sql = "SELECT id FROM outbox WHERE not_before <= $1 AND NOT EXISTS (SELECT 1 FROM dormancy UNION ALL SELECT 1 FROM moving WHERE at_rest = 1) \
                ORDER BY not_before, id LIMIT $2";
     c.rows(sql, values![now, limit]).await
 }

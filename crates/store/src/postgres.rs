@@ -125,6 +125,17 @@ impl Postgres {
         Box::pin(async { Ok(self.pool.begin().await?) })
     }
 
+    /// A transaction that sees the database as it is at its first look, and may take as long as it takes.
+    pub(crate) fn still(&self) -> BoxFuture<'_, Result<Transaction<'static, sqlx::Postgres>>> {
+        Box::pin(async {
+            let mut transaction = self.pool.begin().await?;
+            let sql = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL statement_timeout = 0; \
+                       SET LOCAL idle_in_transaction_session_timeout = 0";
+            sqlx::raw_sql(sql).execute(&mut *transaction).await?;
+            Ok(transaction)
+        })
+    }
+
     fn acquire(&self) -> BoxFuture<'_, Result<PoolConnection<sqlx::Postgres>>> {
         Box::pin(async { Ok(self.pool.acquire().await?) })
     }

@@ -53,7 +53,7 @@ impl Store {
     ) -> Result<Vec<(ProjectId, JobId)>> {
         let sql = "SELECT j.project_id, j.id FROM jobs j WHERE j.pr_state = 'open' AND j.status <> 'active' \
                    AND j.updated_at < $1 AND (j.pr_checked_at IS NULL OR j.pr_checked_at <= $2) \
-                   AND NOT EXISTS (SELECT 1 FROM dormancy) ORDER BY j.pr_checked_at, j.id LIMIT $3";
+                   AND NOT EXISTS (SELECT 1 FROM dormancy UNION ALL SELECT 1 FROM moving WHERE at_rest = 1) ORDER BY j.pr_checked_at, j.id LIMIT $3";
         let values = values![before, self.now().minus(pause), limit];
         self.read(move |c| Box::pin(c.rows(sql, values))).await
     }
@@ -71,7 +71,7 @@ impl Store {
 
 async fn begin_check(c: &mut dyn Conn, job_id: JobId, pause: Duration, now: Timestamp) -> Result<bool> {
     let sql = "UPDATE jobs SET pr_checked_at = $1 WHERE id = $2 AND pr_number IS NOT NULL \
-               AND (pr_checked_at IS NULL OR pr_checked_at <= $3) AND NOT EXISTS (SELECT 1 FROM dormancy)";
+               AND (pr_checked_at IS NULL OR pr_checked_at <= $3) AND NOT EXISTS (SELECT 1 FROM dormancy UNION ALL SELECT 1 FROM moving WHERE at_rest = 1)";
     Ok(c.run(sql, values![now, job_id, now.minus(pause)]).await? > 0)
 }
 

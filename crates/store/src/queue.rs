@@ -248,7 +248,7 @@ async fn open_lanes(c: &mut dyn Conn, look: Look<'_>, among: Among<'_>, most: us
     let projects = if hold.is_empty() { "" } else { "JOIN projects p ON p.id = l.project_id" };
     let sql = format!(
         "SELECT l.project_id, l.model, l.next_at, l.next_id FROM lanes l {projects} WHERE l.next_at <= $1 \
-         AND NOT EXISTS (SELECT 1 FROM dormancy) \
+         AND NOT EXISTS (SELECT 1 FROM dormancy UNION ALL SELECT 1 FROM moving WHERE at_rest = 1) \
          AND l.project_id NOT IN (SELECT r.project_id FROM jobs r WHERE r.status = 'active' AND r.worker IS NOT NULL \
          GROUP BY r.project_id HAVING (SELECT COALESCE(o.max_running, $2) FROM projects o WHERE o.id = r.project_id) \
          BETWEEN 1 AND count(*)) \

@@ -21,13 +21,15 @@ const CHUNK_BYTES: usize = 1 << 20;
 pub(crate) struct Table {
     pub(crate) name: String,
     pub(crate) columns: Vec<Column>,
+    /// Which columns tell its rows apart, by their places.
+    pub(crate) key: Vec<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Column {
     pub(crate) name: String,
     /// PostgreSQL wants to know of what type a null is.
-    is_text: bool,
+    pub(crate) is_text: bool,
 }
 
 impl Table {
@@ -43,7 +45,7 @@ impl Table {
         format!("INSERT INTO {} ({}) VALUES {}", self.name, self.names(), rows.join(", "))
     }
 
-    fn names(&self) -> String {
+    pub(crate) fn names(&self) -> String {
         let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
         names.join(", ")
     }
@@ -112,7 +114,8 @@ pub(crate) fn tables(connection: &Connection) -> Result<Vec<Table>> {
         let at = left.iter().position(|(name, parents)| is_ready(name, parents));
         let circle = || StoreError::Unreadable("the tables refer to each other in a circle".to_owned());
         let (name, _) = left.remove(at.ok_or_else(circle)?);
-        sorted.push(Table { columns: columns(connection, &name)?, name });
+        let (columns, key) = (columns(connection, &name)?, key(connection, &name)?);
+        sorted.push(Table { name, columns, key });
     }
     Ok(sorted)
 }
@@ -124,6 +127,12 @@ fn columns(connection: &Connection, table: &str) -> Result<Vec<Column>> {
         Ok(Column { name: row.get(0)?, is_text: kind == "TEXT" })
     })?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+fn key(connection: &Connection, table: &str) -> Result<Vec<usize>> {
+    let mut statement = connection.prepare("SELECT cid FROM pragma_table_info(?1) WHERE pk > 0 ORDER BY pk")?;
+    let found = statement.query_map([table], |row| row.get::<_, u32>(0))?;
+    Ok(found.map(|at| at.map(|at| at as usize)).collect::<rusqlite::Result<_>>()?)
 }
 
 fn strings(connection: &Connection, sql: &str, parameter: &str) -> Result<Vec<String>> {
@@ -165,7 +174,8 @@ pub(crate) fn read(file: &Path, list: &[Table], mut take: impl FnMut(Chunk) -> b
     Ok(())
 }
 
-fn typed(value: Value, column: &Column) -> Value {
+/// A value as both kinds of database hold it.
+pub(crate) fn typed(value: Value, column: &Column) -> Value {
     match value {
         Value::Int(None) if column.is_text => Value::Text(None),
         Value::Text(Some(text)) => Value::Text(Some(plain_text(&text))),

@@ -131,6 +131,13 @@ impl Sqlite {
         result
     }
 
+    /// A connection that sees the database as it is at its first look, until it is dropped.
+    pub(crate) fn still(&self) -> Result<SqliteConn> {
+        let connection = open_connection(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        connection.execute_batch("BEGIN")?;
+        Ok(SqliteConn::new(connection, self.clock.clone()))
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

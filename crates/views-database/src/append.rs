@@ -91,7 +91,7 @@ impl Entry {
 }
 
 /// PostgreSQL has no text with a zero in it.
-fn storable(path: Arc<str>) -> Arc<str> {
+pub(crate) fn storable(path: Arc<str>) -> Arc<str> {
     if path.contains('\0') { path.replace('\0', "%00").into() } else { path }
 }
 
@@ -253,7 +253,6 @@ async fn count(
 
 /// Moves a mark on, or begins one.
 async fn put_mark(connection: &mut PgConnection, project: i32, mark: &Mark) -> Result<()> {
-    let text = serde_json::to_string(mark).map_err(|error| Fault::unavailable(error.to_string()))?;
     // Nobody else moves a mark of that log meanwhile.
     sqlx::query("SELECT pg_advisory_xact_lock($1, hashtext($2))")
         .bind(project)
@@ -281,6 +280,12 @@ async fn put_mark(connection: &mut PgConnection, project: i32, mark: &Mark) -> R
         .bind(&mark.replaces)
         .execute(&mut *connection)
         .await?;
+    put_mark_row(connection, project, mark).await
+}
+
+/// Writes a mark behind all others.
+pub(crate) async fn put_mark_row(connection: &mut PgConnection, project: i32, mark: &Mark) -> Result<()> {
+    let text = serde_json::to_string(mark).map_err(|error| Fault::unavailable(error.to_string()))?;
     sqlx::query("INSERT INTO views_marks (project, log, digest, place, mark) VALUES ($1, $2, $3, $4, $5)")
         .bind(project)
         .bind(&mark.log)
@@ -292,7 +297,7 @@ async fn put_mark(connection: &mut PgConnection, project: i32, mark: &Mark) -> R
     Ok(())
 }
 
-async fn put_lines(connection: &mut PgConnection, project: i32, lines: &[Stretch]) -> Result<()> {
+pub(crate) async fn put_lines(connection: &mut PgConnection, project: i32, lines: &[Stretch]) -> Result<()> {
     for stretch in lines {
         let prints: Vec<u8> = stretch.prints.iter().flat_map(|print| print.to_le_bytes()).collect();
         sqlx::query("INSERT INTO views_lines (project, log, first, prints) VALUES ($1, $2, $3, $4)")

@@ -1,7 +1,7 @@
 //! Days and months since 1970, all UTC.
 
 /// The month that a day is in.
-pub(crate) fn month_of(day: i32) -> i32 {
+pub fn month_of(day: i32) -> i32 {
     // The calendar of years that begin in March, in which the day that comes and goes is the last.
     let since = i64::from(day) + 719_468;
     let (era, of_era) = (since.div_euclid(146_097), since.rem_euclid(146_097));

@@ -15,7 +15,7 @@ use sqlx::{PgPool, Row};
 use crate::error::Result;
 use crate::names::Names;
 use crate::questions::{PATIENCE, Room};
-use crate::schema;
+use crate::{gate, schema};
 
 /// How long a connection may take.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -28,6 +28,8 @@ pub struct Options {
     pub follows_database: bool,
     /// Whether tables are made if there are none; whoever only looks does not.
     pub makes_tables: bool,
+    /// Whether it is opened also if the views were moved away, or have not all come yet: by the move itself.
+    pub for_move: bool,
     /// How many connections the process may hold for page views.
     pub connections: u32,
     /// For how many hours an id is remembered.
@@ -49,6 +51,7 @@ impl Options {
             clock,
             follows_database: true,
             makes_tables: true,
+            for_move: false,
             connections: 5,
             id_hours: 72,
             question_bytes: 256 * 1024 * 1024,
@@ -120,6 +123,10 @@ impl Database {
 
     async fn opened(pool: PgPool, questions: PgPool, options: Options) -> Result<Self> {
         schema::migrate(&pool, options.makes_tables).await?;
+        let note = if options.for_move { None } else { gate::read(&pool).await? };
+        if let Some(obstacle) = note.and_then(|note| note.obstacle()) {
+            return Err(obstacle.into());
+        }
         let row = sqlx::query(
             "SELECT (SELECT now FROM views_time), current_setting('fsync'), current_setting('full_page_writes')",
         )

@@ -1,11 +1,14 @@
 //! What the database says, as a view store says it.
 
-use copydesk_views::store::ViewsError;
+use copydesk_views::store::{ViewsError, moving};
 
 /// A question was ended because it took too long.
 const CANCELLED: &str = "57014";
 /// Two waited for each other, and one of them gave way.
 const DEADLOCK: &str = "40P01";
+
+/// The page views move elsewhere, or have moved; see `gate`.
+pub(crate) const GUARDED: &str = "CD001";
 
 pub(crate) type Result<T, E = Fault> = std::result::Result<T, E>;
 
@@ -51,6 +54,11 @@ impl From<Fault> for ViewsError {
             Fault::Views(error) => return error,
             Fault::Sql(error) => error,
         };
+        if let sqlx::Error::Database(it) = &error
+            && it.code().as_deref() == Some(GUARDED)
+        {
+            return moving::closed();
+        }
         Self::Unavailable(match &error {
             sqlx::Error::Database(it) if it.code().as_deref() == Some(CANCELLED) => {
                 "the question about page views took the database too long".to_owned()

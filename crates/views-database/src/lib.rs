@@ -14,6 +14,7 @@ mod changes;
 mod cover;
 mod database;
 mod error;
+mod gate;
 mod lock;
 mod machines;
 mod names;
@@ -24,7 +25,9 @@ mod relabel;
 mod schema;
 mod sweep;
 mod tally;
+pub mod transfer;
 mod view_store;
 
 pub use backup::{count as count_backup, is_backup};
+pub use calendar::month_of;
 pub use database::{Database, Options};

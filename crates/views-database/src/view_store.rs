@@ -8,7 +8,7 @@ use copydesk_views::store::{Counts, Losses, StoreCall, StoreFuture, StoreReply, 
 
 use crate::database::Database;
 use crate::error::Result;
-use crate::{answers, append, backup, changes, machines, overview, sweep};
+use crate::{answers, append, backup, changes, gate, machines, overview, sweep};
 
 #[boxed]
 impl Database {
@@ -52,6 +52,8 @@ impl Database {
             StoreCall::Verify { project } => sweep::verify(self, project.as_deref()).await?.into(),
             StoreCall::Repair { project } => sweep::repair(self, project.as_deref()).await?.into(),
             StoreCall::Accept => ().into(),
+            StoreCall::MoveNote => gate::read(&self.pool).await?.into(),
+            StoreCall::SetMove { note } => gate::set(self, note.as_ref()).await?.into(),
             StoreCall::Backup { folder } => backup::backup(self, &folder).await?.into(),
         })
     }

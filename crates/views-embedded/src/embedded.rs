@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use copydesk_domain::Clock;
 use copydesk_views::store::ViewsError;
+use copydesk_views::store::moving::MoveNote;
 use copydesk_views::{Appended, Batch, Crowd, CrowdBounds};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
@@ -22,7 +23,7 @@ use crate::recovery::Taken;
 use crate::shared::{Limits, Shared, unavailable};
 use crate::wal::Log;
 use crate::writer::{Append, WriterTask};
-use crate::{backup, flush, merge, questions, recovery, repair, shared, wal, writer};
+use crate::{backup, flush, gate, merge, questions, recovery, repair, shared, wal, writer};
 
 /// Batches that may wait to be written.
 const QUEUE: usize = 4096;
@@ -69,6 +70,9 @@ impl Options {
 pub enum OpenError {
     #[error("{} is in use by another process", .0.display())]
     Locked(PathBuf),
+    /// They were moved elsewhere, or have not come here yet.
+    #[error("{0}")]
+    Moved(ViewsError),
     #[error("the view store in {} cannot be opened: {}", .0.display(), .1)]
     Io(PathBuf, io::Error),
 }
@@ -108,6 +112,11 @@ impl Embedded {
             id_seconds: options.id_hours.saturating_mul(3600),
         };
         let (shared, log) = recovered(disk, folder, options.clock, limits).map_err(io)?;
+        let note = gate::read(folder).map_err(io)?;
+        if let Some(obstacle) = note.as_ref().and_then(MoveNote::obstacle) {
+            return Err(OpenError::Moved(obstacle));
+        }
+        *shared.gate.write().unwrap_or_else(PoisonError::into_inner) = note;
         let (tasks, queue) = mpsc::channel(QUEUE);
         let room = Arc::new(Semaphore::new(QUEUE_KIB));
         let store = Self {
@@ -221,7 +230,8 @@ impl Drop for Embedded {
     }
 }
 
-fn locked(folder: &Path) -> Result<File, OpenError> {
+/// Holds a folder for this process alone, until the file is closed.
+pub(crate) fn locked(folder: &Path) -> Result<File, OpenError> {
     let io = |error| OpenError::Io(folder.to_owned(), error);
     let file = File::options().create(true).append(true).open(folder.join("lock")).map_err(io)?;
     match file.try_lock() {

@@ -16,6 +16,7 @@ mod embedded;
 mod expiry;
 mod files;
 mod flush;
+mod gate;
 mod ids;
 mod lines;
 mod machines;
@@ -37,6 +38,7 @@ mod sharing;
 mod table;
 #[cfg(test)]
 mod tests;
+pub mod transfer;
 mod twice;
 mod verify;
 mod view_store;

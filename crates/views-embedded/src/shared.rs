@@ -5,10 +5,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use copydesk_views::Bucket;
+use copydesk_views::store::moving::{self, MoveNote};
 use copydesk_views::store::{Loss, Lost, ViewsError};
 
 use super::disk::Disk;
@@ -57,6 +58,8 @@ pub(super) struct Shared {
     pub(super) closing: AtomicBool,
     /// The folder may be another process's.
     closed: AtomicBool,
+    /// What is written down about a move. Held for reading by whatever counts or changes something, for as long as it does.
+    pub(super) gate: RwLock<Option<MoveNote>>,
     /// Held for reading by work that must end before the store is closed.
     pub(super) busy: RwLock<()>,
 }
@@ -99,6 +102,7 @@ impl Shared {
             flush_fails: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             closed: AtomicBool::new(false),
+            gate: RwLock::default(),
             busy: RwLock::default(),
         }
     }
@@ -125,6 +129,12 @@ impl Shared {
             to: Bucket::MAX,
             views: None,
         }
+    }
+
+    /// Lets through whoever counts or changes something, until it is dropped.
+    pub(super) fn enter(&self) -> Result<RwLockReadGuard<'_, Option<MoveNote>>, ViewsError> {
+        let gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
+        if gate.as_ref().is_some_and(MoveNote::is_closed) { Err(moving::closed()) } else { Ok(gate) }
     }
 
     pub(super) fn is_closing(&self) -> bool {
@@ -350,7 +360,7 @@ pub(super) fn folder_name(id: &str) -> Option<String> {
     (!name.is_empty() && name.len() <= NAME_BYTES).then_some(name)
 }
 
-fn project_id(name: &str) -> Option<String> {
+pub(super) fn project_id(name: &str) -> Option<String> {
     percent_encoding::percent_decode_str(name).decode_utf8().ok().map(Into::into)
 }
 

@@ -9,7 +9,7 @@ use super::embedded::{Embedded, closing};
 use super::project::Project;
 use super::questions::{Asked, MANY_PAGES};
 use super::shared::{Shared, unavailable};
-use super::{answers, changes, expiry, lines, machines, merge, overview, repair, verify};
+use super::{answers, changes, expiry, gate, lines, machines, merge, overview, repair, verify};
 use crate::segment::SegmentError;
 
 impl ViewStore for Embedded {
@@ -132,7 +132,21 @@ fn read_of<T: Default>(
     of(shared, project, |project| repair::despite_damage(shared, project, || ask(project)))
 }
 
+/// Whether a call may change what is kept.
+fn is_change(call: &StoreCall) -> bool {
+    matches!(
+        call,
+        StoreCall::Relabel { .. }
+            | StoreCall::Retain { .. }
+            | StoreCall::Expire { .. }
+            | StoreCall::Restore { .. }
+            | StoreCall::Repair { .. }
+            | StoreCall::Remove { .. }
+    )
+}
+
 fn answer(shared: &Shared, call: StoreCall) -> Result<StoreReply, ViewsError> {
+    let _entered = is_change(&call).then(|| shared.enter()).transpose()?;
     Ok(match call {
         StoreCall::Ranking { project, question } => {
             read_of(shared, &project, |project| answers::ranking(project, question).map(Arc::new))?.into()
@@ -181,6 +195,8 @@ fn answer(shared: &Shared, call: StoreCall) -> Result<StoreReply, ViewsError> {
         StoreCall::Remove { project } => of(shared, &project, |project| changes::remove(shared, project))?.into(),
         StoreCall::Status { project } => read_of(shared, &project, overview::status)?.into(),
         StoreCall::Projects => overview::projects(shared)?.into(),
+        StoreCall::MoveNote => shared.gate.read().unwrap_or_else(PoisonError::into_inner).clone().into(),
+        StoreCall::SetMove { note } => gate::set(shared, note)?.into(),
         StoreCall::Append(_) | StoreCall::Backup { .. } | StoreCall::Losses { .. } => {
             return Err(ViewsError::Unavailable("this is not done here".to_owned()));
         }

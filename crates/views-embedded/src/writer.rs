@@ -91,9 +91,12 @@ pub(super) fn run(shared: &Shared, mut log: Log, mut tasks: mpsc::Receiver<Write
 
 #[allow(clippy::vec_box, reason = "they come boxed from the queue")]
 fn write_group(shared: &Shared, log: &mut Log, group: Vec<Box<Append>>) {
-    if let Err(error) = wait_for_room(shared) {
+    let entered = wait_for_room(shared).and_then(|()| shared.enter());
+    if let Err(error) = &entered {
         return group.into_iter().for_each(|append| drop(append.reply.send(Err(error.clone()))));
     }
+    // Until the group is on disk and answered.
+    let _entered = entered;
     let mut ids = GroupIds::default();
     let mut judged = Vec::with_capacity(group.len());
     for append in group {

@@ -16,6 +16,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("serve", &["copydesk serve", "copydesk serve --listen 0.0.0.0:8080 --public-url https://copydesk.example.com"]),
     ("worker", &["copydesk worker --workers 4 --admin-listen 127.0.0.1:4401"]),
+    (
+        "move",
+        &[
+            "copydesk move --to-database-url postgres://copydesk@db.example.com/copydesk --to-views database",
+            "copydesk move --to-database-url-file new-database --to-views embedded",
+            "copydesk move --to-views database",
+            "copydesk move --cancel",
+        ],
+    ),
     ("migrate", &["copydesk migrate", "copydesk migrate --data-dir /var/lib/copydesk"]),
     ("config", &["copydesk config", "copydesk config --sample > copydesk.toml"]),
     ("openapi", &["copydesk openapi > openapi.json"]),

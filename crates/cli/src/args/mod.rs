@@ -3,6 +3,7 @@ mod examples;
 mod host;
 mod job;
 mod key;
+mod moving;
 mod project;
 mod source;
 mod talk;
@@ -22,6 +23,7 @@ pub(crate) use credential::{CredentialCommand, CredentialFlags, CredentialsComma
 pub(crate) use host::{HostArg, HostFlags};
 pub(crate) use job::{JobCommand, ServerFlags};
 pub(crate) use key::{KeyCommand, ScopeArg};
+pub(crate) use moving::MoveFlags;
 pub(crate) use project::{ProjectCommand, ProjectSettings};
 pub(crate) use source::SourceCommand;
 pub(crate) use talk::{CommentsArg, TalkFlags};
@@ -156,6 +158,9 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Move everything to another database, or page views to another place, while the server still answers. Ended in the
+    /// middle, the same command goes on
+    Move(MoveFlags),
     /// Let a restored copy run jobs, push, deliver webhooks and answer comments again
     Wake {
         /// Print JSON

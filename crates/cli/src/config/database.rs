@@ -20,7 +20,7 @@ pub enum DatabaseUrl {
 
 impl DatabaseUrl {
     /// Reads an address; an error is a hint that holds nothing of the text.
-    pub(super) fn parse(text: &str) -> Result<Self, Option<String>> {
+    pub(crate) fn parse(text: &str) -> Result<Self, Option<String>> {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
             // What cannot be masked is refused, so that an accepted address
             // can always be shown.

@@ -16,7 +16,7 @@ use super::suggest::{Meant, nearest};
 const PREFIX: &str = "COPYDESK_";
 
 /// What follows the prefix in variables that belong to the command line as a client, or say where the file is.
-const IGNORED: &[&str] = &["config", "url", "api_key", "project"];
+const IGNORED: &[&str] = &["config", "url", "api_key", "project", "to_database_url"];
 
 /// Beginnings of further variables that are read elsewhere.
 const IGNORED_PREFIXES: &[&str] = &["COPYDESK_TEST_", VARIABLE_PREFIX];

@@ -40,6 +40,18 @@ impl Config {
         self.database_url.clone()
     }
 
+    /// The same installation at another place.
+    pub fn at(&self, database: DatabaseUrl, views: ViewsPlace) -> Self {
+        let mut other = self.clone();
+        if other.database_url != database {
+            // It leads to the database that is left.
+            other.database_listen_url = None;
+        }
+        other.database_url = database;
+        other.views.store = views;
+        other
+    }
+
     /// Where the wake-ups of the database are heard, if that is another address.
     pub fn database_listen(&self) -> Option<String> {
         match &self.database_listen_url {

@@ -15,7 +15,10 @@ use copydesk_views::page;
 use copydesk_views::store::ViewsError;
 
 use place::tell_of_others;
-pub(crate) use place::{PageViewStore, check_place, look_at_views, open_database, open_views};
+pub(crate) use place::{
+    PageViewStore, check_place, folder_options, look_at_views, open_database, open_database_for_move, open_folder,
+    open_views,
+};
 pub(crate) use reclassify::reclassify;
 pub(crate) use show::run;
 

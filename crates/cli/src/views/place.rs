@@ -57,22 +57,36 @@ async fn opened(config: &Config, makes_tables: bool) -> Result<Arc<PageViewStore
     }))
 }
 
-async fn open_folder(config: &Config) -> Result<SharedStore, Failure> {
-    let options = copydesk_views_embedded::Options {
+pub(crate) async fn open_folder(config: &Config) -> Result<SharedStore, Failure> {
+    Ok(SharedStore::open(&config.views_folder(), folder_options(config)).await?)
+}
+
+/// How the folder is treated, by the settings.
+pub(crate) fn folder_options(config: &Config) -> copydesk_views_embedded::Options {
+    copydesk_views_embedded::Options {
         loaded_bytes: config.views.memory as usize * 1_000_000,
         question_bytes: config.views.question_memory as usize * 1_000_000,
         pages_a_day: config.views.pages_per_day as usize,
         readers_a_day: config.views.readers_per_day as usize,
         ..copydesk_views_embedded::Options::new(Arc::new(SystemClock))
-    };
-    Ok(SharedStore::open(&config.views_folder(), options).await?)
+    }
 }
 
 pub(crate) async fn open_database(config: &Config, makes_tables: bool) -> Result<Arc<Database>, Failure> {
+    open_tables(config, makes_tables, false).await
+}
+
+/// The same for a move, which has to do with views that nobody else may use.
+pub(crate) async fn open_database_for_move(config: &Config) -> Result<Arc<Database>, Failure> {
+    open_tables(config, true, true).await
+}
+
+async fn open_tables(config: &Config, makes_tables: bool, for_move: bool) -> Result<Arc<Database>, Failure> {
     check_place(config)?;
     let DatabaseUrl::Postgres(address) = config.database() else { return Err(needs_postgres()) };
     let options = copydesk_views_database::Options {
         makes_tables,
+        for_move,
         // Beside those for everything else.
         connections: config.database_connections.unwrap_or(store::CONNECTIONS).div_ceil(2).max(2),
         question_bytes: config.views.question_memory as usize * 1_000_000,

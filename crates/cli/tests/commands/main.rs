@@ -16,6 +16,7 @@ mod leaks;
 mod logging;
 mod main_branch;
 mod mcp;
+mod moving;
 mod page_views;
 mod people;
 mod projects_and_keys;

@@ -64,7 +64,7 @@ async fn due(c: &mut dyn Conn, now: Timestamp) -> Result<Vec<DueEndpoint>> {
     let sql = "SELECT id, failing_since FROM (SELECT e.id, e.failing_since, (SELECT MIN(d.not_before) \
          FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.not_before IS NOT NULL) AS due \
          FROM webhook_endpoints e WHERE e.paused_at IS NULL) AS waiting WHERE due <= $1 \
-         AND NOT EXISTS (SELECT 1 FROM dormancy) ORDER BY due, id LIMIT $2";
+         AND NOT EXISTS (SELECT 1 FROM dormancy UNION ALL SELECT 1 FROM moving WHERE at_rest = 1) ORDER BY due, id LIMIT $2";
     let rows: Vec<(String, Option<Timestamp>)> = c.rows(sql, values![now, MOST_ENDPOINTS]).await?;
     Ok(rows.into_iter().map(|(id, since)| DueEndpoint { id, failing: since.is_some() }).collect())
 }
@@ -77,7 +77,7 @@ async fn take(
     until: Timestamp,
 ) -> Result<Vec<DueDelivery>> {
     let sql = "SELECT project_id, url FROM webhook_endpoints WHERE id = $1 AND paused_at IS NULL \
-               AND NOT EXISTS (SELECT 1 FROM dormancy)";
+               AND NOT EXISTS (SELECT 1 FROM dormancy UNION ALL SELECT 1 FROM moving WHERE at_rest = 1)";
     let endpoint: Option<(ProjectId, String)> = c.row(sql, values![&endpoint_id]).await?;
     let Some((project_id, url)) = endpoint else { return Ok(Vec::new()) };
     let sql = format!(

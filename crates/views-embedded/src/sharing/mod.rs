@@ -128,6 +128,7 @@ impl Role {
         let store = match tokio::task::spawn_blocking(move || Embedded::open(&at, options)).await {
             Ok(Ok(store)) => store,
             Ok(Err(OpenError::Locked(_))) => return Ok(None),
+            Ok(Err(OpenError::Moved(error))) => return Err(error),
             Ok(Err(error)) => return Err(ViewsError::Unavailable(error.to_string())),
             Err(error) => return Err(ViewsError::Damaged(format!("opening the page views failed: {error}"))),
         };

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::moving::MoveNote;
 use super::{AgentViews, Counts, Expired, Loss, Losses, Question, Ranking, Sources, Status, ViewsError};
 use crate::{Appended, Batch, Bucket, Client, CountedLines, Mark, Verdict};
 
@@ -56,6 +57,11 @@ pub enum StoreCall {
     Status { project: String },
     /// The projects that have views. → `Vec<String>`
     Projects,
+    /// What is written down here about a move, if something is. → `Option<`[`MoveNote`]`>`
+    MoveNote,
+    /// Writes that down. When it answers, it is on disk, and whatever it keeps from being counted or changed is not.
+    /// → `()`
+    SetMove { note: Option<MoveNote> },
     /// Copies everything into a folder that must not exist yet, as it is at one moment, while views go on arriving. → `()`
     Backup { folder: PathBuf },
 }
@@ -102,5 +108,6 @@ replies! {
     Damages(Vec<Loss>),
     Floor(Option<Bucket>),
     Expired(Expired),
+    MoveNote(Option<MoveNote>),
     Done(()),
 }

@@ -3,6 +3,7 @@
 mod call;
 pub mod floor;
 mod loss;
+pub mod moving;
 pub mod parts;
 mod ranking;
 
@@ -19,6 +20,7 @@ pub use loss::{Loss, Losses, Lost};
 pub use ranking::Ranking;
 
 use crate::{Appended, Batch, Bucket, Client, CountedLines, Mark, Verdict};
+use moving::MoveNote;
 
 /// A reply that is on its way.
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, ViewsError>>;
@@ -29,6 +31,9 @@ pub enum ViewsError {
     /// Nothing was kept; it may work later: the disk is full, the store is closing or cannot keep up.
     #[error("{0}")]
     Unavailable(String),
+    /// Nothing was kept, and nothing will be: the views move to another place, or have moved.
+    #[error("{0}")]
+    Moved(String),
     /// It is not known whether it was done. Whoever does it again may do it twice.
     #[error("{0}")]
     Unsure(String),
@@ -140,6 +145,14 @@ pub trait ViewStore: Send + Sync + 'static {
 
     fn projects(&self) -> StoreFuture<'_, Vec<String>> {
         replied(self.call(StoreCall::Projects))
+    }
+
+    fn move_note(&self) -> StoreFuture<'_, Option<MoveNote>> {
+        replied(self.call(StoreCall::MoveNote))
+    }
+
+    fn set_move(&self, note: Option<MoveNote>) -> StoreFuture<'_, ()> {
+        replied(self.call(StoreCall::SetMove { note }))
     }
 
     fn backup(&self, folder: &Path) -> StoreFuture<'_, ()> {

@@ -75,6 +75,7 @@ impl From<ViewsError> for Problem {
             ViewsError::Unavailable(cause) => {
                 Problem::unavailable("The page views cannot be reached at the moment; try again.").with_cause(cause)
             }
+            ViewsError::Moved(why) => Problem::unavailable(why),
             ViewsError::Unsure(cause) | ViewsError::Damaged(cause) => Problem::internal("", cause),
         }
     }

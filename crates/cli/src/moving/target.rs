@@ -1,0 +1,73 @@
+//! Where everything is to go.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::args::MoveFlags;
+use crate::config::{Config, DatabaseUrl};
+use crate::failure::Failure;
+use crate::views;
+
+/// The variable for an address with a password in it.
+const VARIABLE: &str = "COPYDESK_TO_DATABASE_URL";
+/// More than any address has.
+const MOST_BYTES: u64 = 64 * 1024;
+
+pub(super) struct Target {
+    /// The installation as it is to be configured.
+    pub(super) config: Config,
+    pub(super) moves_database: bool,
+    pub(super) moves_views: bool,
+}
+
+pub(super) fn read(
+    flags: &MoveFlags,
+    config: &Config,
+    environment: &[(OsString, OsString)],
+) -> Result<Target, Failure> {
+    let given = match (&flags.to_database_url, &flags.to_database_url_file) {
+        (Some(text), _) => Some(address("--to-database-url", text)?),
+        (None, Some(file)) => Some(address("--to-database-url-file", &in_file(file)?)?),
+        (None, None) => match environment.iter().find(|(name, _)| name == VARIABLE) {
+            Some((_, value)) => Some(address(VARIABLE, value.to_str().unwrap_or_default())?),
+            None => None,
+        },
+    };
+    let moves_database = given.is_some();
+    let database = given.unwrap_or_else(|| config.database());
+    if moves_database && is_postgres(&database) == is_postgres(&config.database()) {
+        return Err(Failure::usage(
+            "both databases are of one kind; everything is moved from SQLite to PostgreSQL or back",
+        )
+        .hint(
+            "copy a PostgreSQL database with its own tools; a SQLite one with `copydesk backup` and `copydesk restore`",
+        ));
+    }
+    let place = flags.to_views.unwrap_or(config.views.store);
+    let target = config.at(database, place);
+    views::check_place(&target)?;
+    Ok(Target { moves_database, moves_views: place != config.views.store, config: target })
+}
+
+fn is_postgres(database: &DatabaseUrl) -> bool {
+    matches!(database, DatabaseUrl::Postgres(_))
+}
+
+/// What is wrong is said without anything of the text, which may hold a password.
+fn address(from: &str, text: &str) -> Result<DatabaseUrl, Failure> {
+    DatabaseUrl::parse(text.trim()).map_err(|hint| {
+        let refused = Failure::usage(format!("{from} is not sqlite:FILE or postgres://…"));
+        hint.map_or_else(
+            || Failure::usage(format!("{from} is not sqlite:FILE or postgres://…")),
+            |hint| refused.hint(hint),
+        )
+    })
+}
+
+fn in_file(path: &Path) -> Result<String, Failure> {
+    use std::io::Read as _;
+    let mut text = String::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text));
+    read.map_err(|error| Failure::usage(format!("--to-database-url-file {}: {error}", path.display())))?;
+    Ok(text)
+}

@@ -1,0 +1,220 @@
+//! `copydesk move`: everything from one place to another, while a server answers at the old one.
+
+use std::process::Command;
+
+use copydesk_testkit::{Backend, TestDatabase};
+use serde_json::{Value, json};
+
+use crate::support::{Desk, Ran, Serving, body_of, get, post};
+
+const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+const BOT: &str = "Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)";
+const IN_DATABASE: (&str, &str) = ("COPYDESK_VIEWS__STORE", "database");
+const NO_WORKERS: (&str, &str) = ("COPYDESK_RUNNER__WORKERS", "0");
+const BACK: [&str; 5] = ["move", "--to-database-url", "sqlite:copydesk-data/copydesk.db", "--to-views", "embedded"];
+
+fn event(path: &str, id: &str, agent: &str) -> Value {
+    json!({ "path": path, "userAgent": agent, "id": id })
+}
+
+fn tell(server: &Serving, key: &str, events: &Value) -> (u16, Value) {
+    post(&server.url, "/v1/analytics/docs/events", key, events)
+}
+
+/// Jobs, pages with their views, and what the agents read.
+fn seen(server: &Serving, key: &str) -> [Value; 3] {
+    [
+        "/v2/agent/docs/jobs",
+        "/v1/analytics/docs/views?dateFrom=2026-10-01",
+        "/v1/analytics/docs/views/agents?dateFrom=2026-10-01",
+    ]
+    .map(|path| {
+        let (status, answer) = get(&server.url, path, key);
+        assert_eq!(status, 200, "{path}: {answer}");
+        body_of(&answer)
+    })
+}
+
+/// An installation with a project, a job, a webhook and page views, and a server on it.
+fn busy(desk: &Desk) -> (Serving, String) {
+    let (project, key) = desk.project_and_key("Docs");
+    assert_eq!(project, "docs");
+    desk.run(&["webhook", "add", "docs", "https://example.com/hook"]).ok();
+    let server = desk.serve(&[NO_WORKERS]);
+    for number in 0..5 {
+        let job = json!({ "prompt": format!("Fix \u{0} the typo {number}"), "model": "noop" });
+        let (status, answer) = post(&server.url, "/v2/agent/docs/job", &key, &job);
+        assert_eq!(status, 201, "{answer}");
+    }
+    let events = json!([event("/a", "1", FIREFOX), event("/b", "2", FIREFOX), event("/b", "3", BOT)]);
+    assert_eq!(tell(&server, &key, &events).0, 200);
+    let log: String = (0..30)
+        .map(|minute| {
+            format!(
+                "192.0.2.7 - - [10/Oct/2026:13:{minute:02}:36 +0000] \"GET /old HTTP/1.1\" 200 2326 \"-\" \"{FIREFOX}\"\n"
+            )
+        })
+        .collect();
+    std::fs::write(desk.path().join("access.log"), log).unwrap();
+    desk.run(&["import", "access.log", "--project", "docs"]).ok();
+    (server, key)
+}
+
+fn on(database: &TestDatabase) -> Vec<(&'static str, String)> {
+    vec![
+        ("COPYDESK_DATABASE_URL", database.url()),
+        ("COPYDESK_VIEWS__STORE", "database".to_owned()),
+        ("COPYDESK_RUNNER__WORKERS", "0".to_owned()),
+    ]
+}
+
+fn run_on(desk: &Desk, database: &TestDatabase, arguments: &[&str]) -> Ran {
+    Ran::new(desk.command(arguments).envs(on(database)).output().unwrap())
+}
+
+fn serve_on(desk: &Desk, database: &TestDatabase) -> Serving {
+    let mut command: Command = desk.command(&["serve", "--listen", "127.0.0.1:0"]);
+    command.envs(on(database));
+    Serving::start(command, "listen")
+}
+
+fn move_to(desk: &Desk, database: &TestDatabase, arguments: &[&str]) -> Ran {
+    let mut command = desk.command(&[&["move"], arguments].concat());
+    Ran::new(command.env("COPYDESK_TO_DATABASE_URL", database.url()).output().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_goes_to_postgresql_and_back_while_a_server_answers() {
+    let (desk, database) = (Desk::new(), TestDatabase::new(Backend::Postgres).await);
+    let (old, key) = busy(&desk);
+    let before = seen(&old, &key);
+    let moved = move_to(&desk, &database, &["--to-views", "database"]).ok();
+    assert!(moved.out.contains("Everything was moved, and compared."), "{}", moved.out);
+    // The old server answers, and takes nothing.
+    assert_eq!(seen(&old, &key), before);
+    for (path, body) in [
+        ("/v1/analytics/docs/events", event("/a", "9", FIREFOX)),
+        ("/v2/agent/docs/job", json!({ "prompt": "More", "model": "noop" })),
+    ] {
+        let (status, answer) = post(&old.url, path, &key, &body);
+        assert_eq!(status, 503, "{answer}");
+        assert!(answer.to_string().contains("moved"), "{answer}");
+    }
+    // Nobody works on the old place by mistake.
+    for command in [&["serve"][..], &["project", "list"], &["import", "access.log", "--project", "docs"]] {
+        let refused = desk.run(command);
+        assert!(refused.code == 1 && refused.err.contains("was moved from this database to"), "{}", refused.err);
+    }
+    let again = move_to(&desk, &database, &["--to-views", "database"]).ok();
+    assert!(again.out.contains("Everything was moved already."), "{}", again.out);
+    // Everything is at the new one, and an id from before counts once.
+    let new = serve_on(&desk, &database);
+    assert_eq!(seen(&new, &key), before);
+    let both = json!([event("/a", "1", FIREFOX), event("/c", "4", FIREFOX)]);
+    assert_eq!(tell(&new, &key, &both).1["duplicates"], 1);
+    assert_eq!(post(&new.url, "/v2/agent/docs/job", &key, &json!({ "prompt": "New", "model": "noop" })).0, 201);
+    let before = seen(&new, &key);
+    run_on(&desk, &database, &["import", "access.log", "--project", "docs"]).ok();
+    assert_eq!(seen(&new, &key), before, "the log was read before");
+    run_on(&desk, &database, &["views", "verify"]).ok();
+    drop(old);
+    // And back.
+    run_on(&desk, &database, &BACK).ok();
+    assert_eq!(seen(&new, &key)[0], before[0], "it answers still");
+    assert_eq!(tell(&new, &key, &event("/a", "10", FIREFOX)).0, 503);
+    let refused = run_on(&desk, &database, &["serve"]);
+    assert!(refused.code == 1 && refused.err.contains("moved"), "{}", refused.err);
+    drop(new);
+    let old = desk.serve(&[NO_WORKERS]);
+    assert_eq!(seen(&old, &key), before);
+    let both = json!([event("/a", "1", FIREFOX), event("/c", "4", FIREFOX), event("/c", "5", FIREFOX)]);
+    assert_eq!(tell(&old, &key, &both).1["duplicates"], 2);
+    let before = seen(&old, &key);
+    desk.run(&["import", "access.log", "--project", "docs"]).ok();
+    assert_eq!(seen(&old, &key), before, "the log was read before");
+    desk.run(&["views", "verify"]).ok();
+    // What was left is no obstacle to going there once more.
+    move_to(&desk, &database, &["--to-views", "database"]).ok();
+    let new = serve_on(&desk, &database);
+    assert_eq!(seen(&new, &key)[0], before[0]);
+    assert_eq!(tell(&new, &key, &event("/c", "5", FIREFOX)).1["duplicates"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_views_alone_go_into_the_database_and_back() {
+    let desk = Desk::on(Backend::Postgres).await;
+    let (server, key) = busy(&desk);
+    let before = seen(&server, &key);
+    desk.run(&["move", "--to-views", "database"]).ok();
+    assert_eq!(tell(&server, &key, &event("/a", "9", FIREFOX)).0, 503);
+    assert_eq!(
+        post(&server.url, "/v2/agent/docs/job", &key, &json!({ "prompt": "Still", "model": "noop" })).0,
+        201,
+        "jobs go on"
+    );
+    drop(server);
+    let refused = desk.run(&["serve", "--listen", "127.0.0.1:0"]);
+    assert!(refused.code == 1 && refused.err.contains("page views were moved"), "{}", refused.err);
+    let new = desk.serve(&[NO_WORKERS, IN_DATABASE]);
+    assert_eq!(seen(&new, &key)[1..], before[1..]);
+    // The folder of another machine is not mixed into them.
+    let (other, there) = (["--data-dir", "other"], [NO_WORKERS]);
+    let (keys, data) = ("credentials.key", desk.path().join("copydesk-data"));
+    std::fs::create_dir(desk.path().join("other")).unwrap();
+    std::fs::copy(data.join(keys), desk.path().join("other").join(keys)).unwrap();
+    let second = desk.start(&[&["serve", "--listen", "127.0.0.1:0"], &other[..]].concat(), &there, "listen");
+    assert_eq!(tell(&second, &key, &event("/elsewhere", "1", FIREFOX)).0, 200);
+    let refused = desk.run(&[&["move", "--to-views", "database"], &other[..]].concat());
+    assert!(refused.code == 1 && refused.err.contains("page views in the database already"), "{}", refused.err);
+    desk.run(&[&["move", "--cancel"], &other[..]].concat()).ok();
+    assert_eq!(tell(&second, &key, &event("/elsewhere", "2", FIREFOX)).0, 200, "it goes on");
+    drop(second);
+    // Back into the folder that was left.
+    desk.run_with(&["move", "--to-views", "embedded"], &[IN_DATABASE]).ok();
+    drop(new);
+    let old = desk.serve(&[NO_WORKERS]);
+    assert_eq!(seen(&old, &key)[1..], before[1..]);
+    assert_eq!(tell(&old, &key, &event("/a", "1", FIREFOX)).1["duplicates"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_into_a_place_that_is_not_empty_is_refused_and_one_that_is_given_up_leaves_nothing() {
+    let (desk, database) = (Desk::new(), TestDatabase::new(Backend::Postgres).await);
+    let (server, key) = busy(&desk);
+    let other = Desk::new();
+    other.project_and_key("Theirs");
+    move_to(&other, &database, &[]).ok();
+    let refused = move_to(&desk, &database, &[]);
+    assert!(refused.code == 1 && refused.err.contains("there is something in the target already"), "{}", refused.err);
+    assert!(!refused.err.contains(&database.url()), "an address may hold a password");
+    // It goes on where it is, also while a move is under way.
+    assert_eq!(tell(&server, &key, &event("/a", "7", FIREFOX)).0, 200);
+    let elsewhere = TestDatabase::new(Backend::Postgres).await;
+    let given_up = desk.run(&["move", "--cancel"]).ok();
+    assert!(given_up.out.contains("no move to give up"), "a refused one is none: {}", given_up.out);
+    assert_eq!(post(&server.url, "/v2/agent/docs/job", &key, &json!({ "prompt": "More", "model": "noop" })).0, 201);
+    move_to(&desk, &elsewhere, &[]).ok();
+    let late = move_to(&desk, &elsewhere, &["--cancel"]);
+    assert!(late.code == 1 && late.err.contains("already"), "{}", late.err);
+    // A copy from before says nothing of having been moved.
+    let same = desk.run(&["move", "--to-database-url", "sqlite:elsewhere.db"]);
+    assert!(same.code == 2 && same.err.contains("of one kind"), "{}", same.err);
+    let nothing = desk.run(&["move"]);
+    assert!(nothing.code == 2 && nothing.err.contains("nothing to move"), "{}", nothing.err);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_copy_is_not_said_to_have_been_moved() {
+    let (desk, database) = (Desk::new(), TestDatabase::new(Backend::Postgres).await);
+    desk.project_and_key("Docs");
+    let copy = desk.path().join("copy");
+    desk.run(&["backup", "copy"]).ok();
+    move_to(&desk, &database, &[]).ok();
+    let data = desk.path().join("copydesk-data");
+    for name in ["copydesk.db", "copydesk.db-wal", "copydesk.db-shm"] {
+        let _ = std::fs::remove_file(data.join(name));
+    }
+    std::fs::copy(copy.join("copydesk.db"), data.join("copydesk.db")).unwrap();
+    let refused = move_to(&desk, &database, &[]);
+    assert!(refused.code == 1 && refused.err.contains("something in the target already"), "{}", refused.err);
+}

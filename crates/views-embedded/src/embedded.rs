@@ -144,10 +144,16 @@ impl Embedded {
 
     /// Writes all views to segments and lets go of the folder. What is asked for from now on is refused.
     pub fn close(&self) {
+        self.close_whole();
+    }
+
+    /// The same; false if views stay in the log because they could not be written to segments.
+    pub(crate) fn close_whole(&self) -> bool {
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         if threads.is_empty() {
-            return;
+            return true;
         }
+        let mut is_whole = true;
         self.room.close();
         self.shared.closing.store(true, Ordering::Release);
         block_on(async { drop(self.tasks.send(WriterTask::Stop).await) });
@@ -164,12 +170,14 @@ impl Embedded {
         for project in self.shared.in_memory() {
             if let Err(error) = flush::flush(&self.shared, &project) {
                 tracing::warn!(project = %project.id, %error, "views stay in the log until the next start");
+                is_whole = false;
             }
         }
         flush::trim(&self.shared);
         self.shared.notes.save();
         self.shared.shut();
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
+        is_whole
     }
 
     /// Keeps a batch. When it answers, the batch is on disk.

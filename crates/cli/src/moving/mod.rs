@@ -9,6 +9,8 @@ mod progress;
 mod target;
 
 use std::ffi::OsString;
+use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use copydesk_store::{MoveNote, MoveState, Store, StoreError, compare_rows, copy_rows};
@@ -33,6 +35,7 @@ pub(crate) async fn run(
     environment: &[(OsString, OsString)],
 ) -> Result<ExitCode, Failure> {
     data_folder::check(config)?;
+    let _alone = alone(config)?;
     let config = &with_connections(config);
     let target = target::read(&flags, config, environment)?;
     if flags.cancel {
@@ -97,6 +100,24 @@ pub(crate) async fn run(
     output::line("Everything was moved, and compared.");
     tell_what_to_set(config, &target);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Sees that no other move, and none that is given up, works with this data folder until the file is closed.
+fn alone(config: &Config) -> Result<Option<File>, Failure> {
+    let path = config.data_dir.join("move.lock");
+    let file = match File::options().create(true).append(true).open(&path) {
+        // Nothing is kept here, so that nothing here is moved.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(|error| Failure::error(format!("cannot open {}: {error}", path.display())))?,
+    };
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => {
+            Err(Failure::error("another `copydesk move` works with this data folder")
+                .hint("wait for it, or stop it first"))
+        }
+        Err(TryLockError::Error(error)) => Err(Failure::error(format!("cannot lock {}: {error}", path.display()))),
+    }
 }
 
 /// A move holds some connections for as long as it takes.

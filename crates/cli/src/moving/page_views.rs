@@ -345,9 +345,12 @@ pub(super) async fn have_moved(config: &Config) -> Result<bool, Failure> {
 
 /// Gives a move of page views up. False if there was none.
 pub(super) async fn cancel(config: &Config, target: Option<&Config>) -> Result<bool, Failure> {
-    let Some(note) = note_at(config).await?.filter(|note| matches!(note.state, MoveState::Copying | MoveState::Closed))
-    else {
-        return Ok(false);
+    let found = note_at(config).await?;
+    let Some(note) = found.clone().filter(|note| matches!(note.state, MoveState::Copying | MoveState::Closed)) else {
+        return match target {
+            Some(target) => forget_begun(config, target, found).await,
+            None => Ok(false),
+        };
     };
     match target {
         Some(target) if note.state == MoveState::Copying || note.there == called(target) => {
@@ -367,6 +370,20 @@ pub(super) async fn cancel(config: &Config, target: Option<&Config>) -> Result<b
     let source = Source::open(config).await?;
     source.store().set_move(before(&note)).await?;
     source.close().await;
+    Ok(true)
+}
+
+/// Empties a target in which a move from here was begun that was given up without naming it. Nothing is known of it here.
+async fn forget_begun(config: &Config, target: &Config, here: Option<MoveNote>) -> Result<bool, Failure> {
+    let begun = note_at(target).await?;
+    let begun = begun.filter(|it| it.state == MoveState::Arriving && it.there == called(config));
+    let Some(begun) = begun.filter(|_| here.is_none_or(|note| note.state == MoveState::Arrived)) else {
+        return Ok(false);
+    };
+    match arriving(config, target, &begun).await?.1 {
+        Arriving::Folder(arrival) => arrival.give_up()?,
+        Arriving::Tables(arrival) => arrival.give_up().await?,
+    }
     Ok(true)
 }
 

@@ -193,6 +193,14 @@ async fn a_move_into_a_place_that_is_not_empty_is_refused_and_one_that_is_given_
     let given_up = desk.run(&["move", "--cancel"]).ok();
     assert!(given_up.out.contains("no move to give up"), "a refused one is none: {}", given_up.out);
     assert_eq!(post(&server.url, "/v2/agent/docs/job", &key, &json!({ "prompt": "More", "model": "noop" })).0, 201);
+    // Neither a second one nor giving up goes beside one that runs.
+    let running = std::fs::File::open(desk.path().join("copydesk-data/move.lock")).unwrap();
+    running.lock().unwrap();
+    for arguments in [&[][..], &["--cancel"]] {
+        let beside = move_to(&desk, &elsewhere, arguments);
+        assert!(beside.code == 1 && beside.err.contains("another `copydesk move` works"), "{}", beside.err);
+    }
+    drop(running);
     move_to(&desk, &elsewhere, &[]).ok();
     let late = move_to(&desk, &elsewhere, &["--cancel"]);
     assert!(late.code == 1 && late.err.contains("already"), "{}", late.err);

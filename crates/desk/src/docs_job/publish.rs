@@ -284,8 +284,7 @@ impl Publication<'_> {
         // That took a while.
         self.check_permit().await?;
         let Some(tip) = tip else {
-            let is_open = still_open(self.host, self.store, self.project, self.job).await?.is_some();
-            if is_open || standing(self.host, self.store, self.project, self.job).await?.is_some() {
+            if still_open(self.host, self.store, self.project, self.job).await?.is_some() {
                 return Err(Failure::Fatal(format!(
                     "The branch {branch} was deleted while the job was running; restore it and send the message again, or \
                      create a new job."

@@ -27,10 +27,13 @@ pub struct FolderCopy {
 }
 
 impl FolderCopy {
-    /// Brings everything in the copy into its files.
+    /// Brings everything in the copy into its files. What cannot be written there would be missing, and nobody would see it.
     pub fn open(folder: &Path, options: Options) -> Result<Self, OpenError> {
-        Embedded::open(folder, options)?.close();
-        Ok(Self { folder: folder.to_owned() })
+        let store = Embedded::open(folder, options)?;
+        match store.close_whole() {
+            true => Ok(Self { folder: folder.to_owned() }),
+            false => Err(OpenError::Io(folder.to_owned(), io::Error::other("not all of it could be written"))),
+        }
     }
 
     /// A folder that page views have arrived in, and that nobody uses yet.

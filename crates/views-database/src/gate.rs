@@ -4,7 +4,6 @@
 use copydesk_views::store::moving::{MoveNote, MoveState};
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 
-use crate::database::Database;
 use crate::error::{Fault, GUARDED, Result};
 
 /// The tables that hold what is counted, and what must be known to count nothing twice.
@@ -47,10 +46,10 @@ pub(crate) async fn read_with(connection: &mut PgConnection) -> Result<Option<Mo
 }
 
 /// Writes it down. Whoever is counting is waited for, and nobody begins to meanwhile.
-pub(crate) async fn set(database: &Database, note: Option<&MoveNote>) -> Result<()> {
+pub(crate) async fn set(pool: &PgPool, note: Option<&MoveNote>) -> Result<()> {
     let mut tries = 1;
     loop {
-        match set_once(database, note).await {
+        match set_once(pool, note).await {
             Err(Fault::Sql(sqlx::Error::Database(error))) if is_busy(&*error) && tries < TRIES => tries += 1,
             done => return done,
         }
@@ -62,8 +61,8 @@ fn is_busy(error: &dyn sqlx::error::DatabaseError) -> bool {
     matches!(error.code().as_deref(), Some("55P03" | "40P01"))
 }
 
-async fn set_once(database: &Database, note: Option<&MoveNote>) -> Result<()> {
-    let mut transaction = database.pool.begin().await?;
+async fn set_once(pool: &PgPool, note: Option<&MoveNote>) -> Result<()> {
+    let mut transaction = pool.begin().await?;
     sqlx::raw_sql("SET LOCAL lock_timeout = '5s'").execute(&mut *transaction).await?;
     write(&mut transaction, note).await?;
     if note.is_some_and(MoveNote::is_closed) {

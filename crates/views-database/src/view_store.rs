@@ -53,7 +53,7 @@ impl Database {
             StoreCall::Repair { project } => sweep::repair(self, project.as_deref()).await?.into(),
             StoreCall::Accept => ().into(),
             StoreCall::MoveNote => gate::read(&self.pool).await?.into(),
-            StoreCall::SetMove { note } => gate::set(self, note.as_ref()).await?.into(),
+            StoreCall::SetMove { note } => gate::set(&self.pool, note.as_ref()).await?.into(),
             StoreCall::Backup { folder } => backup::backup(self, &folder).await?.into(),
         })
     }

@@ -9,6 +9,7 @@ use copydesk_views::store::ViewsError;
 use copydesk_views::{Appended, Batch, Bucket, Channel, Client, Mark, Stretch};
 use sqlx::{PgConnection, Postgres, Row, Transaction};
 
+use crate::clickhouse::batches;
 use crate::cover::quarter;
 use crate::database::Database;
 use crate::error::{Fault, Result};
@@ -126,6 +127,9 @@ async fn append_once(database: &Database, entry: &Entry) -> Result<Appended> {
         put_lines(&mut transaction, project.id, &entry.lines).await?;
     }
     commit(database, transaction).await?;
+    if let Some(house) = &database.clickhouse {
+        house.counted.notify_one();
+    }
     let counted = new.counts.iter().filter_map(|place| entry.views.get(*place)).map(|view| u64::from(view.count)).sum();
     database.names.remember(&project, &numbers.paths, &numbers.readers, &numbers.ids);
     Ok(Appended { counted, duplicates: new.duplicates })
@@ -247,7 +251,10 @@ async fn count(
             tally.add(quarter, *path, *reader, side_of(client.facts.channel, &client.verdict), views);
         }
     }
-    tally.write(connection, project.id).await?;
+    match &database.clickhouse {
+        None => tally.write(connection, project.id).await?,
+        Some(_) => batches::put(connection, project.id, &tally.into_cells()).await?,
+    }
     Ok(Named { paths, readers, ids })
 }
 

@@ -6,9 +6,10 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use futures_util::StreamExt;
-use sqlx::{AssertSqlSafe, Row};
+use sqlx::{AssertSqlSafe, PgConnection, Row};
 use tokio::sync::mpsc;
 
+use crate::clickhouse_calls::copy::Moment;
 use crate::database::Database;
 use crate::error::{Fault, Result};
 use crate::schema;
@@ -39,6 +40,11 @@ const TABLES: [(&str, &str); 13] = [
     ("views_marks", "id, project, log, digest, place, mark"),
     ("views_lines", "id, project, log, first, prints"),
 ];
+/// Tables that ClickHouse has instead, if it counts: quarter hours and the site are copied from there, the others follow from
+/// these.
+const COUNTED: [&str; 6] =
+    [CELLS, "views_days", "views_months", "views_machine_days", "views_machine_months", SITE];
+const CELLS: &str = "views_cells";
 /// Tables that number their rows.
 const NUMBERED: [&str; 5] = [PROJECTS, "views_paths", "views_readers", "views_marks", "views_lines"];
 
@@ -53,6 +59,8 @@ fn told(path: &Path, error: &io::Error) -> Fault {
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Head {
     schema: i64,
+    #[serde(default)]
+    clickhouse: bool,
 }
 
 /// Whether page views in a folder are a copy from a database.
@@ -62,13 +70,21 @@ pub fn is_backup(folder: &Path) -> bool {
 
 /// Copies everything as it is at one moment into a folder that must not exist yet.
 pub(crate) async fn backup(database: &Database, folder: &Path) -> Result<()> {
-    let mut transaction = database.look().await?;
+    let (mut transaction, keeps) = match &database.clickhouse {
+        None => (database.look().await?, None),
+        Some(house) => {
+            let Moment { ledger, keeps } = Moment::begin(database, house).await?;
+            (ledger, Some((house, keeps)))
+        }
+    };
     schema::check_exact(&mut transaction).await?;
     std::fs::create_dir(folder).map_err(|error| told(folder, &error))?;
     // Copying all of it may take as long as it takes.
     sqlx::raw_sql("SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")
         .execute(&mut *transaction)
         .await?;
+    let projects = sqlx::query("SELECT id FROM views_projects ORDER BY id").fetch_all(&mut *transaction).await?;
+    let projects: Vec<i32> = projects.iter().map(|row| row.try_get(0)).collect::<sqlx::Result<_>>()?;
     for (table, columns) in TABLES {
         // Rows of projects that were removed may still be there; they are nobody's.
         let condition = match table {
@@ -76,36 +92,43 @@ pub(crate) async fn backup(database: &Database, folder: &Path) -> Result<()> {
             "views_time" => "",
             _ => " WHERE project IN (SELECT id FROM views_projects)",
         };
+        if keeps.is_some() && COUNTED.contains(&table) && table != CELLS && table != SITE {
+            continue;
+        }
         let path = file_of(folder, table);
         let (send, receive) = mpsc::channel(WAITING);
         let writing = tokio::task::spawn_blocking({
             let path = path.clone();
             move || write_file(&path, receive)
         });
-        let sql = format!("COPY (SELECT {columns} FROM {table}{condition}) TO STDOUT");
-        let mut rows = transaction.copy_out_raw(&sql).await?;
-        let mut copied = Ok(());
-        while let Some(chunk) = rows.next().await {
-            match chunk {
-                // Whoever writes has stopped, and says why.
-                Ok(chunk) if send.send(chunk.to_vec()).await.is_err() => break,
-                Ok(_) => {}
-                Err(error) => {
-                    copied = Err(error);
-                    break;
-                }
+        let copied = match &keeps {
+            Some((house, _)) if COUNTED.contains(&table) => house.copy_out(table, columns, &projects, &send).await,
+            _ => {
+                let sql = format!("COPY (SELECT {columns} FROM {table}{condition}) TO STDOUT");
+                copy_table(&mut transaction, &sql, &send).await
             }
-        }
-        drop((rows, send));
+        };
+        drop(send);
         let written = writing.await.map_err(|error| Fault::unavailable(error.to_string()))?;
         copied?;
         written.map_err(|error| told(&path, &error))?;
     }
-    let head =
-        serde_json::to_vec(&Head { schema: schema::KNOWN }).map_err(|error| Fault::unavailable(error.to_string()))?;
+    let head = Head { schema: schema::KNOWN, clickhouse: keeps.is_some() };
+    let head = serde_json::to_vec(&head).map_err(|error| Fault::unavailable(error.to_string()))?;
     let path = folder.join(HEAD);
     let written = File::create_new(&path).and_then(|mut file| file.write_all(&head).and_then(|()| file.sync_all()));
     written.map_err(|error| told(&path, &error))
+}
+
+async fn copy_table(connection: &mut PgConnection, sql: &str, send: &mpsc::Sender<Vec<u8>>) -> Result<()> {
+    let mut rows = connection.copy_out_raw(sql).await?;
+    while let Some(chunk) = rows.next().await {
+        // Whoever writes has stopped, and says why.
+        if send.send(chunk?.to_vec()).await.is_err() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn write_file(path: &Path, mut receive: mpsc::Receiver<Vec<u8>>) -> io::Result<()> {
@@ -129,6 +152,11 @@ pub(crate) async fn fill(database: &Database, folder: &Path) -> Result<()> {
              version that made it"
         )));
     }
+    if head.clickhouse && database.clickhouse.is_none() {
+        return Err(Fault::unavailable(
+            "the page views of the backup were counted in ClickHouse: set views.store to \"clickhouse\" to restore them",
+        ));
+    }
     let mut transaction = database.pool.begin().await?;
     schema::check_exact(&mut transaction).await?;
     sqlx::raw_sql("LOCK TABLE views_projects IN EXCLUSIVE MODE").execute(&mut *transaction).await?;
@@ -138,12 +166,24 @@ pub(crate) async fn fill(database: &Database, folder: &Path) -> Result<()> {
     }
     sqlx::raw_sql("DELETE FROM views_time").execute(&mut *transaction).await?;
     for (table, columns) in TABLES {
+        let is_there = database.clickhouse.is_some() && COUNTED.contains(&table);
+        if is_there && table != CELLS {
+            continue;
+        }
         let path = file_of(folder, table);
         let (send, mut receive) = mpsc::channel(WAITING);
         let reading = tokio::task::spawn_blocking({
             let path = path.clone();
             move || read_file(&path, &send)
         });
+        if let Some(house) = database.clickhouse.as_ref().filter(|_| is_there) {
+            let filled = house.copy_in(columns, &mut receive, &*database.options.clock).await;
+            drop(receive);
+            let read = reading.await.map_err(|error| Fault::unavailable(error.to_string()))?;
+            read.map_err(|error| told(&path, &error))?;
+            filled?;
+            continue;
+        }
         let mut rows = transaction.copy_in_raw(&format!("COPY {table} ({columns}) FROM STDIN")).await?;
         while let Some(chunk) = receive.recv().await {
             rows.send(chunk).await?;

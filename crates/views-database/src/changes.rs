@@ -10,6 +10,7 @@ use copydesk_views::{Bucket, Client, Verdict};
 use sqlx::{PgConnection, Row};
 
 use crate::answers::bounds;
+use crate::clickhouse_calls;
 use crate::database::Database;
 use crate::error::{Fault, Result};
 use crate::lock::Hold;
@@ -59,7 +60,10 @@ pub(crate) async fn relabel(database: &Database, name: &str, changes: &[(Arc<Cli
     .bind(by_digest.into_keys().collect::<Vec<_>>())
     .execute(&mut *transaction)
     .await?;
-    relabel::recount(&mut transaction, &project, &moved_sides(&changed)).await?;
+    // In ClickHouse everything is counted by reader.
+    if database.clickhouse.is_none() {
+        relabel::recount(&mut transaction, &project, &moved_sides(&changed)).await?;
+    }
     project.next_epoch(&mut transaction).await?;
     Ok(transaction.commit().await?)
 }
@@ -134,12 +138,12 @@ pub(crate) async fn expire(database: &Database, name: &str, days: u32) -> Result
     // Most of the time there is nothing to do, and nobody has to wait for that.
     let mut connection = database.pool.acquire().await?;
     let Some(project) = Project::find(&mut connection, name).await? else { return Ok(Expired::default()) };
-    let mut floor = aged(&mut connection, &project, days, now).await?;
+    let mut floor = aged(database, &mut connection, (name, &project), days, now).await?;
     drop(connection);
     if floor != project.floor {
         let mut transaction = database.begin(name, Hold::Alone).await?;
         let Some(project) = Project::find(&mut transaction, name).await? else { return Ok(Expired::default()) };
-        floor = aged(&mut transaction, &project, days, now).await?;
+        floor = aged(database, &mut transaction, (name, &project), days, now).await?;
         project.set_floor(&mut transaction, &floor).await?;
         transaction.commit().await?;
         tell_of(name, &project.floor, &floor, days);
@@ -149,8 +153,17 @@ pub(crate) async fn expire(database: &Database, name: &str, days: u32) -> Result
 }
 
 /// The floor of a project as it is to be now.
-async fn aged(connection: &mut PgConnection, project: &Project, days: u32, now: u32) -> Result<FloorState> {
-    let (first, end) = bounds(connection, project).await?;
+async fn aged(
+    database: &Database,
+    connection: &mut PgConnection,
+    (name, project): (&str, &Project),
+    days: u32,
+    now: u32,
+) -> Result<FloorState> {
+    let (first, end) = match &database.clickhouse {
+        None => bounds(connection, project).await?,
+        Some(house) => clickhouse_calls::bounds(database, house, name).await?,
+    };
     let status = match first < end {
         true => Status { first: Some(first), last: Some(Bucket(end.0 - 1)), ..Status::default() },
         false => Status::default(),
@@ -191,7 +204,9 @@ pub(crate) async fn remove(database: &Database, name: &str) -> Result<()> {
     transaction.commit().await?;
     match sweep::everything(database).await {
         // It is removed; what is left of it goes with the next look.
-        Err(Fault::Sql(error)) => tracing::warn!(%error, "the rows of a removed project could not all be deleted yet"),
+        Err(fault @ (Fault::Sql(_) | Fault::Away(_))) => {
+            tracing::warn!(%fault, "the rows of a removed project could not all be deleted yet");
+        }
         swept => swept?,
     }
     Ok(())

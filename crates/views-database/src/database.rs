@@ -12,7 +12,8 @@ use copydesk_views::{Crowd, CrowdBounds};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{PgPool, Row};
 
-use crate::error::Result;
+use crate::clickhouse::{self, ClickHouse, ClickHouseOptions, Shipping};
+use crate::error::{Fault, Result};
 use crate::names::Names;
 use crate::questions::{PATIENCE, Room};
 use crate::{gate, schema};
@@ -43,6 +44,8 @@ pub struct Options {
     pub pages_a_day: usize,
     /// Likewise kinds of readers.
     pub readers_a_day: usize,
+    /// Where it is counted, if not in the database itself.
+    pub clickhouse: Option<ClickHouseOptions>,
 }
 
 impl Options {
@@ -58,6 +61,7 @@ impl Options {
             question_time: Duration::from_secs(60),
             pages_a_day: 50_000,
             readers_a_day: 10_000,
+            clickhouse: None,
         }
     }
 
@@ -80,6 +84,9 @@ pub struct Database {
     began: AtomicI64,
     /// The store's time when old rows were last looked for.
     pub(crate) swept: AtomicI64,
+    /// Where it is counted, if not in the database itself, and what sends it there.
+    pub(crate) clickhouse: Option<Arc<ClickHouse>>,
+    shipping: Mutex<Option<Shipping>>,
 }
 
 /// A clock that was set by the database's, and runs on evenly whatever happens to the machine's.
@@ -118,15 +125,24 @@ impl Database {
             pool.connect_lazy_with(address.clone())
         };
         let (counting, asking) = (pool(options.connections.saturating_sub(for_questions)), pool(for_questions));
-        Ok(Arc::new(Self::opened(counting, asking, options).await?))
+        Ok(Arc::new(Self::opened(address, counting, asking, options).await?))
     }
 
-    async fn opened(pool: PgPool, questions: PgPool, options: Options) -> Result<Self> {
+    async fn opened(address: PgConnectOptions, pool: PgPool, questions: PgPool, options: Options) -> Result<Self> {
         schema::migrate(&pool, options.makes_tables).await?;
         let note = if options.for_move { None } else { gate::read(&pool).await? };
         if let Some(obstacle) = note.and_then(|note| note.obstacle()) {
             return Err(obstacle.into());
         }
+        let house = match options.clickhouse.clone() {
+            Some(clickhouse) => {
+                Some(ClickHouse::open(&pool, address, clickhouse, options.makes_tables, &*options.clock).await?)
+            }
+            None => {
+                check_counted_here(&pool).await?;
+                None
+            }
+        };
         let row = sqlx::query(
             "SELECT (SELECT now FROM views_time), current_setting('fsync'), current_setting('full_page_writes')",
         )
@@ -147,11 +163,17 @@ impl Database {
         let room = Room::new(options.question_bytes, PATIENCE);
         let (names, swept) = (Names::default(), AtomicI64::new(i64::MIN));
         let began = AtomicI64::new(began.unwrap_or(0));
-        Ok(Self { pool, questions, names, crowd, room, time, began, swept, options })
+        let shipping = house.clone().map(|house| Shipping::begin(house, options.makes_tables));
+        let shipping = Mutex::new(shipping);
+        Ok(Self { pool, questions, names, crowd, room, time, began, swept, options, clickhouse: house, shipping })
     }
 
     /// Ends all connections. What is asked for from now on is refused.
     pub async fn close(&self) {
+        let shipping = self.shipping.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(shipping) = shipping {
+            shipping.end().await;
+        }
         self.pool.close().await;
         self.questions.close().await;
     }
@@ -182,6 +204,17 @@ impl Database {
             None => {}
         }
         time.now().as_millis().div_euclid(1000)
+    }
+}
+
+/// Refuses a database whose page views are counted in ClickHouse.
+async fn check_counted_here(pool: &PgPool) -> Result<()> {
+    match clickhouse::known_ledger(pool).await? {
+        None => Ok(()),
+        Some(_) => Err(Fault::unavailable(
+            "the page views of this database are counted in ClickHouse: set views.store to \"clickhouse\", and \
+             views.clickhouse_url",
+        )),
     }
 }
 

@@ -17,12 +17,18 @@ pub(crate) type Result<T, E = Fault> = std::result::Result<T, E>;
 pub(crate) enum Fault {
     Sql(sqlx::Error),
     Views(ViewsError),
+    /// ClickHouse does not answer; another of its servers may.
+    Away(String),
 }
 
 impl Fault {
     /// Whether the same may well work if it is done again at once.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self, Self::Sql(sqlx::Error::Database(it)) if it.code().as_deref() == Some(DEADLOCK))
+    }
+
+    pub(crate) fn is_away(&self) -> bool {
+        matches!(self, Self::Away(_))
     }
 
     /// Nothing was kept, or there is no answer now.
@@ -33,6 +39,16 @@ impl Fault {
     /// What is in the database is not what this program writes there.
     pub(crate) fn unreadable(what: &str, error: impl std::fmt::Display) -> Self {
         Self::Views(ViewsError::Damaged(format!("{what} in the database cannot be understood: {error}")))
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Sql(error) => error.fmt(f),
+            Self::Views(error) => error.fmt(f),
+            Self::Away(why) => f.write_str(why),
+        }
     }
 }
 
@@ -52,6 +68,7 @@ impl From<Fault> for ViewsError {
     fn from(fault: Fault) -> Self {
         let error = match fault {
             Fault::Views(error) => return error,
+            Fault::Away(why) => return Self::Unavailable(why),
             Fault::Sql(error) => error,
         };
         if let sqlx::Error::Database(it) = &error

@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 use crate::error::{Fault, GUARDED, Result};
 
 /// The tables that hold what is counted, and what must be known to count nothing twice.
-pub(crate) const TABLES: [&str; 14] = [
+pub(crate) const TABLES: [&str; 15] = [
     "views_projects",
     "views_gone",
     "views_time",
@@ -22,7 +22,11 @@ pub(crate) const TABLES: [&str; 14] = [
     "views_site",
     "views_marks",
     "views_lines",
+    BATCHES,
 ];
+
+/// What is in it already still goes to ClickHouse.
+const BATCHES: &str = "views_batches";
 
 /// How often it is tried to stop all writers, each time for some seconds.
 const TRIES: u32 = 20;
@@ -102,9 +106,10 @@ async fn close(connection: &mut PgConnection) -> Result<()> {
         TABLES.join(", ")
     );
     for table in TABLES {
+        let changes = if table == BATCHES { "INSERT" } else { "INSERT OR UPDATE OR DELETE OR TRUNCATE" };
         sql.push_str(&format!(
             "DROP TRIGGER IF EXISTS views_moving_refuse ON {table}; \
-             CREATE TRIGGER views_moving_refuse BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON {table} \
+             CREATE TRIGGER views_moving_refuse BEFORE {changes} ON {table} \
              FOR EACH STATEMENT EXECUTE FUNCTION views_moving_refuse();"
         ));
     }

@@ -1,4 +1,5 @@
-//! Page views in PostgreSQL, for servers of several machines that count into one place.
+//! Page views of several machines in one place: a ledger in PostgreSQL, which counts them too, or has ClickHouse count
+//! ([`clickhouse`]).
 //!
 //! One batch is one transaction ([`append`]): its ids, pages and readers, and its counts by quarter hour, day and month. When
 //! it is answered it is committed. Rows are written in one order by everybody, so that nobody waits in a circle. A question
@@ -11,6 +12,8 @@ mod append;
 mod backup;
 mod calendar;
 mod changes;
+mod clickhouse;
+mod clickhouse_calls;
 mod cover;
 mod database;
 mod error;
@@ -27,7 +30,9 @@ mod sweep;
 mod tally;
 pub mod transfer;
 mod view_store;
+mod whole;
 
 pub use backup::{count as count_backup, is_backup};
 pub use calendar::month_of;
+pub use clickhouse::{ClickHouseAddress, ClickHouseOptions};
 pub use database::{Database, Options};

@@ -8,12 +8,15 @@ use copydesk_views::store::{Loss, Lost, ViewsError};
 use sqlx::{AssertSqlSafe, Row};
 use tokio::time::Instant;
 
-use crate::calendar::{first_day, month_of};
+use crate::calendar::month_of;
+use crate::clickhouse::ClickHouse;
+use crate::clickhouse_calls::care;
 use crate::cover::quarter;
 use crate::database::Database;
 use crate::error::{Fault, Result};
 use crate::lock::Hold;
 use crate::project::Project;
+use crate::whole::Whole;
 
 /// Rows that go with one transaction.
 const STEP: usize = 10_000;
@@ -73,9 +76,13 @@ pub(crate) async fn everything(database: &Database) -> Result<()> {
     let old = format!("arrived < {}", now - database.options.id_seconds());
     let mut is_all = delete(database, "views_ids", &old, until).await?;
     let gone = sqlx::query("SELECT project FROM views_gone ORDER BY project").fetch_all(&database.pool).await?;
-    for row in gone {
-        let project: i32 = row.try_get(0)?;
-        let mut is_done = true;
+    let gone: Vec<i32> = gone.iter().map(|row| row.try_get(0)).collect::<sqlx::Result<_>>()?;
+    let is_gone_there = match &database.clickhouse {
+        Some(house) if !gone.is_empty() => house.forget_projects(&database.pool, &gone).await?,
+        _ => true,
+    };
+    for project in gone {
+        let mut is_done = is_gone_there;
         for table in OF_PROJECTS {
             is_done &= delete(database, table, &format!("project = {project}"), until).await?;
         }
@@ -119,8 +126,10 @@ pub(crate) async fn project(database: &Database, name: &str) -> Result<()> {
             let old = format!("project = {id} AND {column} < {before}");
             is_done &= delete(database, table, &old, until).await?;
         }
-        if is_done {
-            forget_pages(database, name, &project).await?;
+        match &database.clickhouse {
+            None if is_done => forget_pages(database, name, &project).await?,
+            Some(house) if house.forget_before(id, gone).await? => forget_pages_there(database, house, name, &project).await?,
+            _ => {}
         }
     }
     let marks = format!(
@@ -155,31 +164,69 @@ async fn forget_pages(database: &Database, name: &str, project: &Project) -> Res
     Ok(transaction.commit().await?)
 }
 
-/// The first of each that the floor does not cut.
-struct Whole {
-    quarter: i32,
-    day: i32,
-    month: i32,
-    /// The first quarter hours of that day and month.
-    day_begins: i32,
-    month_begins: i32,
+/// The same where views are counted in ClickHouse. What is on its way may be of any page, so then it is left for another day.
+async fn forget_pages_there(database: &Database, house: &ClickHouse, name: &str, project: &Project) -> Result<()> {
+    let mut transaction = database.begin(name, Hold::Alone).await?;
+    if care::is_waiting(&database.questions, project.id).await? {
+        return Ok(());
+    }
+    let read = care::pages_with_views(house, project.id).await?;
+    sqlx::query("DELETE FROM views_paths WHERE project = $1 AND id <> ALL ($2)")
+        .bind(project.id)
+        .bind(read)
+        .execute(&mut *transaction)
+        .await?;
+    project.next_epoch(&mut transaction).await?;
+    Ok(transaction.commit().await?)
 }
 
-impl Whole {
-    fn of(project: &Project) -> Self {
-        let a_day = Bucket::A_DAY as i32;
-        let quarter = quarter(project.floor.gone_before());
-        let day = quarter / a_day + i32::from(quarter % a_day != 0);
-        let month = month_of(day) + i32::from(first_day(month_of(day)) != day);
-        let (day_begins, month_begins) = (day.saturating_mul(a_day), first_day(month).saturating_mul(a_day));
-        Self { quarter, day, month, day_begins, month_begins }
+/// What differs in ClickHouse.
+async fn differences_there(database: &Database, house: &ClickHouse, name: &str) -> Result<Vec<Loss>> {
+    care::settle(database, house, name).await?;
+    let mut connection = database.questions.acquire().await?;
+    let Some(project) = Project::find(&mut connection, name).await? else { return Ok(Vec::new()) };
+    drop(connection);
+    let whole = Whole::of(&project);
+    let mut found = Vec::new();
+    for (table, column, from, begins) in [
+        ("views_cells", "quarter", whole.quarter, whole.quarter),
+        ("views_days", "day", whole.day, whole.day_begins),
+        ("views_months", "month", whole.month, whole.month_begins),
+    ] {
+        let counted = house.sum(table, column, project.id, from).await?;
+        let expected = house.sum("views_site", "quarter", project.id, begins).await?;
+        if counted != expected {
+            found.push(loss(database, name, table, begins, (counted, expected)));
+        }
+    }
+    // What came meanwhile may be in one of them only.
+    if !found.is_empty() && care::is_waiting(&database.questions, project.id).await? {
+        return Err(Fault::unavailable("page views come in all the time; whether all adds up could not be told"));
+    }
+    Ok(found)
+}
+
+/// Says that a table does not have what the site as a whole has.
+fn loss(database: &Database, name: &str, table: &str, begins: i32, (counted, expected): (i64, i64)) -> Loss {
+    Loss {
+        project: Some(name.to_owned()),
+        of: Lost::Views,
+        file: table.to_owned(),
+        what: format!("{table} has {counted} page views, and the site as a whole {expected}"),
+        found: database.options.clock.now(),
+        from: Bucket(begins.unsigned_abs()),
+        to: Bucket::MAX,
+        views: None,
     }
 }
 
 /// Whether what is counted by quarter hour, day and month is the same. The database itself looks after its files.
 pub(crate) async fn verify(database: &Database, name: Option<&str>) -> Result<Vec<Loss>> {
-    let mut transaction = database.look().await?;
     let Some(name) = name else { return Ok(Vec::new()) };
+    if let Some(house) = &database.clickhouse {
+        return differences_there(database, house, name).await;
+    }
+    let mut transaction = database.look().await?;
     let Some(project) = Project::find(&mut transaction, name).await? else { return Ok(Vec::new()) };
     let Whole { quarter: whole, day, month, day_begins: days, month_begins: months } = Whole::of(&project);
     let pages = "hs + hv + ms + mv";
@@ -207,16 +254,7 @@ pub(crate) async fn verify(database: &Database, name: Option<&str>) -> Result<Ve
             .await?;
         let (counted, expected): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
         if counted != expected {
-            found.push(Loss {
-                project: Some(name.to_owned()),
-                of: Lost::Views,
-                file: table.to_owned(),
-                what: format!("{table} has {counted} page views, and the site as a whole {expected}"),
-                found: database.options.clock.now(),
-                from: Bucket(begins.unsigned_abs()),
-                to: Bucket::MAX,
-                views: None,
-            });
+            found.push(loss(database, name, table, begins, (counted, expected)));
         }
     }
     Ok(found)
@@ -243,6 +281,13 @@ pub(crate) async fn repair(database: &Database, name: Option<&str>) -> Result<()
     let mut transaction = database.begin(name, Hold::Alone).await?;
     let Some(project) = Project::find(&mut transaction, name).await? else { return Ok(()) };
     let (id, whole) = (project.id, Whole::of(&project));
+    if let Some(house) = &database.clickhouse {
+        care::recount(database, house, &project, &whole).await?;
+        transaction.commit().await?;
+        let first = found.first().map_or("", |loss| loss.what.as_str());
+        tracing::warn!(project = name, found = first, "the site, days and months are counted anew from the quarter hours");
+        return Ok(());
+    }
     let last = "SELECT MAX(quarter) / 96 FROM views_cells WHERE project = $1";
     let last: Option<i32> = sqlx::query(last).bind(id).fetch_one(&mut *transaction).await?.try_get(0)?;
     let Some(last) = last else { return Err(damaged(name)) };

@@ -36,6 +36,12 @@ impl Tally {
         }
     }
 
+    /// What was read by quarter hour, page and reader, in order.
+    pub(crate) fn into_cells(mut self) -> Vec<(i32, i64, i64, i64)> {
+        joined(&mut self.cells);
+        self.cells
+    }
+
     /// Counts all of it in a project. Everybody writes tables and rows in the same order.
     pub(crate) async fn write(mut self, connection: &mut PgConnection, project: i32) -> Result<()> {
         [&mut self.cells, &mut self.machines, &mut self.site].into_iter().for_each(joined);

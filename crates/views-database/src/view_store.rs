@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use copydesk_boxed::boxed;
+use copydesk_views::store::moving::{MoveNote, MoveState};
 use copydesk_views::store::{Counts, Losses, StoreCall, StoreFuture, StoreReply, ViewStore, ViewsError};
 
 use crate::database::Database;
 use crate::error::Result;
-use crate::{answers, append, backup, changes, gate, machines, overview, sweep};
+use crate::{answers, append, backup, changes, clickhouse_calls, gate, machines, overview, sweep};
 
 #[boxed]
 impl Database {
@@ -21,6 +22,13 @@ impl Database {
 
 impl Database {
     async fn answer(&self, call: StoreCall) -> Result<StoreReply> {
+        let call = match &self.clickhouse {
+            None => call,
+            Some(house) => match clickhouse_calls::answer(self, house, call).await? {
+                Ok(reply) => return Ok(reply),
+                Err(call) => call,
+            },
+        };
         Ok(match call {
             StoreCall::Append(batch) => append::append(self, batch).await?.into(),
             StoreCall::Ranking { project, question } => {
@@ -53,9 +61,20 @@ impl Database {
             StoreCall::Repair { project } => sweep::repair(self, project.as_deref()).await?.into(),
             StoreCall::Accept => ().into(),
             StoreCall::MoveNote => gate::read(&self.pool).await?.into(),
-            StoreCall::SetMove { note } => gate::set(&self.pool, note.as_ref()).await?.into(),
+            StoreCall::SetMove { note } => self.set_move(note.as_ref()).await?.into(),
             StoreCall::Backup { folder } => backup::backup(self, &folder).await?.into(),
         })
+    }
+}
+
+impl Database {
+    async fn set_move(&self, note: Option<&MoveNote>) -> Result<()> {
+        let has_moved = note.is_some_and(|note| note.state == MoveState::Moved);
+        if let Some(house) = self.clickhouse.as_ref().filter(|_| has_moved) {
+            // They are at the other place, and must not be in the way if they come back.
+            house.empty().await?;
+        }
+        gate::set(&self.pool, note).await
     }
 }
 

@@ -1,0 +1,126 @@
+//! Batches in the ledger: what was counted and is on its way to ClickHouse.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use copydesk_views::Bucket;
+use sqlx::{PgConnection, Row};
+
+use crate::calendar::month_of;
+use crate::error::{Fault, Result};
+
+/// Quarter hour, page, reader and views.
+pub(crate) type Cell = (i32, i64, i64, i64);
+
+/// The numbers of a cell, as they are packed.
+const WORDS: usize = 4;
+/// What cells may take when they are unpacked: a batch is far smaller.
+const MOST: u64 = 1 << 30;
+
+/// Puts a batch into the ledger.
+pub(crate) async fn put(connection: &mut PgConnection, project: i32, cells: &[Cell]) -> Result<()> {
+    if cells.is_empty() {
+        return Ok(());
+    }
+    sqlx::query("INSERT INTO views_batches (project, cells) VALUES ($1, $2)")
+        .bind(project)
+        .bind(packed(cells)?)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+fn packed(cells: &[Cell]) -> Result<Vec<u8>> {
+    // Number after number and not cell after cell: what is alike stands together.
+    let numbers = [
+        cells.iter().map(|cell| i64::from(cell.0)).collect::<Vec<_>>(),
+        cells.iter().map(|cell| cell.1).collect(),
+        cells.iter().map(|cell| cell.2).collect(),
+        cells.iter().map(|cell| cell.3).collect(),
+    ];
+    let bytes: Vec<u8> = numbers.iter().flatten().flat_map(|number| number.to_le_bytes()).collect();
+    zstd::bulk::compress(&bytes, 1).map_err(|error| Fault::unavailable(error.to_string()))
+}
+
+fn unpacked(bytes: &[u8]) -> Result<Vec<Cell>> {
+    let wrong = |said: String| Fault::unreadable("a batch of page views", said);
+    let mut packed = zstd::Decoder::new(bytes).map_err(|error| wrong(error.to_string()))?.take(MOST + 1);
+    let mut bytes = Vec::new();
+    packed.read_to_end(&mut bytes).map_err(|error| wrong(error.to_string()))?;
+    let numbers: Vec<i64> = bytes.as_chunks().0.iter().map(|bytes| i64::from_le_bytes(*bytes)).collect();
+    if bytes.len() as u64 > MOST || numbers.len() * 8 != bytes.len() || numbers.len() % WORDS != 0 {
+        return Err(wrong("it has a wrong length".to_owned()));
+    }
+    let rows = numbers.len() / WORDS;
+    let number = |word: usize, row: usize| numbers.get(word * rows + row).copied().unwrap_or_default();
+    let quarter = |row: usize| i32::try_from(number(0, row)).map_err(|error| wrong(error.to_string()));
+    (0..rows).map(|row| Ok((quarter(row)?, number(1, row), number(2, row), number(3, row)))).collect()
+}
+
+/// What is sent together, as each table of ClickHouse has it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Shipment {
+    /// Project, quarter hour, page and reader.
+    pub(super) cells: BTreeMap<(u32, u32, u64, u64), u64>,
+    pub(super) days: BTreeMap<(u32, u32, u64, u64), u64>,
+    pub(super) months: BTreeMap<(u32, u32, u64, u64), u64>,
+    /// Project, quarter hour and reader.
+    pub(super) site: BTreeMap<(u32, u32, u64), u64>,
+}
+
+impl Shipment {
+    pub(super) fn add(&mut self, project: i32, cell: Cell) {
+        let (quarter, path, reader, n) = cell;
+        let (project, path, reader) = (project.unsigned_abs(), path.unsigned_abs(), reader.unsigned_abs());
+        let (day, n) = (quarter / Bucket::A_DAY as i32, n.unsigned_abs());
+        let (quarter, month) = (quarter.unsigned_abs(), month_of(day).unsigned_abs());
+        *self.cells.entry((project, quarter, path, reader)).or_default() += n;
+        *self.days.entry((project, day.unsigned_abs(), path, reader)).or_default() += n;
+        *self.months.entry((project, month, path, reader)).or_default() += n;
+        *self.site.entry((project, quarter, reader)).or_default() += n;
+    }
+
+    /// The cells of batches, read from the ledger.
+    pub(super) fn add_batch(&mut self, row: &sqlx::postgres::PgRow) -> Result<()> {
+        let (project, cells): (i32, &[u8]) = (row.try_get("project")?, row.try_get("cells")?);
+        unpacked(cells)?.into_iter().for_each(|cell| self.add(project, cell));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_packed_is_found_again(
+            cells in proptest::collection::vec((0..i32::MAX, 0..i64::MAX, 0..i64::MAX, 0..i64::MAX), 0..50),
+        ) {
+            prop_assert_eq!(unpacked(&packed(&cells).unwrap()).unwrap(), cells);
+        }
+
+        #[test]
+        fn what_is_not_a_batch_is_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = unpacked(&bytes);
+            prop_assert!(unpacked(&zstd::bulk::compress(&[&bytes[..], &[0; 33]].concat(), 1).unwrap()[..]).is_err()
+                || (bytes.len() + 33) % 32 == 0);
+        }
+    }
+
+    #[test]
+    fn every_table_gets_each_view_once() {
+        let mut shipment = Shipment::default();
+        let day = 20_000;
+        for cell in [(day * 96, 7, 1, 2), (day * 96 + 95, 7, 1, 3), (day * 96, 7, 2, 5)] {
+            shipment.add(4, cell);
+        }
+        let day = day.unsigned_abs();
+        assert_eq!(shipment.cells.len(), 3);
+        assert_eq!(shipment.days, BTreeMap::from([((4, day, 7, 1), 5), ((4, day, 7, 2), 5)]));
+        assert_eq!(shipment.months.values().sum::<u64>(), 10);
+        assert_eq!(shipment.site.values().sum::<u64>(), 10);
+    }
+}

@@ -1,0 +1,141 @@
+//! Counting in ClickHouse, behind the ledger in PostgreSQL: what an append commits there ([`batches`]) is sent on with a token
+//! by which ClickHouse knows what it has already ([`ship`]). Names, verdicts, floors, ids and marks stay in the ledger, so that
+//! judging history again changes a row there and nothing here.
+
+pub(crate) mod batches;
+mod nodes;
+mod page_names;
+mod rows;
+mod ship;
+mod tables;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use copydesk_domain::{Clock, new_id};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{PgPool, Row};
+use tokio::sync::Notify;
+
+use crate::error::{Fault, Result};
+use nodes::Nodes;
+use page_names::PageNames;
+
+pub use nodes::ClickHouseAddress;
+pub(crate) use ship::{LOCK, Shipping, send_all};
+
+/// How ClickHouse is used.
+#[derive(Debug, Clone)]
+pub struct ClickHouseOptions {
+    pub address: ClickHouseAddress,
+    /// How long what was counted is collected before it is sent, unless somebody asks.
+    pub collects: Duration,
+    /// How long a question waits for what was counted before it.
+    pub patience: Duration,
+}
+
+impl ClickHouseOptions {
+    pub fn new(address: ClickHouseAddress) -> Self {
+        Self { address, collects: Duration::from_millis(250), patience: Duration::from_secs(5) }
+    }
+}
+
+/// Where page views are counted, if it is not in the database itself.
+pub(crate) struct ClickHouse {
+    pub(crate) nodes: Nodes,
+    pub(super) cluster: Option<String>,
+    /// By what ClickHouse knows the ledger.
+    pub(super) ledger: String,
+    pub(crate) pages: PageNames,
+    pub(crate) options: ClickHouseOptions,
+    /// Of the ledger, for those who need a connection of their own.
+    pub(crate) address: PgConnectOptions,
+    /// This process has counted something.
+    pub(crate) counted: Notify,
+    /// Asks for what waits to be sent now.
+    pub(crate) wanted: Notify,
+    /// Something has arrived.
+    pub(crate) arrived: Notify,
+}
+
+impl ClickHouse {
+    /// Opens it for the ledger of a database; its tables are made if there are none and `makes_tables`.
+    pub(crate) async fn open(
+        pool: &PgPool,
+        address: PgConnectOptions,
+        options: ClickHouseOptions,
+        makes_tables: bool,
+        clock: &dyn Clock,
+    ) -> Result<Arc<Self>> {
+        let ledger = match known_ledger(pool).await? {
+            Some(ledger) => ledger,
+            None if makes_tables => new_ledger(pool, &new_id(clock.now())).await?,
+            None => return Err(Fault::unavailable("nothing was counted in ClickHouse yet; a server begins when it starts")),
+        };
+        let nodes = Nodes::new(&options.address);
+        let cluster = options.address.cluster.clone();
+        let house = Self {
+            nodes,
+            cluster,
+            ledger,
+            pages: PageNames::default(),
+            options,
+            address,
+            counted: Notify::new(),
+            wanted: Notify::new(),
+            arrived: Notify::new(),
+        };
+        // Views are taken while it is away: the ledger has them.
+        match house.prepare(makes_tables).await {
+            Err(Fault::Away(why)) if makes_tables => {
+                tracing::warn!(%why, "page views are kept in the database until ClickHouse answers");
+            }
+            prepared => prepared?,
+        }
+        Ok(Arc::new(house))
+    }
+
+    /// Sees to it that the tables are there and the server is one that can be used.
+    pub(super) async fn prepare(&self, makes_tables: bool) -> Result<()> {
+        tables::check_version(&self.nodes).await?;
+        if makes_tables {
+            tables::make(&self.nodes, self.cluster.as_deref(), &self.ledger).await?;
+            let logs = tables::busy_logs(&self.nodes).await?;
+            if !logs.is_empty() {
+                tracing::warn!(
+                    logs = logs.join(", "),
+                    "ClickHouse keeps logs of its own in tables, which soon take more room than page views; switch them off \
+                     with packaging/clickhouse/copydesk.xml"
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// By what ClickHouse knows the ledger of a database; none if page views are counted in the database itself.
+pub(crate) async fn known_ledger(pool: &PgPool) -> Result<Option<String>> {
+    let row = sqlx::query("SELECT ledger FROM views_counted_in_clickhouse").fetch_optional(pool).await?;
+    Ok(row.map(|row| row.try_get(0)).transpose()?)
+}
+
+/// Writes down that page views are counted in ClickHouse from now on, if none were counted yet.
+async fn new_ledger(pool: &PgPool, id: &str) -> Result<String> {
+    let mut transaction = pool.begin().await?;
+    sqlx::raw_sql("LOCK TABLE views_projects IN EXCLUSIVE MODE").execute(&mut *transaction).await?;
+    let row = sqlx::query("SELECT EXISTS (SELECT FROM views_projects)").fetch_one(&mut *transaction).await?;
+    if row.try_get::<bool, _>(0)? {
+        return Err(Fault::unavailable(
+            "there are page views in the database that are not in ClickHouse; `copydesk move --to-views clickhouse` moves \
+             them, and until then views.store stays \"database\"",
+        ));
+    }
+    sqlx::query("INSERT INTO views_counted_in_clickhouse (ledger) VALUES ($1) ON CONFLICT DO NOTHING")
+        .bind(id)
+        .execute(&mut *transaction)
+        .await?;
+    let row = sqlx::query("SELECT ledger FROM views_counted_in_clickhouse").fetch_one(&mut *transaction).await?;
+    let ledger = row.try_get(0)?;
+    transaction.commit().await?;
+    Ok(ledger)
+}

@@ -1,0 +1,137 @@
+//! Rows in ClickHouse as a whole: adding them up, deleting them, counting some from others.
+
+use std::time::Duration;
+
+use clickhouse::Row;
+use copydesk_domain::{Clock, new_id};
+use serde::{Deserialize, Serialize};
+use sqlx::{PgPool, Row as _};
+
+use super::ClickHouse;
+use super::tables::TABLES;
+use crate::calendar::{first_day, month_of};
+use crate::error::Result;
+
+/// How long rewriting or deleting may take there.
+const LONG: Duration = Duration::from_secs(3600);
+
+#[derive(Debug, Row, Serialize, Deserialize)]
+struct Count {
+    n: u64,
+}
+
+impl ClickHouse {
+    async fn count(&self, sql: &str) -> Result<u64> {
+        let found: Vec<Count> = self.nodes.rows(sql).await?;
+        Ok(found.first().map_or(0, |row| row.n))
+    }
+
+    /// Views of a project in a table, from a quarter hour, day or month on.
+    pub(crate) async fn sum(&self, table: &str, column: &str, project: i32, from: i32) -> Result<i64> {
+        let sql = format!("SELECT sum(n) AS n FROM {table} WHERE project = {project} AND {column} >= {from}");
+        Ok(self.count(&sql).await?.cast_signed())
+    }
+
+    /// Deletes rows for which a condition holds, and waits for that.
+    pub(crate) async fn delete(&self, table: &str, condition: &str) -> Result<()> {
+        // Nobody adds to rows that are deleted: only whole projects, or what is before a floor, or what is being moved.
+        let sql = match &self.cluster {
+            None => format!("ALTER TABLE {table} DELETE WHERE {condition} SETTINGS mutations_sync = 2"),
+            Some(cluster) => format!(
+                "ALTER TABLE {table}_local ON CLUSTER '{cluster}' DELETE WHERE {condition} SETTINGS mutations_sync = 2"
+            ),
+        };
+        self.nodes.execute(&sql, LONG).await
+    }
+
+    /// Deletes all that was counted.
+    pub(crate) async fn empty(&self) -> Result<()> {
+        for table in TABLES {
+            let sql = match &self.cluster {
+                None => format!("TRUNCATE TABLE {}", table.name),
+                Some(cluster) => format!("TRUNCATE TABLE {}_local ON CLUSTER '{cluster}' SYNC", table.name),
+            };
+            self.nodes.execute(&sql, LONG).await?;
+        }
+        Ok(())
+    }
+
+    /// Counts rows that are given by a query, once.
+    pub(crate) async fn derive(&self, into: &str, query: &str, clock: &dyn Clock) -> Result<()> {
+        // Not known by their content: the same may have been there and deleted since.
+        let token = new_id(clock.now());
+        let sql = format!(
+            "INSERT INTO {into} SETTINGS insert_deduplication_token = '{token}', max_partitions_per_insert_block = 0, \
+             distributed_foreground_insert = 1 {query}"
+        );
+        self.nodes.execute(&sql, LONG).await
+    }
+
+    /// Counts days or the site as a whole from the quarter hours for which a condition holds.
+    pub(crate) async fn derive_days(&self, condition: &str, clock: &dyn Clock) -> Result<()> {
+        let query = format!(
+            "SELECT project, intDiv(quarter, 96) AS day, path, reader, sum(n) AS n FROM views_cells WHERE {condition} \
+             GROUP BY project, day, path, reader"
+        );
+        self.derive("views_days (project, day, path, reader, n)", &query, clock).await
+    }
+
+    pub(crate) async fn derive_site(&self, condition: &str, clock: &dyn Clock) -> Result<()> {
+        let query = format!(
+            "SELECT project, quarter, reader, sum(n) AS n FROM views_cells WHERE {condition} GROUP BY project, quarter, reader"
+        );
+        self.derive("views_site (project, quarter, reader, n)", &query, clock).await
+    }
+
+    /// Counts months from the days for which a condition holds. The calendar is this program's, so that both count the same.
+    pub(crate) async fn derive_months(&self, condition: &str, clock: &dyn Clock) -> Result<()> {
+        let last = format!("SELECT toUInt64(max(day)) AS n FROM views_days WHERE {condition}");
+        let last = month_of(i32::try_from(self.count(&last).await?).unwrap_or(i32::MAX));
+        let first = format!("SELECT toUInt64(min(day)) AS n FROM views_days WHERE {condition}");
+        let first = month_of(i32::try_from(self.count(&first).await?).unwrap_or(0));
+        let list = |number: fn(i32) -> i32| (first..=last).map(|month| number(month).to_string()).collect::<Vec<_>>().join(",");
+        let (days, months) = (list(first_day), list(|month| month));
+        let query = format!(
+            "SELECT project, transform(toUInt32(roundDown(day, [{days}])), CAST([{days}], 'Array(UInt32)'), \
+                    CAST([{months}], 'Array(UInt32)'), toUInt32(0)) AS month, path, reader, sum(n) AS n \
+             FROM views_days WHERE {condition} GROUP BY project, month, path, reader"
+        );
+        self.derive("views_months (project, month, path, reader, n)", &query, clock).await
+    }
+
+    /// Deletes the rows of projects that are gone. False if some of them may still be on their way.
+    pub(crate) async fn forget_projects(&self, pool: &PgPool, projects: &[i32]) -> Result<bool> {
+        let sql = "SELECT EXISTS (SELECT FROM views_batches WHERE project = ANY ($1))";
+        if sqlx::query(sql).bind(projects).fetch_one(pool).await?.try_get::<bool, _>(0)? {
+            return Ok(false);
+        }
+        let list: Vec<String> = projects.iter().map(i32::to_string).collect();
+        let condition = format!("project IN ({})", list.join(","));
+        for table in TABLES {
+            let sql = format!("SELECT count() AS n FROM {} WHERE {condition}", table.name);
+            if self.count(&sql).await? > 0 {
+                self.delete(table.name, &condition).await?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Deletes what is before a quarter hour, and never comes again. True if there was something.
+    pub(crate) async fn forget_before(&self, project: i32, quarter: i32) -> Result<bool> {
+        let day = quarter / 96;
+        let mut was_some = false;
+        for (table, column, before) in [
+            ("views_cells", "quarter", quarter),
+            ("views_days", "day", day),
+            ("views_months", "month", month_of(day)),
+            ("views_site", "quarter", quarter),
+        ] {
+            let condition = format!("project = {project} AND {column} < {before}");
+            if self.count(&format!("SELECT count() AS n FROM {table} WHERE {condition}")).await? > 0 {
+                self.delete(table, &condition).await?;
+                was_some = true;
+            }
+        }
+        Ok(was_some)
+    }
+}

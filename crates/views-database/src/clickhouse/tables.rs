@@ -1,0 +1,168 @@
+//! The tables in ClickHouse. They are written to directly, one insert a table: behind views that fill them, a server that
+//! starts could take an insert before it has loaded them, and what it acknowledged would be missing there.
+
+use clickhouse::Row;
+use copydesk_views::store::ViewsError;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+use super::nodes::Nodes;
+use crate::error::{Fault, Result};
+
+/// The oldest version that is used: before it, what belongs together is not told apart by its token in every table.
+const OLDEST: (u32, u32) = (24, 8);
+/// The version of the tables.
+const SCHEMA: u32 = 1;
+/// How long making a table may take, on all servers of a cluster.
+const MAKING: Duration = Duration::from_secs(180);
+
+/// A table that is counted in.
+pub(super) struct Table {
+    pub(super) name: &'static str,
+    columns: &'static str,
+    order: &'static str,
+    /// About a month or a year to a part, as numbers, so that no server's time zone matters.
+    partition: Option<&'static str>,
+}
+
+/// Views by page and reader, a quarter hour, day and month at a time (all UTC), and of the site as a whole.
+pub(super) const TABLES: [Table; 4] = [
+    Table {
+        name: "views_cells",
+        columns: "project UInt32, quarter UInt32 CODEC(Delta, ZSTD), path UInt64 CODEC(Delta, ZSTD), \
+                  reader UInt64 CODEC(Delta, ZSTD), n UInt64 CODEC(T64, ZSTD)",
+        order: "project, quarter, path, reader",
+        partition: Some("intDiv(quarter, 2922)"),
+    },
+    Table {
+        name: "views_days",
+        columns: "project UInt32, day UInt32 CODEC(Delta, ZSTD), path UInt64 CODEC(Delta, ZSTD), \
+                  reader UInt64 CODEC(Delta, ZSTD), n UInt64 CODEC(T64, ZSTD)",
+        order: "project, day, path, reader",
+        partition: Some("intDiv(day, 366)"),
+    },
+    Table {
+        name: "views_months",
+        columns: "project UInt32, month UInt32 CODEC(Delta, ZSTD), path UInt64 CODEC(Delta, ZSTD), \
+                  reader UInt64 CODEC(Delta, ZSTD), n UInt64 CODEC(T64, ZSTD)",
+        order: "project, month, path, reader",
+        partition: None,
+    },
+    Table {
+        name: "views_site",
+        columns: "project UInt32, quarter UInt32 CODEC(Delta, ZSTD), reader UInt64 CODEC(Delta, ZSTD), \
+                  n UInt64 CODEC(T64, ZSTD)",
+        order: "project, quarter, reader",
+        partition: Some("intDiv(quarter, 35064)"),
+    },
+];
+
+/// So many inserts back, one is known again. A shipment is repeated until it is acknowledged before the next ones are sent.
+const KNOWN_AGAIN: u32 = 10_000;
+
+#[derive(Debug, Row, Serialize, Deserialize)]
+struct Version {
+    version: String,
+}
+
+#[derive(Debug, Row, Serialize, Deserialize)]
+struct Ledger {
+    id: String,
+    schema: u32,
+}
+
+#[derive(Debug, Row, Serialize, Deserialize)]
+struct Name {
+    name: String,
+}
+
+/// Refuses a server that is too old.
+pub(super) async fn check_version(nodes: &Nodes) -> Result<()> {
+    let found: Vec<Version> = nodes.rows("SELECT version() AS version").await?;
+    let said = found.first().map_or("", |row| row.version.as_str());
+    let mut parts = said.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+    if version < OLDEST {
+        let (major, minor) = OLDEST;
+        return Err(Fault::unavailable(format!(
+            "the ClickHouse server has the version {said}; page views need {major}.{minor} or newer"
+        )));
+    }
+    Ok(())
+}
+
+/// Makes the tables that are missing; done by several at once or ended in the middle, the next one goes on. `ledger` is the
+/// only one that may count here.
+pub(super) async fn make(nodes: &Nodes, cluster: Option<&str>, ledger: &str) -> Result<()> {
+    let database = nodes.database();
+    let on = cluster.map(|cluster| format!(" ON CLUSTER '{cluster}'")).unwrap_or_default();
+    let engine = match cluster {
+        None => "MergeTree".to_owned(),
+        // One for all servers, whatever part of the views they have.
+        Some(_) => format!("ReplicatedMergeTree('/clickhouse/copydesk/{database}/views_ledger', '{{replica}}/{{shard}}')"),
+    };
+    let sql = format!("CREATE TABLE IF NOT EXISTS views_ledger{on} (id String, schema UInt32) ENGINE = {engine} ORDER BY id");
+    nodes.execute(&sql, MAKING).await?;
+    owned(nodes, ledger).await?;
+    for table in TABLES {
+        let Table { name, columns, order, partition } = table;
+        let partition = partition.map(|by| format!(" PARTITION BY {by}")).unwrap_or_default();
+        let synced = "fsync_after_insert = 1, fsync_part_directory = 1";
+        let sql = match cluster {
+            None => format!(
+                "CREATE TABLE IF NOT EXISTS {name} ({columns}) ENGINE = SummingMergeTree(n){partition} ORDER BY ({order}) \
+                 SETTINGS non_replicated_deduplication_window = {KNOWN_AGAIN}, {synced}"
+            ),
+            Some(_) => format!(
+                "CREATE TABLE IF NOT EXISTS {name}_local{on} ({columns}) ENGINE = \
+                 ReplicatedSummingMergeTree('/clickhouse/copydesk/{database}/{{shard}}/{name}', '{{replica}}', n){partition} \
+                 ORDER BY ({order}) SETTINGS replicated_deduplication_window = {KNOWN_AGAIN}, \
+                 replicated_deduplication_window_seconds = 2592000, {synced}"
+            ),
+        };
+        nodes.execute(&sql, MAKING).await?;
+        if let Some(cluster) = cluster {
+            // All views of a project are on one shard.
+            let sql = format!(
+                "CREATE TABLE IF NOT EXISTS {name}{on} AS {name}_local \
+                 ENGINE = Distributed('{cluster}', currentDatabase(), '{name}_local', project)"
+            );
+            nodes.execute(&sql, MAKING).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Claims the tables for a ledger, or refuses if they are another's.
+async fn owned(nodes: &Nodes, ledger: &str) -> Result<()> {
+    const FIND: &str = "SELECT id, schema FROM views_ledger ORDER BY id";
+    let mut found: Vec<Ledger> = nodes.rows(FIND).await?;
+    if found.is_empty() {
+        let sql = format!("INSERT INTO views_ledger (id, schema) VALUES ('{ledger}', {SCHEMA})");
+        nodes.execute(&sql, MAKING).await?;
+        found = nodes.rows(FIND).await?;
+    }
+    if found.iter().any(|row| row.id != ledger) {
+        return Err(Fault::unavailable(
+            "the ClickHouse database has page views of another installation: name another database in views.clickhouse_url",
+        ));
+    }
+    match found.iter().map(|row| row.schema).max() {
+        Some(newer) if newer > SCHEMA => Err(Fault::Views(ViewsError::Damaged(format!(
+            "the tables in ClickHouse have the schema {newer}, and this program knows {SCHEMA}: a newer Copydesk has used them"
+        )))),
+        Some(_) => Ok(()),
+        None => Err(Fault::unavailable("ClickHouse does not show what was just written there; try again")),
+    }
+}
+
+/// Logs of the server itself that are on, which soon take more room than page views.
+pub(super) async fn busy_logs(nodes: &Nodes) -> Result<Vec<String>> {
+    let found: Vec<Name> = nodes
+        .rows(
+            "SELECT name FROM system.tables WHERE database = 'system' AND engine LIKE '%MergeTree' AND name LIKE '%\\_log' \
+             AND name != 'crash_log' ORDER BY name",
+        )
+        .await?;
+    Ok(found.into_iter().map(|row| row.name).collect())
+}

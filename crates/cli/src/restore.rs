@@ -106,7 +106,7 @@ async fn check_target(config: &Config, manifest: &Manifest, backup: &Path) -> Re
 fn check_views(config: &Config, backup: &Path) -> Result<(), Failure> {
     views::check_place(config)?;
     let views = backup.join(VIEWS);
-    let (was, is) = (is_database_copy(&views), config.views.store == ViewsPlace::Database);
+    let (was, is) = (is_database_copy(&views), config.views.store.is_shared());
     if was == is || !views.is_dir() {
         return Ok(());
     }
@@ -254,7 +254,7 @@ impl Restoring<'_> {
             ViewsPlace::Embedded => {
                 verify::count_views(&self.config.views_folder(), Some(&self.config.data_dir)).await?
             }
-            ViewsPlace::Database => {
+            ViewsPlace::Database | ViewsPlace::ClickHouse => {
                 let restored = views::open_views(self.config).await?;
                 let counted = verify::count(&*restored).await;
                 restored.close().await;

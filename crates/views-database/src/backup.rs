@@ -42,8 +42,7 @@ const TABLES: [(&str, &str); 13] = [
 ];
 /// Tables that ClickHouse has instead, if it counts: quarter hours and the site are copied from there, the others follow from
 /// these.
-const COUNTED: [&str; 6] =
-    [CELLS, "views_days", "views_months", "views_machine_days", "views_machine_months", SITE];
+const COUNTED: [&str; 6] = [CELLS, "views_days", "views_months", "views_machine_days", "views_machine_months", SITE];
 const CELLS: &str = "views_cells";
 /// Tables that number their rows.
 const NUMBERED: [&str; 5] = [PROJECTS, "views_paths", "views_readers", "views_marks", "views_lines"];

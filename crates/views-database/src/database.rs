@@ -8,6 +8,7 @@ use std::time::Duration;
 use copydesk_boxed::boxed;
 use copydesk_domain::{Clock, Doubt, SteadyTime, Timestamp};
 use copydesk_views::store::ViewsError;
+use copydesk_views::store::moving::MoveNote;
 use copydesk_views::{Crowd, CrowdBounds};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{PgPool, Row};
@@ -113,12 +114,7 @@ impl Clock for SetClock<'_> {
 impl Database {
     /// Opens the page views of a database and makes their tables if there are none.
     pub async fn open(address: &str, options: Options) -> Result<Arc<Self>, ViewsError> {
-        // The parser's message could quote the address, and the address a password.
-        let address = PgConnectOptions::from_str(address).map_err(|_| {
-            ViewsError::Unavailable("the database address is not a well-formed postgres:// one".to_owned())
-        })?;
-        // Without the digits of floats, of which there are none: PgBouncer refuses whoever asks for them.
-        let address = address.application_name("copydesk views").extra_float_digits(None);
+        let address = options_of(address)?;
         let for_questions = (options.connections * 2 / 5).max(1);
         let pool = |most: u32| {
             let pool = PgPoolOptions::new().max_connections(most.max(1)).acquire_timeout(ANSWER);
@@ -168,6 +164,15 @@ impl Database {
         Ok(Self { pool, questions, names, crowd, room, time, began, swept, options, clickhouse: house, shipping })
     }
 
+    /// What is written down in a database about a move of page views, without opening these.
+    pub async fn move_note_at(address: &str) -> Result<Option<MoveNote>, ViewsError> {
+        let pool =
+            PgPoolOptions::new().max_connections(1).acquire_timeout(ANSWER).connect_lazy_with(options_of(address)?);
+        let note = gate::read(&pool).await;
+        pool.close().await;
+        Ok(note?)
+    }
+
     /// Ends all connections. What is asked for from now on is refused.
     pub async fn close(&self) {
         let shipping = self.shipping.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -205,6 +210,14 @@ impl Database {
         }
         time.now().as_millis().div_euclid(1000)
     }
+}
+
+fn options_of(address: &str) -> Result<PgConnectOptions, ViewsError> {
+    // The parser's message could quote the address, and the address a password.
+    let address = PgConnectOptions::from_str(address)
+        .map_err(|_| ViewsError::Unavailable("the database address is not a well-formed postgres:// one".to_owned()))?;
+    // Without the digits of floats, of which there are none: PgBouncer refuses whoever asks for them.
+    Ok(address.application_name("copydesk views").extra_float_digits(None))
 }
 
 /// Refuses a database whose page views are counted in ClickHouse.

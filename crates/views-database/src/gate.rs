@@ -77,7 +77,7 @@ async fn set_once(pool: &PgPool, note: Option<&MoveNote>) -> Result<()> {
     if note.is_some_and(|note| note.state == MoveState::Moved) {
         // They are at the other place, and must not be in the way if they come back. The guard is put before them again.
         sqlx::raw_sql("DROP FUNCTION views_moving_refuse() CASCADE").execute(&mut *transaction).await?;
-        let sql = format!("TRUNCATE {}", TABLES.join(", "));
+        let sql = format!("TRUNCATE {}, views_counted_in_clickhouse", TABLES.join(", "));
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *transaction).await?;
         close(&mut transaction).await?;
     }

@@ -128,7 +128,9 @@ pub(crate) async fn project(database: &Database, name: &str) -> Result<()> {
         }
         match &database.clickhouse {
             None if is_done => forget_pages(database, name, &project).await?,
-            Some(house) if house.forget_before(id, gone).await? => forget_pages_there(database, house, name, &project).await?,
+            Some(house) if house.forget_before(id, gone).await? => {
+                forget_pages_there(database, house, name, &project).await?
+            }
             _ => {}
         }
     }
@@ -285,7 +287,11 @@ pub(crate) async fn repair(database: &Database, name: Option<&str>) -> Result<()
         care::recount(database, house, &project, &whole).await?;
         transaction.commit().await?;
         let first = found.first().map_or("", |loss| loss.what.as_str());
-        tracing::warn!(project = name, found = first, "the site, days and months are counted anew from the quarter hours");
+        tracing::warn!(
+            project = name,
+            found = first,
+            "the site, days and months are counted anew from the quarter hours"
+        );
         return Ok(());
     }
     let last = "SELECT MAX(quarter) / 96 FROM views_cells WHERE project = $1";

@@ -4,16 +4,25 @@
 
 #[path = "clickhouse/place.rs"]
 mod place;
+#[path = "clickhouse/proxy.rs"]
+mod proxy;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use copydesk_domain::{Clock, SystemClock};
 use copydesk_testbase::exact::{Keeper, config, play, steps};
-use copydesk_views::store::ViewStore;
-use copydesk_views_database::Database;
+use copydesk_testbase::{Backend, TestDatabase};
+use copydesk_views::store::{Question, Source, Sources, Status, ViewStore, ViewsError};
+use copydesk_views::{
+    Batch, Bucket, Channel, Class, Client as Reader, Evidence, Facts, Mark, Network, Verdict, View, id_digest,
+};
+use copydesk_views_database::{ClickHouseAddress, ClickHouseOptions, Database, Options};
 use place::Place;
 use proptest::prelude::*;
+use proxy::Proxy;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// So many servers on one ledger.
 struct InClickHouse(usize);
@@ -71,4 +80,257 @@ async fn what_was_never_heard_of_has_nothing() {
     assert!(store.projects().await.unwrap().is_empty());
     store.close().await;
     place.destroy().await;
+}
+
+fn clock() -> Arc<dyn Clock> {
+    Arc::new(SystemClock)
+}
+
+fn reader() -> Arc<Reader> {
+    let facts = Facts {
+        user_agent: "Firefox".into(),
+        markdown: false,
+        network: Network::Unknown,
+        signed_by: None,
+        channel: Channel::Script,
+    };
+    let verdict = Verdict { class: Class::Human, agent: None, evidence: Evidence::Browser, rule: "browser".into() };
+    Arc::new(Reader { facts, verdict })
+}
+
+/// Longer than anything takes.
+const LONG: Duration = Duration::from_secs(60);
+const NOON: i64 = 1_760_000_400;
+
+/// So many views of a page, each with an id of its own.
+fn batch(project: &str, first: u32, views: u32) -> Batch {
+    let view = |number: u32| View {
+        bucket: Bucket::of_seconds(NOON + i64::from(number % 7) * 86_400 * 9),
+        path: format!("/page-{}", number % 3).into(),
+        client: reader(),
+        count: 1,
+        id: Some(id_digest(&format!("{project}/{number}"))),
+    };
+    Batch { project: project.into(), views: (first..first + views).map(view).collect(), ..Batch::default() }
+}
+
+fn always() -> Question {
+    let sources = Sources { people: Source::Both, machines: Source::Both };
+    Question { from: Bucket::MIN, to: Bucket::MAX, sources }
+}
+
+async fn total(store: &Database, project: &str) -> Result<u64, ViewsError> {
+    Ok(store.ranking(project, always()).await?.totals().total())
+}
+
+/// The same when ClickHouse is there again.
+async fn total_at_last(store: &Database, project: &str) -> u64 {
+    for _ in 0..60 {
+        if let Ok(total) = total(store, project).await {
+            return total;
+        }
+    }
+    panic!("no answer came");
+}
+
+/// What the tables have, each by itself.
+async fn in_tables(place: &Place) -> Vec<u64> {
+    let mut found = Vec::new();
+    for table in ["views_cells", "views_days", "views_months", "views_site"] {
+        let sql = format!("SELECT sum(n) AS n FROM {}.{table}", place.name);
+        found.push(place.client().query_raw(&sql).fetch_one::<u64>().await.unwrap());
+    }
+    found
+}
+
+/// A store whose way to ClickHouse leads through a proxy.
+async fn open_through(place: &Place, proxy: &Proxy, patience: Duration) -> Arc<Database> {
+    let address = ClickHouseAddress::parse(&format!("{}/{}", proxy.url, place.name), None).unwrap();
+    let mut options = place.options(clock());
+    options.clickhouse = options.clickhouse.map(|it| ClickHouseOptions { address, patience, ..it });
+    Database::open(&place.ledger.url(), options).await.unwrap()
+}
+
+/// What is taken away of what makes it exact.
+#[derive(Clone, Copy, PartialEq)]
+enum Without {
+    Nothing,
+    Tokens,
+    Window,
+}
+
+/// Counts the same 20 views three times, none with an id, loses answers to inserts, and says what the tables have then.
+async fn after_lost_answers(without: Without) -> Vec<u64> {
+    let place = Place::new().await;
+    let proxy = Proxy::start(&place.server).await;
+    let store = open_through(&place, &proxy, LONG).await;
+    if without == Without::Tokens {
+        proxy.drop_tokens();
+    }
+    if without == Without::Window {
+        for table in ["views_cells", "views_days", "views_months", "views_site"] {
+            let no = "MODIFY SETTING non_replicated_deduplication_window = 0";
+            place.execute(&format!("ALTER TABLE {}.{table} {no}", place.name)).await;
+        }
+    }
+    proxy.lose_answers(5);
+    for _ in 0..3 {
+        let mut batch = batch("docs", 0, 20);
+        batch.views.iter_mut().for_each(|view| view.id = None);
+        store.append(batch).await.unwrap();
+        total(&store, "docs").await.unwrap();
+    }
+    assert!(proxy.lost_all(), "no answer was lost");
+    let found = in_tables(&place).await;
+    store.close().await;
+    place.destroy().await;
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_sent_again_counts_once_and_what_is_the_same_counts_again() {
+    assert_eq!(after_lost_answers(Without::Nothing).await, [60; 4]);
+    // Without either of what makes it so, it is not: the line above can fail.
+    let found = after_lost_answers(Without::Tokens).await;
+    assert!(found.iter().any(|views| *views < 60), "{found:?}");
+    let found = after_lost_answers(Without::Window).await;
+    assert!(found.iter().any(|views| *views > 60), "{found:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn views_are_taken_while_clickhouse_is_away_and_are_all_there_afterwards() {
+    let place = Place::new().await;
+    let mut proxy = Proxy::start(&place.server).await;
+    // It is away when the server starts, too.
+    proxy.cut().await;
+    let store = open_through(&place, &proxy, Duration::from_secs(1)).await;
+    assert_eq!(store.append(batch("docs", 0, 30)).await.unwrap().counted, 30);
+    let said = total(&store, "docs").await.unwrap_err().to_string();
+    assert!(said.contains("ClickHouse") || said.contains("on their way"), "{said}");
+    proxy.mend().await;
+    assert_eq!(total_at_last(&store, "docs").await, 30);
+    proxy.cut().await;
+    assert_eq!(store.append(batch("docs", 20, 30)).await.unwrap().duplicates.len(), 10);
+    store.close().await;
+    // Whoever is there then sends what another one has left.
+    proxy.mend().await;
+    let other = open_through(&place, &proxy, LONG).await;
+    assert_eq!(total(&other, "docs").await.unwrap(), 50);
+    assert_eq!(in_tables(&place).await, [50; 4]);
+    assert!(other.verify(Some("docs")).await.unwrap().is_empty());
+    other.close().await;
+    place.destroy().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damage_is_found_and_counted_anew() {
+    let place = Place::new().await;
+    let store = place.open(clock()).await.unwrap();
+    store.append(batch("docs", 0, 30)).await.unwrap();
+    assert_eq!(total(&store, "docs").await.unwrap(), 30);
+    for table in ["views_days", "views_months"] {
+        place.execute(&format!("ALTER TABLE {}.{table} DELETE WHERE 1 SETTINGS mutations_sync = 2", place.name)).await;
+    }
+    let found = store.verify(Some("docs")).await.unwrap();
+    assert_eq!(found.len(), 2, "{found:?}");
+    store.repair(Some("docs")).await.unwrap();
+    assert!(store.verify(Some("docs")).await.unwrap().is_empty());
+    assert_eq!(in_tables(&place).await, [30; 4]);
+    store.close().await;
+    place.destroy().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_belongs_to_one_ledger_and_a_ledger_counts_in_one_place() {
+    let place = Place::new().await;
+    let store = place.open(clock()).await.unwrap();
+    store.append(batch("docs", 0, 1)).await.unwrap();
+    let other = TestDatabase::new(Backend::Postgres).await;
+    let said = Database::open(&other.url(), place.options(clock())).await.err().unwrap().to_string();
+    assert!(said.contains("page views of another installation"), "{said}");
+    let tables = Options { clickhouse: None, ..place.options(clock()) };
+    let said = Database::open(&place.ledger.url(), tables.clone()).await.err().unwrap().to_string();
+    assert!(said.contains("are counted in ClickHouse"), "{said}");
+    // The other way round.
+    let counted_here = TestDatabase::new(Backend::Postgres).await;
+    let store_there = Database::open(&counted_here.url(), tables).await.unwrap();
+    store_there.append(batch("docs", 0, 1)).await.unwrap();
+    let said = Database::open(&counted_here.url(), place.options(clock())).await.err().unwrap().to_string();
+    assert!(said.contains("not in ClickHouse"), "{said}");
+    store_there.close().await;
+    store.close().await;
+    other.destroy().await;
+    counted_here.destroy().await;
+    place.destroy().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_goes_back_to_clickhouse_only_and_one_of_tables_to_both() {
+    let place = Place::new().await;
+    let store = place.open(clock()).await.unwrap();
+    store.append(batch("docs", 0, 30)).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    store.backup(&folder.path().join("there")).await.unwrap();
+    let tables = TestDatabase::new(Backend::Postgres).await;
+    let here = Database::open(&tables.url(), Options { clickhouse: None, ..place.options(clock()) }).await.unwrap();
+    let said = here.fill_from(&folder.path().join("there")).await.unwrap_err().to_string();
+    assert!(said.contains("were counted in ClickHouse"), "{said}");
+    let counted = copydesk_views_database::count_backup(&folder.path().join("there")).unwrap();
+    assert_eq!(counted["docs"], 30);
+    here.append(batch("docs", 0, 40)).await.unwrap();
+    here.backup(&folder.path().join("here")).await.unwrap();
+    let other = Place::new().await;
+    let filled = other.open(clock()).await.unwrap();
+    filled.fill_from(&folder.path().join("here")).await.unwrap();
+    assert_eq!(total(&filled, "docs").await.unwrap(), 40);
+    assert_eq!(filled.append(batch("docs", 30, 20)).await.unwrap().duplicates.len(), 10, "ids come along");
+    assert_eq!(total(&filled, "docs").await.unwrap(), 50);
+    for store in [&store, &here, &filled] {
+        store.close().await;
+    }
+    tables.destroy().await;
+    other.destroy().await;
+    place.destroy().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removed_project_leaves_nothing() {
+    let place = Place::new().await;
+    let store = place.open(clock()).await.unwrap();
+    let mark = Mark { log: "log".into(), bytes: 1, lines: 1, digest: "1".into(), replaces: None, followed: None };
+    store.append(Batch { mark: Some(mark), ..batch("docs", 0, 30) }).await.unwrap();
+    store.append(batch("api", 0, 5)).await.unwrap();
+    assert_eq!(total(&store, "docs").await.unwrap(), 30);
+    store.remove("docs").await.unwrap();
+    assert_eq!(store.status("docs").await.unwrap(), Status::default());
+    assert_eq!(store.projects().await.unwrap(), ["api"]);
+    assert_eq!(in_tables(&place).await, [5; 4]);
+    // It comes again, and begins with nothing.
+    store.append(batch("docs", 0, 2)).await.unwrap();
+    assert_eq!(total(&store, "docs").await.unwrap(), 2);
+    store.close().await;
+    place.destroy().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_old_server_is_refused_with_a_sentence() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let answering = tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut buffer = [0; 4096];
+            let _ = stream.read(&mut buffer).await;
+            // One column called `version`, a String.
+            let body = b"\x01\x07version\x06String\x0918.16.1.2";
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+            let _ = stream.write_all(&[head.as_bytes(), body].concat()).await;
+        }
+    });
+    let ledger = TestDatabase::new(Backend::Postgres).await;
+    let clickhouse = ClickHouseOptions::new(ClickHouseAddress::parse(&url, None).unwrap());
+    let options = Options { clickhouse: Some(clickhouse), follows_database: false, ..Options::new(clock()) };
+    let said = Database::open(&ledger.url(), options).await.err().unwrap().to_string();
+    assert!(said.contains("has the version 18.16.1.2; page views need 24.8 or newer"), "{said}");
+    answering.abort();
+    ledger.destroy().await;
 }

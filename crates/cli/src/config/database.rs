@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use copydesk_views_database::ClickHouseAddress;
 use url::Url;
 
 /// What stands in place of a secret.
@@ -62,6 +63,41 @@ impl fmt::Debug for DatabaseUrl {
             Self::Sqlite(path) => f.debug_tuple("Sqlite").field(path).finish(),
             Self::Postgres(_) => f.debug_tuple("Postgres").field(&self.masked()).finish(),
         }
+    }
+}
+
+/// The addresses of ClickHouse, with their passwords.
+///
+/// `Debug` and [`masked`](Self::masked) leave these out.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ClickHouseUrl(String);
+
+impl ClickHouseUrl {
+    /// Reads addresses with commas between; an error is a hint that holds nothing of the text.
+    pub(crate) fn parse(text: &str) -> Result<Self, Option<String>> {
+        if text.split(',').any(|one| mask_url(one.trim()).is_none()) {
+            return Err(Some("percent-encode special characters in the user and password".into()));
+        }
+        ClickHouseAddress::parse(text, None).map_err(Some)?;
+        Ok(Self(text.to_owned()))
+    }
+
+    /// Where that is.
+    pub fn address(&self, cluster: Option<&str>) -> Result<ClickHouseAddress, String> {
+        ClickHouseAddress::parse(&self.0, cluster)
+    }
+
+    /// The addresses with `****` in place of passwords.
+    #[must_use]
+    pub fn masked(&self) -> String {
+        let masked = |one: &str| mask_url(one.trim()).unwrap_or_else(|| MASK.to_owned());
+        self.0.split(',').map(masked).collect::<Vec<_>>().join(",")
+    }
+}
+
+impl fmt::Debug for ClickHouseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ClickHouseUrl").field(&self.masked()).finish()
     }
 }
 

@@ -11,7 +11,7 @@ use secrecy::SecretString;
 use toml::de::DeValue;
 use url::Url;
 
-use super::database::{DatabaseUrl, MASK, mask_url};
+use super::database::{ClickHouseUrl, DatabaseUrl, MASK, mask_url};
 use super::given::{Given, HIDDEN, quoted, quoted_url};
 use super::values::choice_name;
 use copydesk_domain::{format_duration, parse_duration};
@@ -283,6 +283,10 @@ pub(super) fn postgres() -> Kind<DatabaseUrl> {
         parsed => parsed,
     };
     text("a postgres:// or postgresql:// address", Secrecy::Password, parse, DatabaseUrl::masked)
+}
+
+pub(super) fn clickhouse() -> Kind<ClickHouseUrl> {
+    text("an http:// or https:// address of ClickHouse", Secrecy::Password, ClickHouseUrl::parse, ClickHouseUrl::masked)
 }
 
 /// Anything but blanks and control characters, which only a mistake puts there.

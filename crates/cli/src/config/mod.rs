@@ -22,7 +22,7 @@ mod table;
 mod tests;
 mod values;
 
-pub use database::DatabaseUrl;
+pub use database::{ClickHouseUrl, DatabaseUrl};
 pub use output::sample;
 pub use settings::Config;
 pub use sources::{FlagValue, Sources};

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::database::DatabaseUrl;
+use super::database::{ClickHouseUrl, DatabaseUrl};
 use super::kind::{
-    UNSET, api_key, choice, database, dollars, header, line, listen, model, models, networks, optional, path, postgres,
-    ranges, switch, time, web_address, whole,
+    UNSET, api_key, choice, clickhouse, database, dollars, header, line, listen, model, models, networks, optional,
+    path, postgres, ranges, switch, time, web_address, whole,
 };
 use super::origin::Origin;
 use super::table::{Setting, default_value, settings};
@@ -243,9 +243,15 @@ settings! {
     }
 
     views: ViewsConfig {
-        /// Where page views are kept: embedded for a folder in data_dir, database for the PostgreSQL database, which the
-        /// servers of several machines count into. Nothing is moved from one to the other
+        /// Where page views are kept: embedded for a folder in data_dir; database for the PostgreSQL database, which the
+        /// servers of several machines count into; clickhouse for ClickHouse, behind that database. `copydesk move` moves
+        /// them from one to the other
         pub store: ViewsPlace = choice(), default "embedded";
+        /// Where ClickHouse is, version 24.8 or newer: http://user:password@host:8123/database, or several of them with
+        /// commas between, which are replicas of one another
+        pub clickhouse_url: Option<ClickHouseUrl> = optional(clickhouse());
+        /// Cluster over which the tables in ClickHouse are replicated and spread, as its configuration calls it
+        pub clickhouse_cluster: Option<String> = optional(line());
         /// Days that page views are kept, unless the project has its own value; 0 to keep them forever
         pub keep_days: u32 = whole(0, 36_500), default "0";
         /// Time in which a browser that reports the same page twice counts once; 0s to count both

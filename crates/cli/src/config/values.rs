@@ -30,6 +30,16 @@ pub enum ViewsPlace {
     Embedded,
     /// In the PostgreSQL database, for servers of several machines.
     Database,
+    /// In ClickHouse, behind a ledger in that database.
+    #[value(name = "clickhouse")]
+    ClickHouse,
+}
+
+impl ViewsPlace {
+    /// Whether it is the database or stands behind it, and not a folder of this machine.
+    pub fn is_shared(self) -> bool {
+        self != Self::Embedded
+    }
 }
 
 /// Who serves the model.

@@ -90,7 +90,7 @@ pub(super) async fn views(visit: &Visit<'_>, projects: Option<&[Project]>) -> Ve
     };
     match visit.config.views_folder().try_exists() {
         Ok(true) => {}
-        _ if visit.config.views.store == ViewsPlace::Database => {}
+        _ if visit.config.views.store.is_shared() => {}
         Ok(false) => {
             findings.push(Finding::ok("page views", "there are none yet"));
             return findings;
@@ -145,9 +145,15 @@ async fn sound(views: &dyn ViewStore, projects: Option<&[Project]>, place: Views
         Ok(_) if projects.is_none() => {
             Finding::unknown("page views", "only what all projects share was read").hint(VERIFY)
         }
-        Ok(_) if place == ViewsPlace::Database => {
-            Finding::ok("page views", "in the database, and their counts by quarter hour, day and month agree")
-        }
-        Ok(_) => Finding::ok("page views", "every byte of them is as it was written"),
+        Ok(_) => Finding::ok(
+            "page views",
+            match place {
+                ViewsPlace::Embedded => "every byte of them is as it was written",
+                ViewsPlace::Database => "in the database, and their counts by quarter hour, day and month agree",
+                ViewsPlace::ClickHouse => {
+                    "in ClickHouse, which has all that the database has sent, and counts by quarter hour, day and month agree"
+                }
+            },
+        ),
     }
 }

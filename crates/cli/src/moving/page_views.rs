@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::progress::Bar;
 use crate::backup::verify;
-use crate::config::{Config, ViewsPlace};
+use crate::config::{ClickHouseUrl, Config, DatabaseUrl, ViewsPlace};
 use crate::failure::Failure;
 use crate::output::counted;
 use crate::{output, store, views};
@@ -34,7 +34,7 @@ impl Source {
     async fn open(config: &Config) -> Result<Self, Failure> {
         Ok(match config.views.store {
             ViewsPlace::Embedded => Self::Folder(views::open_folder(config).await?),
-            ViewsPlace::Database => Self::Tables(views::open_database_for_move(config).await?),
+            ViewsPlace::Database | ViewsPlace::ClickHouse => Self::Tables(views::open_database_for_move(config).await?),
         })
     }
 
@@ -83,11 +83,12 @@ pub(super) struct PageViews<'a> {
 async fn note_at(config: &Config) -> Result<Option<MoveNote>, Failure> {
     match config.views.store {
         ViewsPlace::Embedded => Ok(folder::Arrival::note(&config.views_folder())?),
-        ViewsPlace::Database => {
-            let database = views::open_database_for_move(config).await?;
-            let note = database.move_note().await;
-            database.close().await;
-            Ok(note?)
+        ViewsPlace::Database | ViewsPlace::ClickHouse => {
+            views::check_place(config)?;
+            match config.database() {
+                DatabaseUrl::Postgres(address) => Ok(Database::move_note_at(&address).await?),
+                DatabaseUrl::Sqlite(_) => Ok(None),
+            }
         }
     }
 }
@@ -102,6 +103,7 @@ async fn place(config: &Config) -> Result<String, Failure> {
             Ok(format!("folder:{}", real.map_err(told)?.display()))
         }
         ViewsPlace::Database => Ok(store::connect(config).await?.place().await?),
+        ViewsPlace::ClickHouse => Ok(format!("clickhouse:{}", store::connect(config).await?.place().await?)),
     }
 }
 
@@ -110,6 +112,10 @@ fn called(config: &Config) -> String {
     match config.views.store {
         ViewsPlace::Embedded => format!("the folder {}", config.views_folder().display()),
         ViewsPlace::Database => format!("the database {}", config.database().masked()),
+        ViewsPlace::ClickHouse => {
+            let there = config.views.clickhouse_url.as_ref().map(ClickHouseUrl::masked).unwrap_or_default();
+            format!("ClickHouse at {there}, behind the database {}", config.database().masked())
+        }
     }
 }
 
@@ -321,7 +327,7 @@ async fn arriving(config: &Config, target: &Config, note: &MoveNote) -> Result<(
                 folder::Arrival::begin(&folder, &entered, came_by, options)
             })?)
         }
-        ViewsPlace::Database => {
+        ViewsPlace::Database | ViewsPlace::ClickHouse => {
             let database = views::open_database_for_move(target).await?;
             Arriving::Tables(tables::Arrival::begin(database, &entered).await?)
         }

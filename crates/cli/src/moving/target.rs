@@ -46,6 +46,12 @@ pub(super) fn read(
     let place = flags.to_views.unwrap_or(config.views.store);
     let target = config.at(database, place);
     views::check_place(&target)?;
+    if place.is_shared() && config.views.store.is_shared() && place != config.views.store && !moves_database {
+        return Err(Failure::usage(
+            "page views in the database and in ClickHouse share the ledger, so none of them is an empty place",
+        )
+        .hint("move them to this machine first (--to-views embedded), and then to the other place"));
+    }
     Ok(Target { moves_database, moves_views: place != config.views.store, config: target })
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use copydesk_domain::SystemClock;
 use copydesk_views::store::{StoreCall, StoreFuture, StoreReply, ViewStore};
-use copydesk_views_database::Database;
+use copydesk_views_database::{ClickHouseOptions, Database};
 use copydesk_views_embedded::SharedStore;
 
 use crate::config::{Config, DatabaseUrl, ViewsPlace};
@@ -53,7 +53,9 @@ pub(crate) async fn look_at_views(config: &Config) -> Result<Arc<PageViewStore>,
 async fn opened(config: &Config, makes_tables: bool) -> Result<Arc<PageViewStore>, Failure> {
     Ok(Arc::new(match config.views.store {
         ViewsPlace::Embedded => PageViewStore::Embedded(open_folder(config).await?),
-        ViewsPlace::Database => PageViewStore::Database(open_database(config, makes_tables).await?),
+        ViewsPlace::Database | ViewsPlace::ClickHouse => {
+            PageViewStore::Database(open_database(config, makes_tables).await?)
+        }
     }))
 }
 
@@ -92,6 +94,7 @@ async fn open_tables(config: &Config, makes_tables: bool, for_move: bool) -> Res
         question_bytes: config.views.question_memory as usize * 1_000_000,
         pages_a_day: config.views.pages_per_day as usize,
         readers_a_day: config.views.readers_per_day as usize,
+        clickhouse: clickhouse(config)?,
         ..copydesk_views_database::Options::new(Arc::new(SystemClock))
     };
     Ok(Database::open(&address, options).await?)
@@ -100,18 +103,35 @@ async fn open_tables(config: &Config, makes_tables: bool, for_move: bool) -> Res
 /// Refuses settings that cannot go together, before anything is done by them.
 pub(crate) fn check_place(config: &Config) -> Result<(), Failure> {
     let is_postgres = matches!(config.database(), DatabaseUrl::Postgres(_));
-    if config.views.store == ViewsPlace::Database && !is_postgres { Err(needs_postgres()) } else { Ok(()) }
+    if config.views.store.is_shared() && !is_postgres {
+        return Err(needs_postgres());
+    }
+    clickhouse(config).map(drop)
+}
+
+/// Where page views are counted, if that is ClickHouse.
+fn clickhouse(config: &Config) -> Result<Option<ClickHouseOptions>, Failure> {
+    if config.views.store != ViewsPlace::ClickHouse {
+        return Ok(None);
+    }
+    let Some(url) = &config.views.clickhouse_url else {
+        return Err(Failure::usage("views.store is \"clickhouse\", and it is not said where that is")
+            .hint("set views.clickhouse_url to http://user:password@host:8123/database"));
+    };
+    let address = url.address(config.views.clickhouse_cluster.as_deref());
+    let told = |why| Failure::usage(format!("views.clickhouse_cluster: {why}"));
+    Ok(Some(ClickHouseOptions::new(address.map_err(told)?)))
 }
 
 fn needs_postgres() -> Failure {
-    Failure::usage("views.store is \"database\", and the database is a file of SQLite, which does not keep page views")
+    Failure::usage("views.store needs PostgreSQL, and the database is a file of SQLite, which does not keep page views")
         .hint("name a PostgreSQL database with database_url, or set views.store to \"embedded\"")
 }
 
 /// Says so if page views are in the folder that nobody is shown.
 pub(crate) fn tell_of_others(config: &Config) {
     let folder = config.views_folder();
-    if config.views.store == ViewsPlace::Database && folder.join("projects").is_dir() {
+    if config.views.store.is_shared() && folder.join("projects").is_dir() {
         tracing::warn!(
             folder = %folder.display(),
             "page views are kept in the database, and those in the folder are not shown: views.store was embedded before"

@@ -1,12 +1,9 @@
 //! Batches in the ledger: what was counted and is on its way to ClickHouse.
 
-use std::collections::BTreeMap;
 use std::io::Read;
 
-use copydesk_views::Bucket;
-use sqlx::{PgConnection, Row};
+use sqlx::PgConnection;
 
-use crate::calendar::month_of;
 use crate::error::{Fault, Result};
 
 /// Quarter hour, page, reader and views.
@@ -42,7 +39,7 @@ fn packed(cells: &[Cell]) -> Result<Vec<u8>> {
     zstd::bulk::compress(&bytes, 1).map_err(|error| Fault::unavailable(error.to_string()))
 }
 
-fn unpacked(bytes: &[u8]) -> Result<Vec<Cell>> {
+pub(super) fn unpacked(bytes: &[u8]) -> Result<Vec<Cell>> {
     let wrong = |said: String| Fault::unreadable("a batch of page views", said);
     let mut packed = zstd::Decoder::new(bytes).map_err(|error| wrong(error.to_string()))?.take(MOST + 1);
     let mut bytes = Vec::new();
@@ -55,37 +52,6 @@ fn unpacked(bytes: &[u8]) -> Result<Vec<Cell>> {
     let number = |word: usize, row: usize| numbers.get(word * rows + row).copied().unwrap_or_default();
     let quarter = |row: usize| i32::try_from(number(0, row)).map_err(|error| wrong(error.to_string()));
     (0..rows).map(|row| Ok((quarter(row)?, number(1, row), number(2, row), number(3, row)))).collect()
-}
-
-/// What is sent together, as each table of ClickHouse has it.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Shipment {
-    /// Project, quarter hour, page and reader.
-    pub(super) cells: BTreeMap<(u32, u32, u64, u64), u64>,
-    pub(super) days: BTreeMap<(u32, u32, u64, u64), u64>,
-    pub(super) months: BTreeMap<(u32, u32, u64, u64), u64>,
-    /// Project, quarter hour and reader.
-    pub(super) site: BTreeMap<(u32, u32, u64), u64>,
-}
-
-impl Shipment {
-    pub(super) fn add(&mut self, project: i32, cell: Cell) {
-        let (quarter, path, reader, n) = cell;
-        let (project, path, reader) = (project.unsigned_abs(), path.unsigned_abs(), reader.unsigned_abs());
-        let (day, n) = (quarter / Bucket::A_DAY as i32, n.unsigned_abs());
-        let (quarter, month) = (quarter.unsigned_abs(), month_of(day).unsigned_abs());
-        *self.cells.entry((project, quarter, path, reader)).or_default() += n;
-        *self.days.entry((project, day.unsigned_abs(), path, reader)).or_default() += n;
-        *self.months.entry((project, month, path, reader)).or_default() += n;
-        *self.site.entry((project, quarter, reader)).or_default() += n;
-    }
-
-    /// The cells of batches, read from the ledger.
-    pub(super) fn add_batch(&mut self, row: &sqlx::postgres::PgRow) -> Result<()> {
-        let (project, cells): (i32, &[u8]) = (row.try_get("project")?, row.try_get("cells")?);
-        unpacked(cells)?.into_iter().for_each(|cell| self.add(project, cell));
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -108,19 +74,5 @@ mod tests {
             prop_assert!(unpacked(&zstd::bulk::compress(&[&bytes[..], &[0; 33]].concat(), 1).unwrap()[..]).is_err()
                 || (bytes.len() + 33) % 32 == 0);
         }
-    }
-
-    #[test]
-    fn every_table_gets_each_view_once() {
-        let mut shipment = Shipment::default();
-        let day = 20_000;
-        for cell in [(day * 96, 7, 1, 2), (day * 96 + 95, 7, 1, 3), (day * 96, 7, 2, 5)] {
-            shipment.add(4, cell);
-        }
-        let day = day.unsigned_abs();
-        assert_eq!(shipment.cells.len(), 3);
-        assert_eq!(shipment.days, BTreeMap::from([((4, day, 7, 1), 5), ((4, day, 7, 2), 5)]));
-        assert_eq!(shipment.months.values().sum::<u64>(), 10);
-        assert_eq!(shipment.site.values().sum::<u64>(), 10);
     }
 }

@@ -7,6 +7,7 @@ mod nodes;
 mod page_names;
 mod rows;
 mod ship;
+mod shipment;
 mod tables;
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use page_names::PageNames;
 
 pub use nodes::ClickHouseAddress;
 pub(crate) use ship::{LOCK, Shipping, send_all};
+pub(crate) use shipment::{Rows, Shipment};
 
 /// How ClickHouse is used.
 #[derive(Debug, Clone)]
@@ -70,7 +72,11 @@ impl ClickHouse {
         let ledger = match known_ledger(pool).await? {
             Some(ledger) => ledger,
             None if makes_tables => new_ledger(pool, &new_id(clock.now())).await?,
-            None => return Err(Fault::unavailable("nothing was counted in ClickHouse yet; a server begins when it starts")),
+            None => {
+                return Err(Fault::unavailable(
+                    "nothing was counted in ClickHouse yet; a server begins when it starts",
+                ));
+            }
         };
         let nodes = Nodes::new(&options.address);
         let cluster = options.address.cluster.clone();

@@ -53,10 +53,7 @@ impl ClickHouseAddress {
 fn client(text: &str) -> std::result::Result<Client, String> {
     let wrong = || "must be http://user:password@host:8123/database, or several of them with commas between".to_owned();
     let mut url = Url::parse(text).map_err(|_| wrong())?;
-    if !matches!(url.scheme(), "http" | "https")
-        || !url.has_host()
-        || url.query().is_some()
-        || url.fragment().is_some()
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() || url.query().is_some() || url.fragment().is_some()
     {
         return Err(wrong());
     }
@@ -115,7 +112,9 @@ impl Nodes {
     {
         let first = self.current.load(Ordering::Relaxed);
         let mut last = Fault::unavailable("no ClickHouse server is configured");
-        for (place, client) in self.all.iter().enumerate().cycle().skip(first % self.all.len().max(1)).take(self.all.len()) {
+        for (place, client) in
+            self.all.iter().enumerate().cycle().skip(first % self.all.len().max(1)).take(self.all.len())
+        {
             let done = tokio::time::timeout(limit, work(client.clone())).await;
             last = match done.unwrap_or_else(|_| Err(Error::TimedOut.into())) {
                 Err(fault) if fault.is_away() => fault,
@@ -177,7 +176,9 @@ impl From<Error> for Fault {
             }
             Error::TimedOut => Self::Away("ClickHouse takes too long to answer".to_owned()),
             Error::BadResponse(said) => Self::unavailable(format!("ClickHouse refused: {}", shown(&said))),
-            error => Self::unavailable(format!("ClickHouse answers what is not understood: {}", shown(&error.to_string()))),
+            error => {
+                Self::unavailable(format!("ClickHouse answers what is not understood: {}", shown(&error.to_string())))
+            }
         }
     }
 }
@@ -201,7 +202,14 @@ mod tests {
             let address = ClickHouseAddress::parse(good, Some("docs-1")).unwrap();
             assert!(!format!("{address:?}").contains("b@c"));
         }
-        for bad in ["", "localhost:8123", "clickhouse://h", "http://u:secret@h/a-b", "http://u:secret@h/?database=x", "http://h,"] {
+        for bad in [
+            "",
+            "localhost:8123",
+            "clickhouse://h",
+            "http://u:secret@h/a-b",
+            "http://u:secret@h/?database=x",
+            "http://h,",
+        ] {
             let said = ClickHouseAddress::parse(bad, None).unwrap_err();
             assert!(!said.contains("secret"), "{said}");
         }

@@ -33,7 +33,9 @@ impl PageNames {
             self.remember(read);
         }
         let all: Option<Vec<_>> = names.into_iter().collect();
-        all.ok_or_else(|| Fault::Views(ViewsError::Damaged("ClickHouse has views of a page that nobody knows".to_owned())))
+        all.ok_or_else(|| {
+            Fault::Views(ViewsError::Damaged("ClickHouse has views of a page that nobody knows".to_owned()))
+        })
     }
 
     fn remembered(&self, pages: &[u64]) -> Vec<Option<Arc<str>>> {

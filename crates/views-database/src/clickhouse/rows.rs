@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use clickhouse::Row;
+use clickhouse::query::RowCursor;
 use copydesk_domain::{Clock, new_id};
 use serde::{Deserialize, Serialize};
 use sqlx::{PgPool, Row as _};
 
 use super::ClickHouse;
+use super::shipment::{CellRow, Rows};
 use super::tables::TABLES;
 use crate::calendar::{first_day, month_of};
 use crate::error::Result;
@@ -20,6 +22,13 @@ struct Count {
     n: u64,
 }
 
+#[derive(Debug, Row, Serialize, Deserialize)]
+pub(crate) struct DayViews {
+    pub(crate) project: u32,
+    pub(crate) day: u32,
+    pub(crate) n: u64,
+}
+
 impl ClickHouse {
     async fn count(&self, sql: &str) -> Result<u64> {
         let found: Vec<Count> = self.nodes.rows(sql).await?;
@@ -30,6 +39,51 @@ impl ClickHouse {
     pub(crate) async fn sum(&self, table: &str, column: &str, project: i32, from: i32) -> Result<i64> {
         let sql = format!("SELECT sum(n) AS n FROM {table} WHERE project = {project} AND {column} >= {from}");
         Ok(self.count(&sql).await?.cast_signed())
+    }
+
+    /// The cells of a project in the order of time.
+    pub(crate) fn cells(&self, project: i32, from: i32) -> Result<RowCursor<CellRow>> {
+        let sql = format!(
+            "SELECT project, quarter, path, reader, n FROM views_cells WHERE project = {project} AND quarter >= {from} \
+             ORDER BY quarter"
+        );
+        Ok(self.nodes.client().query_raw(&sql).fetch()?)
+    }
+
+    /// Inserts rows that cannot have been there before.
+    pub(crate) async fn insert_new(&self, rows: &Rows, clock: &dyn Clock) -> Result<()> {
+        let token = new_id(clock.now());
+        self.nodes.with(LONG, |client| rows.insert(client, &token)).await
+    }
+
+    /// Deletes what was counted on these days, months aside.
+    pub(crate) async fn clear_days(&self, project: i32, days: &[i32]) -> Result<()> {
+        let Some((first, last)) = days.iter().min().zip(days.iter().max()) else { return Ok(()) };
+        let list: Vec<String> = days.iter().map(i32::to_string).collect();
+        let list = list.join(",");
+        let (begins, ends) = (first.saturating_mul(96), last.saturating_mul(96).saturating_add(95));
+        let quarters = format!("quarter BETWEEN {begins} AND {ends} AND intDiv(quarter, 96) IN ({list})");
+        for (table, days) in
+            [("views_cells", &*quarters), ("views_site", &quarters), ("views_days", &format!("day IN ({list})"))]
+        {
+            self.delete(table, &format!("project = {project} AND {days}")).await?;
+        }
+        Ok(())
+    }
+
+    /// Counts the months of a project anew from its days.
+    pub(crate) async fn recount_months(&self, project: i32, clock: &dyn Clock) -> Result<()> {
+        let condition = format!("project = {project}");
+        if self.count(&format!("SELECT count() AS n FROM views_months WHERE {condition}")).await? > 0 {
+            self.delete("views_months", &condition).await?;
+        }
+        self.derive_months(&condition, clock).await
+    }
+
+    /// Views by project and day.
+    pub(crate) async fn by_day(&self) -> Result<Vec<DayViews>> {
+        let sql = "SELECT project, intDiv(quarter, 96) AS day, sum(n) AS n FROM views_cells GROUP BY project, day";
+        self.nodes.rows(sql).await
     }
 
     /// Deletes rows for which a condition holds, and waits for that.
@@ -54,6 +108,13 @@ impl ClickHouse {
             self.nodes.execute(&sql, LONG).await?;
         }
         Ok(())
+    }
+
+    /// Deletes all that was counted, and leaves the tables to whoever comes next.
+    pub(crate) async fn leave(&self) -> Result<()> {
+        self.empty().await?;
+        let on = self.cluster.as_ref().map(|cluster| format!(" ON CLUSTER '{cluster}' SYNC")).unwrap_or_default();
+        self.nodes.execute(&format!("TRUNCATE TABLE views_ledger{on}"), LONG).await
     }
 
     /// Counts rows that are given by a query, once.
@@ -89,7 +150,9 @@ impl ClickHouse {
         let last = month_of(i32::try_from(self.count(&last).await?).unwrap_or(i32::MAX));
         let first = format!("SELECT toUInt64(min(day)) AS n FROM views_days WHERE {condition}");
         let first = month_of(i32::try_from(self.count(&first).await?).unwrap_or(0));
-        let list = |number: fn(i32) -> i32| (first..=last).map(|month| number(month).to_string()).collect::<Vec<_>>().join(",");
+        let list = |number: fn(i32) -> i32| {
+            (first..=last).map(|month| number(month).to_string()).collect::<Vec<_>>().join(",")
+        };
         let (days, months) = (list(first_day), list(|month| month));
         let query = format!(
             "SELECT project, transform(toUInt32(roundDown(day, [{days}])), CAST([{days}], 'Array(UInt32)'), \

@@ -6,16 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use copydesk_boxed::boxed;
-use clickhouse::{Client, Row, RowOwned, RowWrite};
-use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgPoolOptions;
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row as _};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use super::batches::Shipment;
 use super::ClickHouse;
 use super::nodes::Nodes;
+use super::shipment::{Rows, Shipment};
 use crate::error::Result;
 
 /// Batches that are sent together at most, and after how many bytes, packed, no more are added.
@@ -33,41 +31,6 @@ const REST: Duration = Duration::from_secs(2);
 
 /// A shipment is being sent nowhere while somebody holds this lock alone.
 pub(crate) const LOCK: i64 = 8_245_113_409;
-
-#[derive(Debug, Row, Serialize, Deserialize)]
-struct CellRow {
-    project: u32,
-    quarter: u32,
-    path: u64,
-    reader: u64,
-    n: u64,
-}
-
-#[derive(Debug, Row, Serialize, Deserialize)]
-struct DayRow {
-    project: u32,
-    day: u32,
-    path: u64,
-    reader: u64,
-    n: u64,
-}
-
-#[derive(Debug, Row, Serialize, Deserialize)]
-struct MonthRow {
-    project: u32,
-    month: u32,
-    path: u64,
-    reader: u64,
-    n: u64,
-}
-
-#[derive(Debug, Row, Serialize, Deserialize)]
-struct SiteRow {
-    project: u32,
-    quarter: u32,
-    reader: u64,
-    n: u64,
-}
 
 /// What sends in the background.
 pub(crate) struct Shipping {
@@ -221,66 +184,9 @@ async fn finish_begun(house: &ClickHouse, pool: &PgPool) -> Result<()> {
     }
 }
 
-/// A shipment as rows of the tables.
-struct Rows {
-    cells: Vec<CellRow>,
-    days: Vec<DayRow>,
-    months: Vec<MonthRow>,
-    site: Vec<SiteRow>,
-}
-
-impl From<Shipment> for Rows {
-    fn from(shipment: Shipment) -> Self {
-        let cell = |((project, quarter, path, reader), n)| CellRow { project, quarter, path, reader, n };
-        let day = |((project, day, path, reader), n)| DayRow { project, day, path, reader, n };
-        let month = |((project, month, path, reader), n)| MonthRow { project, month, path, reader, n };
-        let site = |((project, quarter, reader), n)| SiteRow { project, quarter, reader, n };
-        Self {
-            cells: shipment.cells.into_iter().map(cell).collect(),
-            days: shipment.days.into_iter().map(day).collect(),
-            months: shipment.months.into_iter().map(month).collect(),
-            site: shipment.site.into_iter().map(site).collect(),
-        }
-    }
-}
-
 /// Sends a shipment to all tables. When it is answered it is on disk there; done again with the same token it counts once.
 #[boxed]
 async fn send(nodes: &Nodes, shipment: Shipment, token: String) -> Result<()> {
     let rows = Rows::from(shipment);
-    nodes.with(SENDING, |client| send_rows(client, &rows, &token)).await
-}
-
-async fn send_rows(client: Client, rows: &Rows, token: &str) -> Result<()> {
-    tokio::try_join!(
-        insert(&client, "views_cells", &rows.cells, token),
-        insert(&client, "views_days", &rows.days, token),
-        insert(&client, "views_months", &rows.months, token),
-        insert(&client, "views_site", &rows.site, token),
-    )?;
-    Ok(())
-}
-
-async fn insert<T>(client: &Client, table: &str, rows: &[T], token: &str) -> Result<()>
-where
-    T: RowOwned + RowWrite,
-{
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let mut insert = client
-        .insert::<T>(table)
-        .await?
-        .with_setting("insert_deduplication_token", token)
-        .with_setting("insert_deduplicate", "1")
-        // For views that somebody has put behind these tables.
-        .with_setting("deduplicate_blocks_in_dependent_materialized_views", "1")
-        // Logs of many years come at once.
-        .with_setting("max_partitions_per_insert_block", "0")
-        // Where tables are spread over shards: answered when the shards have it.
-        .with_setting("distributed_foreground_insert", "1");
-    for row in rows {
-        insert.write(row).await?;
-    }
-    Ok(insert.end().await?)
+    nodes.with(SENDING, |client| rows.insert(client, &token)).await
 }

@@ -99,9 +99,12 @@ pub(super) async fn make(nodes: &Nodes, cluster: Option<&str>, ledger: &str) -> 
     let engine = match cluster {
         None => "MergeTree".to_owned(),
         // One for all servers, whatever part of the views they have.
-        Some(_) => format!("ReplicatedMergeTree('/clickhouse/copydesk/{database}/views_ledger', '{{replica}}/{{shard}}')"),
+        Some(_) => {
+            format!("ReplicatedMergeTree('/clickhouse/copydesk/{database}/views_ledger', '{{replica}}/{{shard}}')")
+        }
     };
-    let sql = format!("CREATE TABLE IF NOT EXISTS views_ledger{on} (id String, schema UInt32) ENGINE = {engine} ORDER BY id");
+    let sql =
+        format!("CREATE TABLE IF NOT EXISTS views_ledger{on} (id String, schema UInt32) ENGINE = {engine} ORDER BY id");
     nodes.execute(&sql, MAKING).await?;
     owned(nodes, ledger).await?;
     for table in TABLES {

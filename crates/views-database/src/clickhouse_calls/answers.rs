@@ -13,8 +13,8 @@ use copydesk_views::{Bucket, Client};
 use serde::{Deserialize, Serialize};
 use sqlx::Row as _;
 
-use crate::clickhouse::ClickHouse;
 use super::look::{Look, all_arrived};
+use crate::clickhouse::ClickHouse;
 use crate::cover::{Period, Stretch, cover, quarter};
 use crate::database::Database;
 use crate::error::Result;
@@ -53,12 +53,16 @@ struct PageRow {
     ai: u64,
 }
 
-pub(crate) async fn ranking(database: &Database, house: &ClickHouse, name: &str, question: Question) -> Result<Ranking> {
+pub(crate) async fn ranking(
+    database: &Database,
+    house: &ClickHouse,
+    name: &str,
+    question: Question,
+) -> Result<Ranking> {
     let Some(look) = Look::begin(database, house, name).await? else { return Ok(Ranking::default()) };
     let Some(rows) = page_rows(&look, &look.project.switches().parts(question)) else { return Ok(Ranking::default()) };
-    let sql = format!(
-        "SELECT path, sum(h) AS human, sum(a) AS ai FROM ({rows}) GROUP BY path HAVING human > 0 OR ai > 0"
-    );
+    let sql =
+        format!("SELECT path, sum(h) AS human, sum(a) AS ai FROM ({rows}) GROUP BY path HAVING human > 0 OR ai > 0");
     let mut room = database.room.taken();
     let found: Vec<PageRow> = house.nodes.answer(&sql, database.options.question_time, &mut room).await?;
     let pages: Vec<u64> = found.iter().map(|row| row.path).collect();

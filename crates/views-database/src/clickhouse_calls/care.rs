@@ -38,12 +38,16 @@ pub(crate) async fn settle(database: &Database, house: &ClickHouse, name: &str) 
 /// Counts the site as a whole, days and months anew from the quarter hours. Nobody counts for the project meanwhile.
 pub(crate) async fn recount(database: &Database, house: &ClickHouse, project: &Project, whole: &Whole) -> Result<()> {
     if is_waiting(&database.questions, project.id).await? {
-        return Err(Fault::unavailable("page views of the project are on their way to ClickHouse; try again in a moment"));
+        return Err(Fault::unavailable(
+            "page views of the project are on their way to ClickHouse; try again in a moment",
+        ));
     }
     let (id, clock) = (project.id, &*database.options.clock);
-    for (table, column, from) in
-        [("views_site", "quarter", whole.quarter), ("views_days", "day", whole.day), ("views_months", "month", whole.month)]
-    {
+    for (table, column, from) in [
+        ("views_site", "quarter", whole.quarter),
+        ("views_days", "day", whole.day),
+        ("views_months", "month", whole.month),
+    ] {
         house.delete(table, &format!("project = {id} AND {column} >= {from}")).await?;
     }
     house.derive_site(&format!("project = {id} AND quarter >= {}", whole.quarter), clock).await?;

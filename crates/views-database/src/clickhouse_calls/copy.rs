@@ -11,7 +11,8 @@ use crate::database::Database;
 use crate::error::Result;
 
 /// Nobody ends these for being idle: copying may take as long as it takes.
-const LASTS: &str = "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0; SET LOCAL jit = off";
+const LASTS: &str =
+    "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0; SET LOCAL jit = off";
 
 /// What ClickHouse has is what the ledger had when this began, for as long as it is there: nothing is sent on meanwhile.
 pub(crate) struct Moment {
@@ -38,7 +39,13 @@ impl Moment {
 
 impl ClickHouse {
     /// Sends rows of projects as text, until nobody takes them.
-    pub(crate) async fn copy_out(&self, table: &str, columns: &str, projects: &[i32], send: &Sender<Vec<u8>>) -> Result<()> {
+    pub(crate) async fn copy_out(
+        &self,
+        table: &str,
+        columns: &str,
+        projects: &[i32],
+        send: &Sender<Vec<u8>>,
+    ) -> Result<()> {
         if projects.is_empty() {
             return Ok(());
         }

@@ -9,9 +9,9 @@ use copydesk_views::store::{AgentViews, Question, Sources};
 use serde::{Deserialize, Serialize};
 use sqlx::Row as _;
 
-use crate::clickhouse::ClickHouse;
 use super::answers::{Pieces, page_number, rows_of, stretches};
 use super::look::{Look, numbers};
+use crate::clickhouse::ClickHouse;
 use crate::database::Database;
 use crate::error::Result;
 use crate::names::read_verdict;
@@ -126,7 +126,8 @@ pub(crate) async fn agents(
     }
     let mut agents: Vec<AgentViews> = by_kind.into_values().collect();
     for agent in &mut agents {
-        let most_first = |one: &(Arc<str>, u64), other: &(Arc<str>, u64)| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0));
+        let most_first =
+            |one: &(Arc<str>, u64), other: &(Arc<str>, u64)| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0));
         agent.most_read.sort_unstable_by(most_first);
         agent.most_read.truncate(pages_each);
     }
@@ -146,11 +147,8 @@ pub(crate) async fn course(
     let Some(look) = Look::begin(database, house, name).await? else { return Ok(None) };
     let mut views = vec![0; edges.len().saturating_sub(1)];
     let sql = "SELECT id FROM views_readers WHERE project = $1 AND called = $2 AND side >= 2";
-    let found = sqlx::query(sql)
-        .bind(look.project.id)
-        .bind(agent.replace('\0', ""))
-        .fetch_all(&database.questions)
-        .await?;
+    let found =
+        sqlx::query(sql).bind(look.project.id).bind(agent.replace('\0', "")).fetch_all(&database.questions).await?;
     let readers = found.iter().map(|row| row.try_get::<i64, _>(0)).collect::<sqlx::Result<Vec<_>>>()?;
     let Some(readers) = numbers(readers.into_iter().map(i64::unsigned_abs)) else { return Ok(Some(views)) };
     let pieces = Pieces::new(&look.project, edges, sources);

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use copydesk_boxed::boxed;
 use copydesk_views::store::ViewsError;
 use copydesk_views::store::moving::{About, Day, MoveNote, MoveState, Names, Piece};
-use sqlx::{AssertSqlSafe, PgConnection, Row};
+use sqlx::{AssertSqlSafe, PgConnection, PgExecutor, Row};
 
 use crate::append::{put_lines, put_mark_row, storable};
 use crate::calendar::month_of;
+use crate::clickhouse::{ClickHouse, Rows, Shipment};
 use crate::cover::quarter;
 use crate::database::Database;
 use crate::error::{Fault, Result};
@@ -40,6 +41,8 @@ struct Building {
     waiting: Vec<Day>,
     cells: usize,
     seen: Vec<u32>,
+    /// Whether something was written to ClickHouse.
+    has_written: bool,
 }
 
 #[boxed]
@@ -74,8 +77,11 @@ impl Arrival {
 
     /// Gives a move up: nothing is left of what has come.
     pub async fn give_up(self) -> Result<(), ViewsError> {
+        if let Some(house) = &self.database.clickhouse {
+            house.leave().await?;
+        }
         let mut transaction = self.database.pool.begin().await.map_err(Fault::from)?;
-        let sql = format!("TRUNCATE views_moved_days, {}", TABLES.join(", "));
+        let sql = format!("TRUNCATE views_moved_days, views_counted_in_clickhouse, {}", TABLES.join(", "));
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *transaction).await.map_err(Fault::from)?;
         gate::write(&mut transaction, None).await?;
         transaction.commit().await.map_err(Fault::from)?;
@@ -162,7 +168,17 @@ impl Building {
         for row in sqlx::query(sql).bind(project.id).fetch_all(&database.pool).await? {
             known.insert(row.try_get::<i32, _>(0)?.unsigned_abs(), row.try_get(1)?);
         }
-        Ok(Self { project, name, paths, readers, known, waiting: Vec::new(), cells: 0, seen: Vec::new() })
+        Ok(Self {
+            project,
+            name,
+            paths,
+            readers,
+            known,
+            waiting: Vec::new(),
+            cells: 0,
+            seen: Vec::new(),
+            has_written: false,
+        })
     }
 
     async fn day(&mut self, database: &Database, day: Day) -> Result<()> {
@@ -200,9 +216,21 @@ impl Building {
             is_same
         });
         let id = self.project.id;
+        let list: Vec<i32> = days.iter().map(|day| day.day.cast_signed()).collect();
+        if let Some(house) = &database.clickhouse {
+            self.has_written = true;
+            let was_there: Vec<i32> =
+                list.iter().copied().filter(|day| self.known.contains_key(&day.unsigned_abs())).collect();
+            // Whoever goes on after an end in the middle knows by this what may be there in part.
+            note_days(&database.pool, id, &list, &days.iter().map(|_| Vec::new()).collect::<Vec<_>>()).await?;
+            house.clear_days(id, &was_there).await?;
+            let mut shipment = Shipment::default();
+            rows.into_iter().for_each(|row| shipment.add(id, row));
+            house.insert_new(&Rows::from(shipment).without_months(), &*database.options.clock).await?;
+            return note_days(&database.pool, id, &list, &digests(&days)).await;
+        }
         let mut transaction = database.pool.begin().await?;
         sqlx::raw_sql("SET LOCAL jit = off").execute(&mut *transaction).await?;
-        let list: Vec<i32> = days.iter().map(|day| day.day.cast_signed()).collect();
         clear(&mut transaction, id, &list).await?;
         sqlx::query(
             "INSERT INTO views_cells (project, quarter, path, reader, n) \
@@ -216,15 +244,7 @@ impl Building {
         .execute(&mut *transaction)
         .await?;
         sum_days(&mut transaction, id, &list).await?;
-        sqlx::query(
-            "INSERT INTO views_moved_days (project, day, digest) SELECT $1, new.* FROM UNNEST($2::int[], $3::bytea[]) AS new \
-             ON CONFLICT (project, day) DO UPDATE SET digest = excluded.digest",
-        )
-        .bind(id)
-        .bind(&list)
-        .bind(days.iter().map(|day| day.digest.to_be_bytes().to_vec()).collect::<Vec<_>>())
-        .execute(&mut *transaction)
-        .await?;
+        note_days(&mut *transaction, id, &list, &digests(&days)).await?;
         Ok(transaction.commit().await?)
     }
 
@@ -235,6 +255,14 @@ impl Building {
             let seen: std::collections::HashSet<u32> = self.seen.iter().copied().collect();
             self.known.keys().filter(|day| !seen.contains(day)).map(|day| day.cast_signed()).collect()
         };
+        if let Some(house) = &database.clickhouse {
+            house.clear_days(id, &gone).await?;
+            // Not for every project each time: deleting months takes long there.
+            let adds_up = sweep::verify(database, Some(&self.name)).await?.is_empty();
+            if self.has_written || !gone.is_empty() || !adds_up {
+                house.recount_months(id, &*database.options.clock).await?;
+            }
+        }
         let mut transaction = database.pool.begin().await?;
         sqlx::raw_sql("SET LOCAL jit = off").execute(&mut *transaction).await?;
         if !gone.is_empty() {
@@ -242,7 +270,9 @@ impl Building {
             let sql = "DELETE FROM views_moved_days WHERE project = $1 AND day = ANY ($2)";
             sqlx::query(sql).bind(id).bind(&gone).execute(&mut *transaction).await?;
         }
-        sum_months(&mut transaction, id, &self.seen).await?;
+        if database.clickhouse.is_none() {
+            sum_months(&mut transaction, id, &self.seen).await?;
+        }
         for table in ["views_marks", "views_lines"] {
             let sql = format!("DELETE FROM {table} WHERE project = {id}");
             sqlx::query(AssertSqlSafe(sql)).persistent(false).execute(&mut *transaction).await?;
@@ -266,6 +296,24 @@ impl Building {
             None => Ok(()),
         }
     }
+}
+
+fn digests(days: &[Day]) -> Vec<Vec<u8>> {
+    days.iter().map(|day| day.digest.to_be_bytes().to_vec()).collect()
+}
+
+/// Writes down what has come of these days.
+async fn note_days<'c>(to: impl PgExecutor<'c>, project: i32, days: &[i32], digests: &[Vec<u8>]) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO views_moved_days (project, day, digest) SELECT $1, new.* FROM UNNEST($2::int[], $3::bytea[]) AS new \
+         ON CONFLICT (project, day) DO UPDATE SET digest = excluded.digest",
+    )
+    .bind(project)
+    .bind(days)
+    .bind(digests)
+    .execute(to)
+    .await?;
+    Ok(())
 }
 
 /// Deletes all that was counted on these days.
@@ -357,12 +405,31 @@ async fn put_ids(database: &Database, project: i32, mut ids: Vec<(u128, u32)>) -
 }
 
 async fn by_month(database: &Database) -> Result<BTreeMap<(String, i32), u64>> {
+    if let Some(house) = &database.clickhouse {
+        return by_month_there(database, house).await;
+    }
     let sql = "SELECT p.name, c.quarter / 96, SUM(c.n)::bigint FROM views_cells AS c \
                JOIN views_projects AS p ON p.id = c.project GROUP BY 1, 2";
     let mut counts = BTreeMap::new();
     for row in sqlx::query(sql).fetch_all(&database.pool).await? {
         let (name, day, views): (String, i32, i64) = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
         *counts.entry((name, month_of(day))).or_insert(0) += views.unsigned_abs();
+    }
+    Ok(counts)
+}
+
+async fn by_month_there(database: &Database, house: &ClickHouse) -> Result<BTreeMap<(String, i32), u64>> {
+    let rows = sqlx::query("SELECT id, name FROM views_projects").fetch_all(&database.pool).await?;
+    let mut names: HashMap<u32, String> = HashMap::with_capacity(rows.len());
+    for row in rows {
+        names.insert(row.try_get::<i32, _>(0)?.unsigned_abs(), row.try_get(1)?);
+    }
+    let mut counts = BTreeMap::new();
+    for row in house.by_day().await? {
+        // What is left of projects that are gone is nobody's.
+        if let Some(name) = names.get(&row.project) {
+            *counts.entry((name.clone(), month_of(row.day.cast_signed()))).or_insert(0) += row.n;
+        }
     }
     Ok(counts)
 }

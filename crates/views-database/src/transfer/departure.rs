@@ -11,6 +11,8 @@ use futures_util::TryStreamExt;
 use sqlx::{PgConnection, Row};
 use tokio::sync::mpsc::Sender;
 
+use crate::clickhouse::ClickHouse;
+use crate::clickhouse_calls::copy::Moment;
 use crate::cover::quarter;
 use crate::database::Database;
 use crate::error::{Fault, Result};
@@ -27,15 +29,25 @@ pub async fn send_all(database: &Database, send: Sender<Piece>) -> Result<(), Vi
 }
 
 async fn send_pieces(database: &Database, send: &Sender<Piece>) -> Result<()> {
-    let mut transaction = database.pool.begin().await?;
-    let one_moment = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL statement_timeout = 0; \
-                      SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL jit = off";
-    sqlx::raw_sql(one_moment).execute(&mut *transaction).await?;
+    let house = database.clickhouse.as_deref();
+    let (mut transaction, _keeps) = match house {
+        None => {
+            let mut transaction = database.pool.begin().await?;
+            let one_moment = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL statement_timeout = 0; \
+                              SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL jit = off";
+            sqlx::raw_sql(one_moment).execute(&mut *transaction).await?;
+            (transaction, None)
+        }
+        Some(house) => {
+            let Moment { ledger, keeps } = Moment::begin(database, house).await?;
+            (ledger, Some(keeps))
+        }
+    };
     let names = sqlx::query("SELECT name FROM views_projects ORDER BY name").fetch_all(&mut *transaction).await?;
     for row in names {
         let name: String = row.try_get(0)?;
         let Some(project) = Project::find(&mut transaction, &name).await? else { continue };
-        if !send_project(&mut transaction, name, &project, send).await? {
+        if !send_project(&mut transaction, house, name, &project, send).await? {
             return Ok(());
         }
     }
@@ -47,6 +59,7 @@ async fn send_pieces(database: &Database, send: &Sender<Piece>) -> Result<()> {
 /// False if nobody takes them any more.
 async fn send_project(
     connection: &mut PgConnection,
+    house: Option<&ClickHouse>,
     name: String,
     project: &Project,
     send: &Sender<Piece>,
@@ -54,7 +67,7 @@ async fn send_project(
     let (names, places) = names(connection, project.id).await?;
     let names = Arc::new(names);
     if send.send(Piece::Project { name, names: Arc::clone(&names) }).await.is_err()
-        || !send_days(connection, project, &names, &places, send).await?
+        || !send_days(connection, house, project, (&names, &places), send).await?
         || !send_ids(connection, project.id, send).await?
     {
         return Ok(false);
@@ -95,51 +108,78 @@ async fn names(connection: &mut PgConnection, project: i32) -> Result<(Names, Pl
     Ok((Names::new(paths, clients)?, places))
 }
 
+/// Makes days of cells that come in the order of time.
+struct Days<'a> {
+    names: &'a Names,
+    places: &'a Places,
+    day: u32,
+    cells: Vec<Cell>,
+}
+
+impl Days<'_> {
+    /// Takes a cell; gives back the day before it, if that is complete now.
+    fn push(&mut self, quarter: u32, path: i64, reader: i64, count: u64) -> Result<Option<Day>> {
+        let unknown =
+            || Fault::Views(ViewsError::Damaged("a row of page views names a page or reader that is gone".into()));
+        let bucket = Bucket(quarter);
+        let path = *self.places.paths.get(&path).ok_or_else(unknown)?;
+        let client = *self.places.clients.get(&reader).ok_or_else(unknown)?;
+        let day = bucket.0 / Bucket::A_DAY;
+        let before = if day == self.day { None } else { self.end() };
+        self.day = day;
+        // A reader that got another verdict may leave rows that count nothing.
+        if count > 0 {
+            self.cells.push(Cell { bucket, path, client, count });
+        }
+        Ok(before)
+    }
+
+    fn end(&mut self) -> Option<Day> {
+        let cells = std::mem::take(&mut self.cells);
+        (!cells.is_empty()).then(|| Day::new(self.day, cells, self.names))
+    }
+}
+
+/// False if nobody takes them any more.
+async fn sent(day: Option<Day>, send: &Sender<Piece>) -> bool {
+    match day {
+        Some(day) => send.send(Piece::Day(day)).await.is_ok(),
+        None => true,
+    }
+}
+
 async fn send_days(
     connection: &mut PgConnection,
+    house: Option<&ClickHouse>,
     project: &Project,
-    names: &Names,
-    places: &Places,
+    (names, places): (&Names, &Places),
     send: &Sender<Piece>,
 ) -> Result<bool> {
-    let unknown =
-        || Fault::Views(ViewsError::Damaged("a row of page views names a page or reader that is gone".into()));
-    let sql = "SELECT quarter, path, reader, n FROM views_cells WHERE project = $1 AND quarter >= $2 ORDER BY quarter";
-    let mut rows = sqlx::query(sql).bind(project.id).bind(quarter(project.floor.gone_before())).fetch(connection);
-    let (mut day, mut cells) = (0, Vec::new());
-    loop {
-        let row = rows.try_next().await?;
-        let cell = match &row {
-            Some(row) => {
-                let (at, path, reader, n): (i32, i64, i64, i64) =
-                    (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
-                Some(Cell {
-                    bucket: Bucket(at.unsigned_abs()),
-                    path: *places.paths.get(&path).ok_or_else(unknown)?,
-                    client: *places.clients.get(&reader).ok_or_else(unknown)?,
-                    count: n.unsigned_abs(),
-                })
-            }
-            None => None,
-        };
-        let next = cell.map(|cell| cell.bucket.0 / Bucket::A_DAY);
-        if next != Some(day) && !cells.is_empty() {
-            let whole = Day::new(day, std::mem::take(&mut cells), names);
-            if send.send(Piece::Day(whole)).await.is_err() {
-                return Ok(false);
-            }
-        }
-        match (cell, next) {
-            (Some(cell), Some(next)) => {
-                day = next;
-                // A reader that got another verdict may leave rows that count nothing.
-                if cell.count > 0 {
-                    cells.push(cell);
+    let (id, from) = (project.id, quarter(project.floor.gone_before()));
+    let mut days = Days { names, places, day: 0, cells: Vec::new() };
+    match house {
+        None => {
+            let sql = "SELECT quarter, path, reader, n FROM views_cells WHERE project = $1 AND quarter >= $2 ORDER BY quarter";
+            let mut rows = sqlx::query(sql).bind(id).bind(from).fetch(connection);
+            while let Some(row) = rows.try_next().await? {
+                let (at, n): (i32, i64) = (row.try_get(0)?, row.try_get(3)?);
+                let day = days.push(at.unsigned_abs(), row.try_get(1)?, row.try_get(2)?, n.unsigned_abs())?;
+                if !sent(day, send).await {
+                    return Ok(false);
                 }
             }
-            _ => return Ok(true),
+        }
+        Some(house) => {
+            let mut rows = house.cells(id, from)?;
+            while let Some(row) = rows.next().await.map_err(Fault::from)? {
+                let day = days.push(row.quarter, row.path.cast_signed(), row.reader.cast_signed(), row.n)?;
+                if !sent(day, send).await {
+                    return Ok(false);
+                }
+            }
         }
     }
+    Ok(sent(days.end(), send).await)
 }
 
 async fn send_ids(connection: &mut PgConnection, project: i32, send: &Sender<Piece>) -> Result<bool> {

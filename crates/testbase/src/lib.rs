@@ -7,6 +7,7 @@
     reason = "a test that cannot be set up should stop at once"
 )]
 
+mod clickhouse;
 mod clock;
 #[cfg(feature = "databases")]
 mod database;
@@ -14,6 +15,7 @@ mod database;
 pub mod exact;
 mod git;
 
+pub use clickhouse::TestClickHouse;
 pub use clock::ManualClock;
 #[cfg(feature = "databases")]
 pub use database::{Backend, Lock, TestDatabase};

@@ -19,7 +19,9 @@ mod wire;
 pub use app::{Setup, TestApp, forge};
 pub use client::{Answer, Call, Client, EventStream, StreamedEvent};
 pub use conformance::Description;
-pub use copydesk_testbase::{Backend, GitEntry, GitRepo, Lock, ManualClock, PATIENCE, TestDatabase, eventually};
+pub use copydesk_testbase::{
+    Backend, GitEntry, GitRepo, Lock, ManualClock, PATIENCE, TestClickHouse, TestDatabase, eventually,
+};
 pub use editor::{EditorGate, TestEditor};
 pub use gate::{GateEngine, Held};
 pub use project::{ProjectClient, TestKey};

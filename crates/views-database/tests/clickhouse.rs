@@ -133,19 +133,9 @@ async fn total_at_last(store: &Database, project: &str) -> u64 {
     panic!("no answer came");
 }
 
-/// What the tables have, each by itself.
-async fn in_tables(place: &Place) -> Vec<u64> {
-    let mut found = Vec::new();
-    for table in ["views_cells", "views_days", "views_months", "views_site"] {
-        let sql = format!("SELECT sum(n) AS n FROM {}.{table}", place.name);
-        found.push(place.client().query_raw(&sql).fetch_one::<u64>().await.unwrap());
-    }
-    found
-}
-
 /// A store whose way to ClickHouse leads through a proxy.
 async fn open_through(place: &Place, proxy: &Proxy, patience: Duration) -> Arc<Database> {
-    let address = ClickHouseAddress::parse(&format!("{}/{}", proxy.url, place.name), None).unwrap();
+    let address = ClickHouseAddress::parse(&format!("{}/{}", proxy.url, place.there.name()), None).unwrap();
     let mut options = place.options(clock());
     options.clickhouse = options.clickhouse.map(|it| ClickHouseOptions { address, patience, ..it });
     Database::open(&place.ledger.url(), options).await.unwrap()
@@ -162,16 +152,14 @@ enum Without {
 /// Counts the same 20 views three times, none with an id, loses answers to inserts, and says what the tables have then.
 async fn after_lost_answers(without: Without) -> Vec<u64> {
     let place = Place::new().await;
-    let proxy = Proxy::start(&place.server).await;
+    let proxy = Proxy::start(place.there.server()).await;
     let store = open_through(&place, &proxy, LONG).await;
     if without == Without::Tokens {
         proxy.drop_tokens();
     }
     if without == Without::Window {
-        for table in ["views_cells", "views_days", "views_months", "views_site"] {
-            let no = "MODIFY SETTING non_replicated_deduplication_window = 0";
-            place.execute(&format!("ALTER TABLE {}.{table} {no}", place.name)).await;
-        }
+        let tables = ["views_cells", "views_days", "views_months", "views_site"];
+        place.alter(&tables, "MODIFY SETTING non_replicated_deduplication_window = 0");
     }
     proxy.lose_answers(5);
     for _ in 0..3 {
@@ -181,7 +169,7 @@ async fn after_lost_answers(without: Without) -> Vec<u64> {
         total(&store, "docs").await.unwrap();
     }
     assert!(proxy.lost_all(), "no answer was lost");
-    let found = in_tables(&place).await;
+    let found = place.there.sums();
     store.close().await;
     place.destroy().await;
     found
@@ -200,7 +188,7 @@ async fn what_is_sent_again_counts_once_and_what_is_the_same_counts_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn views_are_taken_while_clickhouse_is_away_and_are_all_there_afterwards() {
     let place = Place::new().await;
-    let mut proxy = Proxy::start(&place.server).await;
+    let mut proxy = Proxy::start(place.there.server()).await;
     // It is away when the server starts, too.
     proxy.cut().await;
     let store = open_through(&place, &proxy, Duration::from_secs(1)).await;
@@ -216,7 +204,7 @@ async fn views_are_taken_while_clickhouse_is_away_and_are_all_there_afterwards()
     proxy.mend().await;
     let other = open_through(&place, &proxy, LONG).await;
     assert_eq!(total(&other, "docs").await.unwrap(), 50);
-    assert_eq!(in_tables(&place).await, [50; 4]);
+    assert_eq!(place.there.sums(), [50; 4]);
     assert!(other.verify(Some("docs")).await.unwrap().is_empty());
     other.close().await;
     place.destroy().await;
@@ -228,14 +216,12 @@ async fn damage_is_found_and_counted_anew() {
     let store = place.open(clock()).await.unwrap();
     store.append(batch("docs", 0, 30)).await.unwrap();
     assert_eq!(total(&store, "docs").await.unwrap(), 30);
-    for table in ["views_days", "views_months"] {
-        place.execute(&format!("ALTER TABLE {}.{table} DELETE WHERE 1 SETTINGS mutations_sync = 2", place.name)).await;
-    }
+    place.alter(&["views_days", "views_months"], "DELETE WHERE 1 SETTINGS mutations_sync = 2");
     let found = store.verify(Some("docs")).await.unwrap();
     assert_eq!(found.len(), 2, "{found:?}");
     store.repair(Some("docs")).await.unwrap();
     assert!(store.verify(Some("docs")).await.unwrap().is_empty());
-    assert_eq!(in_tables(&place).await, [30; 4]);
+    assert_eq!(place.there.sums(), [30; 4]);
     store.close().await;
     place.destroy().await;
 }
@@ -304,7 +290,7 @@ async fn a_removed_project_leaves_nothing() {
     store.remove("docs").await.unwrap();
     assert_eq!(store.status("docs").await.unwrap(), Status::default());
     assert_eq!(store.projects().await.unwrap(), ["api"]);
-    assert_eq!(in_tables(&place).await, [5; 4]);
+    assert_eq!(place.there.sums(), [5; 4]);
     // It comes again, and begins with nothing.
     store.append(batch("docs", 0, 2)).await.unwrap();
     assert_eq!(total(&store, "docs").await.unwrap(), 2);

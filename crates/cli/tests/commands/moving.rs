@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use copydesk_testkit::{Backend, TestDatabase};
+use copydesk_testkit::{Backend, TestClickHouse, TestDatabase};
 use serde_json::{Value, json};
 
 use crate::support::{Desk, Ran, Serving, body_of, get, post};
@@ -175,6 +175,44 @@ async fn page_views_alone_go_into_the_database_and_back() {
     let old = desk.serve(&[NO_WORKERS]);
     assert_eq!(seen(&old, &key)[1..], before[1..]);
     assert_eq!(tell(&old, &key, &event("/a", "1", FIREFOX)).1["duplicates"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_views_go_to_clickhouse_and_back() {
+    let (desk, clickhouse) = (Desk::on(Backend::Postgres).await, TestClickHouse::new());
+    let url = clickhouse.url();
+    let there = [NO_WORKERS, ("COPYDESK_VIEWS__STORE", "clickhouse"), ("COPYDESK_VIEWS__CLICKHOUSE_URL", &*url)];
+    let (server, key) = busy(&desk);
+    let before = seen(&server, &key);
+    desk.run_with(&["move", "--to-views", "clickhouse"], &there[2..]).ok();
+    drop(server);
+    let new = desk.serve(&there);
+    assert_eq!(seen(&new, &key)[1..], before[1..]);
+    let both = json!([event("/a", "1", FIREFOX), event("/c", "4", FIREFOX)]);
+    assert_eq!(tell(&new, &key, &both).1["duplicates"], 1);
+    let before = seen(&new, &key);
+    desk.run_with(&["import", "access.log", "--project", "docs"], &there).ok();
+    assert_eq!(seen(&new, &key), before, "the log was read before");
+    desk.run_with(&["views", "verify"], &there).ok();
+    assert!(clickhouse.sums().iter().all(|sum| *sum == 34), "{:?}", clickhouse.sums());
+    // Both are behind the same ledger, so that neither is an empty place.
+    let refused = desk.run_with(&["move", "--to-views", "database"], &there);
+    assert!(refused.code == 2 && refused.err.contains("--to-views embedded"), "{}", refused.err);
+    desk.run_with(&["move", "--to-views", "embedded"], &there).ok();
+    drop(new);
+    let refused = desk.run_with(&["serve", "--listen", "127.0.0.1:0"], &there);
+    assert!(refused.code == 1 && refused.err.contains("page views were moved"), "{}", refused.err);
+    let old = desk.serve(&[NO_WORKERS]);
+    assert_eq!(seen(&old, &key)[1..], before[1..]);
+    drop(old);
+    // What was left is no obstacle to going there, or into the tables of the database.
+    desk.run_with(&["move", "--to-views", "clickhouse"], &there[2..]).ok();
+    let new = desk.serve(&there);
+    assert_eq!(seen(&new, &key)[1..], before[1..]);
+    desk.run_with(&["move", "--to-views", "embedded"], &there).ok();
+    drop(new);
+    desk.run(&["move", "--to-views", "database"]).ok();
+    assert_eq!(seen(&desk.serve(&[NO_WORKERS, IN_DATABASE]), &key)[1..], before[1..]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
 //! Page views in PostgreSQL: servers of several machines that count into one place.
 
-use copydesk_testkit::Backend;
+use copydesk_testkit::{Backend, TestClickHouse};
 use serde_json::{Value, json};
 
 use crate::support::{Desk, Serving, body_of, get, post};
@@ -153,4 +153,40 @@ fn a_file_of_sqlite_is_no_place_for_them() {
         assert!(refused.code == 2 && refused.err.contains("a file of SQLite"), "{command:?}: {}", refused.err);
         assert!(refused.err.contains("database_url"), "{}", refused.err);
     }
+}
+
+#[tokio::test]
+async fn several_servers_count_in_clickhouse_behind_one_ledger() {
+    let (desk, clickhouse) = (Desk::on(Backend::Postgres).await, TestClickHouse::new());
+    let url = clickhouse.url();
+    let there = [NO_WORKERS, ("COPYDESK_VIEWS__STORE", "clickhouse"), ("COPYDESK_VIEWS__CLICKHOUSE_URL", &*url)];
+    let (project, key) = desk.project_and_key("Docs");
+    let machine = |folder| desk.start(&["serve", "--listen", "127.0.0.1:0", "--data-dir", folder], &there, "listen");
+    let (one, mut other) = (machine("one"), machine("other"));
+    tell(&one, &project, &key, &event("/a", "1"));
+    assert_eq!(pages(&other, &project, &key), [("/a".to_owned(), 1)]);
+    let both = json!([event("/a", "1"), event("/b", "2"), event("/b", "3")]);
+    assert_eq!(tell(&other, &project, &key, &both)["duplicates"], 1);
+    // What was acknowledged goes there, whoever dies.
+    other.child.kill().unwrap();
+    other.child.wait().unwrap();
+    assert_eq!(pages(&one, &project, &key), [("/b".to_owned(), 2), ("/a".to_owned(), 1)]);
+    let said = desk.run_with(&["doctor", "--data-dir", "one"], &there);
+    assert!(said.out.contains("in ClickHouse, which has all that the database has sent"), "{}", said.out);
+    desk.run_with(&["backup", "copy", "--data-dir", "one"], &there).ok();
+    assert_eq!(clickhouse.sums(), [3; 4]);
+}
+
+#[tokio::test]
+async fn clickhouse_needs_an_address_and_a_ledger() {
+    let desk = Desk::new();
+    let there = ("COPYDESK_VIEWS__STORE", "clickhouse");
+    let refused = desk.run_with(&["serve"], &[there]);
+    assert!(refused.code == 2 && refused.err.contains("views.store needs PostgreSQL"), "{}", refused.err);
+    let desk = Desk::on(Backend::Postgres).await;
+    let refused = desk.run_with(&["serve"], &[there]);
+    assert!(refused.code == 2 && refused.err.contains("set views.clickhouse_url to"), "{}", refused.err);
+    let secret = ("COPYDESK_VIEWS__CLICKHOUSE_URL", "clickhouse://docs:s3cret@h:9000");
+    let refused = desk.run_with(&["config"], &[there, secret]);
+    assert!(refused.code == 2 && !refused.err.contains("s3cret"), "{}", refused.err);
 }

@@ -29,8 +29,8 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How long it waits after an error.
 const REST: Duration = Duration::from_secs(2);
 
-/// A shipment is being sent nowhere while somebody holds this lock alone.
-pub(crate) const LOCK: i64 = 8_245_113_409;
+/// Nothing is being sent while somebody holds this lock alone. No other lock of a database has its number (`grep 8_245_113`).
+pub(crate) const LOCK: i64 = 8_245_113_412;
 
 /// What sends in the background.
 pub(crate) struct Shipping {

@@ -15,6 +15,7 @@ mkdir "$work/tmp"
 export TMPDIR="$work/tmp"
 # A script that starts a server says here how it is stopped. Not in a trap of its own: that would lose the status.
 stop_server() { :; }
+clickhouse_pid=
 # What keeps Debian from starting servers, if we have put it there.
 policy=
 drop_policy() { [ -z "$policy" ] || rm -f "$policy"; policy=; }
@@ -23,6 +24,7 @@ cleanup() {
   trap - EXIT INT TERM
   drop_policy
   stop_server
+  [ -z "$clickhouse_pid" ] || kill "$clickhouse_pid" 2>/dev/null || true
   stop_postgres
   rm -rf "$work"
   exit "$status"
@@ -127,4 +129,25 @@ stop_postgres() {
     as_postgres "$(postgres_bin)/pg_ctl" -D "$postgres_data/data" -m immediate -w stop >/dev/null 2>&1 || true
   fi
   rm -rf "$postgres_data"
+}
+
+# Starts a server with ClickHouse's engine, unless one is named already, and exports its address.
+start_clickhouse() {
+  local venv=$root/target/venv-clickhouse wanted=$root/scripts/clickhouse/requirements.txt port=$work/clickhouse.port
+  [ -z "${COPYDESK_TEST_CLICKHOUSE_URL:-}" ] || return 0
+  if ! cmp -s "$wanted" "$venv/installed"; then
+    rm -rf "$venv"
+    python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check --no-cache-dir --require-hashes --no-deps --only-binary :all: \
+      -r "$wanted"
+    cp "$wanted" "$venv/installed"
+  fi
+  "$venv/bin/python" "$root/scripts/clickhouse/shim.py" "$work/clickhouse" >"$port" 2>"$work/clickhouse.log" &
+  clickhouse_pid=$!
+  until [ -s "$port" ]; do
+    kill -0 "$clickhouse_pid" 2>/dev/null || { cat "$work/clickhouse.log" >&2; die "ClickHouse's engine did not start"; }
+    sleep 0.1
+  done
+  COPYDESK_TEST_CLICKHOUSE_URL=http://127.0.0.1:$(cat "$port")
+  export COPYDESK_TEST_CLICKHOUSE_URL
 }

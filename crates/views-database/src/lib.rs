@@ -1,5 +1,5 @@
 //! Page views of several machines in one place: a ledger in PostgreSQL, which counts them too, or has ClickHouse count
-//! ([`clickhouse`]).
+//! ([`clickhouse`], [`clickhouse_calls`]).
 //!
 //! One batch is one transaction ([`append`]): its ids, pages and readers, and its counts by quarter hour, day and month. When
 //! it is answered it is committed. Rows are written in one order by everybody, so that nobody waits in a circle. A question

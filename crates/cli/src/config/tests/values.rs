@@ -102,7 +102,6 @@ const BOUNDS: &[(&str, &[&str], &[&str])] = &[
         "views.clickhouse_url",
         &["http://localhost:8123", "https://docs:s%40cret@ch.example.com/docs", "http://a:8123/x, http://b:8123/x"],
         &[
-            "",
             "clickhouse://h:9000",
             "localhost:8123",
             "http://h/?database=x",
@@ -110,7 +109,7 @@ const BOUNDS: &[(&str, &[&str], &[&str])] = &[
             "http://u:p@ss/@h",
         ],
     ),
-    ("views.clickhouse_cluster", &["docs"], &["", "a\nb"]),
+    ("views.clickhouse_cluster", &["docs"], &["a<b", "a\nb"]),
     ("views.keep_days", &["0", "36500"], &["36501", "-1", "400d"]),
     ("views.duplicate_window", &["0s", "10m"], &["10m1s", "1"]),
     ("views.memory", &["16", "1000000"], &["15", "1000001", "256MB"]),

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use copydesk_domain::{Clock, SystemClock};
 use copydesk_testbase::exact::{Keeper, config, play, steps};
-use copydesk_testbase::{Backend, TestDatabase};
+use copydesk_testbase::{Backend, TestDatabase, eventually};
 use copydesk_views::store::{Question, Source, Sources, Status, ViewStore, ViewsError};
 use copydesk_views::{
     Batch, Bucket, Channel, Class, Client as Reader, Evidence, Facts, Mark, Network, Verdict, View, id_digest,
@@ -125,12 +125,7 @@ async fn total(store: &Database, project: &str) -> Result<u64, ViewsError> {
 
 /// The same when ClickHouse is there again.
 async fn total_at_last(store: &Database, project: &str) -> u64 {
-    for _ in 0..60 {
-        if let Ok(total) = total(store, project).await {
-            return total;
-        }
-    }
-    panic!("no answer came");
+    eventually("ClickHouse answers", async || total(store, project).await.ok()).await
 }
 
 /// A store whose way to ClickHouse leads through a proxy.

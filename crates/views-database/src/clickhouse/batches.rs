@@ -45,7 +45,7 @@ pub(super) fn unpacked(bytes: &[u8]) -> Result<Vec<Cell>> {
     let mut bytes = Vec::new();
     packed.read_to_end(&mut bytes).map_err(|error| wrong(error.to_string()))?;
     let numbers: Vec<i64> = bytes.as_chunks().0.iter().map(|bytes| i64::from_le_bytes(*bytes)).collect();
-    if bytes.len() as u64 > MOST || numbers.len() * 8 != bytes.len() || numbers.len() % WORDS != 0 {
+    if bytes.len() as u64 > MOST || numbers.len() * 8 != bytes.len() || !numbers.len().is_multiple_of(WORDS) {
         return Err(wrong("it has a wrong length".to_owned()));
     }
     let rows = numbers.len() / WORDS;

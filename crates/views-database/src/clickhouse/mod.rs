@@ -106,8 +106,7 @@ impl ClickHouse {
         tables::check_version(&self.nodes).await?;
         if makes_tables {
             tables::make(&self.nodes, self.cluster.as_deref(), &self.ledger).await?;
-            let logs = tables::busy_logs(&self.nodes).await?;
-            if !logs.is_empty() {
+            if let Some(logs) = tables::busy_logs(&self.nodes).await.filter(|logs| !logs.is_empty()) {
                 tracing::warn!(
                     logs = logs.join(", "),
                     "ClickHouse keeps logs of its own in tables, which soon take more room than page views; switch them off \

@@ -13,6 +13,10 @@ use crate::questions::Taken;
 
 /// How long a server may take to say what it is.
 const HELLO: Duration = Duration::from_secs(10);
+/// What a server says that has lost Keeper or its replicas, or has too much to do: another one may not have. The tables are
+/// read-only, no replica is there, it is not known whether an insert was done, Keeper does not answer, all attempts to connect
+/// failed, a quorum is missing, a lagging replica waits.
+const PASSING: [u32; 8] = [242, 254, 279, 285, 286, 319, 999, 236];
 /// What is shown of an error of the server.
 const SHOWN: usize = 300;
 /// The longest query that it should read, in bytes: the readers of a project are named in it.
@@ -36,7 +40,11 @@ impl ClickHouseAddress {
     /// Reads `http://user:password@host:8123/database`, or several of them with commas between, which are replicas of one
     /// another. An error holds nothing of the text.
     pub fn parse(text: &str, cluster: Option<&str>) -> std::result::Result<Self, String> {
-        let nodes = text.split(',').map(|one| client(one.trim())).collect::<std::result::Result<Vec<_>, _>>()?;
+        let mut nodes = text.split(',').map(|one| client(one.trim())).collect::<std::result::Result<Vec<_>, _>>()?;
+        if cluster.is_some() {
+            // What is acknowledged is on most replicas: another one that is asked has it too, and it survives the loss of one.
+            nodes = nodes.into_iter().map(|node| node.with_setting("insert_quorum", "auto")).collect();
+        }
         let is_name = |name: &str| {
             !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
         };
@@ -127,9 +135,14 @@ impl Nodes {
         Err(last)
     }
 
-    /// Runs a statement that has no answer.
+    /// Runs a statement that has no answer, and may be run twice.
     pub(crate) async fn execute(&self, sql: &str, limit: Duration) -> Result<()> {
-        self.with(limit, |client| async move { Ok(client.query_raw(sql).execute().await?) }).await
+        self.with(limit, |client| run(client, sql)).await
+    }
+
+    /// Runs a statement that must not be run twice.
+    pub(crate) async fn execute_once(&self, sql: &str) -> Result<()> {
+        run(self.client(), sql).await
     }
 
     /// All rows of a short answer.
@@ -162,6 +175,11 @@ impl Nodes {
     }
 }
 
+async fn run(client: Client, sql: &str) -> Result<()> {
+    // Otherwise the errors of other servers come as rows of a statement that went well.
+    Ok(client.query_raw(sql).with_setting("distributed_ddl_output_mode", "none").execute().await?)
+}
+
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         match error {
@@ -175,6 +193,9 @@ impl From<Error> for Fault {
                 Self::Away(format!("ClickHouse cannot be reached: {said}"))
             }
             Error::TimedOut => Self::Away("ClickHouse takes too long to answer".to_owned()),
+            Error::BadResponse(said) if PASSING.iter().any(|code| said.contains(&format!("Code: {code}."))) => {
+                Self::Away(format!("ClickHouse cannot do it now: {}", shown(&said)))
+            }
             Error::BadResponse(said) => Self::unavailable(format!("ClickHouse refused: {}", shown(&said))),
             error => {
                 Self::unavailable(format!("ClickHouse answers what is not understood: {}", shown(&error.to_string())))

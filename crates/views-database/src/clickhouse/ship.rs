@@ -16,9 +16,10 @@ use super::nodes::Nodes;
 use super::shipment::{Rows, Shipment};
 use crate::error::Result;
 
-/// Batches that are sent together at most, and after how many bytes, packed, no more are added.
-const BATCHES: i64 = 2000;
-const BYTES: i64 = 4 << 20;
+/// Batches that are sent together at most, and after how many bytes, packed, no more are added: they take a hundred times
+/// that while they are sorted.
+const BATCHES: i64 = 1000;
+const BYTES: i64 = 1 << 20;
 /// Batches that are sent together where all are named.
 const A_FEW: usize = 200;
 /// How long sending may take. The database waits longer for the process that has a shipment in hand.
@@ -26,6 +27,8 @@ const SENDING: Duration = Duration::from_secs(60);
 const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '90s'";
 /// How often it is looked for batches of processes that have died.
 const LOOK: Duration = Duration::from_secs(1);
+/// How long whoever ends waits for what is being sent.
+const ENDING: Duration = Duration::from_secs(10);
 /// How long it waits after an error.
 const REST: Duration = Duration::from_secs(2);
 
@@ -53,8 +56,10 @@ impl Shipping {
     pub(crate) async fn end(self) {
         self.ends.0.store(true, Ordering::Relaxed);
         self.ends.1.notify_one();
-        if let Err(error) = self.task.await {
-            tracing::error!(%error, "sending page views to ClickHouse ended badly");
+        let mut task = self.task;
+        // What is cut short is sent again, by whoever is there then.
+        if tokio::time::timeout(ENDING, &mut task).await.is_err() {
+            task.abort();
         }
         self.pool.close().await;
     }

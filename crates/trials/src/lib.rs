@@ -3,6 +3,7 @@
 
 mod args;
 pub mod bench;
+mod clickhouse;
 mod connection;
 mod figures;
 pub mod load;

@@ -74,9 +74,14 @@ impl Installation<'_> {
 
     /// Starts the server, and does not wait for it.
     pub(crate) fn start(&self) -> Server {
+        self.start_with_log(Stdio::null())
+    }
+
+    /// The same, with its log in a file.
+    pub(crate) fn start_with_log(&self, log: impl Into<Stdio>) -> Server {
         let address = free_address();
         let mut command = self.command(&["serve", "--listen", &address.to_string()]);
-        Server { child: command.stdout(Stdio::null()).spawn().unwrap(), address }
+        Server { child: command.stdout(Stdio::null()).stderr(log).spawn().unwrap(), address }
     }
 }
 

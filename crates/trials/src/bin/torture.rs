@@ -1,5 +1,5 @@
 //! Runs that try to break Copydesk: `torture kills`, `torture steps`, `torture hosts`, `torture jobs`, `torture load`, `torture sockets`,
-//! `torture views`, `torture backups`, `torture move` and `torture cluster`. Each prints its figures and every violation it found; without any it exits with 0.
+//! `torture views`, `torture backups`, `torture move`, `torture cluster` and `torture clickhouse`. Each prints its figures and every violation it found; without any it exits with 0.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a run that cannot be set up should stop at once")]
 
 use std::process::ExitCode;
@@ -8,9 +8,9 @@ use clap::Parser;
 use copydesk_testkit::Backend;
 use copydesk_trials::load::{LoadOptions, run_load};
 use copydesk_trials::torture::{
-    BackupsOptions, ClusterOptions, DocsWorkerOptions, HostsOptions, JobsOptions, KillOptions, MovesOptions,
-    SocketsOptions, ViewsOptions, WorkerOptions, run_backups, run_cluster, run_docs_worker, run_hosts, run_jobs,
-    run_kills, run_moves, run_sockets, run_steps, run_views, run_worker,
+    BackupsOptions, ClickHouseOptions, ClusterOptions, DocsWorkerOptions, HostsOptions, JobsOptions, KillOptions,
+    MovesOptions, SocketsOptions, ViewsOptions, WorkerOptions, run_backups, run_clickhouse, run_cluster,
+    run_docs_worker, run_hosts, run_jobs, run_kills, run_moves, run_sockets, run_steps, run_views, run_worker,
 };
 
 #[derive(Parser)]
@@ -31,6 +31,8 @@ enum Args {
     Views(ViewsOptions),
     Backups(BackupsOptions),
     Cluster(ClusterOptions),
+    #[command(name = "clickhouse")]
+    ClickHouse(ClickHouseOptions),
     Move(MovesOptions),
     #[command(hide = true)]
     Worker(WorkerOptions),
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Args::Views(options) => runtime.block_on(run_views(options)),
         Args::Backups(options) => runtime.block_on(run_backups(options)),
         Args::Cluster(options) => runtime.block_on(run_cluster(options)),
+        Args::ClickHouse(options) => runtime.block_on(run_clickhouse(options)),
         Args::Move(options) => runtime.block_on(run_moves(options)),
         Args::Worker(options) => return runtime.block_on(run_worker(options)),
         Args::DocsWorker(options) => return runtime.block_on(run_docs_worker(options)),

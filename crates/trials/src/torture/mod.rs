@@ -2,6 +2,7 @@
 //! its end, by one worker at a time. And the same for documentation jobs, which act outside of the database as well.
 
 mod backups;
+mod clickhouse;
 mod cluster;
 mod docs;
 mod engine;
@@ -17,6 +18,7 @@ mod views;
 mod worker;
 
 pub use backups::{BackupsOptions, run_backups};
+pub use clickhouse::{ClickHouseOptions, run_clickhouse};
 pub use cluster::{ClusterOptions, run_cluster};
 pub use docs::{DocsWorkerOptions, HostsOptions, JobsOptions, run_docs_worker, run_hosts, run_jobs, run_steps};
 pub use engine::{MODEL, RecordingEngine};

@@ -163,7 +163,7 @@ async fn ask(address: SocketAddr, asked: Vec<u8>, over: Arc<AtomicBool>) -> Late
 }
 
 /// What was measured, and how many events the server has said to have.
-async fn send(
+pub(super) async fn send(
     address: SocketAddr,
     ready: Vec<Ready>,
     connections: usize,

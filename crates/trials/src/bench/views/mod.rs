@@ -6,6 +6,7 @@ mod peers;
 mod questions;
 mod report;
 pub(super) mod sample;
+mod taken;
 mod write;
 
 use std::fs::File;
@@ -20,8 +21,9 @@ pub(super) use self::write::{append, place};
 use self::ours::measure;
 use self::peers::{Data, Peer};
 use self::sample::Sample;
-use self::write::append_to_database;
+use self::write::{append_to_clickhouse, append_to_database};
 use crate::args::program;
+use crate::clickhouse::ClickHouse;
 use crate::figures::thousands;
 use crate::process::Installation;
 
@@ -43,6 +45,9 @@ pub struct ViewsOptions {
     /// Keep them in this PostgreSQL database, an empty one, instead of a folder.
     #[arg(long, conflicts_with = "straight")]
     pub database_url: Option<String>,
+    /// Have this ClickHouse server count them behind that database, in a database that the run makes there and drops.
+    #[arg(long, requires = "database_url")]
+    pub clickhouse_url: Option<String>,
     #[command(flatten)]
     pub peers: Option<ViewPeers>,
 }
@@ -58,7 +63,13 @@ pub async fn bench_views(options: &ViewsOptions) {
         sample::DAYS,
     );
     let sample = Sample::new(options.views, options.paths);
-    let settings = settings().into_iter().chain(options.database_url.iter().flat_map(|url| in_database(url))).collect();
+    let house = match &options.clickhouse_url {
+        Some(url) => Some(ClickHouse::new(url, format!("copydesk_bench_{}", std::process::id()), false).await),
+        None => None,
+    };
+    let mut settings = settings();
+    settings.extend(options.database_url.iter().flat_map(|url| in_database(url)));
+    settings.extend(house.iter().flat_map(in_clickhouse));
     let installation = Installation { binary: &options.binary, folder: folder.path(), settings };
     let project = installation.project_id("views", "https://example.com/docs");
     let views = folder.path().join("data/views");
@@ -68,9 +79,14 @@ pub async fn bench_views(options: &ViewsOptions) {
         let took = write::build(&sample, &views, &project, file).unwrap();
         (("written straight into its files", took), ask_peers(options, folder.path(), &Data::Rollup(&data)))
     } else {
-        let took = match &options.database_url {
-            Some(url) => append_to_database(&sample, url, &project).await,
-            None => append(&sample, &views, &project).await,
+        let took = match (&options.database_url, &house) {
+            (Some(url), Some(house)) => {
+                let (in_ledger, in_all) = append_to_clickhouse(&sample, url, &house.address(), &project).await;
+                println!("clickhouse: all were in the ledger after {:.1} s", in_ledger.as_secs_f64());
+                in_all
+            }
+            (Some(url), None) => append_to_database(&sample, url, &project).await,
+            (None, _) => append(&sample, &views, &project).await,
         };
         if options.peers.is_some() {
             sample.write_views(BufWriter::with_capacity(1 << 20, File::create(&data).unwrap())).unwrap();
@@ -80,11 +96,20 @@ pub async fn bench_views(options: &ViewsOptions) {
     let ours = measure(&installation, &project, written).await;
     report::compare(&ours, &peers);
     report::report(&sample, &ours, &peers);
+    if let Some(house) = house {
+        taken::measure(&installation, &sample, &project).await;
+        house.drop_database().await;
+    }
 }
 
 /// Settings with everything in a PostgreSQL database.
 fn in_database(url: &str) -> [(&'static str, String); 2] {
     [("COPYDESK_DATABASE_URL", url.to_owned()), ("COPYDESK_VIEWS__STORE", "database".to_owned())]
+}
+
+/// Settings with page views in ClickHouse.
+fn in_clickhouse(house: &ClickHouse) -> [(&'static str, String); 2] {
+    [("COPYDESK_VIEWS__CLICKHOUSE_URL", house.address()), ("COPYDESK_VIEWS__STORE", "clickhouse".to_owned())]
 }
 
 fn ask_peers(options: &ViewsOptions, folder: &Path, data: &Data<'_>) -> Vec<Peer> {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use copydesk_domain::SystemClock;
 use copydesk_views::store::ViewStore;
 use copydesk_views::{Batch, Bucket, View};
-use copydesk_views_database::Database;
+use copydesk_views_database::{ClickHouseAddress, ClickHouseOptions, Database};
 use copydesk_views_embedded::{Embedded, Options, bulk};
 use futures_util::{StreamExt, stream};
 
@@ -38,8 +38,42 @@ pub(super) async fn append_to_database(sample: &Sample, url: &str, project: &str
     started.elapsed()
 }
 
+/// The same into ClickHouse behind a PostgreSQL database, a batch for each day. Gives how long it took until all were in the
+/// ledger, and until all were in ClickHouse.
+pub(super) async fn append_to_clickhouse(
+    sample: &Sample,
+    url: &str,
+    clickhouse: &str,
+    project: &str,
+) -> (Duration, Duration) {
+    let started = Instant::now();
+    let clickhouse = ClickHouseOptions::new(ClickHouseAddress::parse(clickhouse, None).unwrap());
+    let options = copydesk_views_database::Options {
+        clickhouse: Some(clickhouse),
+        ..copydesk_views_database::Options::new(Arc::new(SystemClock))
+    };
+    let at_once = options.connections as usize;
+    let store = Database::open(url, options).await.unwrap();
+    append_batches(sample, &*store, (0..DAYS).map(|day| day_batch(sample, day, project)), at_once).await;
+    let in_ledger = started.elapsed();
+    // A question waits for what is on its way, but not for ever.
+    let status = loop {
+        if let Ok(status) = store.status(project).await {
+            break status;
+        }
+    };
+    let in_all = started.elapsed();
+    assert_eq!(status.views, sample.views, "every view has arrived");
+    store.close().await;
+    (in_ledger, in_all)
+}
+
 async fn append_all(sample: &Sample, store: &dyn ViewStore, project: &str, at_once: usize) {
-    let batches = stream::iter(0..sample.buckets()).map(|number| store.append(batch(sample, number, project)));
+    append_batches(sample, store, (0..sample.buckets()).map(|number| batch(sample, number, project)), at_once).await;
+}
+
+async fn append_batches(sample: &Sample, store: &dyn ViewStore, batches: impl Iterator<Item = Batch>, at_once: usize) {
+    let batches = stream::iter(batches).map(|batch| store.append(batch));
     let appended = batches.buffer_unordered(at_once).map(|appended| appended.unwrap().counted);
     let counted = appended.fold(0, async |sum, counted| sum + counted).await;
     assert_eq!(counted, sample.views, "every view is counted");
@@ -54,6 +88,12 @@ fn batch(sample: &Sample, number: u32, project: &str) -> Batch {
         View { bucket: sample.bucket(number), path, client, count, id: None }
     };
     Batch { project: project.to_owned(), views: counted(&mut drawn).map(view).collect(), ..Batch::default() }
+}
+
+fn day_batch(sample: &Sample, day: u32, project: &str) -> Batch {
+    let quarters = day * Bucket::A_DAY..(day + 1) * Bucket::A_DAY;
+    let views = quarters.flat_map(|number| batch(sample, number, project).views).collect();
+    Batch { project: project.to_owned(), views, ..Batch::default() }
 }
 
 /// Writes a sample as one finished file of the store, and the daily rollup of it for the others.

@@ -123,7 +123,10 @@ impl Seen {
         let own = Check::ALL
             .into_iter()
             .filter(|check| !matches!(check, Check::Scope | Check::Executable | Check::ExternalLinks));
-        own.filter(|check| self.count(*check, tally).judged == 0)
+        own.filter(|check| {
+            let count = self.count(*check, tally);
+            count.judged == 0 && count.left() == 0
+        })
     }
 }
 

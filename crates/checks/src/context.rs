@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use crate::facts::{PageFacts, Taken};
 use crate::look::Look;
 use crate::near::Names;
-use crate::site::{Front, Ignored, Site, SiteSettings, Sites, Table};
+use crate::site::{Front, Ignored, Site, SiteSettings, Sites, Table, is_aside};
 use crate::{Files, page, paths};
 
 /// Larger files are not read as pages or navigation.
@@ -100,7 +100,9 @@ impl<'a> Context<'a> {
         if let Some(known) = self.pages.read().unwrap_or_else(PoisonError::into_inner).get(path) {
             return Ok(known.clone());
         }
-        let dialect = self.sites.of(path).generator.dialect();
+        let mut dialect = self.sites.of(path).generator.dialect();
+        // Files such as the readme are for code hosts, whatever makes the site.
+        dialect.any_ids &= !is_aside(path);
         let facts = self.text(path)?.map(|text| Arc::new(PageFacts::of(path, &text, &dialect)));
         self.pages.write().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), facts.clone());
         Ok(facts)

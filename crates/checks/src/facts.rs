@@ -15,6 +15,9 @@ use crate::{Check, Finding, invisible, secrets};
 /// A page with more anchors that are filled in is not looked through for each of them.
 const MOST_MADE: usize = 500;
 
+/// Why an anchor is not judged that a heading has by some rules only.
+pub(crate) const UNKNOWN_IDS: &str = "nobody here knows how the site makes ids of headings";
+
 /// What a page says about itself and about others.
 pub(crate) struct PageFacts {
     pub(crate) links: Vec<PlacedLink>,
@@ -22,6 +25,10 @@ pub(crate) struct PageFacts {
     pub(crate) headings: Vec<String>,
     /// All its anchors.
     pub(crate) anchors: HashSet<String>,
+    /// The anchors that its headings may have instead, where nobody knows how the site makes them.
+    others: HashSet<String>,
+    /// The anchors of its headings that are others by another rule.
+    disputed: HashSet<String>,
     /// How anchors begin and end that are filled in when the site is built.
     made: Vec<(String, String)>,
     /// Why it may have more anchors than are seen, if it may.
@@ -68,10 +75,11 @@ impl PageFacts {
             page.headings.iter().filter(|heading| heading.level > 1 || dialect.title_ids || heading.marker.is_none());
         let anchors = shown.map(|heading| &heading.anchor).chain(&page.anchors).cloned().collect();
         let open = match dialect.ids {
-            IdRule::Unknown => Some("nobody here knows how the site makes ids of headings"),
+            IdRule::Unknown => Some(UNKNOWN_IDS),
             _ => (page.open || page.made.len() > MOST_MADE).then_some("parts of the page come from elsewhere"),
         };
         let title = title(&page);
+        let (others, disputed) = if dialect.any_ids { other_ids(text, &page) } else { Default::default() };
         let links = placed(page.links, &page.unused, &lines);
         // What is taken in between fences is shown as code.
         let is_code = |link: &Link| {
@@ -85,6 +93,8 @@ impl PageFacts {
             links,
             anchors,
             headings,
+            others,
+            disputed,
             made: page.made,
             open,
             own,
@@ -100,9 +110,20 @@ impl PageFacts {
         self.made.iter().any(|(start, end)| fragment.starts_with(start.as_str()) && fragment.ends_with(end.as_str()))
     }
 
+    /// Whether an anchor is that of a heading, or is none, by whatever rule the site makes them.
+    pub(crate) fn is_undisputed(&self, anchor: &str) -> bool {
+        !self.disputed.contains(anchor)
+    }
+
+    /// Whether an anchor may be that of a heading by another rule than the one it is judged by.
+    pub(crate) fn may_have(&self, fragment: &str) -> bool {
+        self.others.contains(fragment)
+    }
+
     /// Its headings, to find those that are nearly what is wanted.
     pub(crate) fn near(&self) -> &Names {
-        self.near.get_or_init(|| Names::of(self.headings.iter().cloned()))
+        let sure = || self.headings.iter().filter(|anchor| self.is_undisputed(anchor));
+        self.near.get_or_init(|| Names::of(sure().cloned()))
     }
 
     /// The links that take in a snippet.
@@ -121,6 +142,28 @@ pub(crate) struct Taken {
     pub(crate) pages: Vec<String>,
     /// Why there may be more.
     pub(crate) why: Option<String>,
+}
+
+/// The ids that headings have by other common rules, and the ids of those for which the rules differ.
+fn other_ids(text: &str, page: &page::Page) -> (HashSet<String>, HashSet<String>) {
+    let (mut others, mut disputed) = (HashSet::new(), HashSet::new());
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for (heading, ids) in page::common_ids(text, page) {
+        if ids.as_slice() != std::slice::from_ref(&heading.anchor) {
+            disputed.insert(heading.anchor.clone());
+        }
+        for id in ids {
+            let count = counts.entry(id.clone()).or_default();
+            *count += 1;
+            // Which of several headings has which number is another matter of rules.
+            if *count > 1 {
+                others.extend(["-", "_"].map(|mark| format!("{id}{mark}{}", *count - 1)));
+                others.extend(["-", "_"].map(|mark| format!("{id}{mark}{count}")));
+            }
+            others.insert(id);
+        }
+    }
+    (others, disputed)
 }
 
 /// What a page is called: by its front matter, else by its first heading.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io;
 
 use crate::context::Context;
-use crate::facts::Taken;
+use crate::facts::{Taken, UNKNOWN_IDS};
 use crate::html;
 use crate::page::{self, Link, LinkKind};
 use crate::resolve::{Verdict, first_of, resolve, snippet};
@@ -243,6 +243,9 @@ fn has_anchor(context: &Context<'_>, path: &str, fragment: &str) -> io::Result<A
     if facts.may_make(fragment) {
         return Ok(Anchor::NotJudged("a template or code may make it".to_owned()));
     }
+    if facts.may_have(fragment) {
+        return Ok(Anchor::NotJudged(UNKNOWN_IDS.to_owned()));
+    }
     if facts.snippets().next().is_none() {
         return Ok(facts.open.map_or(Anchor::Missing, |why| Anchor::NotJudged(why.to_owned())));
     }
@@ -251,8 +254,12 @@ fn has_anchor(context: &Context<'_>, path: &str, fragment: &str) -> io::Result<A
         return Ok(Anchor::There);
     }
     for part in &taken.pages {
-        if context.facts(part)?.is_some_and(|facts| facts.may_make(fragment)) {
+        let Some(facts) = context.facts(part)? else { continue };
+        if facts.may_make(fragment) {
             return Ok(Anchor::NotJudged("a template or code may make it".to_owned()));
+        }
+        if facts.may_have(fragment) {
+            return Ok(Anchor::NotJudged(UNKNOWN_IDS.to_owned()));
         }
     }
     Ok(taken.why.clone().map_or(Anchor::Missing, Anchor::NotJudged))

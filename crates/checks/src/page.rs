@@ -123,6 +123,8 @@ pub struct Problem {
 pub struct Dialect {
     /// How headings get their ids.
     pub ids: IdRule,
+    /// Whether nobody knows if it is so that they get them, so that any other common rule may hold instead.
+    pub any_ids: bool,
     /// Whether `{: #id }` and `{ id=x }` give ids, as with the attribute lists of Python-Markdown and kramdown.
     pub attribute_lists: bool,
     /// Whether a comment after a heading gives its id: `{/* #id */}`.
@@ -172,6 +174,7 @@ impl Default for Dialect {
     fn default() -> Self {
         Self {
             ids: IdRule::GitHub,
+            any_ids: false,
             attribute_lists: false,
             comment_ids: false,
             bracket_ids: false,
@@ -204,6 +207,28 @@ impl Dialect {
         let at = self.shortcodes.binary_search_by(|known| known.name.as_str().cmp(name)).ok()?;
         self.shortcodes.get(at)
     }
+}
+
+/// The ids that the headings of a page have by common rules, each heading's with its own first.
+pub(crate) fn common_ids<'p>(text: &'p str, page: &'p Page) -> impl Iterator<Item = (&'p Heading, Vec<String>)> {
+    page.headings.iter().map(|heading| {
+        let raw = text.get(heading.range.clone()).unwrap_or_default();
+        (heading, ids::common(without_attributes(&heading.text), without_attributes(title_line(raw))))
+    })
+}
+
+/// The line of a heading that names it, without the marks around: the last before the line that underlines it.
+fn title_line(raw: &str) -> &str {
+    let is_underline = |line: &str| !line.is_empty() && line.trim_matches(['=', '-', ' ']).is_empty();
+    let line = raw.lines().map(str::trim).rfind(|line| !line.is_empty() && !is_underline(line));
+    line.unwrap_or_default().trim_matches('#').trim()
+}
+
+/// A heading without the id that it may give itself: `Title {#id}`.
+fn without_attributes(heading: &str) -> &str {
+    let heading = heading.trim_end();
+    let before = heading.strip_suffix('}').and_then(|inside| inside.rsplit_once('{')).map(|(before, _)| before);
+    before.map_or(heading, str::trim_end)
 }
 
 /// Whether a path is that of a page.

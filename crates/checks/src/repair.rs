@@ -132,7 +132,8 @@ impl<'a> Repairs<'a> {
         if self.compared.get() > MOST_COMPARED {
             return Ok(None);
         }
-        Ok(anchor::only_near(&wanted, facts.anchors.iter().map(String::as_str)).map(str::to_owned))
+        let near = anchor::only_near(&wanted, facts.anchors.iter().map(String::as_str));
+        Ok(near.filter(|near| facts.is_undisputed(near)).map(str::to_owned))
     }
 
     fn anchor_candidates(&self, page: &str, fragment: &str) -> io::Result<Vec<String>> {
@@ -140,7 +141,8 @@ impl<'a> Repairs<'a> {
         if self.compared.get() > MOST_COMPARED {
             return Ok(Vec::new());
         }
-        let found = anchor::candidates(fragment, facts.headings.iter().map(String::as_str));
+        let sure = facts.headings.iter().filter(|anchor| facts.is_undisputed(anchor));
+        let found = anchor::candidates(fragment, sure.map(String::as_str));
         Ok(found.into_iter().take(MOST_CANDIDATES).map(|anchor| format!("#{anchor}")).collect())
     }
 

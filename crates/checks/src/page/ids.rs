@@ -299,9 +299,97 @@ fn myst(text: &str) -> String {
     lower.chars().filter(|c| is_word(*c) || *c == '-').collect()
 }
 
+/// The ids that the generators in common use give to a heading, each once, that of GitHub first; `raw` is the heading as it
+/// is written.
+pub(super) fn common(text: &str, raw: &str) -> Vec<String> {
+    let python = |unicode| python(text, "-", unicode);
+    let all = [
+        github(text),
+        goldmark(raw),
+        goldmark(text),
+        pandoc(text),
+        kramdown(text),
+        plain_kramdown(text),
+        python(false),
+        python(true),
+        pymdown(text, "-", Case::Lower),
+        mdbook(text),
+        vitepress(text),
+        docutils(text),
+        markdown_it(text),
+    ];
+    let mut found: Vec<String> = Vec::new();
+    for id in all {
+        if !id.is_empty() && !found.contains(&id) {
+            found.push(id);
+        }
+    }
+    found
+}
+
+/// Goldmark by itself, without the rule that Hugo gives it: it reads the bytes of the line, markup included.
+fn goldmark(raw: &str) -> String {
+    let mut slug = String::with_capacity(raw.len());
+    for c in raw.trim().chars() {
+        match c {
+            _ if c.is_ascii_alphanumeric() => slug.push(c.to_ascii_lowercase()),
+            _ if c.is_ascii_whitespace() || matches!(c, '-' | '_') => slug.push('-'),
+            _ => {}
+        }
+    }
+    if slug.is_empty() { "heading".to_owned() } else { slug }
+}
+
+/// Pandoc: everything up to the first letter is left out.
+fn pandoc(text: &str) -> String {
+    let kept: String = text.chars().filter(|c| is_word(*c) || c.is_whitespace() || matches!(c, '-' | '.')).collect();
+    let words: Vec<&str> = kept.split_whitespace().collect();
+    let slug = words.join("-").to_lowercase();
+    let slug = slug.trim_start_matches(|c: char| !c.is_alphabetic());
+    if slug.is_empty() { "section".to_owned() } else { slug.to_owned() }
+}
+
+/// Kramdown by itself, without the rule that Jekyll gives it.
+fn plain_kramdown(text: &str) -> String {
+    let kept = text.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
+    let kept = kept.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-'));
+    let slug: String = kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect();
+    if slug.is_empty() { "section".to_owned() } else { slug }
+}
+
+/// Docutils and many tools for slugs: runs of anything but letters and digits become one hyphen.
+fn docutils(text: &str) -> String {
+    let lower = text.to_lowercase();
+    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    words.join("-")
+}
+
+/// The plugin of markdown-it, which keeps punctuation.
+fn markdown_it(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join("-").to_lowercase()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn common_rules_are_those_of_the_generators() {
+        for (text, raw, expected) in [
+            ("client_ip", "`client_ip`", &["client_ip", "client-ip"][..]),
+            ("GET /a/<id>", "GET /a/&lt;id&gt;", &["get-aid", "get-altidgt", "get-a-id"]),
+            ("1. Set up", "1. Set up", &["1-set-up", "set-up"]),
+            ("Set  up", "Set  up", &["set--up", "set-up"]),
+            ("Plain words", "Plain words", &["plain-words"]),
+        ] {
+            let found = common(text, raw);
+            for id in expected {
+                assert!(found.iter().any(|known| known == id), "{text}: {id} in {found:?}");
+            }
+            assert_eq!(found.len() == 1, expected.len() == 1, "{text}: {found:?}");
+        }
+    }
 
     /// What the generators themselves made of these headings.
     #[test]

@@ -23,6 +23,8 @@ pub(crate) struct Astro {
     fallback: Option<String>,
     redirects: Vec<Rule>,
     made: Vec<(String, Reason)>,
+    /// The files of `src/pages` whose names stand for many addresses, below that folder and without their endings.
+    routes: Vec<String>,
     /// What the sidebar lists.
     listed: HashSet<String>,
     aliases: Vec<(String, String)>,
@@ -56,6 +58,7 @@ pub(crate) fn site(root: &str, config: &Value, aliases: Vec<(String, String)>, h
         fallback: None,
         redirects: redirects(config).into_iter().chain(hosted).collect(),
         made: Vec::new(),
+        routes: Vec::new(),
         listed: HashSet::new(),
         aliases,
         by_file: ["remarkPlugins", "rehypePlugins"].iter().any(|name| config.at(&["markdown", name]).is_some()),
@@ -101,12 +104,14 @@ fn several(plugin: &Value) -> impl Iterator<Item = &Value> {
 
 fn redirects(config: &Value) -> Vec<Rule> {
     let entries = config.get("redirects").map(Value::entries).unwrap_or_default();
+    // What a file gives that is taken in stands there, and so does all that is in it.
+    let file = config.get("redirects").and_then(|redirects| redirects.file.clone());
     let destination =
         |value: &Value| value.text().or_else(|| value.get("destination")?.text()).unwrap_or_default().to_owned();
     let rule = |(key, value): &(copydesk_values::Key, Value)| Rule {
         source: wildcards(&key.name),
         destination: wildcards(&destination(value)),
-        place: Some(Place::of(value)),
+        place: Some(Place::within(value, file.as_ref())),
     };
     entries.iter().map(rule).collect()
 }
@@ -133,6 +138,20 @@ impl Astro {
             }
             left.extend(value.items().iter().chain(value.entries().iter().map(|(_, value)| value)));
         }
+        self
+    }
+
+    /// The same with the files of the site that make many pages each: `[slug].astro`, `[...path].ts`.
+    pub(crate) fn with_routes(mut self, files: &[String]) -> Self {
+        let route = |path: &&String| {
+            self.is_page(path) && !self.docs.as_deref().is_some_and(|docs| paths::is_below(path, docs))
+        };
+        let below = files.iter().filter(route).filter_map(|path| paths::below(path, &self.pages));
+        let bare = below.map(|below| below.rsplit_once('.').map_or(below, |(bare, _)| bare));
+        self.routes = bare
+            .filter(|bare| bare.contains('['))
+            .map(|bare| bare.strip_suffix("/index").unwrap_or(bare).to_owned())
+            .collect();
         self
     }
 
@@ -168,6 +187,25 @@ impl Astro {
             None => ("", address),
         }
     }
+}
+
+/// Whether a route with names in brackets may make an address, both in parts.
+fn makes(route: &[&str], address: &[&str]) -> bool {
+    let Some((first, further)) = route.split_first() else { return address.is_empty() };
+    let Some((before, rest)) = first.split_once('[') else {
+        return address.split_first().is_some_and(|(part, left)| part == first && makes(further, left));
+    };
+    let after = rest.rsplit_once(']').map_or("", |(_, after)| after);
+    let fits =
+        |part: &str| part.len() > before.len() + after.len() && part.starts_with(before) && part.ends_with(after);
+    if !rest.starts_with("...") {
+        return address.split_first().is_some_and(|(part, left)| fits(part) && makes(further, left));
+    }
+    let ends = |count: usize| match count {
+        0 => before.is_empty() && after.is_empty(),
+        count => address[0].starts_with(before) && address[count - 1].ends_with(after),
+    };
+    (0..=address.len()).any(|count| ends(count) && makes(further, &address[count..]))
 }
 
 impl Generator for Astro {
@@ -270,6 +308,10 @@ impl Generator for Astro {
     }
 
     fn untold(&self, address: &str) -> Option<Reason> {
+        let parts: Vec<&str> = address.split('/').filter(|part| !part.is_empty()).collect();
+        if let Some(route) = self.routes.iter().find(|route| makes(&route.split('/').collect::<Vec<_>>(), &parts)) {
+            return Some(Reason::new(format!("`src/pages/{route}` makes many pages, maybe that one")));
+        }
         let (_, rest) = self.split(address);
         let made = self.made.iter().find(|(folder, reason)| match paths::below(rest, folder) {
             // The posts of the blog are files; what lists them is made.

@@ -111,7 +111,8 @@ impl Finder<'_> {
             ("astro.config", _) if is_script => {
                 let (aliases, hosted) = (self.aliases(), self.hosted(self.folder(), "public"));
                 let site = astro::site(self.folder(), &self.script(), aliases, hosted);
-                Some((Arc::new(site.with_collections(self.collections())), None))
+                let files = if self.folder().is_empty() { self.all.to_vec() } else { self.below(self.folder()) };
+                Some((Arc::new(site.with_collections(self.collections()).with_routes(&files)), None))
             }
             ("next.config", _) if is_script => self.next(),
             ("_config", "yml" | "yaml") => {

@@ -127,6 +127,14 @@ impl Place {
     }
 }
 
+impl Place {
+    /// The place of a value in another that may be of a file of its own.
+    pub(crate) fn within(value: &copydesk_values::Value, file: Option<&Arc<str>>) -> Self {
+        let Self { file: own, at } = Self::of(value);
+        Self { file: own.or_else(|| file.cloned()), at }
+    }
+}
+
 impl Debug for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("_")

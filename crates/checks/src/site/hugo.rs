@@ -1,5 +1,6 @@
 //! Hugo: content folders, one for each language or one for all, and addresses that pages may choose.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use copydesk_values::Value;
@@ -24,6 +25,14 @@ pub(crate) struct Hugo {
     /// The one whose addresses have no prefix, if there is one.
     first: Option<String>,
     statics: Vec<String>,
+    /// Folders of resources, which templates take pictures from.
+    assets: Vec<String>,
+    /// Addresses below which something other than the site's own files makes pages.
+    made: Vec<(String, Reason)>,
+    /// Whether a theme or a module is taken in that is not in the repository.
+    has_others: bool,
+    /// The folders with lists of their own, as paths below those of the content.
+    sections: HashSet<String>,
     /// Sections whose pages have other addresses than their paths.
     permalinks: Vec<Permalink>,
     redirects: Vec<Rule>,
@@ -137,6 +146,10 @@ pub(crate) fn site(root: &str, config: &Value, mut layouts: Layouts, files: &[St
         languages: languages.iter().map(|(key, _)| key.name.clone()).collect(),
         first: (!in_folder).then(|| first.to_owned()),
         statics,
+        assets: Vec::new(),
+        made: Vec::new(),
+        has_others: false,
+        sections: HashSet::new(),
         permalinks: permalinks::of(config),
         taxonomies: taxonomies(config),
         params: params(config),
@@ -164,7 +177,24 @@ pub(crate) fn site(root: &str, config: &Value, mut layouts: Layouts, files: &[St
     let mut names: Vec<(String, String)> = files.iter().filter_map(named).collect();
     names.sort();
     site.names = names;
+    let list = |path: &String| paths::below(paths::folder(path), &site.content_of(path)?.folder).map(str::to_owned);
+    let sections = files.iter().filter(|path| paths::stem(path).split('.').next() == Some("_index"));
+    site.sections = sections.filter_map(list).collect();
+    site.assets = mounted(root, config, "assets", "assets");
+    site.statics.extend(mounted(root, config, "static", "static"));
+    site.others(config, files);
     site
+}
+
+/// The folders of a kind of files: the usual one, and those that are put in its place.
+fn mounted(root: &str, config: &Value, kind: &str, usual: &str) -> Vec<String> {
+    let mounts = config.at(&["module", "mounts"]).map(Value::items).unwrap_or_default();
+    let of_kind = mounts.iter().filter(|mount| mount.get("target").and_then(Value::text).map(plain) == Some(kind));
+    let sources = of_kind.filter_map(|mount| mount.get("source").and_then(Value::text));
+    let mut found: Vec<String> =
+        [usual].into_iter().chain(sources).filter_map(|it| paths::normalise(root, it)).collect();
+    found.dedup();
+    found
 }
 
 /// What pages are listed by: tags and categories, if the site does not say otherwise.
@@ -222,6 +252,66 @@ impl Hugo {
     }
 }
 
+impl Hugo {
+    /// Notes what other things than the site's own files make: content adapters, and modules with their mounts.
+    fn others(&mut self, config: &Value, files: &[String]) {
+        let mut made = Vec::new();
+        for path in files.iter().filter(|path| paths::file_name(path) == "_content.gotmpl") {
+            let Some(content) = self.content_of(path) else { continue };
+            let below = paths::below(paths::folder(path), &content.folder).unwrap_or_default();
+            let address = plain(&format!("{}/{}", content.route, self.placed(below))).to_owned();
+            made.push((address, Reason::new("a content adapter makes pages there")));
+        }
+        let text = |value: &Value, name: &str| value.get(name).and_then(Value::text).map(str::to_owned);
+        let own = config.at(&["module", "mounts"]).map(Value::items).unwrap_or_default();
+        let is_there = |path: &str| files.iter().any(|file| paths::is_below(file, path));
+        // Of the site's own, single pages and what a program puts there are not followed.
+        let is_unknown = |mount: &&Value| {
+            let source = text(mount, "source").and_then(|source| paths::normalise(&self.root, &source));
+            source.is_none_or(|source| crate::page::is_page(&source) || !is_there(&source))
+        };
+        let mut mounts: Vec<&Value> = own.iter().filter(is_unknown).collect();
+        let imports = config.at(&["module", "imports"]).map(Value::items).unwrap_or_default();
+        mounts.extend(imports.iter().filter_map(|import| import.get("mounts")).flat_map(Value::items));
+        for target in mounts.into_iter().filter_map(|mount| text(mount, "target")) {
+            let Some(below) = paths::below(plain(&target), "content") else { continue };
+            let (bare, _) = self.bare(below);
+            // Links may go by the file as well as by the address.
+            for address in [self.placed(bare), served(bare)] {
+                made.push((address, Reason::new("a mount of the configuration brings pages there")));
+            }
+        }
+        let themes = config
+            .get("theme")
+            .map(|theme| theme.text().into_iter().chain(theme.items().iter().filter_map(Value::text)));
+        let themes = themes.into_iter().flatten().map(|theme| format!("themes/{theme}"));
+        let modules = imports.iter().filter_map(|import| text(import, "path"));
+        let modules = modules.map(|path| {
+            if is_there(&paths::join(&self.root, &format!("themes/{path}"))) {
+                format!("themes/{path}")
+            } else {
+                format!("_vendor/{path}")
+            }
+        });
+        for folder in themes.chain(modules).map(|folder| paths::join(&self.root, &folder)).collect::<Vec<_>>() {
+            self.has_others |= !is_there(&folder);
+            self.statics.push(paths::join(&folder, "static"));
+            self.assets.push(paths::join(&folder, "assets"));
+        }
+        self.made = made;
+    }
+
+    /// The address of what is put into the content at a path.
+    fn placed(&self, bare: &str) -> String {
+        let section = bare.split('/').next().unwrap_or_default();
+        let permalink = self.permalinks.iter().find(|it| it.section == section && !it.is_of_lists && it.is_known());
+        match permalink.filter(|_| bare.contains('/')) {
+            Some(permalink) => permalink.address(bare, &Front::default(), &|_| true),
+            None => served(bare),
+        }
+    }
+}
+
 /// More pages of one name are not looked through.
 const MOST_NAMED: usize = 20;
 
@@ -245,6 +335,9 @@ impl Hugo {
         let mut found = Vec::new();
         for start in starts {
             let Some(bare) = paths::normalise(start, bare.trim_start_matches('/')) else { continue };
+            // Either index stands for its folder.
+            let is_index = matches!(paths::file_name(&bare), "index" | "_index");
+            let bare = if is_index { paths::folder(&bare).to_owned() } else { bare };
             // The page of the same language is meant, if there is one.
             let others = self.languages.iter().filter(|_| self.contents.len() == 1);
             let others = others.map(|language| format!(".{language}.md"));
@@ -265,6 +358,11 @@ impl Hugo {
             found.extend(named.take(MOST_NAMED).map(|(_, file)| Way::File(file.clone())));
         }
         found
+    }
+
+    /// Where templates look for a picture that is a resource of the site rather than of the page.
+    fn resources(&self, path: &str) -> Vec<Way> {
+        self.assets.iter().filter_map(|folder| paths::normalise(folder, path)).map(Way::File).collect()
     }
 
     /// An address with the settings of the site that it names: `{{< param "x" >}}`.
@@ -346,9 +444,11 @@ impl Generator for Hugo {
         let name = paths::file_name(bare);
         let bare = if matches!(name, "index" | "_index") { paths::folder(bare) } else { bare };
         let section = bare.split('/').next().unwrap_or_default();
-        let permalink = self.permalinks.iter().find(|permalink| permalink.section == section && name != "_index");
+        let is_list = name == "_index";
+        let permalink = self.permalinks.iter().find(|it| it.section == section && it.is_of_lists == is_list);
         if let Some(permalink) = permalink.filter(|permalink| permalink.is_known()) {
-            return vec![plain(&format!("{route}/{}", permalink.address(bare, front))).to_owned()];
+            let address = permalink.address(bare, front, &|folder| self.sections.contains(folder));
+            return vec![plain(&format!("{route}/{address}")).to_owned()];
         }
         let own = match front.get("slug").filter(|_| name != "_index") {
             Some(slug) => paths::join(paths::folder(bare), slug),
@@ -398,6 +498,12 @@ impl Generator for Hugo {
             if self.by_file {
                 found.extend(self.referred(asked.page, asked.path));
             }
+            if asked.kind == LinkKind::Image {
+                found.extend(self.resources(rooted));
+                if self.has_others {
+                    found.push(Way::Untold(Reason::new("a theme that is not in the repository may bring it")));
+                }
+            }
             return found;
         }
         // What lies beside a page of its own folder is served with it, wherever that is.
@@ -406,7 +512,8 @@ impl Generator for Hugo {
             let beside = paths::normalise(paths::folder(asked.page), asked.path).map(Way::File);
             let served =
                 asked.at.and_then(|at| paths::normalise(at, asked.path)).filter(|it| self.untold(it).is_none());
-            return beside.into_iter().chain(served.map(Way::Address)).collect();
+            let resources = self.resources(asked.path);
+            return beside.into_iter().chain(served.map(Way::Address)).chain(resources).collect();
         }
         // By file, by address, and from the folder of the file, as templates for links do it.
         let beside = paths::normalise(paths::folder(asked.page), asked.path);
@@ -433,6 +540,9 @@ impl Generator for Hugo {
             if literals.iter().any(|literal| literal == asked.path) {
                 found.push(Way::Elsewhere);
             }
+        }
+        if asked.kind == LinkKind::Image {
+            found.extend(self.resources(asked.path));
         }
         if found.is_empty() {
             found.push(Way::Untold(ways::outside()));
@@ -481,8 +591,18 @@ impl Generator for Hugo {
     fn untold(&self, address: &str) -> Option<Reason> {
         let section = address.split('/').find(|part| !self.languages.iter().any(|language| language == part));
         let section = section.unwrap_or_default();
-        if self.permalinks.iter().any(|permalink| permalink.section == section && !permalink.is_known()) {
+        let may_give =
+            |it: &Permalink| !it.is_known() && (it.section == section || paths::is_below(address, it.start()));
+        if self.permalinks.iter().any(may_give) {
             return Some(Reason::new("`permalinks` gives the pages of the section other addresses"));
+        }
+        let lower = address.to_lowercase();
+        let rest = lower.split_once('/').filter(|(first, _)| self.languages.iter().any(|language| language == first));
+        let is_below = |folder: &str| {
+            paths::is_below(&lower, folder) || rest.is_some_and(|(_, rest)| paths::is_below(rest, folder))
+        };
+        if let Some((_, reason)) = self.made.iter().find(|(folder, _)| is_below(folder)) {
+            return Some(reason.clone());
         }
         let (before, name) = (paths::folder(address), paths::file_name(address));
         let is_number = !name.is_empty() && name.chars().all(|c| c.is_ascii_digit());

@@ -219,7 +219,7 @@ impl Sites {
 }
 
 /// Files that code hosts show, and that lie beside the pages of some sites without being of them.
-fn is_aside(path: &str) -> bool {
+pub(crate) fn is_aside(path: &str) -> bool {
     if paths::extension(path) != "md" {
         return false;
     }
@@ -250,7 +250,7 @@ pub(crate) fn is_text(path: &str) -> bool {
 pub fn is_foreign(path: &str) -> bool {
     path.split('/').rev().skip(1).any(|part| {
         let is_test = matches!(part, "__tests__" | "__fixtures__" | "fixtures" | "testdata");
-        matches!(part, "node_modules" | "vendor" | "third_party" | "__pycache__")
+        matches!(part, "node_modules" | "vendor" | "_vendor" | "third_party" | "__pycache__")
             || is_test
             || part.starts_with('.') && part != ".vitepress"
     })

@@ -82,6 +82,6 @@ impl Generator for Plain {
 
     fn dialect(&self) -> Dialect {
         let ids = if self.other.is_some() { IdRule::Unknown } else { IdRule::GitHub };
-        Dialect { ids, ..Dialect::default() }
+        Dialect { ids, any_ids: true, ..Dialect::default() }
     }
 }

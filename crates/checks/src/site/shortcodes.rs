@@ -137,7 +137,9 @@ impl Templates<'_> {
     /// The ids that a template makes; none if it may bring any.
     fn ids(&self, text: &str, depth: usize) -> Option<Vec<Made>> {
         let text = without_comments(text);
-        if [".Content", ".RawContent", ".Summary"].iter().any(|mark| text.contains(mark)) || depth > DEEPEST {
+        if [".Content", ".RawContent", ".Summary", ".RenderShortcodes"].iter().any(|mark| text.contains(mark))
+            || depth > DEEPEST
+        {
             return None;
         }
         let mut found = written_ids(&text);
@@ -262,6 +264,10 @@ mod tests {
             ("site/layouts/shortcodes/headed.html", "{{ readFile \"parts/b.md\" | markdownify }}"),
             ("site/layouts/shortcodes/split.html", "{{ partial \"p.html\" . }}"),
             ("site/layouts/shortcodes/note.html", "{{ .Page.Content }}"),
+            (
+                "site/layouts/shortcodes/included.html",
+                "{{ with site.GetPage (.Get 0) }}{{ .RenderShortcodes }}{{ end }}",
+            ),
             ("site/layouts/partials/p.html", "<p id=\"fixed\">"),
             ("theme/layouts/_shortcodes/themed.html", "<p>"),
             ("theme/layouts/_shortcodes/plain.html", "{{ .Page.Content }}"),
@@ -278,6 +284,7 @@ mod tests {
             ("tab", true),
             ("split", true),
             ("note", false),
+            ("included", false),
             ("themed", true),
             ("figure", true),
             ("unknown", false),

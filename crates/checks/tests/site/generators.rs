@@ -579,3 +579,64 @@ fn what_lies_beside_the_documentation_is_not_in_a_site_of_mkdocs() {
     // Nobody knows what is served above the site.
     assert_eq!(left(&tree), 1);
 }
+
+#[test]
+fn what_modules_mounts_and_adapters_of_hugo_bring_is_not_judged() {
+    let config = "baseURL: https://x.example/\nmodule:\n  imports:\n    - path: x.example/y\n      mounts:\n        \
+                  - {source: a.md, target: content/manuals/build/there.md}\npermalinks:\n  page:\n    \
+                  manuals: /:sections[1:]/:slugorcontentbasename/\n  section:\n    manuals: /:sections[1:]/\n";
+    let page = "[a](/build/there/) [b](/cli/anything/) [c](/build/own/) [d](/build/) [g](/deep/er/own/) [h](manuals/build/own.md) [i](/manuals/build/index.md) [e](/gone/) [f](/build/gone/)\n\n\
+                {{< img src=\"shown.png\" >}} {{< img src=\"gone.png\" >}}\n";
+    let tree = Tree::of([
+        ("hugo.yaml", config),
+        ("content/page.md", page),
+        ("content/cli/_content.gotmpl", ""),
+        ("content/manuals/_index.md", ""),
+        ("content/manuals/build/_index.md", ""),
+        ("content/manuals/deep/er/_index.md", ""),
+        ("content/manuals/deep/er/own.md", ""),
+        ("content/manuals/build/own.md", ""),
+        ("assets/shown.png", ""),
+        ("_vendor/x.example/y/a.md", "[x](gone.md)\n"),
+    ]);
+    let said: Vec<String> = found(&tree).into_iter().map(|(_, _, subject)| subject).collect();
+    assert_eq!(
+        (said.as_slice(), left(&tree)),
+        (["/gone/", "/build/gone/", "gone.png"].map(str::to_owned).as_slice(), 2)
+    );
+}
+
+#[test]
+fn pages_that_shortcodes_of_hugo_take_in_bring_anchors() {
+    let layout = "{{ with site.GetPage (.Get 0) }}{{ .RenderShortcodes }}{{ end }}";
+    let tree = hugo("{{% include \"x\" %}}\n\n[a](#there)\n").with("layouts/_shortcodes/include.html", layout);
+    assert_eq!((found(&tree), left(&tree)), (vec![], 1));
+}
+
+#[test]
+fn routes_of_astro_make_addresses_that_nobody_can_list() {
+    let tree = Tree::of([
+        ("astro.config.mjs", "import redirects from './moved.js';\nexport default { redirects };\n"),
+        (
+            "moved.js",
+            "const blog = {\n  '/a': '/en/blog',\n  '/b': '/gone/x/y',\n  '/c': '/list/x.txt',\n};\n\
+             export default { ...blog, '/d': '/list/x' };\n",
+        ),
+        ("src/pages/[lang]/blog/[...page].astro", ""),
+        ("src/pages/list/[name].txt.ts", ""),
+    ]);
+    let findings = check_all(&tree, &SiteSettings::default()).expect("files in memory").findings;
+    let of = |it: &copydesk_checks::Finding| (it.path.clone(), it.line, it.subject.clone());
+    assert_eq!(
+        findings.iter().map(of).collect::<Vec<_>>(),
+        [("moved.js".to_owned(), 3, "/b /gone/x/y".to_owned()), ("moved.js".to_owned(), 6, "/d /list/x".to_owned())]
+    );
+}
+
+#[test]
+fn a_check_that_could_judge_nothing_of_what_there_is_had_something_to_judge() {
+    let tree = Tree::of([("page.md", "![x](/nobody/knows.png)\n")]);
+    let report = check_all(&tree, &SiteSettings::default()).expect("files in memory");
+    assert_eq!((report.tally.images.judged, report.tally.images.left()), (0, 1));
+    assert!(!report.idle.contains(&Check::Images) && report.idle.contains(&Check::Links), "{:?}", report.idle);
+}

@@ -1,5 +1,5 @@
 use copydesk_checks::repair::{Meant, Proof, Repairs};
-use copydesk_checks::{SiteSettings, Sites};
+use copydesk_checks::{SiteSettings, Sites, check_all};
 
 use super::tree::{Tree, docs_json};
 
@@ -136,4 +136,20 @@ fn links_that_work_and_images_are_left_alone() {
     let text = "[b](there.md) ![d](gone.png) [out](https://x.example/gone) [t]({{ x }})\n";
     let tree = Tree::of([("docs/there.md", "# T\n"), ("docs/a.md", text)]);
     assert_eq!(meant(&tree, "docs/a.md", text, &[]), []);
+}
+
+#[test]
+fn where_no_generator_is_known_an_id_of_another_rule_is_no_finding_and_no_repair() {
+    let text = "# Page\n\n## `client_ip`\n\n## 2. Set up\n\n## Plain words\n\n## GET /a/&lt;b&gt;\n\n";
+    let links = "[a](#client-ip) [b](#client_ip) [c](#set-up) [d](#2-set-up) [e](#get-altbgt)\n";
+    let text = format!("{text}{links}[f](#client--ip) [g](#plain-wrods)\n");
+    let tree = Tree::of([("docs/page.md", text.as_str())]);
+    let found = meant(&tree, "docs/page.md", &text, &[]);
+    let repaired = |target: &str| Ok((target.to_owned(), Proof::Anchor));
+    assert_eq!(
+        found,
+        [("#client--ip".to_owned(), Err(Vec::new())), ("#plain-wrods".to_owned(), repaired("#plain-words"))]
+    );
+    let report = check_all(&tree, &SiteSettings::default()).expect("a tree in memory is read");
+    assert_eq!((report.tally.anchors.judged, report.tally.anchors.left()), (4, 3), "{:?}", report.tally);
 }

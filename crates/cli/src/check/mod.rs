@@ -124,7 +124,7 @@ fn look(
     if flags.external {
         let (mut findings, count) = external(&checked)?;
         checked.rules.apply(&mut findings);
-        if count.judged == 0 {
+        if count.judged == 0 && count.left() == 0 {
             outcome.idle.push(Check::ExternalLinks);
         }
         outcome.findings.append(&mut findings);

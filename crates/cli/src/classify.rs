@@ -127,7 +127,11 @@ struct VerdictLine<'a> {
     agent: Option<&'a str>,
     evidence: &'a str,
     rule: &'a str,
+    #[serde(rename = "countsAs")]
     counts_as: &'a str,
+    /// The same as scripts have always read it.
+    #[serde(rename = "counts_as")]
+    counts_as_before: &'a str,
 }
 
 impl<'a> From<&'a Verdict> for VerdictLine<'a> {
@@ -138,6 +142,7 @@ impl<'a> From<&'a Verdict> for VerdictLine<'a> {
             evidence: verdict.evidence.as_str(),
             rule: &verdict.rule,
             counts_as: counted(verdict),
+            counts_as_before: counted(verdict),
         }
     }
 }

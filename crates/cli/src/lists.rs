@@ -3,6 +3,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use copydesk_agent::cause_of;
 use copydesk_views::classify::{Classifier, ListSummary, check_agents, check_keys, check_ranges};
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -103,6 +104,8 @@ fn report(outcomes: &[Outcome], as_json: bool) -> Result<ExitCode, Failure> {
             Err(why) => json!({ "name": outcome.name, "error": why }),
         };
         output::json(&json!(outcomes.iter().map(line).collect::<Vec<_>>()))?;
+    } else if let Some(why) = common_cause(outcomes) {
+        output::line(&printable(&format!("no list was updated: {why}")));
     } else {
         for Outcome { name, size } in outcomes {
             match size {
@@ -116,6 +119,28 @@ fn report(outcomes: &[Outcome], as_json: bool) -> Result<ExitCode, Failure> {
         return Err(Failure::error("there is no list at that address"));
     }
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What stands between a host and why nothing came from it.
+const UNREACHED: &str = " cannot be reached: ";
+
+/// One sentence for what keeps all lists away alike, as where there is no network.
+fn common_cause(outcomes: &[Outcome]) -> Option<String> {
+    let mut hosts = Vec::new();
+    let mut common = None;
+    for outcome in outcomes {
+        let (host, why) = outcome.size.as_ref().err()?.split_once(UNREACHED)?;
+        if *common.get_or_insert(why) != why {
+            return None;
+        }
+        if !hosts.contains(&host) {
+            hosts.push(host);
+        }
+    }
+    let (first, others) = (hosts.first()?, hosts.len() - 1);
+    let and_others =
+        if others > 0 { format!(" and {}", output::counted(others as u64, "other host")) } else { String::new() };
+    Some(format!("{first}{and_others}{UNREACHED}{}", common?))
 }
 
 fn wanted(classifier: &Classifier, from: Option<&Url>) -> Result<Vec<Wanted>, Failure> {
@@ -148,7 +173,8 @@ fn client(from: Option<&Url>) -> Result<reqwest::Client, Failure> {
 
 /// The text at `url`, bounded; none if there is nothing.
 async fn fetch(http: &reqwest::Client, url: &Url) -> Result<Option<String>, String> {
-    let told = |error: reqwest::Error| error.without_url().to_string();
+    let host = url.host_str().unwrap_or_default();
+    let told = |error: reqwest::Error| format!("{host}{UNREACHED}{}", cause_of(&error));
     let mut answer = http.get(url.clone()).send().await.map_err(told)?;
     if answer.status() == reqwest::StatusCode::NOT_FOUND {
         return Ok(None);

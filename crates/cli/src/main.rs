@@ -102,10 +102,12 @@ fn run(mut args: Args, environment: Vec<(OsString, OsString)>) -> Result<ExitCod
     let ended = match args.command {
         Command::Serve(flags) => {
             let config = load([base, flags.values()].concat())?;
+            owner::check_service(&config)?;
             runtime.block_on(serve::serve(config, &environment))
         }
         Command::Worker(flags) => {
             let config = load([base, flags.values()].concat())?;
+            owner::check_service(&config)?;
             runtime.block_on(serve::worker(config, &environment))
         }
         Command::Migrate => runtime.block_on(store::migrate(&beside(base)?)),

@@ -15,27 +15,47 @@ const KEPT: [&str; 3] = ["copydesk.db", "credentials.key", "views"];
 /// makes there, the service could not read.
 pub(crate) fn check(config: &Config) -> Result<(), Failure> {
     let folder = config.data_dir.as_path();
-    // Without it the other user would look at another installation.
-    let again = config.file().map_or_else(
-        || "copydesk".to_owned(),
-        |file| format!("copydesk --config {}", shell_word(&file.display().to_string())),
-    );
-    let owner = match std::fs::metadata(folder) {
-        Ok(about) => about.uid(),
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => return Err(denied(folder, None, &again)),
-        // It will be made, or missed by whoever needs it.
-        Err(_) => return Ok(()),
-    };
+    let Some(owner) = owner_of(config)? else { return Ok(()) };
     if rustix::process::geteuid().is_root() {
         let of_service =
             KEPT.iter().find_map(|name| std::fs::metadata(folder.join(name)).ok()).map(|about| about.uid());
         let user = of_service.unwrap_or(owner);
-        return if user == 0 { Ok(()) } else { Err(not_roots(folder, user, &again)) };
+        return if user == 0 { Ok(()) } else { Err(not_roots(folder, user, &again(config))) };
     }
-    match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(denied(folder, Some(owner), &again)),
+    look_into(config, owner)
+}
+
+/// Refuses the service itself only where it cannot look into the data folder: who it runs as, whoever starts it decides.
+pub(crate) fn check_service(config: &Config) -> Result<(), Failure> {
+    owner_of(config)?.map_or(Ok(()), |owner| look_into(config, owner))
+}
+
+/// Whose the data folder is; none if it is not there, so that it will be made, or missed by whoever needs it.
+fn owner_of(config: &Config) -> Result<Option<u32>, Failure> {
+    match std::fs::metadata(&config.data_dir) {
+        Ok(about) => Ok(Some(about.uid())),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            Err(denied(&config.data_dir, None, &again(config)))
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+fn look_into(config: &Config, owner: u32) -> Result<(), Failure> {
+    match std::fs::read_dir(&config.data_dir) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            Err(denied(&config.data_dir, Some(owner), &again(config)))
+        }
         _ => Ok(()),
     }
+}
+
+/// The command that looks at the same installation: without the file the other user would look at another one.
+fn again(config: &Config) -> String {
+    config.file().map_or_else(
+        || "copydesk".to_owned(),
+        |file| format!("copydesk --config {}", shell_word(&file.display().to_string())),
+    )
 }
 
 fn denied(folder: &Path, owner: Option<u32>, again: &str) -> Failure {

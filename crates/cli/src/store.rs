@@ -24,6 +24,11 @@ pub(crate) async fn open(config: &Config) -> Result<Store, Failure> {
 
 /// The same, whatever there is in the data folder.
 pub(crate) async fn connect(config: &Config) -> Result<Store, Failure> {
+    connect_to(config, "database_url").await
+}
+
+/// The same for an address that was not in the configuration but was given by `named`.
+pub(crate) async fn connect_to(config: &Config, named: &str) -> Result<Store, Failure> {
     let address = match config.database() {
         DatabaseUrl::Sqlite(path) => DatabaseAddress::Sqlite(path),
         DatabaseUrl::Postgres(address) => DatabaseAddress::Postgres {
@@ -36,7 +41,7 @@ pub(crate) async fn connect(config: &Config) -> Result<Store, Failure> {
         let failure = Failure::from(error);
         match config.database() {
             DatabaseUrl::Sqlite(path) => failure.hint(format!("check that {} is writable", path.display())),
-            DatabaseUrl::Postgres(_) => failure.hint("check database_url, and that the database server is running"),
+            DatabaseUrl::Postgres(_) => failure.hint(format!("check {named}, and that the database server is running")),
         }
     })
 }

@@ -5,41 +5,85 @@ use std::io;
 
 use copydesk_checks::is_foreign;
 use copydesk_checks::page::is_page;
-
-use copydesk_forge::Tree;
+use copydesk_domain::Project;
+use copydesk_forge::{Kind as FileKind, Tree};
 
 /// How many folders are proposed at the most.
 const MOST_PROPOSED: usize = 3;
 
-/// None of the project's docs paths is in the repository.
+/// None of the project's docs paths is in the repository, or what is there is in formats that are not read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NoDocs {
     /// A clause that names the paths, what was found instead and what to do.
     pub(crate) why: String,
-    /// Whether pages or a site were found elsewhere, so that the project's settings are what is wrong. Otherwise somebody
-    /// may want the first page to be written.
-    pub(crate) is_elsewhere: bool,
+    kind: Kind,
 }
 
-/// Looks into the tree of a branch; all of it is listed only where the docs paths are missing.
-pub(crate) fn in_tree(tree: &dyn Tree, docs_paths: &[String], branch: &str) -> io::Result<Option<NoDocs>> {
-    for path in docs_paths {
-        if path == "." || tree.entry(path)?.is_some() {
-            return Ok(None);
+#[derive(Debug, PartialEq, Eq)]
+enum Kind {
+    /// Pages or a site were found elsewhere, so that the project's settings are what is wrong.
+    Elsewhere,
+    /// Only files in formats that are not read are there.
+    Unread,
+    /// There is none, so that somebody may want the first page to be written.
+    Nowhere,
+}
+
+impl NoDocs {
+    pub(crate) fn is_unread(&self) -> bool {
+        self.kind == Kind::Unread
+    }
+
+    /// Whether every job would find nothing to work on. Files that the project allows by name may be written all the same.
+    pub(crate) fn is_fatal(&self, project: &Project) -> bool {
+        match self.kind {
+            Kind::Elsewhere => true,
+            Kind::Unread => project.write_paths.allow.is_empty(),
+            Kind::Nowhere => false,
         }
     }
-    Ok(in_files(&tree.list("")?, docs_paths, branch))
+}
+
+/// Looks into the tree of a branch; all of it is listed only where there is no page.
+pub(crate) fn in_tree(tree: &dyn Tree, docs_paths: &[String], branch: &str) -> io::Result<Option<NoDocs>> {
+    let mut is_there = false;
+    for path in docs_paths {
+        if has_page(tree, path)? {
+            return Ok(None);
+        }
+        is_there |= path == "." || tree.entry(path)?.is_some();
+    }
+    let files = tree.list("")?;
+    // What is there need not be files, such as a link.
+    Ok(if is_there { unread(&files, docs_paths) } else { in_files(&files, docs_paths, branch) })
+}
+
+/// Whether a path is a page, or a folder with one below.
+fn has_page(tree: &dyn Tree, path: &str) -> io::Result<bool> {
+    let mut folders = Vec::new();
+    match tree.entry(path)?.map(|entry| entry.kind) {
+        _ if path == "." => folders.push(String::new()),
+        Some(FileKind::Folder) => folders.push(path.to_owned()),
+        Some(kind) => return Ok(kind.is_file() && is_page(path)),
+        None => return Ok(false),
+    }
+    while let Some(folder) = folders.pop() {
+        for (name, kind) in tree.folder(&folder)? {
+            if kind.is_file() && is_page(&name) {
+                return Ok(true);
+            }
+            if kind == FileKind::Folder {
+                folders.push(if folder.is_empty() { name } else { format!("{folder}/{name}") });
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Looks through the paths of all files of a branch.
 pub(crate) fn in_files(files: &[String], docs_paths: &[String], branch: &str) -> Option<NoDocs> {
-    let is_there = |path: &String| {
-        let below =
-            |file: &String| file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        path == "." || files.iter().any(below)
-    };
-    if docs_paths.iter().any(is_there) {
-        return None;
+    if docs_paths.iter().any(|path| path == "." || files.iter().any(|file| is_in(file, path))) {
+        return unread(files, docs_paths);
     }
     let (folders, sites) = (page_folders(files), configurations(files));
     let mut why = format!("the repository has no {} on its branch `{branch}`", listed(docs_paths));
@@ -51,12 +95,52 @@ pub(crate) fn in_files(files: &[String], docs_paths: &[String], branch: &str) ->
         why.push_str(&format!("; {} {verb} a site", listed(&sites)));
     }
     let is_elsewhere = !folders.is_empty() || !sites.is_empty();
-    why.push_str(if is_elsewhere {
-        "; say where the documentation is with `copydesk project update --docs-path` or in the settings of the project"
-    } else {
-        ", and no page elsewhere; name another branch or folder, or have a model write the first page"
-    });
-    Some(NoDocs { why, is_elsewhere })
+    let readme =
+        files.iter().find(|file| !file.contains('/') && is_page(file) && file.to_lowercase().starts_with("readme."));
+    match readme {
+        _ if is_elsewhere => why.push_str(SAY_WHERE),
+        Some(readme) => why.push_str(&format!(
+            ", and elsewhere only pages such as `{readme}`; `copydesk project update --docs-path .` has jobs work on those; \
+             otherwise name another branch or folder, or have a model write the first page"
+        )),
+        None => why.push_str(", and no page elsewhere; name another branch or folder, or have a model write the first page"),
+    }
+    Some(NoDocs { why, kind: if is_elsewhere { Kind::Elsewhere } else { Kind::Nowhere } })
+}
+
+const SAY_WHERE: &str =
+    "; say where the documentation is with `copydesk project update --docs-path` or in the settings of the project";
+
+/// Whether a file is a docs path, or below it.
+fn is_in(file: &str, path: &str) -> bool {
+    path == "." || file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether what is there is in formats that are not read, and nothing else.
+fn unread(files: &[String], docs_paths: &[String]) -> Option<NoDocs> {
+    const UNREAD: [&str; 6] = ["rst", "adoc", "asciidoc", "org", "textile", "rdoc"];
+    let there: Vec<&String> = files.iter().filter(|file| docs_paths.iter().any(|path| is_in(file, path))).collect();
+    if there.iter().any(|file| is_page(file)) {
+        return None;
+    }
+    let is_of = |file: &str, ending: &str| {
+        file.rsplit_once('.').is_some_and(|(_, found)| found.eq_ignore_ascii_case(ending)) && !is_aside(file)
+    };
+    let count = |ending: &&str| there.iter().filter(|file| is_of(file, ending)).count();
+    let (number, ending) = UNREAD.iter().map(|ending| (count(ending), ending)).max_by_key(|(number, _)| *number)?;
+    if number == 0 {
+        return None;
+    }
+    let what = if number == 1 { "file" } else { "files" };
+    let mut why = format!(
+        "{} has {number} .{ending} {what}, which Copydesk does not read, and no page in Markdown or MDX, which it does",
+        listed(docs_paths)
+    );
+    let folders = page_folders(files);
+    if !folders.is_empty() {
+        why.push_str(&format!("; pages are in {}{SAY_WHERE}", listed(&folders)));
+    }
+    Some(NoDocs { why, kind: Kind::Unread })
 }
 
 /// The folders that hold pages, those with the most first. Of each folder at the top, the deepest that holds all of its pages.
@@ -169,10 +253,10 @@ mod tests {
         let found = look(&files, &["docs", "guides"]).unwrap();
         let words = "the repository has no `docs`, `guides` on its branch `main`; pages are in `site/docs`, `content`; \
                      `site/mkdocs.yml` configures a site; say where";
-        assert!(found.is_elsewhere && found.why.starts_with(words), "{}", found.why);
+        assert!(found.kind == Kind::Elsewhere && found.why.starts_with(words), "{}", found.why);
         for page in ["a.md", "01-intro.md", "2024.md", "日本語.md"] {
             let found = look(&[page, "README.md", "src/x.rs"], &["docs"]).unwrap();
-            assert!(found.is_elsewhere && found.why.contains("pages are in `.`;"), "{page}: {}", found.why);
+            assert!(found.kind == Kind::Elsewhere && found.why.contains("pages are in `.`;"), "{page}: {}", found.why);
         }
     }
 
@@ -195,7 +279,7 @@ mod tests {
             "app/hugo.toml",
         ];
         let found = look(&files, &["docs"]).unwrap();
-        assert!(!found.is_elsewhere && found.why.contains("no page elsewhere"), "{}", found.why);
+        assert!(!found.kind == Kind::Elsewhere && found.why.contains("no page elsewhere"), "{}", found.why);
     }
 
     #[test]

@@ -65,7 +65,13 @@ pub(crate) async fn files(remote: &Remote, branch: &str, time_limit: Duration) -
     let fetch = ["fetch", "--quiet", "--no-tags", "--depth=1", "--filter=blob:none", address.url.as_str(), &what];
     let run = async |arguments: &[&str]| {
         let output = git.run(arguments, None).await?;
-        if output.success { Ok(output.stdout) } else { Err(git_errors::explain(&git, &output.stderr)) }
+        if output.success {
+            return Ok(output.stdout);
+        }
+        if git_errors::NO_REFERENCE.iter().any(|sign| output.stderr.contains(sign)) {
+            return Err(git_errors::no_branch(&git, branch).await);
+        }
+        Err(git_errors::explain(&git, &output.stderr))
     };
     run(&fetch).await?;
     let listing = run(&["ls-tree", "-r", "-z", "--name-only", "refs/heads/it"]).await?;

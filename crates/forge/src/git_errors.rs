@@ -4,6 +4,9 @@ use crate::{ForgeError, ForgeErrorKind};
 /// The most of a host's own words that is passed on.
 const MOST_QUOTED: usize = 400;
 
+/// What git says where a remote has no such branch.
+pub(crate) const NO_REFERENCE: &[&str] = &["couldn't find remote ref"];
+
 const DAMAGED: &str = "the repository is damaged where it is kept; run `git fsck --no-dangling` there";
 
 const NOT_THERE: &str = "there is no git repository at the address";
@@ -156,6 +159,17 @@ const REFUSED: &[(&[&str], ForgeErrorKind, &str)] = &[
         "the connection to the repository's host broke",
     ),
 ];
+
+/// Why there is no such branch: the repository may have none at all.
+pub(crate) async fn no_branch(git: &Git<'_>, branch: &str) -> ForgeError {
+    let arguments = ["ls-remote", "--quiet", "--heads", git.address.url.as_str()];
+    match git.run(&arguments, None).await {
+        Ok(output) if output.success && output.stdout.trim().is_empty() => {
+            ForgeError::lasting(format!("the repository is empty; push a first commit to `{branch}`"))
+        }
+        _ => ForgeError::lasting(format!("the repository has no branch `{branch}`")),
+    }
+}
 
 /// Turns what git printed into one sentence without a credential and without our own paths. The log has git's own words.
 pub(crate) fn explain(git: &Git<'_>, stderr: &str) -> ForgeError {

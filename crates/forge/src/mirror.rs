@@ -73,20 +73,29 @@ pub(crate) struct Wanted {
     absence: &'static [&'static str],
 }
 
-const NO_REFERENCE: &[&str] = &["couldn't find remote ref"];
 /// A remote may also have a commit and not give it away.
 const NO_COMMIT: &[&str] = &["couldn't find remote ref", "not our ref", "unadvertised object"];
 
 impl Wanted {
     fn branch(branch: &str) -> Self {
-        Self { name: branch.to_owned(), from: format!("refs/heads/{branch}"), tags: false, absence: NO_REFERENCE }
+        Self {
+            name: branch.to_owned(),
+            from: format!("refs/heads/{branch}"),
+            tags: false,
+            absence: git_errors::NO_REFERENCE,
+        }
     }
 
     /// A branch, or what `HEAD` stands for, and all tags. No branch can have a colon in its name.
     pub(crate) fn with_tags(branch: Option<&str>) -> Self {
         match branch {
             Some(branch) => Self { tags: true, ..Self::branch(branch) },
-            None => Self { name: ":HEAD".to_owned(), from: "HEAD".to_owned(), tags: true, absence: NO_REFERENCE },
+            None => Self {
+                name: ":HEAD".to_owned(),
+                from: "HEAD".to_owned(),
+                tags: true,
+                absence: git_errors::NO_REFERENCE,
+            },
         }
     }
 
@@ -315,13 +324,7 @@ impl Mirror {
 
     /// Why there is no branch: the repository may have none at all.
     pub async fn explain_absence(&self, branch: &str) -> ForgeError {
-        let arguments = ["ls-remote", "--quiet", "--heads", self.shared.address.url.as_str()];
-        match self.git().run(&arguments, None).await {
-            Ok(output) if output.success && output.stdout.trim().is_empty() => {
-                ForgeError::lasting(format!("the repository is empty; push a first commit to `{branch}`"))
-            }
-            _ => ForgeError::lasting(format!("the repository has no branch `{branch}`")),
-        }
+        git_errors::no_branch(&self.git(), branch).await
     }
 
     pub(crate) fn git(&self) -> Git<'_> {

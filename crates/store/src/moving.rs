@@ -88,6 +88,17 @@ impl MoveNote {
             _ => None,
         }
     }
+
+    /// What keeps everybody from writing here, if something does. What is closed is still read, and may be opened again.
+    pub(crate) fn refusal(&self) -> Option<StoreError> {
+        match self.state {
+            MoveState::Closed => Some(StoreError::Moved(format!(
+                "everything is being moved from this database to {}: nothing is written here any more",
+                self.there
+            ))),
+            _ => self.obstacle(),
+        }
+    }
 }
 
 impl FromRow for MoveNote {
@@ -270,6 +281,11 @@ pub(crate) const SCHEMA: &str = "schema_versions";
 
 fn unreadable(file: &Path, error: &std::io::Error) -> StoreError {
     StoreError::Unreachable(format!("{}: {error}", file.display()))
+}
+
+/// An error if this is a place that takes no writes because of a move.
+pub(crate) async fn check_open(c: &mut dyn Conn) -> Result<()> {
+    get(c).await?.and_then(|note| note.refusal()).map_or(Ok(()), Err)
 }
 
 async fn get(c: &mut dyn Conn) -> Result<Option<MoveNote>> {

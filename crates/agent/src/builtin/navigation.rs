@@ -89,10 +89,11 @@ impl Section {
         let name = code(name);
         let refuse = |why: String| Err(ChoreFailure::Refused(format!("{why}, so nothing was changed.")));
         match found.len() {
-            0 if !written.is_empty() => refuse(format!(
-                "The section {name} is in {}, which only a model or a person can edit: name a model, or the path of the page",
+            0 if !written.is_empty() => Err(ChoreFailure::Refused(format!(
+                "The section {name} is in {}, which only a model or a person can edit, so nothing was changed. Leave out \
+                 \"under …\" and name the path of the page, which is then in no navigation; or name a model.",
                 listed(&written, 3)
-            )),
+            ))),
             0 => refuse(format!("There is no section {name} in the navigation")),
             1 => match found.pop().filter(|section| !section.pages.is_empty()) {
                 Some(section) => Ok(section),

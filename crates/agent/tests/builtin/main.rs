@@ -283,7 +283,9 @@ async fn a_section_in_a_file_that_cannot_be_edited_is_not_said_to_be_missing() {
     ] {
         let sentence =
             Desk::of(&[("docs/a.md", "# A\n"), (path, text)]).fail("Add a page \"X\" under \"Guides\"").await;
-        let words = format!("The section `Guides` is in `{path}`, which only a model or a person can edit");
+        let words = format!(
+            "The section `Guides` is in `{path}`, which only a model or a person can edit, so nothing was changed. Leave out \"under …\""
+        );
         assert!(sentence.starts_with(&words), "{sentence}");
     }
 }

@@ -7,7 +7,7 @@ use copydesk_views_database::ClickHouseAddress;
 use url::Url;
 
 /// What stands in place of a secret.
-pub(super) const MASK: &str = "****";
+pub(crate) const MASK: &str = "****";
 
 /// Which database to open.
 ///

@@ -61,7 +61,10 @@ fn set(loader: &mut Loader, name: &str, given: Given<'_>) {
         None => {
             let key = key(name);
             // Also one of the ignored, such as a misspelt `COPYDESK_API_KEY`, whose value then counts as secret.
-            let meant = nearest(&key, IGNORED).map(|meant| Meant { name: variable(&meant.name), ..meant });
+            // Other programs take a port alone.
+            let listen = (key == "port").then(|| Meant { name: "listen".to_owned(), secret: false });
+            let meant = listen.or_else(|| nearest(&key, IGNORED));
+            let meant = meant.map(|meant| Meant { name: variable(&meant.name), ..meant });
             loader.unknown(&key, given, &origin, meant);
         }
     }

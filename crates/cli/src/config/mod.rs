@@ -22,6 +22,7 @@ mod table;
 mod tests;
 mod values;
 
+pub(crate) use database::MASK;
 pub use database::{ClickHouseUrl, DatabaseUrl};
 pub use output::sample;
 pub use settings::Config;

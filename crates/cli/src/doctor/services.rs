@@ -5,7 +5,7 @@ use std::time::Duration;
 use copydesk_agent::ModelTrial;
 use copydesk_desk::projects::Trial;
 use copydesk_domain::{Project, ProjectId};
-use copydesk_store::Store;
+use copydesk_store::{Store, StoreError};
 use copydesk_views::store::ViewStore;
 
 use super::Visit;
@@ -35,6 +35,8 @@ pub(super) async fn database(visit: &Visit<'_>) -> (Vec<Finding>, Option<Store>)
         }
         let written = match store.ping().await {
             Ok(()) => Finding::ok("database", format!("{which} is up to date and takes writes")),
+            Err(StoreError::Moved(why)) => Finding::failed("database", why)
+                .hint("stop the servers and workers of this place, unless `copydesk move` is at work"),
             Err(error) => Finding::failed("database", format!("{which} can be read only: {error}"))
                 .hint("see to its permissions, its disk, and whether it is the primary server"),
         };

@@ -1,6 +1,6 @@
 use std::io::IsTerminal;
 
-use copydesk_views::logs::{FileReport, Progress, Report, Tally};
+use copydesk_views::logs::{FileReport, Progress, Report, State, Tally};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output::{self, counted, printable};
@@ -40,7 +40,7 @@ impl Bar {
 
 /// Prints what became of every line.
 pub(super) fn report(report: &Report, dry_run: bool) {
-    report.files.iter().for_each(file);
+    report.files.iter().for_each(|log| file(log, dry_run));
     if report.files.len() > 1 {
         output::line(&format!("All {} logs", report.files.len()));
         figures(&report.total);
@@ -50,10 +50,15 @@ pub(super) fn report(report: &Report, dry_run: bool) {
     }
 }
 
-fn file(file: &FileReport) {
+fn file(file: &FileReport, dry_run: bool) {
     let format = file.format.as_ref().map(|format| format!(" ({format})")).unwrap_or_default();
     let state = match &file.error {
+        // Of what could not even be begun there is no end.
+        Some(error) if file.tally.lines == 0 => format!("could not be read: {}", printable(error)),
         Some(error) => format!("could not be read to its end: {}", printable(error)),
+        None if dry_run && matches!(file.state, State::Imported | State::Continued) => {
+            format!("would be {}", file.state.as_str())
+        }
         None => file.state.as_str().to_owned(),
     };
     output::line(&format!("{}{format}: {state}", printable(&file.name)));
@@ -78,11 +83,10 @@ fn figures(tally: &Tally) {
         tally.ai()
     ));
     for (name, count) in tally.figures() {
-        // Figures have the names that they have in JSON, of which only these are things to count.
+        // Of the figures only these are things to count.
         let name = match name.as_str() {
-            "assets" | "errors" | "duplicates" | "other methods" | "other hosts" if count == 1 => {
-                name.trim_end_matches('s')
-            }
+            "other statuses" if count == 1 => "other status",
+            "assets" | "duplicates" | "other methods" | "other hosts" if count == 1 => name.trim_end_matches('s'),
             name => name,
         };
         output::line(&format!("  {count:>width$} {name}"));

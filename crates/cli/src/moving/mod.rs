@@ -17,7 +17,7 @@ use copydesk_store::{MoveNote, MoveState, Store, StoreError, compare_rows, copy_
 
 use crate::args::MoveFlags;
 use crate::backup::verify;
-use crate::config::{Config, DatabaseUrl};
+use crate::config::{Config, DatabaseUrl, MASK, ViewsPlace, choice_name};
 use crate::failure::Failure;
 use crate::output::counted;
 use crate::{data_folder, output, store};
@@ -229,7 +229,7 @@ async fn entered(target: &Target) -> Result<Store, Failure> {
     {
         store::make_folder(parent)?;
     }
-    store::connect(&target.config).await
+    store::connect_to(&target.config, target.named).await
 }
 
 /// The database that is left.
@@ -271,7 +271,7 @@ async fn cancel_database(from: &Store, from_name: &str, target: &Target) -> Resu
         return Err(name_the_target(&note.there));
     }
     if target.moves_database {
-        let to = store::connect(&target.config).await?;
+        let to = store::connect_to(&target.config, target.named).await?;
         let _held = to.hold_for_move().await?;
         let is_ours = |it: &MoveNote| note.as_ref().is_some_and(|note| note.move_id == it.move_id);
         match note_of(&to).await? {
@@ -308,16 +308,73 @@ fn name_the_target(there: &str) -> Failure {
 
 /// What an operator has to do now.
 fn tell_what_to_set(config: &Config, target: &Target) {
-    output::line("Stop the servers and workers of the old place, and start them with these settings:");
-    if target.moves_database {
-        output::line(&format!("  database_url = \"{}\"", target.config.database().masked()));
-    }
-    if target.moves_views {
-        let place = crate::config::choice_name(&target.config.views.store);
-        output::line(&format!("  [views] store = \"{place}\""));
+    output::line("Stop the servers and workers of the old place, and start them with these settings in copydesk.toml:");
+    output::line("");
+    let settings = settings(target);
+    settings.lines().for_each(output::line);
+    output::line("");
+    if settings.contains(MASK) {
+        output::line(&format!("Put the password where {MASK} is; it is not shown."));
     }
     output::line(&format!(
         "Secrets stay encrypted with the keys in {}: a server on another machine needs that file.",
         config.credentials_key_path().display()
     ));
+}
+
+/// The settings of the new place, to be pasted into a file: those of a section come last.
+fn settings(target: &Target) -> String {
+    let line = |key: &str, value: String| format!("{key} = {}\n", toml::Value::String(value));
+    let (config, mut text) = (&target.config, String::new());
+    if target.moves_database {
+        text.push_str(&line("database_url", config.database().masked()));
+    }
+    if target.moves_views {
+        text.push_str("[views]\n");
+        text.push_str(&line("store", choice_name(&config.views.store)));
+        if let (ViewsPlace::ClickHouse, Some(url)) = (config.views.store, &config.views.clickhouse_url) {
+            text.push_str(&line("clickhouse_url", url.masked()));
+            text.extend(config.views.clickhouse_cluster.clone().map(|name| line("clickhouse_cluster", name)));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::config::Sources;
+
+    fn loaded(text: &str) -> Config {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("copydesk.toml");
+        std::fs::write(&file, text).unwrap();
+        let (working_dir, environment) = (folder.path().to_owned(), Vec::new());
+        Config::load(Sources { config_file: Some(file), working_dir, environment, flags: Vec::new() }).unwrap()
+    }
+
+    #[test]
+    fn what_is_printed_can_be_pasted_and_shows_no_password() {
+        let there = "[views]\nstore = \"clickhouse\"\nclickhouse_url = \"http://c:s3cret@h:8123/d\"\n\
+                     clickhouse_cluster = \"all\"\n";
+        let there = loaded(&format!("database_url = \"postgres://u:s3cret@h/a\"\n{there}"));
+        let embedded = there.at(DatabaseUrl::parse("sqlite:a \"b\".db").unwrap(), ViewsPlace::Embedded);
+        for config in [there, embedded] {
+            for (moves_database, moves_views) in [(true, true), (true, false), (false, true)] {
+                let target = Target { config: config.clone(), named: "database_url", moves_database, moves_views };
+                let text = settings(&target);
+                let read = loaded(&text);
+                assert!(!text.contains("s3cret"), "{text}");
+                let is_named = read.database().masked() == config.database().masked();
+                assert_eq!(is_named, moves_database, "{text}");
+                let place = if moves_views { config.views.store } else { ViewsPlace::Embedded };
+                assert_eq!(read.views.store, place, "{text}");
+                let is_there = moves_views && config.views.store == ViewsPlace::ClickHouse;
+                assert_eq!(read.views.clickhouse_cluster.is_some(), is_there, "{text}");
+                assert_eq!(read.views.clickhouse_url.is_some(), is_there, "{text}");
+            }
+        }
+    }
 }

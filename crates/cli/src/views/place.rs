@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use copydesk_domain::SystemClock;
+use copydesk_views::store::moving::{MoveNote, MoveState};
 use copydesk_views::store::{StoreCall, StoreFuture, StoreReply, ViewStore};
 use copydesk_views_database::{ClickHouseOptions, Database};
-use copydesk_views_embedded::SharedStore;
+use copydesk_views_embedded::{SharedStore, transfer};
 
 use crate::config::{Config, DatabaseUrl, ViewsPlace};
 use crate::failure::Failure;
@@ -131,7 +132,12 @@ fn needs_postgres() -> Failure {
 /// Says so if page views are in the folder that nobody is shown.
 pub(crate) fn tell_of_others(config: &Config) {
     let folder = config.views_folder();
-    if config.views.store.is_shared() && folder.join("projects").is_dir() {
+    if !config.views.store.is_shared() || !folder.join("projects").is_dir() {
+        return;
+    }
+    // What a move has left behind is shown: it is at the new place.
+    let has_moved = |note: MoveNote| note.state == MoveState::Moved;
+    if !transfer::Arrival::note(&folder).is_ok_and(|note| note.is_some_and(has_moved)) {
         tracing::warn!(
             folder = %folder.display(),
             "page views are kept in the database, and those in the folder are not shown: views.store was embedded before"

@@ -26,6 +26,16 @@ fn a_verdict_is_explained() {
 }
 
 #[test]
+fn what_keeps_all_lists_away_is_said_once() {
+    let desk = Desk::new();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let ran = desk.run(&["lists", "update", "--from", &format!("http://{closed}")]);
+    let words = "no list was updated: 127.0.0.1 cannot be reached: it refuses the connection\n";
+    assert!(ran.code == 1 && ran.out.starts_with(words), "{}{}", ran.out, ran.err);
+    assert!(!ran.out.contains("error sending"), "{}", ran.out);
+}
+
+#[test]
 fn one_verdict_a_line() {
     let desk = Desk::new();
     let mut command = desk.command(&["classify", "--json", "-"]);
@@ -36,7 +46,9 @@ fn one_verdict_a_line() {
     let classes: Vec<&str> = verdicts.iter().map(|verdict| verdict["class"].as_str().unwrap()).collect();
     assert_eq!(classes, ["library", "library", "training_crawler", "other_bot", "other_bot"]);
     assert_eq!(verdicts[2]["agent"], "GPTBot");
-    assert_eq!(verdicts[2].as_object().unwrap().len(), 5);
+    assert_eq!(verdicts[2].as_object().unwrap().len(), 6);
+    // Also by the name that it had before all JSON was written alike.
+    assert_eq!((&verdicts[2]["countsAs"], &verdicts[2]["counts_as"]), (&"ai".into(), &"ai".into()));
 }
 
 /// A mirror that has one good list, one broken one, and nothing else.

@@ -173,14 +173,22 @@ fn where_no_page_is_anywhere_the_first_can_be_written() {
     let desk = Desk::new();
     let git = GitRepo::new([("README.md", "# Code\n"), ("src/main.rs", "fn main() {}\n")]);
     let made = create(&desk, git.path().to_str().unwrap(), &["--id", "code"]).ok();
-    let words = "the repository has no `docs` on its branch `main`, and no page elsewhere";
+    let words = "the repository has no `docs` on its branch `main`, and elsewhere only pages such as `README.md`; \
+                 `copydesk project update --docs-path .` has jobs work on those; otherwise name another branch or folder, or \
+                 have a model write the first page";
     assert!(made.err.contains(words), "{}", made.err);
-    let tested = desk.run(&["project", "test", "code"]).ok();
+    // What is built in writes no pages of its own; a model may.
+    let tested = desk.run(&["project", "test", "code"]);
+    let line =
+        format!("NO   the documentation is where the project says: {words}; no model is configured, and `builtin`");
     assert!(
-        tested.out.contains(&format!("?    the documentation is where the project says: {words}")),
+        tested.code == 1 && tested.out.contains(&line) && tested.out.contains("A job would fail"),
         "{}",
         tested.out
     );
+    let tested = desk.run_with(&["project", "test", "code"], &[("COPYDESK_JOBS__MODELS", "builtin,some-model")]).ok();
+    let line = format!("?    the documentation is where the project says: {words}\n");
+    assert!(tested.out.contains(&line), "{}", tested.out);
 
     let key = desk.run(&["key", "create", "--project", "code", "--json"]).json()["key"].as_str().unwrap().to_owned();
     let server = desk.serve(&[]);
@@ -191,6 +199,44 @@ fn where_no_page_is_anywhere_the_first_can_be_written() {
     let words = "The repository has no `docs` on the branch that the job starts from, so there are no pages to work on";
     assert!(failed.code == 1 && said["message"].as_str().unwrap().starts_with(words), "{said}");
     assert_eq!(job("Add a page \"Start\" at docs/start.md").json()["outcome"], "pr_created");
+}
+
+#[test]
+fn documentation_in_a_format_that_is_not_read_is_no_success() {
+    let desk = Desk::new();
+    let git = GitRepo::new([("README.md", "# Code\n"), ("docs/conf.py", ""), ("docs/index.rst", "A\n=\n")]);
+    let made = create(&desk, git.path().to_str().unwrap(), &["--id", "flask"]).ok();
+    let words = "`docs` has 1 .rst file, which Copydesk does not read";
+    assert!(made.err.contains(words), "{}", made.err);
+    let tested = desk.run(&["project", "test", "flask"]);
+    let line = format!("NO   the documentation is where the project says: {words}");
+    assert!(tested.code == 1 && tested.out.contains(&line), "{}", tested.out);
+    let key = desk.run(&["key", "create", "--project", "flask", "--json"]).json()["key"].as_str().unwrap().to_owned();
+    let server = desk.serve(&[]);
+    let environment =
+        [("COPYDESK_URL", server.url.as_str()), ("COPYDESK_PROJECT", "flask"), ("COPYDESK_API_KEY", &key)];
+    let job = || desk.run_with(&["job", "create", "Fix the typos", "--wait", "--json"], &environment);
+    let ended = job();
+    let said: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((ended.code, &said["status"], &said["outcome"]), (1, &"failed".into(), &"blocked".into()), "{said}");
+    assert!(said["message"].as_str().unwrap().contains(words), "{said}");
+    // Files of that format that the project allows by name may be written.
+    desk.run(&["project", "update", "flask", "--allow", "docs/**/*.rst"]).ok();
+    assert_eq!(job().json()["status"], "completed");
+}
+
+#[test]
+fn a_branch_that_is_not_there_is_told_as_such_when_a_project_is_made() {
+    let desk = Desk::new();
+    let git = GitRepo::new([("docs/a.md", "# A\n")]);
+    let made = create(&desk, git.path().to_str().unwrap(), &["--id", "gone", "--base-ref", "gone"]).ok();
+    assert!(made.err.contains("is there: the repository has no branch `gone`; "), "{}", made.err);
+    let empty = desk.path().join("empty.git");
+    let init = std::process::Command::new("git").args(["init", "-q", "--bare"]).arg(&empty).output().unwrap();
+    assert!(init.status.success(), "{init:?}");
+    let made = create(&desk, empty.to_str().unwrap(), &["--id", "empty", "--base-ref", "main"]).ok();
+    assert!(made.err.contains("the repository is empty; push a first commit to `main`"), "{}", made.err);
+    assert!(!made.err.contains("remote ref"), "{}", made.err);
 }
 
 #[test]

@@ -78,6 +78,20 @@ fn serve_on(desk: &Desk, database: &TestDatabase) -> Serving {
     Serving::start(command, "listen")
 }
 
+/// What a move says is to be set, read as a file of settings: the values in force.
+fn set_by(desk: &Desk, moved: &Ran) -> String {
+    let file = desk.path().join("printed.toml");
+    let (_, settings) = moved.out.split_once("in copydesk.toml:\n").unwrap();
+    std::fs::write(&file, settings.split_once("\n\n").map_or("", |(_, rest)| rest.split("Secrets").next().unwrap()))
+        .unwrap();
+    let mut command = desk.command(&["config", "--config", file.to_str().unwrap()]);
+    Ran::new(command.env_remove("COPYDESK_DATABASE_URL").output().unwrap()).ok().out
+}
+
+fn value<'a>(set: &'a str, key: &str) -> &'a str {
+    set.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')).unwrap().split_whitespace().next().unwrap()
+}
+
 fn move_to(desk: &Desk, database: &TestDatabase, arguments: &[&str]) -> Ran {
     let mut command = desk.command(&[&["move"], arguments].concat());
     Ran::new(command.env("COPYDESK_TO_DATABASE_URL", database.url()).output().unwrap())
@@ -90,6 +104,11 @@ async fn everything_goes_to_postgresql_and_back_while_a_server_answers() {
     let before = seen(&old, &key);
     let moved = move_to(&desk, &database, &["--to-views", "database"]).ok();
     assert!(moved.out.contains("Everything was moved, and compared."), "{}", moved.out);
+    let set = set_by(&desk, &moved);
+    assert!(
+        value(&set, "database_url").starts_with("postgres://") && value(&set, "views.store") == "database",
+        "{set}"
+    );
     // The old server answers, and takes nothing.
     assert_eq!(seen(&old, &key), before);
     for (path, body) in [
@@ -100,15 +119,25 @@ async fn everything_goes_to_postgresql_and_back_while_a_server_answers() {
         assert_eq!(status, 503, "{answer}");
         assert!(answer.to_string().contains("moved"), "{answer}");
     }
+    // Who watches over it is told so, and not the password of the new place.
+    let told = "everything was moved from this database to postgres://";
+    let (status, answer) = get(&old.url, "/readyz", "");
+    assert!(status == 503 && body_of(&answer)["error"].as_str().unwrap().contains(told), "{answer}");
+    let unready = desk.run(&["health", "--url", &old.url]);
+    assert!(unready.code == 1 && unready.err.contains(told), "{}{}", unready.out, unready.err);
+    let looked = desk.run(&["doctor"]);
+    assert!(looked.code == 1 && looked.out.contains(&format!("FAILED   database: {told}")), "{}", looked.out);
     // Nobody works on the old place by mistake.
     for command in [&["serve"][..], &["project", "list"], &["import", "access.log", "--project", "docs"]] {
         let refused = desk.run(command);
         assert!(refused.code == 1 && refused.err.contains("was moved from this database to"), "{}", refused.err);
     }
     let again = move_to(&desk, &database, &["--to-views", "database"]).ok();
+    assert_eq!(set_by(&desk, &again), set);
     assert!(again.out.contains("Everything was moved already."), "{}", again.out);
     // Everything is at the new one, and an id from before counts once.
     let new = serve_on(&desk, &database);
+    assert!(!new.early.concat().contains("are not shown"), "none are lost: {:?}", new.early);
     assert_eq!(seen(&new, &key), before);
     let both = json!([event("/a", "1", FIREFOX), event("/c", "4", FIREFOX)]);
     assert_eq!(tell(&new, &key, &both).1["duplicates"], 1);
@@ -184,7 +213,9 @@ async fn page_views_go_to_clickhouse_and_back() {
     let there = [NO_WORKERS, ("COPYDESK_VIEWS__STORE", "clickhouse"), ("COPYDESK_VIEWS__CLICKHOUSE_URL", &*url)];
     let (server, key) = busy(&desk);
     let before = seen(&server, &key);
-    desk.run_with(&["move", "--to-views", "clickhouse"], &there[2..]).ok();
+    let moved = desk.run_with(&["move", "--to-views", "clickhouse"], &there[2..]).ok();
+    let set = set_by(&desk, &moved);
+    assert_eq!((value(&set, "views.store"), value(&set, "views.clickhouse_url")), ("clickhouse", &*format!("{url}")));
     drop(server);
     let new = desk.serve(&there);
     assert_eq!(seen(&new, &key)[1..], before[1..]);
@@ -247,6 +278,30 @@ async fn a_move_into_a_place_that_is_not_empty_is_refused_and_one_that_is_given_
     assert!(same.code == 2 && same.err.contains("of one kind"), "{}", same.err);
     let nothing = desk.run(&["move"]);
     assert!(nothing.code == 2 && nothing.err.contains("nothing to move"), "{}", nothing.err);
+}
+
+#[test]
+fn a_target_that_is_wrong_is_spoken_of_by_what_named_it() {
+    let desk = Desk::new();
+    desk.project_and_key("Docs");
+    let gone = "postgres://docs:s3cret@127.0.0.1:1/docs";
+    std::fs::write(desk.path().join("target"), gone).unwrap();
+    for (flags, variable, named) in [
+        (&["--to-database-url", gone][..], None, "--to-database-url,"),
+        (&["--to-database-url-file", "target"], None, "--to-database-url-file,"),
+        (&[], Some(gone), "COPYDESK_TO_DATABASE_URL,"),
+    ] {
+        let mut command = desk.command(&[&["move"], flags].concat());
+        let ran = Ran::new(command.envs(variable.map(|it| ("COPYDESK_TO_DATABASE_URL", it))).output().unwrap());
+        assert!(ran.code == 1 && ran.err.contains(&format!("check {named}")), "{}", ran.err);
+        assert!(!ran.err.contains("s3cret"), "{}", ran.err);
+    }
+    let ran = desk.run(&["move", "--to-views", "database"]);
+    let words = ["--to-views database needs PostgreSQL", "with --to-database-url or COPYDESK_TO_DATABASE_URL"];
+    assert!(ran.code == 2 && words.iter().all(|word| ran.err.contains(word)), "{}", ran.err);
+    let ran = desk
+        .run_with(&["move", "--to-database-url", "sqlite:other.db"], &[("COPYDESK_DATABASE_URL", gone), IN_DATABASE]);
+    assert!(ran.code == 2 && ran.err.contains("--to-views embedded"), "{}", ran.err);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -225,3 +225,19 @@ fn a_log_counts_once_while_it_grows_in_the_middle_of_lines_and_in_copies() {
     let top = desk.run(&["views", "top", &project, "--json"]).json();
     assert_eq!(human_and_ai(&top), [100, 0]);
 }
+
+#[test]
+fn an_import_that_only_looks_does_not_say_that_it_imported() {
+    let desk = Desk::new();
+    desk.project_and_key("Docs");
+    let line = |path: &str, status: u32| {
+        format!("192.0.2.7 - - [10/Oct/2026:13:00:36 +0000] \"GET {path} HTTP/1.1\" {status} 23 \"-\" \"curl/8.5.0\"\n")
+    };
+    std::fs::write(desk.path().join("access.log"), [line("/a", 200), line("/b", 301), line("/c", 404)].concat())
+        .unwrap();
+    let looked = desk.run(&["import", "access.log", "--project", "docs", "--dry-run"]).ok();
+    assert!(looked.out.starts_with("access.log (combined): would be imported\n"), "{}", looked.out);
+    assert!(looked.out.contains("  2 other statuses\n") && !looked.out.contains("error"), "{}", looked.out);
+    let missing = desk.run(&["import", "nope.log", "--project", "docs"]);
+    assert!(missing.code == 1 && missing.out.starts_with("nope.log: could not be read: "), "{}", missing.out);
+}

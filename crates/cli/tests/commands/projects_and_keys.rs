@@ -108,18 +108,20 @@ fn a_folder_that_may_not_be_looked_into_is_not_said_to_be_empty() {
     let desk = Desk::new();
     desk.project_and_key("Docs");
     let data = desk.path().join("copydesk-data");
-    let mut command = desk.command(&["project", "list", "--data-dir", data.to_str().unwrap()]);
-    if rustix::process::geteuid().is_root() {
-        std::fs::set_permissions(desk.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-        command.uid(STRANGER).gid(STRANGER).current_dir("/");
-    } else {
-        std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o000)).unwrap();
+    for arguments in [&["project", "list"][..], &["serve", "--listen", "127.0.0.1:0"], &["worker"]] {
+        let mut command = desk.command(&[arguments, &["--data-dir", data.to_str().unwrap()]].concat());
+        if rustix::process::geteuid().is_root() {
+            std::fs::set_permissions(desk.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+            command.uid(STRANGER).gid(STRANGER).current_dir("/");
+        } else {
+            std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o000)).unwrap();
+        }
+        let ran = Ran::new(command.output().unwrap());
+        std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o700)).unwrap();
+        assert_eq!(ran.code, 1, "{}", ran.err);
+        assert!(ran.err.contains("permission denied: this user may not look into the data folder"), "{}", ran.err);
+        assert!(ran.err.contains("; it belongs to the user ") && ran.err.contains("`sudo -u "), "{}", ran.err);
     }
-    let ran = Ran::new(command.output().unwrap());
-    std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o700)).unwrap();
-    assert_eq!(ran.code, 1, "{}", ran.err);
-    assert!(ran.err.contains("permission denied: this user may not look into the data folder"), "{}", ran.err);
-    assert!(ran.err.contains("; it belongs to the user ") && ran.err.contains("`sudo -u "), "{}", ran.err);
 }
 
 #[test]
@@ -222,6 +224,15 @@ fn a_test_does_not_praise_a_credential_that_is_not_set() {
     desk.run_with(&["project", "credential", "set", "x", "--token-env", "T"], &[("T", "ghp_x")]).ok();
     let tested = desk.run(&["project", "test", "x"]);
     assert!(tested.out.contains("yes  the settings and the credential can be used for GitHub\n"), "{}", tested.out);
+}
+
+#[test]
+fn defaults_are_those_of_a_new_project() {
+    let desk = Desk::new();
+    let help = |command: &str| desk.run(&["project", command, "--help"]).ok().out;
+    assert!(help("create").contains("[default: docs]"), "{}", help("create"));
+    assert!(!help("update").contains("[default"), "{}", help("update"));
+    assert!(help("update").contains("A folder that jobs may edit"), "{}", help("update"));
 }
 
 #[test]

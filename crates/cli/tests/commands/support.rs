@@ -159,6 +159,8 @@ fn request_with(url: &str, method: &str, path: &str, key: &str, headers: &str, b
 pub struct Serving {
     pub child: Child,
     pub url: String,
+    /// What it logged before it listened.
+    pub early: Vec<String>,
     log: Option<std::thread::JoinHandle<Vec<String>>>,
 }
 
@@ -167,14 +169,17 @@ impl Serving {
     pub fn start(mut command: Command, field: &str) -> Self {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut early = Vec::new();
         let address = lines
             .by_ref()
-            .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap())
+            .map(Result::unwrap)
+            .inspect(|line| early.push(line.clone()))
+            .map(|line| serde_json::from_str::<Value>(&line).unwrap())
             .find_map(|line| line[field].as_str().map(str::to_owned))
             .expect("the server ended before it listened");
         // Somebody has to read on, or the server would stop at a full pipe.
         let log = std::thread::spawn(move || lines.map_while(Result::ok).collect());
-        Self { child, url: format!("http://{address}"), log: Some(log) }
+        Self { child, url: format!("http://{address}"), early, log: Some(log) }
     }
 
     /// Sends SIGTERM; the exit code and the log.

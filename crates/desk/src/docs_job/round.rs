@@ -97,13 +97,13 @@ impl Bench<'_> {
         Ok(round)
     }
 
-    /// Documentation that is somewhere else than the project says is not looked for: a job would find no page, do nothing
-    /// and say that all is well. Where there is none anywhere, the job may be to write the first page.
+    /// Documentation that is somewhere else than the project says is not looked for, and not what is in formats that are not
+    /// read: a job would find no page, do nothing and say that all is well. Where there is none anywhere, the job may be to write the first page.
     async fn check_docs(&self, base: &CommitId) -> Result<(), Failure> {
         let (tree, paths) = (self.mirror.tree(base)?, self.project.docs_paths.clone());
         let branch = self.task.job.base_ref.clone();
         match aside(move || Ok(docs_folder::in_tree(&*tree, &paths, &branch)?)).await? {
-            Some(missing) if missing.is_elsewhere => Err(Failure::Fatal(missing.why)),
+            Some(missing) if missing.is_fatal(self.project) => Err(Failure::Fatal(missing.why)),
             _ => Ok(()),
         }
     }

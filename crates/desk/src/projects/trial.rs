@@ -53,7 +53,7 @@ pub fn works(trials: &[Trial]) -> bool {
 #[boxed]
 pub async fn trials(workshop: &Workshop, project: &Project, rules: &JobRules) -> Vec<Trial> {
     let mut trials = Vec::new();
-    try_out(workshop, project, Look::Fetch, |trial| trials.push(trial)).await;
+    try_out(workshop, project, Look::Fetch(has_model(rules)), |trial| trials.push(trial)).await;
     trials.extend(budget_trial(project, rules));
     trials
 }
@@ -69,8 +69,8 @@ pub async fn quick_trials(workshop: &Workshop, project: &Project) -> Vec<Trial> 
 /// How the branch that jobs start from is looked at.
 #[derive(Clone, Copy)]
 enum Look {
-    /// It is fetched, and its files are looked at.
-    Fetch,
+    /// It is fetched, and its files are looked at; with whether there is a model, which could write the first page.
+    Fetch(bool),
     /// The remote is asked whether it has it.
     Ask,
 }
@@ -82,8 +82,14 @@ fn budget_trial(project: &Project, rules: &JobRules) -> Option<Trial> {
     Some(Trial::new("job_cost", what, ability))
 }
 
+/// Whether jobs can be done by anything but what is built in.
+fn has_model(rules: &JobRules) -> bool {
+    rules.models.iter().any(|model| !matches!(model.as_str(), "builtin" | "noop"))
+}
+
 /// The same, each as soon as it is known. It goes on to its end although nobody may listen any more.
-pub fn trials_as_they_come(workshop: Arc<Workshop>, project: Project) -> UnboundedReceiver<Tried> {
+pub fn trials_as_they_come(workshop: Arc<Workshop>, project: Project, rules: &JobRules) -> UnboundedReceiver<Tried> {
+    let look = Look::Fetch(has_model(rules));
     let (tell, told) = unbounded_channel();
     tokio::spawn(async move {
         let mut works = true;
@@ -92,7 +98,7 @@ pub fn trials_as_they_come(workshop: Arc<Workshop>, project: Project) -> Unbound
             // Whoever listened may have gone.
             let _ = tell.send(Tried::One(trial));
         };
-        try_out(&workshop, &project, Look::Fetch, one).await;
+        try_out(&workshop, &project, look, one).await;
         let _ = tell.send(Tried::All { works });
     });
     told
@@ -156,7 +162,7 @@ async fn git_trials(
     let address = project.repository.public_address();
     // Whether all of it is there is only known to who has fetched it.
     let reach = match look {
-        Look::Fetch => format!("git reaches {address} and its branch {}", project.base_ref),
+        Look::Fetch(_) => format!("git reaches {address} and its branch {}", project.base_ref),
         Look::Ask => {
             format!("git reaches {address}, which has a branch {}; nothing of it was fetched", project.base_ref)
         }
@@ -171,7 +177,7 @@ async fn git_trials(
         Err(error) => return (vec![Trial::new("fetch", reach, no(&error))], None, false),
     };
     let base = match look {
-        Look::Fetch => mirror.fetch(&project.base_ref).await.map(Some),
+        Look::Fetch(_) => mirror.fetch(&project.base_ref).await.map(Some),
         Look::Ask => match connection.named(&project.base_ref).await {
             Ok(Named::Branch) => Ok(None),
             Ok(Named::Tag | Named::Nothing) => Err(mirror.explain_absence(&project.base_ref).await),
@@ -179,20 +185,27 @@ async fn git_trials(
         },
     };
     let mut fetched = vec![Trial::new("fetch", reach, base.as_ref().map_or_else(no, |_| Ability::Yes))];
-    fetched.extend(base.ok().flatten().map(|base| docs_trial(&mirror, project, &base)));
+    if let (Look::Fetch(has_model), Ok(Some(base))) = (look, base) {
+        fetched.push(docs_trial(&mirror, project, &base, has_model));
+    }
     let pushed = mirror.check_push().await.map_or_else(|error| no(&error), |()| Ability::Yes);
     (fetched, Some(pushed), remote.shows_credential())
 }
 
-/// Whether the documentation is where the project says. Where there is none at all, a job may be to write the first page.
-fn docs_trial(mirror: &Mirror, project: &Project, base: &CommitId) -> Trial {
+/// Whether the documentation is where the project says. Where there is none at all, a job may be to write the first page, for
+/// which it needs a model.
+fn docs_trial(mirror: &Mirror, project: &Project, base: &CommitId, has_model: bool) -> Trial {
     let tree = mirror.tree(base).map_err(|error| error.message);
     let looked = tree.and_then(|tree| {
         docs_folder::in_tree(&*tree, &project.docs_paths, &project.base_ref).map_err(|error| error.to_string())
     });
     let ability = match looked {
         Ok(None) => Ability::Yes,
-        Ok(Some(missing)) if missing.is_elsewhere => Ability::No(missing.why),
+        Ok(Some(missing)) if missing.is_fatal(project) => Ability::No(missing.why),
+        Ok(Some(missing)) if !missing.is_unread() && !has_model => Ability::No(format!(
+            "{}; no model is configured, and `builtin` can do nothing there but add a page by its path",
+            missing.why
+        )),
         Ok(Some(missing)) => Ability::Unknown(missing.why),
         Err(why) => Ability::No(why),
     };

@@ -107,7 +107,7 @@ async fn send(webhooks: &Webhooks, due: &DueDelivery, seconds: i64, signature: S
     let failed_by = |error: reqwest::Error, ours| {
         // The address may hold a secret, and words that are looked for in what is said.
         let error = error.without_url();
-        tracing::info!(%error, cause = ?error.source(), webhook = due.delivery.endpoint_id, "a delivery failed");
+        tracing::info!(%error, cause = causes(&error), webhook = due.delivery.endpoint_id, "a delivery failed");
         failed(said(&error), ours)
     };
     let client = webhooks.client(url.scheme() == "http").map_err(|error| failed_by(error, true))?;
@@ -160,6 +160,21 @@ fn wished_pause(text: &str, now: Timestamp) -> Option<Duration> {
         }
     };
     Some(pause.min(LONGEST_WISH))
+}
+
+/// What an error came of, as sentences, the last of which says most.
+fn causes(error: &dyn Error) -> String {
+    let mut said: Vec<String> = Vec::new();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let words = error.to_string();
+        // Some repeat what they came of.
+        if said.last() != Some(&words) {
+            said.push(words);
+        }
+        cause = error.source();
+    }
+    said.join(": ")
 }
 
 /// An error in words that tell nothing of names and addresses inside: a name that is not there and one that leads inside
@@ -233,6 +248,20 @@ mod tests {
         for nonsense in ["", "soon", "-1", "1.5", "99999999999999999999"] {
             assert_eq!(seconds(nonsense), None, "{nonsense}");
         }
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("client error (Connect)")]
+    struct Outer(#[source] std::io::Error);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("error sending request")]
+    struct Sending(#[source] Outer);
+
+    #[test]
+    fn a_cause_is_told_in_its_words() {
+        let error = Sending(Outer(std::io::Error::other("the name is not known")));
+        assert_eq!(causes(&error), "client error (Connect): the name is not known");
     }
 
     #[test]

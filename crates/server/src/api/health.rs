@@ -44,7 +44,7 @@ pub(crate) async fn healthz() -> Json<Health> {
 /// Says whether requests can be served: the database answers and takes writes
 #[utoipa::path(get, path = "/readyz", tag = "Operation", operation_id = "readyz", security(()),
     responses((status = 200, description = "They can", body = Health, headers(("X-Request-Id" = String))),
-        (status = 503, description = "Shutting down, or the database cannot be reached or takes no writes", body = ErrorBody)))]
+        (status = 503, description = "Shutting down, or the database cannot be reached or takes no writes, also because everything was moved to another one", body = ErrorBody)))]
 pub(crate) async fn readyz(State(process): State<Operation>) -> Result<Json<Health>, Problem> {
     let count = losses(&process).await?.len();
     let detail = || format!("page views: losses noted: {count}; the admin listener says which");

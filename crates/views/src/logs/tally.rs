@@ -81,7 +81,8 @@ impl Tally {
         let rest = [
             ("spoofed", self.spoofed),
             ("assets", self.assets),
-            ("errors", self.errors),
+            // Moved pages are among them, which are no errors.
+            ("other statuses", self.errors),
             ("other methods", self.methods),
             ("prefetch", self.prefetch),
             ("other hosts", self.other_hosts),

@@ -103,6 +103,12 @@ fn what_kubernetes_says_of_a_service_of_our_name_is_let_through_and_nothing_like
     }
 }
 
+#[test]
+fn a_port_alone_is_told_what_takes_one() {
+    let found = error(load_env(&[("COPYDESK_PORT", "8080")]));
+    assert!(found.contains("COPYDESK_LISTEN"), "{found}");
+}
+
 #[cfg(unix)]
 mod not_unicode {
     use std::os::unix::ffi::OsStringExt as _;

@@ -188,7 +188,7 @@ pub(crate) fn streamed_test(dash: &Dash, project: &Project, template: &impl Temp
     });
     let (head, middle, end) = parts.ok_or_else(|| Oops::Broken("a page without a place for a test".to_owned()))?;
     let opens_none = project.host.untold(&project.repository).is_some();
-    let told = trials_as_they_come(workshop, project.clone());
+    let told = trials_as_they_come(workshop, project.clone(), dash.desk().jobs.rules());
     let lines = unfold((told, false), move |(mut told, is_over)| {
         let middle = middle.clone();
         async move {

@@ -335,6 +335,9 @@ impl Hugo {
         let mut found = Vec::new();
         for start in starts {
             let Some(bare) = paths::normalise(start, bare.trim_start_matches('/')) else { continue };
+            // What a mount brings lies beside the page as well.
+            let below = own.and_then(|own| paths::below(&bare, &own.folder));
+            found.extend(below.and_then(|below| self.untold(&served(below))).map(Way::Untold));
             // Either index stands for its folder.
             let is_index = matches!(paths::file_name(&bare), "index" | "_index");
             let bare = if is_index { paths::folder(&bare).to_owned() } else { bare };
@@ -580,7 +583,11 @@ impl Generator for Hugo {
     fn files_at(&self, address: &str) -> Vec<String> {
         let mut files: Vec<String> = self.statics.iter().map(|folder| paths::join(folder, address)).collect();
         files.push(paths::join(&paths::join(&self.root, "assets"), address));
-        files.extend(self.contents.iter().map(|content| paths::join(&content.folder, address)));
+        // What lies in a section is served with it, wherever `permalinks` puts that.
+        let moved = self.permalinks.iter().map(|permalink| paths::join(&permalink.section, address));
+        for below in moved.chain([address.to_owned()]) {
+            files.extend(self.contents.iter().map(|content| paths::join(&content.folder, &below)));
+        }
         files
     }
 

@@ -594,7 +594,8 @@ fn what_modules_mounts_and_adapters_of_hugo_bring_is_not_judged() {
         ("content/manuals/_index.md", ""),
         ("content/manuals/build/_index.md", ""),
         ("content/manuals/deep/er/_index.md", ""),
-        ("content/manuals/deep/er/own.md", ""),
+        ("content/manuals/deep/er/own.md", "![x](../../images/x.png) [y](../../build/there.md)\n"),
+        ("content/manuals/deep/images/x.png", ""),
         ("content/manuals/build/own.md", ""),
         ("assets/shown.png", ""),
         ("_vendor/x.example/y/a.md", "[x](gone.md)\n"),
@@ -602,7 +603,7 @@ fn what_modules_mounts_and_adapters_of_hugo_bring_is_not_judged() {
     let said: Vec<String> = found(&tree).into_iter().map(|(_, _, subject)| subject).collect();
     assert_eq!(
         (said.as_slice(), left(&tree)),
-        (["/gone/", "/build/gone/", "gone.png"].map(str::to_owned).as_slice(), 2)
+        (["/gone/", "/build/gone/", "gone.png"].map(str::to_owned).as_slice(), 3)
     );
 }
 

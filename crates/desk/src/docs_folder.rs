@@ -279,7 +279,7 @@ mod tests {
             "app/hugo.toml",
         ];
         let found = look(&files, &["docs"]).unwrap();
-        assert!(!found.kind == Kind::Elsewhere && found.why.contains("no page elsewhere"), "{}", found.why);
+        assert!(found.kind != Kind::Elsewhere && found.why.contains("no page elsewhere"), "{}", found.why);
     }
 
     #[test]

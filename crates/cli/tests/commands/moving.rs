@@ -215,7 +215,7 @@ async fn page_views_go_to_clickhouse_and_back() {
     let before = seen(&server, &key);
     let moved = desk.run_with(&["move", "--to-views", "clickhouse"], &there[2..]).ok();
     let set = set_by(&desk, &moved);
-    assert_eq!((value(&set, "views.store"), value(&set, "views.clickhouse_url")), ("clickhouse", &*url.to_string()));
+    assert_eq!((value(&set, "views.store"), value(&set, "views.clickhouse_url")), ("clickhouse", &*url));
     drop(server);
     let new = desk.serve(&there);
     assert_eq!(seen(&new, &key)[1..], before[1..]);

@@ -19,6 +19,8 @@ const HELLO: Duration = Duration::from_secs(10);
 const PASSING: [u32; 8] = [242, 254, 279, 285, 286, 319, 999, 236];
 /// What is shown of an error of the server.
 const SHOWN: usize = 300;
+/// How long it may read for an answer of a few rows.
+const READING: Duration = Duration::from_secs(60);
 /// The longest query that it should read, in bytes: the readers of a project are named in it.
 const LONGEST_QUERY: &str = "67108864";
 
@@ -145,9 +147,14 @@ impl Nodes {
         run(self.client(), sql).await
     }
 
-    /// All rows of a short answer.
-    pub(crate) async fn rows<T: RowOwned + RowRead>(&self, sql: &str) -> Result<Vec<T>> {
+    /// What a server says of itself.
+    pub(crate) async fn hello<T: RowOwned + RowRead>(&self, sql: &str) -> Result<Vec<T>> {
         self.with(HELLO, |client| async move { Ok(client.query_raw(sql).fetch_all().await?) }).await
+    }
+
+    /// All rows of a short answer, for which it may have to read much.
+    pub(crate) async fn rows<T: RowOwned + RowRead>(&self, sql: &str) -> Result<Vec<T>> {
+        self.with(READING, |client| async move { Ok(client.query_raw(sql).fetch_all().await?) }).await
     }
 
     /// All rows of an answer to a question, which takes memory of its room and may take so long.

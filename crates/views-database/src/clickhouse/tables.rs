@@ -36,16 +36,17 @@ pub(super) const TABLES: [Table; 4] = [
     },
     Table {
         name: "views_days",
-        columns: "project UInt32, day UInt32 CODEC(Delta, ZSTD), path UInt64 CODEC(Delta, ZSTD), \
-                  reader UInt64 CODEC(Delta, ZSTD), n UInt64 CODEC(T64, ZSTD)",
-        order: "project, day, path, reader",
+        columns: "project UInt32, day UInt32 CODEC(Delta, ZSTD), reader UInt64 CODEC(Delta, ZSTD), \
+                  path UInt64 CODEC(Delta, ZSTD), n UInt64 CODEC(T64, ZSTD)",
+        // By reader first: which of them count is looked up once for many rows, which takes half the time and less disk.
+        order: "project, day, reader, path",
         partition: Some("intDiv(day, 366)"),
     },
     Table {
         name: "views_months",
-        columns: "project UInt32, month UInt32 CODEC(Delta, ZSTD), path UInt64 CODEC(Delta, ZSTD), \
-                  reader UInt64 CODEC(Delta, ZSTD), n UInt64 CODEC(T64, ZSTD)",
-        order: "project, month, path, reader",
+        columns: "project UInt32, month UInt32 CODEC(Delta, ZSTD), reader UInt64 CODEC(Delta, ZSTD), \
+                  path UInt64 CODEC(Delta, ZSTD), n UInt64 CODEC(T64, ZSTD)",
+        order: "project, month, reader, path",
         partition: None,
     },
     Table {
@@ -78,7 +79,7 @@ struct Name {
 
 /// Refuses a server that is too old.
 pub(super) async fn check_version(nodes: &Nodes) -> Result<()> {
-    let found: Vec<Version> = nodes.rows("SELECT version() AS version").await?;
+    let found: Vec<Version> = nodes.hello("SELECT version() AS version").await?;
     let said = found.first().map_or("", |row| row.version.as_str());
     let mut parts = said.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
     let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
@@ -106,7 +107,7 @@ pub(super) async fn make(nodes: &Nodes, cluster: Option<&str>, ledger: &str) -> 
         None => "MergeTree".to_owned(),
         // One for all servers, whatever part of the views they have.
         Some(_) => {
-            format!("ReplicatedMergeTree('/clickhouse/copydesk/{database}/views_ledger', '{{replica}}/{{shard}}')")
+            format!("ReplicatedMergeTree('/clickhouse/copydesk/{database}/views_ledger', '{{replica}}-{{shard}}')")
         }
     };
     let sql =

@@ -279,6 +279,8 @@ mod tests {
             "app/hugo.toml",
         ];
         let found = look(&files, &["docs"]).unwrap();
+        assert!(found.kind != Kind::Elsewhere && found.why.contains("only pages such as `README.md`"), "{}", found.why);
+        let found = look(&files[6..], &["docs"]).unwrap();
         assert!(found.kind != Kind::Elsewhere && found.why.contains("no page elsewhere"), "{}", found.why);
     }
 

@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::hub::Hub;
 use crate::postgres::{LISTENER, PgConn, Postgres};
 use crate::sqlite::{self, Sqlite, SqliteConn};
-use crate::{migrate, moving, rows, snapshot};
+use crate::{migrate, rows, snapshot};
 
 /// Where the database is.
 #[derive(Clone)]
@@ -111,17 +111,6 @@ impl Store {
     /// An error unless the schema is the one that this program needs.
     pub async fn check_schema(&self) -> Result<()> {
         self.read(|c| Box::pin(migrate::check(c))).await
-    }
-
-    /// Whether the database answers and takes writes, which one that was moved away does not. Nothing is written.
-    pub async fn ping(&self) -> Result<()> {
-        self.write(|c| {
-            Box::pin(async move {
-                migrate::check_writable(c).await?;
-                moving::check_open(c).await
-            })
-        })
-        .await
     }
 
     /// What the clock of a database server says; none if the database is a file of this machine.

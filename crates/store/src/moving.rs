@@ -90,7 +90,7 @@ impl MoveNote {
     }
 
     /// What keeps everybody from writing here, if something does. What is closed is still read, and may be opened again.
-    pub(crate) fn refusal(&self) -> Option<StoreError> {
+    fn refusal(&self) -> Option<StoreError> {
         match self.state {
             MoveState::Closed => Some(StoreError::Moved(format!(
                 "everything is being moved from this database to {}: nothing is written here any more",
@@ -125,6 +125,18 @@ impl Store {
     /// What is written down here about a move, if something is.
     pub async fn move_note(&self) -> Result<Option<MoveNote>> {
         self.read(|c| Box::pin(get(c))).await
+    }
+
+    /// Whether the database answers and takes writes, which one that was moved away does not. Nothing is written.
+    pub async fn ping(&self) -> Result<()> {
+        self.write(|c| {
+            Box::pin(async move {
+                migrate::check_writable(c).await?;
+                // Where there are no tables yet, nothing was moved away.
+                if migrate::check(c).await.is_ok() { check_open(c).await } else { Ok(()) }
+            })
+        })
+        .await
     }
 
     /// An error if this place was left, or is not yet complete.
@@ -284,7 +296,7 @@ fn unreadable(file: &Path, error: &std::io::Error) -> StoreError {
 }
 
 /// An error if this is a place that takes no writes because of a move.
-pub(crate) async fn check_open(c: &mut dyn Conn) -> Result<()> {
+async fn check_open(c: &mut dyn Conn) -> Result<()> {
     get(c).await?.and_then(|note| note.refusal()).map_or(Ok(()), Err)
 }
 

@@ -36,7 +36,9 @@ const GLOBAL: &str = "Global options";
 
 /// The whole command line, with examples in every help.
 pub(crate) fn command() -> clap::Command {
-    examples::add(share_headings(Args::command()))
+    let without_defaults = |update: clap::Command| update.mut_args(project::without_default);
+    let args = Args::command().mut_subcommand("project", |it| it.mut_subcommand("update", without_defaults));
+    examples::add(share_headings(args))
 }
 
 /// Reads the command line; help, the version and mistakes end the process.

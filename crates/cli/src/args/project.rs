@@ -36,7 +36,6 @@ pub(crate) enum ProjectCommand {
         json: bool,
     },
     /// Change a project; settings that are not given stay as they are
-    #[command(mut_args(without_default))]
     Update {
         /// The project
         id: String,
@@ -101,8 +100,8 @@ pub(crate) enum ProjectCommand {
     Source(SourceCommand),
 }
 
-/// The defaults are those of a new project.
-fn without_default(argument: clap::Arg) -> clap::Arg {
+/// An argument of an update: the defaults are those of a new project.
+pub(super) fn without_default(argument: clap::Arg) -> clap::Arg {
     let Some(help) = argument.get_help().map(ToString::to_string) else { return argument };
     match help.split_once(" [default: ") {
         Some((before, rest)) => argument.help(format!("{before}{}", rest.split_once(']').map_or("", |(_, rest)| rest))),

@@ -48,7 +48,7 @@ fn one_verdict_a_line() {
     assert_eq!(verdicts[2]["agent"], "GPTBot");
     assert_eq!(verdicts[2].as_object().unwrap().len(), 6);
     // Also by the name that it had before all JSON was written alike.
-    assert_eq!((&verdicts[2]["countsAs"], &verdicts[2]["counts_as"]), (&"ai".into(), &"ai".into()));
+    assert_eq!((&verdicts[2]["countsAs"], &verdicts[2]["counts_as"]), (&"other".into(), &"other".into()));
 }
 
 /// A mirror that has one good list, one broken one, and nothing else.

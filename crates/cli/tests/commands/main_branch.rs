@@ -218,7 +218,7 @@ fn documentation_in_a_format_that_is_not_read_is_no_success() {
     let job = || desk.run_with(&["job", "create", "Fix the typos", "--wait", "--json"], &environment);
     let ended = job();
     let said: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
-    assert_eq!((ended.code, &said["status"], &said["outcome"]), (1, &"failed".into(), &"blocked".into()), "{said}");
+    assert_eq!((ended.code, &said["status"], &said["outcome"]), (1, &"failed".into(), &"error".into()), "{said}");
     assert!(said["message"].as_str().unwrap().contains(words), "{said}");
     // Files of that format that the project allows by name may be written.
     desk.run(&["project", "update", "flask", "--allow", "docs/**/*.rst"]).ok();

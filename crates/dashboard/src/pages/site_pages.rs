@@ -183,6 +183,10 @@ async fn pages(dash: &Dash, who: &InProject, query: &Form, said: Option<&'static
         known.iter().zip(&counted.pages).map(|(page, counts)| (page, page.page.is_some().then_some(*counts))).collect();
     let total = |counts: &Option<Counts>| counts.map_or(0, Counts::total);
     let is_elsewhere = counted.totals.total() > 0 && !pages.is_empty() && pages.iter().all(|(_, it)| total(it) == 0);
+    if is_elsewhere {
+        // The site has its pages at other addresses than the repository says: that nobody reads them is not known.
+        pages.iter_mut().for_each(|(_, counts)| *counts = None);
+    }
     let small = wanted.to_lowercase();
     let is_wanted = |page: &PageHealth| {
         let address = page.page.as_deref().unwrap_or_default();

@@ -7,6 +7,7 @@ use crate::stage::Stage;
 
 behaviours! {
     pages_are_joined_with_readers_and_findings,
+    pages_at_other_addresses_are_not_said_to_have_no_readers,
     pages_that_are_ticked_become_the_prompt_of_a_job,
     what_could_not_be_judged_is_said,
     pages_are_judged_again_when_the_branch_has_moved,
@@ -53,6 +54,17 @@ async fn pages_are_joined_with_readers_and_findings(stage: Stage) {
     views.shows("docs/guide.md").shows("2 findings").shows("`gone.md` leads nowhere");
     viewer.get(&format!("/p/{}/views", project.id)).await.shows("2 findings").shows("no findings").hides(">Fix</a>");
     viewer.get(&format!("/p/{}", project.id)).await.shows("A page that AI reads has findings").shows("31 views by AI");
+}
+
+async fn pages_at_other_addresses_are_not_said_to_have_no_readers(stage: Stage) {
+    let repo = site();
+    let project = stage.project_on(&repo).await;
+    let viewer = stage.member(&project.id, Role::Viewer).await;
+    stage.app.look_at_pages(&project.id).await;
+    stage.saw(&project, "/docs/guide", NOW, Who::Person, 5).await;
+    let pages = format!("/p/{}/pages", project.id);
+    viewer.get(&pages).await.is(200).shows("The guide").shows(">?<");
+    viewer.get(&format!("{pages}?show=nobody")).await.hides("The guide").hides("Alone");
 }
 
 async fn pages_that_are_ticked_become_the_prompt_of_a_job(stage: Stage) {

@@ -4,6 +4,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use copydesk_desk::MetricsFormat;
+use copydesk_store::StoreError;
 use copydesk_views::store::Loss;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -46,7 +47,7 @@ pub(crate) async fn healthz() -> Json<Health> {
     responses((status = 200, description = "They can", body = Health, headers(("X-Request-Id" = String))),
         (status = 503, description = "Shutting down, or the database cannot be reached or takes no writes, also because everything was moved to another one", body = ErrorBody)))]
 pub(crate) async fn readyz(State(process): State<Operation>) -> Result<Json<Health>, Problem> {
-    let count = losses(&process).await?.len();
+    let count = losses(&process, false).await?.len();
     let detail = || format!("page views: losses noted: {count}; the admin listener says which");
     let mut details = dormancy(&process).await?;
     details.extend((count > 0).then(detail));
@@ -57,18 +58,23 @@ pub(crate) async fn readyz(State(process): State<Operation>) -> Result<Json<Heal
 pub(crate) async fn readyz_in_full(State(process): State<Operation>) -> Result<Json<Health>, Problem> {
     let detail = |loss: &Loss| format!("page views: {}", loss.sentence());
     let mut details = dormancy(&process).await?;
-    details.extend(losses(&process).await?.iter().take(MOST_DETAILS).map(detail));
+    details.extend(losses(&process, true).await?.iter().take(MOST_DETAILS).map(detail));
     Ok(Health::ok(details))
 }
+
+const MOVED: &str = "Everything is moving to another database, or has moved; the admin listener says where";
 
 /// That nothing goes out, if that is so.
 async fn dormancy(process: &Operation) -> Result<Vec<String>, Problem> {
     Ok(process.store().dormancy().await?.map(|dormancy| dormancy.sentence()).into_iter().collect())
 }
 
-/// What was lost, if the process is ready.
-async fn losses(process: &Operation) -> Result<Vec<Loss>, Problem> {
-    process.store().ping().await?;
+/// What was lost, if the process is ready. Where everything was moved to is told only to those who run the process.
+async fn losses(process: &Operation, in_full: bool) -> Result<Vec<Loss>, Problem> {
+    match process.store().ping().await {
+        Err(StoreError::Moved(_)) if !in_full => return Err(Problem::unavailable(MOVED)),
+        ready => ready?,
+    }
     Ok(match process.views() {
         Some(views) => views.readers().all_losses().await?,
         None => Vec::new(),

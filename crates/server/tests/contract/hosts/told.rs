@@ -100,7 +100,8 @@ async fn an_old_job_goes_though_nobody_has_noticed_its_merge(stage: &Stage) {
         look_at_pulls(store, jobs, retention).await.unwrap();
         eventually("the merge is known", async || (state().await == PullRequestState::Merged).then_some(())).await;
         stage.advance(MONTH);
-        assert_eq!(forgotten().await, 1, "{kind:?}");
+        // Unless somebody has the row in hand just then; it is looked for again.
+        eventually("the job is forgotten", async || (forgotten().await == 1).then_some(())).await;
     }
 }
 

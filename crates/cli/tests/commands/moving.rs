@@ -124,7 +124,7 @@ async fn everything_goes_to_postgresql_and_back_while_a_server_answers() {
     let in_public = "Everything is moving to another database, or has moved";
     assert!(status == 503 && body_of(&answer)["error"].as_str().unwrap().contains(in_public), "{answer}");
     assert!(!answer.contains("postgres"), "where, only the admin listener says: {answer}");
-    let unready = desk.run(&["health", "--url", &old.url]);
+    let unready = desk.run(&["health", &old.url]);
     assert!(unready.code == 1 && unready.err.contains(in_public), "{}{}", unready.out, unready.err);
     let looked = desk.run(&["doctor"]);
     assert!(looked.code == 1 && looked.out.contains(&format!("FAILED   database: {told}")), "{}", looked.out);

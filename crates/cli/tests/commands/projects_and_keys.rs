@@ -231,7 +231,9 @@ fn defaults_are_those_of_a_new_project() {
     let desk = Desk::new();
     let help = |command: &str| desk.run(&["project", command, "--help"]).ok().out;
     assert!(help("create").contains("[default: docs]"), "{}", help("create"));
-    assert!(!help("update").contains("[default"), "{}", help("update"));
+    for default in ["[default: docs]", "[default: the main branch"] {
+        assert!(!help("update").contains(default), "{}", help("update"));
+    }
     assert!(help("update").contains("A folder that jobs may edit"), "{}", help("update"));
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::views::sample::Sample;
+use super::sample::Sample;
 use crate::connection::request;
 
 /// Digits of an id.

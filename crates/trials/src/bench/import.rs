@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::log_lines::{self, Held};
-use super::views::sample::Sample;
+use super::sample::Sample;
 use super::views::settings;
 use crate::args::program;
 use crate::figures::thousands;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use copydesk_domain::Timestamp;
 
 use super::events::user_agent;
-use super::views::sample::Sample;
+use super::sample::Sample;
 use crate::seeded::Seeded;
 
 /// 2026-03-01, in seconds since 1970, and how many seconds the log is long.

@@ -3,6 +3,7 @@
 //! jobs that wait; how many jobs a second many processes run; how fast documentation is checked; how fast the dashboard is; how fast page views are taken in, imported and answered, beside
 //! DuckDB, chDB and GoAccess.
 
+mod alias;
 mod api;
 mod check;
 mod check_shapes;
@@ -16,6 +17,8 @@ mod jobs_peers;
 mod jobs_sample;
 mod log_lines;
 mod pages;
+mod sample;
+mod senders;
 mod start;
 mod views;
 mod waiting;

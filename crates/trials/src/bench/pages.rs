@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::views::sample::Sample;
+use super::sample::Sample;
 use super::views::{place, settings};
 use crate::args::program;
 use crate::connection::{Connection, request};

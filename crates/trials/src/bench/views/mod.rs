@@ -1,11 +1,9 @@
 //! How fast page views are answered, beside DuckDB and chDB with the same views.
 
-mod alias;
 mod ours;
 mod peers;
 mod questions;
 mod report;
-pub(super) mod sample;
 mod taken;
 mod write;
 
@@ -20,8 +18,8 @@ pub(super) use self::write::{append, place};
 
 use self::ours::measure;
 use self::peers::{Data, Peer};
-use self::sample::Sample;
 use self::write::{append_to_clickhouse, append_to_database};
+use super::sample::{DAYS, Sample};
 use crate::args::program;
 use crate::clickhouse::ClickHouse;
 use crate::figures::thousands;
@@ -60,7 +58,7 @@ pub async fn bench_views(options: &ViewsOptions) {
         "views: {} of {} pages by Zipf's law, {} days, one in ten by AI; totals and the first 50 pages",
         thousands(options.views),
         thousands(options.paths as u64),
-        sample::DAYS,
+        DAYS,
     );
     let sample = Sample::new(options.views, options.paths);
     let house = match &options.clickhouse_url {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use copydesk_domain::Timestamp;
 use serde::Deserialize;
 
-use super::sample::{DAYS, FIRST};
+use crate::bench::sample::{DAYS, FIRST};
 use crate::connection::{Connection, request};
 use crate::figures::Latencies;
 use crate::seeded::Seeded;

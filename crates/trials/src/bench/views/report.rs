@@ -3,7 +3,7 @@
 use super::ours::Ours;
 use super::peers::Peer;
 use super::questions::RANGES;
-use super::sample::Sample;
+use crate::bench::sample::Sample;
 use crate::figures::{Latencies, millis, thousands};
 use crate::process::megabytes;
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use copydesk_domain::{Clock, SystemClock};
 
-use super::sample::Sample;
 use crate::bench::events::Maker;
-use crate::bench::ingest::send;
+use crate::bench::sample::Sample;
+use crate::bench::senders::send;
 use crate::figures::{millis, thousands};
 use crate::process::Installation;
 

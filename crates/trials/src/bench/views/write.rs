@@ -13,7 +13,7 @@ use copydesk_views_embedded::{Embedded, Options, bulk};
 use futures_util::{StreamExt, stream};
 
 use super::questions::{date, first_day};
-use super::sample::{DAYS, Sample, counted};
+use crate::bench::sample::{DAYS, Sample, counted};
 
 /// Batches that wait for the disk together.
 const AT_ONCE: usize = 32;

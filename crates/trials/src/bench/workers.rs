@@ -25,6 +25,9 @@ pub struct WorkersOptions {
     /// How many processes there are, one figure after the other.
     #[arg(long, value_delimiter = ',', default_value = "1,4,16,50")]
     pub processes: Vec<usize>,
+    /// How often each figure is measured, in turns, so that whatever else the machine does falls on all.
+    #[arg(long, default_value_t = 3)]
+    pub rounds: usize,
     /// Jobs in each run.
     #[arg(long, default_value_t = 4000)]
     pub jobs: usize,
@@ -46,8 +49,15 @@ const ONE_BY_ONE: usize = 100;
 
 pub async fn bench_workers(options: &WorkersOptions) {
     if !options.only_look {
-        for processes in &options.processes {
-            backlog(options, *processes).await;
+        let mut speeds = vec![Vec::new(); options.processes.len()];
+        for _ in 0..options.rounds {
+            for (processes, speeds) in options.processes.iter().zip(&mut speeds) {
+                speeds.push(backlog(options, *processes).await);
+            }
+        }
+        for (processes, mut speeds) in options.processes.iter().zip(speeds) {
+            speeds.sort_by(f64::total_cmp);
+            println!("workers, {processes} processes: median {:.0} jobs/s", speeds[speeds.len() / 2]);
         }
         if options.idle > 0 {
             idle(options).await;
@@ -166,8 +176,8 @@ impl Drop for Fleet {
     }
 }
 
-/// Lets processes run a long queue of jobs of many projects to its end.
-async fn backlog(options: &WorkersOptions, processes: usize) {
+/// Lets processes run a long queue of jobs of many projects to its end. Gives jobs a second.
+async fn backlog(options: &WorkersOptions, processes: usize) -> f64 {
     let mut desk = Desk::new(options, PROJECTS).await;
     desk.queue(options.jobs, &format!("'p' || (1 + n % {PROJECTS})")).await;
     let workers = if processes >= 50 { 2 } else { 4 };
@@ -201,14 +211,15 @@ async fn backlog(options: &WorkersOptions, processes: usize) {
     drop(fleet);
     let failed = desk.number("SELECT count(*) FROM jobs WHERE status <> 'completed'").await;
     assert_eq!(failed, 0, "all jobs end well");
+    let speed = jobs as f64 / time.as_secs_f64();
     println!(
-        "workers, {processes} processes of {workers}, sync {} ms more: {:.0} jobs/s, {:.1} transactions a job, {connections} \
-         connections",
+        "workers, {processes} processes of {workers}, sync {} ms more: {speed:.0} jobs/s, {:.1} transactions a job, \
+         {connections} connections",
         options.sync,
-        jobs as f64 / time.as_secs_f64(),
         transactions as f64 / jobs as f64,
     );
     desk.database.destroy().await;
+    speed
 }
 
 /// Creates jobs one by one while many processes wait for one.

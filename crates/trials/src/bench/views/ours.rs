@@ -29,8 +29,13 @@ pub(in crate::bench) fn settings() -> Vec<(&'static str, String)> {
     vec![("COPYDESK_LIMITS__ANALYTICS_PER_MINUTE", "0".to_owned())]
 }
 
-/// Serves what is in the data folder, and asks.
-pub(super) async fn measure(installation: &Installation<'_>, project: &str, written: (&'static str, Duration)) -> Ours {
+/// Serves what is in the data folder, and asks in so many rounds.
+pub(super) async fn measure(
+    installation: &Installation<'_>,
+    project: &str,
+    written: (&'static str, Duration),
+    rounds: u32,
+) -> Ours {
     let key = installation.key();
     let first = first_question(project, &key);
     let mut starts = Latencies::default();
@@ -46,8 +51,8 @@ pub(super) async fn measure(installation: &Installation<'_>, project: &str, writ
         figures.push(asker.figures(days).await);
     }
     // Once for the warmth.
-    asker.times().await;
-    let times = asker.times().await;
+    asker.times(1).await;
+    let times = asker.times(rounds).await;
     let (resident, peak) = (server.resident(), server.peak());
     drop(server);
     let folder = installation.folder.join("data/views");

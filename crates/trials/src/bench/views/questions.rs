@@ -13,8 +13,8 @@ use crate::seeded::Seeded;
 
 /// The ranges, in days.
 pub(super) const RANGES: [u32; 3] = [7, 30, 365];
-/// Requests of each kind for each range, in as many rounds, so that whatever else the machine does falls on all.
-const ROUNDS: u32 = 10;
+/// Requests of each kind for each range in a round. There are several rounds, so that whatever else the machine does falls on
+/// all.
 const A_ROUND: u32 = 50;
 const SEED: u64 = 365;
 const A_DAY: i64 = 86_400_000;
@@ -78,10 +78,10 @@ impl Asker {
     }
 
     /// How long answers take, for each range.
-    pub(super) async fn times(&mut self) -> [Times; RANGES.len()] {
+    pub(super) async fn times(&mut self, rounds: u32) -> [Times; RANGES.len()] {
         let mut all: [Times; RANGES.len()] = Default::default();
         let mut seeded = Seeded::new(SEED);
-        for round in 0..ROUNDS {
+        for round in 0..rounds {
             for (times, days) in all.iter_mut().zip(RANGES) {
                 for number in 1..=A_ROUND {
                     self.timed(&last(days, round * A_ROUND + number), &mut times.new).await;

@@ -22,18 +22,19 @@ const AT_ONCE: usize = 32;
 pub(in crate::bench) async fn append(sample: &Sample, folder: &Path, project: &str) -> Duration {
     let started = Instant::now();
     let store = Embedded::open(folder, Options::new(Arc::new(SystemClock))).unwrap();
-    append_all(sample, &*store, project, AT_ONCE).await;
+    let batches = (0..sample.buckets()).map(|number| batch(sample, number, project));
+    append_batches(sample, &*store, batches, AT_ONCE).await;
     store.close();
     started.elapsed()
 }
 
-/// The same into a PostgreSQL database.
+/// The same into a PostgreSQL database, a batch for each day: with one for each quarter hour that takes half an hour.
 pub(super) async fn append_to_database(sample: &Sample, url: &str, project: &str) -> Duration {
     let started = Instant::now();
     let options = copydesk_views_database::Options::new(Arc::new(SystemClock));
-    let at_once = options.connections as usize;
+    // One after the other: they are of one project, and the next is drawn while one is written.
     let store = Database::open(url, options).await.unwrap();
-    append_all(sample, &*store, project, at_once).await;
+    append_batches(sample, &*store, (0..DAYS).map(|day| day_batch(sample, day, project)), 2).await;
     store.close().await;
     started.elapsed()
 }
@@ -66,10 +67,6 @@ pub(super) async fn append_to_clickhouse(
     assert_eq!(status.views, sample.views, "every view has arrived");
     store.close().await;
     (in_ledger, in_all)
-}
-
-async fn append_all(sample: &Sample, store: &dyn ViewStore, project: &str, at_once: usize) {
-    append_batches(sample, store, (0..sample.buckets()).map(|number| batch(sample, number, project)), at_once).await;
 }
 
 async fn append_batches(sample: &Sample, store: &dyn ViewStore, batches: impl Iterator<Item = Batch>, at_once: usize) {

@@ -34,8 +34,8 @@ const FIRST_SLEEP: Duration = Duration::from_millis(100);
 const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
 /// How long one idle process has for its look before the next comes, about, and all of them together at the most. In that time
 /// it has claimed what there was, mostly.
-const TURN: Duration = Duration::from_millis(10);
-const LONGEST_TURN: Duration = Duration::from_secs(1);
+const TURN: Duration = Duration::from_millis(20);
+const LONGEST_TURN: Duration = Duration::from_secs(2);
 /// How much later those look for a job who have no copy of its repository.
 const HEAD_START: Duration = Duration::from_millis(20);
 /// How often jobs are looked for that are in no lane.

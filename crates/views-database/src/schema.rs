@@ -6,8 +6,11 @@ use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 use crate::error::{Fault, Result};
 
 /// Every schema there has been, oldest first. What is here is never edited once released; a change is a new line.
-const MIGRATIONS: &[(i64, &str)] =
-    &[(1, include_str!("../migrations/0001_views.sql")), (2, include_str!("../migrations/0002_batches.sql"))];
+const MIGRATIONS: &[(i64, &str)] = &[
+    (1, include_str!("../migrations/0001_views.sql")),
+    (2, include_str!("../migrations/0002_batches.sql")),
+    (3, include_str!("../migrations/0003_recounts.sql")),
+];
 
 /// The oldest version whose programs run on [`KNOWN`]: all that came since only adds what they need not know.
 const RUNS_FROM: i64 = 1;

@@ -28,11 +28,13 @@ const PAUSE: i64 = 600;
 const MARKS: i64 = 10_000;
 /// Bytes of prints that are kept of a project, two for each line.
 const LINES: i64 = 64 << 20;
+/// How often a transaction that only holds a project does something.
+const STIRS: Duration = Duration::from_secs(1);
 /// Pages that are looked at together.
 const PAGES: i64 = 50_000;
 
 /// The tables whose rows belong to a project.
-const OF_PROJECTS: [&str; 11] = [
+const OF_PROJECTS: [&str; 12] = [
     "views_cells",
     "views_days",
     "views_months",
@@ -44,6 +46,7 @@ const OF_PROJECTS: [&str; 11] = [
     "views_lines",
     "views_paths",
     "views_readers",
+    "views_recounts",
 ];
 
 /// Deletes rows for which a condition holds, some at a time; says whether none is left.
@@ -274,28 +277,29 @@ fn damaged(project: &str) -> Fault {
 /// Counts the site as a whole, days and months anew from the quarter hours if they do not agree.
 pub(crate) async fn repair(database: &Database, name: Option<&str>) -> Result<()> {
     let Some(name) = name else { return Ok(()) };
-    let found = verify(database, Some(name)).await?;
-    if found.is_empty() {
-        return Ok(());
+    if let Some(house) = &database.clickhouse
+        && care::is_recounted(database, name).await?
+    {
+        // Somebody has begun it and was interrupted, so that nothing adds up.
+        return repair_there(database, house, name).await;
     }
+    let found = verify(database, Some(name)).await?;
+    let Some(first) = found.first() else { return Ok(()) };
+    tracing::warn!(
+        project = name,
+        found = first.what,
+        "the site, days and months are counted anew from the quarter hours"
+    );
     let differs = |table: &str| found.iter().any(|loss| loss.file == table);
     if differs("views_cells") && !(differs("views_days") && differs("views_months")) {
         return Err(damaged(name));
     }
+    if let Some(house) = &database.clickhouse {
+        return repair_there(database, house, name).await;
+    }
     let mut transaction = database.begin(name, Hold::Alone).await?;
     let Some(project) = Project::find(&mut transaction, name).await? else { return Ok(()) };
     let (id, whole) = (project.id, Whole::of(&project));
-    if let Some(house) = &database.clickhouse {
-        care::recount(database, house, &project, &whole).await?;
-        transaction.commit().await?;
-        let first = found.first().map_or("", |loss| loss.what.as_str());
-        tracing::warn!(
-            project = name,
-            found = first,
-            "the site, days and months are counted anew from the quarter hours"
-        );
-        return Ok(());
-    }
     let last = "SELECT MAX(quarter) / 96 FROM views_cells WHERE project = $1";
     let last: Option<i32> = sqlx::query(last).bind(id).fetch_one(&mut *transaction).await?.try_get(0)?;
     let Some(last) = last else { return Err(damaged(name)) };
@@ -336,8 +340,26 @@ pub(crate) async fn repair(database: &Database, name: Option<&str>) -> Result<()
     ] {
         sqlx::query(AssertSqlSafe(sql)).persistent(false).execute(&mut *transaction).await?;
     }
-    transaction.commit().await?;
-    let first = found.first().map_or("", |loss| loss.what.as_str());
-    tracing::warn!(project = name, found = first, "the site, days and months are counted anew from the quarter hours");
-    Ok(())
+    Ok(transaction.commit().await?)
+}
+
+/// The same in ClickHouse, where it is not one transaction: until it is done, questions are refused.
+async fn repair_there(database: &Database, house: &ClickHouse, name: &str) -> Result<()> {
+    let mut transaction = database.begin(name, Hold::Alone).await?;
+    let Some(project) = Project::find(&mut transaction, name).await? else { return Ok(()) };
+    let whole = Whole::of(&project);
+    care::begin_recount(database, &mut transaction, &project).await?;
+    let recount = care::recount(database, house, &project, &whole);
+    tokio::pin!(recount);
+    // The project is held by a transaction that has nothing else to do, and that the database would end.
+    let done = loop {
+        tokio::select! {
+            done = &mut recount => break done,
+            () = tokio::time::sleep(STIRS) => {}
+        }
+        sqlx::raw_sql("SELECT 1").execute(&mut *transaction).await?;
+    };
+    done?;
+    care::end_recount(&mut transaction, &project).await?;
+    Ok(transaction.commit().await?)
 }

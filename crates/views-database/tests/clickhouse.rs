@@ -130,7 +130,8 @@ async fn total_at_last(store: &Database, project: &str) -> u64 {
 
 /// A store whose way to ClickHouse leads through a proxy.
 async fn open_through(place: &Place, proxy: &Proxy, patience: Duration) -> Arc<Database> {
-    let address = ClickHouseAddress::parse(&format!("{}/{}", proxy.url, place.there.name()), None).unwrap();
+    let url = format!("{}/{}", proxy.url, place.there.name());
+    let address = ClickHouseAddress::parse(&url, place.there.cluster()).unwrap();
     let mut options = place.options(clock());
     options.clickhouse = options.clickhouse.map(|it| ClickHouseOptions { address, patience, ..it });
     Database::open(&place.ledger.url(), options).await.unwrap()
@@ -154,7 +155,11 @@ async fn after_lost_answers(without: Without) -> Vec<u64> {
     }
     if without == Without::Window {
         let tables = ["views_cells", "views_days", "views_months", "views_site"];
-        place.alter(&tables, "MODIFY SETTING non_replicated_deduplication_window = 0");
+        let window = match place.there.cluster() {
+            None => "non_replicated_deduplication_window",
+            Some(_) => "replicated_deduplication_window",
+        };
+        place.alter(&tables, &format!("MODIFY SETTING {window} = 0"));
     }
     proxy.lose_answers(5);
     for _ in 0..3 {
@@ -215,6 +220,48 @@ async fn damage_is_found_and_counted_anew() {
     let found = store.verify(Some("docs")).await.unwrap();
     assert_eq!(found.len(), 2, "{found:?}");
     store.repair(Some("docs")).await.unwrap();
+    assert!(store.verify(Some("docs")).await.unwrap().is_empty());
+    assert_eq!(place.there.sums(), [30; 4]);
+    store.close().await;
+    place.destroy().await;
+}
+
+/// Counting anew takes longer there than the database leaves a transaction alone, and is ended in the middle the first time.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_counted_and_nobody_is_answered_while_it_is_counted_anew() {
+    let place = Place::new().await;
+    let proxy = Proxy::start(place.there.server()).await;
+    let store = open_through(&place, &proxy, LONG).await;
+    store.append(batch("docs", 0, 30)).await.unwrap();
+    assert_eq!(total(&store, "docs").await.unwrap(), 30);
+    place.alter(&["views_days"], "DELETE WHERE 1 SETTINGS mutations_sync = 2");
+    for is_ended in [true, false] {
+        proxy.keep_back();
+        let repairing = tokio::spawn({
+            let store = Arc::clone(&store);
+            async move { store.repair(Some("docs")).await }
+        });
+        proxy.keeps_one().await;
+        // Twice, and each waits for its turn for five seconds.
+        for _ in 0..2 {
+            let said = store.append(batch("docs", 30, 1)).await.unwrap_err().to_string();
+            assert!(said.contains("being changed as a whole"), "{said}");
+        }
+        let said = total(&store, "docs").await.unwrap_err().to_string();
+        assert!(said.contains("counted anew") && said.contains("views repair"), "{said}");
+        if is_ended {
+            repairing.abort();
+            let _ = repairing.await;
+            proxy.let_go();
+            let folder = tempfile::tempdir().unwrap();
+            let said = store.backup(&folder.path().join("copy")).await.unwrap_err().to_string();
+            assert!(said.contains("only there in part"), "{said}");
+        } else {
+            proxy.let_go();
+            repairing.await.unwrap().unwrap();
+        }
+    }
+    assert_eq!(total(&store, "docs").await.unwrap(), 30);
     assert!(store.verify(Some("docs")).await.unwrap().is_empty());
     assert_eq!(place.there.sums(), [30; 4]);
     store.close().await;

@@ -11,19 +11,20 @@ pub(crate) type Cell = (i32, i64, i64, i64);
 
 /// The numbers of a cell, as they are packed.
 const WORDS: usize = 4;
+/// The most cells of one batch of the ledger: whoever sends it has all of it in memory, sorted for each table.
+const MOST_CELLS: usize = 50_000;
 /// What cells may take when they are unpacked: a batch is far smaller.
 const MOST: u64 = 1 << 30;
 
 /// Puts a batch into the ledger.
 pub(crate) async fn put(connection: &mut PgConnection, project: i32, cells: &[Cell]) -> Result<()> {
-    if cells.is_empty() {
-        return Ok(());
+    for cells in cells.chunks(MOST_CELLS) {
+        sqlx::query("INSERT INTO views_batches (project, cells) VALUES ($1, $2)")
+            .bind(project)
+            .bind(packed(cells)?)
+            .execute(&mut *connection)
+            .await?;
     }
-    sqlx::query("INSERT INTO views_batches (project, cells) VALUES ($1, $2)")
-        .bind(project)
-        .bind(packed(cells)?)
-        .execute(connection)
-        .await?;
     Ok(())
 }
 

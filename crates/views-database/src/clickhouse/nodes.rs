@@ -19,6 +19,8 @@ const HELLO: Duration = Duration::from_secs(10);
 const PASSING: [u32; 8] = [242, 254, 279, 285, 286, 319, 999, 236];
 /// What is shown of an error of the server.
 const SHOWN: usize = 300;
+/// How long a statement on a cluster may take that nobody sets a limit for.
+const LONGEST: Duration = Duration::from_secs(3600);
 /// How long it may read for an answer of a few rows.
 const READING: Duration = Duration::from_secs(60);
 /// The longest query that it should read, in bytes: the readers of a project are named in it.
@@ -139,12 +141,12 @@ impl Nodes {
 
     /// Runs a statement that has no answer, and may be run twice.
     pub(crate) async fn execute(&self, sql: &str, limit: Duration) -> Result<()> {
-        self.with(limit, |client| run(client, sql)).await
+        self.with(limit, |client| run(client, sql, limit)).await
     }
 
     /// Runs a statement that must not be run twice.
     pub(crate) async fn execute_once(&self, sql: &str) -> Result<()> {
-        run(self.client(), sql).await
+        run(self.client(), sql, LONGEST).await
     }
 
     /// What a server says of itself.
@@ -182,9 +184,14 @@ impl Nodes {
     }
 }
 
-async fn run(client: Client, sql: &str) -> Result<()> {
-    // Otherwise the errors of other servers come as rows of a statement that went well.
-    Ok(client.query_raw(sql).with_setting("distributed_ddl_output_mode", "none").execute().await?)
+async fn run(client: Client, sql: &str, limit: Duration) -> Result<()> {
+    let statement = client
+        .query_raw(sql)
+        // Otherwise the errors of other servers come as rows of a statement that went well.
+        .with_setting("distributed_ddl_output_mode", "none")
+        // Otherwise what a cluster does for longer than three minutes fails, and goes on there.
+        .with_setting("distributed_ddl_task_timeout", limit.as_secs().to_string());
+    Ok(statement.execute().await?)
 }
 
 impl From<Error> for Fault {

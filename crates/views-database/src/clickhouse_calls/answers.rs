@@ -69,6 +69,7 @@ pub(crate) async fn ranking(
     room.take(pages.len() * A_ROW).await?;
     let paths = house.pages.of(&database.questions, look.project.id, &pages).await?;
     room.take(paths.iter().map(|path| path.len()).sum()).await?;
+    look.still_stands(database).await?;
     let counts = found.iter().map(|row| Counts { human: row.human, ai: row.ai }).collect();
     Ok(Ranking::from_counts(Arc::default(), paths, counts))
 }
@@ -122,6 +123,7 @@ pub(crate) async fn series(
             *copydesk_views::store::parts::figure(counts, side) += views;
         }
     }
+    look.still_stands(database).await?;
     Ok(Some(counts))
 }
 
@@ -230,7 +232,9 @@ struct Bounds {
 /// The first quarter hour with a view that is not forgotten, and the one behind the last.
 pub(crate) async fn bounds(database: &Database, house: &ClickHouse, name: &str) -> Result<(Bucket, Bucket)> {
     let Some(look) = Look::begin(database, house, name).await? else { return Ok((Bucket::MIN, Bucket::MIN)) };
-    bounds_of(house, &look.project).await
+    let bounds = bounds_of(house, &look.project).await?;
+    look.still_stands(database).await?;
+    Ok(bounds)
 }
 
 async fn bounds_of(house: &ClickHouse, project: &Project) -> Result<(Bucket, Bucket)> {
@@ -259,8 +263,9 @@ struct Bytes {
 }
 
 pub(crate) async fn status(database: &Database, house: &ClickHouse, name: &str) -> Result<Status> {
-    let Some(Look { project, .. }) = Look::begin(database, house, name).await? else { return Ok(Status::default()) };
-    let (first, end) = bounds_of(house, &project).await?;
+    let Some(look) = Look::begin(database, house, name).await? else { return Ok(Status::default()) };
+    let project = &look.project;
+    let (first, end) = bounds_of(house, project).await?;
     let mut status = Status {
         script_since: project.script_since,
         server_since: project.server_since,
@@ -269,6 +274,7 @@ pub(crate) async fn status(database: &Database, house: &ClickHouse, name: &str) 
         ..Status::default()
     };
     if first == end {
+        look.still_stands(database).await?;
         return Ok(status);
     }
     (status.first, status.last) = (Some(first), Some(Bucket(end.0 - 1)));
@@ -296,6 +302,7 @@ pub(crate) async fn status(database: &Database, house: &ClickHouse, name: &str) 
     );
     let found: Vec<Bytes> = house.nodes.rows(&sql).await?;
     status.bytes = found.first().map_or(0, |row| row.bytes);
+    look.still_stands(database).await?;
     Ok(status)
 }
 
@@ -307,7 +314,8 @@ struct ReaderViews {
 
 /// Every kind of reader with its views, most first.
 pub(crate) async fn clients(database: &Database, house: &ClickHouse, name: &str) -> Result<Vec<(Arc<Client>, u64)>> {
-    let Some(Look { project, .. }) = Look::begin(database, house, name).await? else { return Ok(Vec::new()) };
+    let Some(look) = Look::begin(database, house, name).await? else { return Ok(Vec::new()) };
+    let project = &look.project;
     let sql = format!(
         "SELECT reader, sum(n) AS views FROM views_site WHERE project = {} AND quarter >= {} GROUP BY reader",
         project.id,
@@ -327,6 +335,7 @@ pub(crate) async fn clients(database: &Database, house: &ClickHouse, name: &str)
         room.take(facts.len() + verdict.len() + A_READER).await?;
         *totals.entry(read_client(facts, verdict)?).or_default() += views;
     }
+    look.still_stands(database).await?;
     let mut totals: Vec<_> = totals.into_iter().map(|(client, views)| (Arc::new(client), views)).collect();
     totals.sort_by_key(|(_, views)| std::cmp::Reverse(*views));
     Ok(totals)

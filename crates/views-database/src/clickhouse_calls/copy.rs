@@ -8,7 +8,7 @@ use tokio::sync::mpsc::{Receiver, Sender};
 
 use crate::clickhouse::{ClickHouse, LOCK, send_all};
 use crate::database::Database;
-use crate::error::Result;
+use crate::error::{Fault, Result};
 
 /// Nobody ends these for being idle: copying may take as long as it takes.
 const LASTS: &str =
@@ -30,6 +30,12 @@ impl Moment {
         let mut ledger = database.questions.begin().await?;
         let sql = format!("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; {LASTS}");
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *ledger).await?;
+        let row = sqlx::query("SELECT EXISTS (SELECT FROM views_recounts)").fetch_one(&mut *ledger).await?;
+        if row.try_get::<bool, _>(0)? {
+            return Err(Fault::unavailable(
+                "the page views of a project are only there in part: `copydesk views repair` was interrupted; run it again",
+            ));
+        }
         let waiting = sqlx::query("SELECT id FROM views_batches ORDER BY id").fetch_all(&mut *ledger).await?;
         let waiting: Vec<i64> = waiting.iter().map(|row| row.try_get(0)).collect::<sqlx::Result<_>>()?;
         send_all(house, &database.pool, &waiting).await?;

@@ -31,11 +31,30 @@ impl Look {
             sides.insert(row.try_get::<i64, _>(0)?.unsigned_abs(), row.try_get(1)?);
         }
         let last = last_batch(&mut transaction, project.id).await?;
+        let sql = "SELECT EXISTS (SELECT FROM views_recounts WHERE project = $1)";
+        let row = sqlx::query(sql).bind(project.id).fetch_one(&mut *transaction).await?;
+        if row.try_get::<bool, _>(0)? {
+            return Err(Fault::unavailable(
+                "the page views of this project are being counted anew in ClickHouse; if nobody does that now, `copydesk views \
+                 repair` begins again",
+            ));
+        }
         transaction.commit().await?;
         if let Some(last) = last {
             arrived(database, house, project.id, last).await?;
         }
         Ok(Some(Self { project, sides }))
+    }
+
+    /// Refuses an answer from which something may be missing: the project was removed or began to be counted anew meanwhile.
+    pub(super) async fn still_stands(&self, database: &Database) -> Result<()> {
+        let sql = "SELECT EXISTS (SELECT FROM views_projects WHERE id = $1 AND epoch = $2)";
+        let row =
+            sqlx::query(sql).bind(self.project.id).bind(self.project.epoch).fetch_one(&database.questions).await?;
+        match row.try_get(0)? {
+            true => Ok(()),
+            false => Err(Fault::unavailable("the page views of this project were changed just now; try again")),
+        }
     }
 
     /// The readers that count in these columns, as ClickHouse takes a set of numbers; none if nobody does.
@@ -81,6 +100,17 @@ async fn arrived(database: &Database, house: &ClickHouse, project: i32, last: i6
 }
 
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// Waits until every batch of a project that is there now has arrived.
+pub(super) async fn all_of_project_arrived(database: &Database, house: &ClickHouse, project: i32) -> Result<()> {
+    let mut connection = database.questions.acquire().await?;
+    let last = last_batch(&mut connection, project).await?;
+    drop(connection);
+    match last {
+        Some(last) => arrived(database, house, project, last).await,
+        None => Ok(()),
+    }
+}
 
 /// Waits until every batch of all projects that is there now has arrived.
 pub(super) async fn all_arrived(database: &Database, house: &ClickHouse) -> Result<()> {

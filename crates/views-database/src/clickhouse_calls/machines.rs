@@ -132,6 +132,7 @@ pub(crate) async fn agents(
         agent.most_read.truncate(pages_each);
     }
     agents.sort_unstable_by(|one, other| other.views.cmp(&one.views).then_with(|| one.verdict.cmp(&other.verdict)));
+    look.still_stands(database).await?;
     Ok(agents)
 }
 
@@ -160,5 +161,6 @@ pub(crate) async fn course(
             *views += more;
         }
     }
+    look.still_stands(database).await?;
     Ok(Some(views))
 }

@@ -19,7 +19,7 @@ impl Place {
     }
 
     pub fn options(&self, clock: Arc<dyn Clock>) -> Options {
-        let address = ClickHouseAddress::parse(&self.there.url(), None).unwrap();
+        let address = ClickHouseAddress::parse(&self.there.url(), self.there.cluster()).unwrap();
         let clickhouse = ClickHouseOptions { patience: Duration::from_secs(60), ..ClickHouseOptions::new(address) };
         Options { connections: 3, follows_database: false, clickhouse: Some(clickhouse), ..Options::new(clock) }
     }
@@ -30,8 +30,10 @@ impl Place {
 
     /// Changes every table.
     pub fn alter(&self, tables: &[&str], change: &str) {
+        let local = if self.there.cluster().is_some() { "_local" } else { "" };
+        let (name, everywhere) = (self.there.name(), self.there.everywhere());
         for table in tables {
-            self.there.execute(&format!("ALTER TABLE {}.{table} {change}", self.there.name()));
+            self.there.execute(&format!("ALTER TABLE {name}.{table}{local}{everywhere} {change}"));
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, watch};
 
 /// Passes everything on to a server, and loses what it is told to.
 pub struct Proxy {
@@ -21,6 +22,10 @@ struct Bends {
     lost_answers: AtomicUsize,
     /// Nobody tells the server the token of an insert.
     without_token: AtomicBool,
+    /// Answers to statements that delete are kept back as long as this is true.
+    keeps_back: watch::Sender<bool>,
+    /// One of them is.
+    is_kept: Notify,
 }
 
 impl Proxy {
@@ -66,6 +71,20 @@ impl Proxy {
         self.bends.lost_answers.load(Ordering::SeqCst) == 0
     }
 
+    /// Keeps back answers to statements that delete.
+    pub fn keep_back(&self) {
+        self.bends.keeps_back.send_replace(true);
+    }
+
+    /// Waits until one is.
+    pub async fn keeps_one(&self) {
+        self.bends.is_kept.notified().await;
+    }
+
+    pub fn let_go(&self) {
+        self.bends.keeps_back.send_replace(false);
+    }
+
     pub fn drop_tokens(&self) {
         self.bends.without_token.store(true, Ordering::SeqCst);
     }
@@ -74,13 +93,14 @@ impl Proxy {
 async fn pass(from: TcpStream, server: String, bends: Arc<Bends>) {
     let Ok(to) = TcpStream::connect(server).await else { return };
     let ((mut asks, mut hears), (mut answers, mut sends)) = (from.into_split(), to.into_split());
-    let inserts = Arc::new(AtomicBool::new(false));
+    let (inserts, deletes) = (AtomicBool::new(false), AtomicBool::new(false));
     let asking = async {
         let mut buffer = vec![0; 1 << 16];
         while let Ok(read @ 1..) = asks.read(&mut buffer).await {
             let mut bytes = buffer[..read].to_vec();
             if find(&bytes, b"HTTP/1.1\r\n").is_some() {
                 inserts.store(find(&bytes, b"INSERT").is_some(), Ordering::SeqCst);
+                deletes.store(find(&bytes, b"DELETE").is_some(), Ordering::SeqCst);
             }
             if bends.without_token.load(Ordering::SeqCst)
                 && let Some(place) = find(&bytes, b"insert_deduplication_token")
@@ -101,6 +121,10 @@ async fn pass(from: TcpStream, server: String, bends: Arc<Bends>) {
                 && bends.lost_answers.fetch_update(Ordering::SeqCst, Ordering::SeqCst, lose).is_ok()
             {
                 break;
+            }
+            if deletes.load(Ordering::SeqCst) && *bends.keeps_back.borrow() {
+                bends.is_kept.notify_one();
+                let _ = bends.keeps_back.subscribe().wait_for(|keeps| !keeps).await;
             }
             if hears.write_all(&buffer[..read]).await.is_err() {
                 break;

@@ -15,8 +15,9 @@ use crate::hub::{Change, Hub};
 pub(crate) const CHANNEL: &str = "copydesk";
 /// The least time between two announcements of a process.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How often a process says what it waits for, while it does.
+/// How often a process says what it waits for, while it does, and after which time without it says that it waits for nothing.
 const REPEAT: Duration = Duration::from_secs(10);
+const BUSY: Duration = Duration::from_secs(1);
 /// How long that is believed: one repetition may be lost.
 const BELIEVED: Duration = Duration::from_secs(25);
 /// PostgreSQL takes less than 8,000 bytes.
@@ -129,14 +130,28 @@ impl Announcer {
 
     /// Passes on what this process has to tell, for as long as the pool is open.
     pub(crate) async fn send_forever(self, pool: PgPool) {
-        let mut repeat = tokio::time::interval(REPEAT);
+        let (mut repeat, mut busy) = (tokio::time::interval(REPEAT), tokio::time::interval(BUSY));
+        let (mut is_believed_idle, mut was_idle) = (false, false);
         while !pool.is_closed() {
+            let mut is_busy = false;
             tokio::select! {
                 () = self.0.some.notified() => {}
                 _ = repeat.tick() => self.say_needs(),
+                // Whoever is taken for idle makes those who are wait longer for their turn.
+                _ = busy.tick() => {
+                    let is_idle = self.0.here[Need::Work as usize].load(Ordering::Relaxed) > 0;
+                    is_busy = is_believed_idle && !is_idle && !was_idle;
+                    was_idle = is_idle;
+                    if !is_busy {
+                        continue;
+                    }
+                }
             }
             let words = std::mem::take(&mut *locked(&self.0.waiting));
-            for payload in payloads(&self.0.name, words) {
+            is_believed_idle = words.contains(&Word::Need(Need::Work)) || is_believed_idle && !is_busy;
+            // An earlier program makes nothing of a payload without a word.
+            let nothing = is_busy.then(|| format!("from {}", self.0.name));
+            for payload in nothing.into_iter().chain(payloads(&self.0.name, words)) {
                 // Nothing is lost with an announcement, so that nobody waits for it to be on disk.
                 let sql = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
                 if let Err(error) = sqlx::query(sql).bind(CHANNEL).bind(payload).execute(&pool).await {
@@ -165,6 +180,9 @@ impl Announcer {
         };
         if sender == self.0.name {
             return;
+        }
+        if payload.lines().count() == 1 && first.is_none() {
+            locked(&self.0.others).remove(&(Need::Work, sender.to_owned()));
         }
         for line in first.into_iter().chain(lines) {
             match read_word(line) {
@@ -334,6 +352,8 @@ mod tests {
         assert_eq!(waiting(), BTreeSet::from([Word::Need(Need::Work)]));
         announcer.hear("from five\nhello");
         assert_eq!(waiting(), BTreeSet::from([Word::Need(Need::Work)]));
+        announcer.hear("from two");
+        assert_eq!(announcer.others(Need::Work), 1, "two is busy");
         drop(need);
         announcer.hear("from six\nhello");
         assert_eq!(waiting(), BTreeSet::new());

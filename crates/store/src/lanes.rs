@@ -14,8 +14,10 @@ pub(crate) struct Lane {
     pub(crate) model: String,
 }
 
-/// Which of two places in the queue comes first, for an upsert.
-const EARLIER: &str = "ON CONFLICT (project_id, model) DO UPDATE SET next_at = excluded.next_at, next_id = excluded.next_id \
+/// Which of two places in the queue comes first, for an upsert. The turn of a lane that is there stays, unless it is later than
+/// that of the job.
+const EARLIER: &str = "ON CONFLICT (project_id, model) DO UPDATE SET next_at = excluded.next_at, next_id = excluded.next_id, \
+                       turn_at = CASE WHEN excluded.turn_at < lanes.turn_at THEN excluded.turn_at ELSE lanes.turn_at END \
                        WHERE excluded.next_at < lanes.next_at OR (excluded.next_at = lanes.next_at \
                        AND excluded.next_id < lanes.next_id)";
 
@@ -37,7 +39,8 @@ impl Store {
 /// Puts a job that waits from now on into its lane. Whoever makes a job wait calls it.
 pub(crate) async fn enter(c: &mut dyn Conn, job_id: &JobId) -> Result<()> {
     let sql = format!(
-        "INSERT INTO lanes (project_id, model, next_at, next_id) SELECT project_id, model, not_before, id FROM jobs \
+        "INSERT INTO lanes (project_id, model, next_at, next_id, turn_at) \
+         SELECT project_id, model, not_before, id, not_before FROM jobs \
          WHERE id = $1 AND status = 'active' AND worker IS NULL {EARLIER}"
     );
     c.run(sql, values![job_id]).await.map(drop)
@@ -66,12 +69,18 @@ async fn settle(c: &mut dyn Conn, lane: Lane) -> Result<u64> {
 }
 
 /// Sets a lane that the caller has held since before it looked for `first`: a job that enters meanwhile waits for the caller,
-/// and is not overlooked. Without a first job it goes.
-pub(crate) async fn set(c: &mut dyn Conn, lane: &Lane, first: Option<(Timestamp, JobId)>) -> Result<()> {
+/// and is not overlooked. Without a first job it goes. Its turn comes again at `turn_at`, or when that job may run.
+pub(crate) async fn set(
+    c: &mut dyn Conn,
+    lane: &Lane,
+    first: Option<(Timestamp, JobId)>,
+    turn_at: Timestamp,
+) -> Result<()> {
     match first {
         Some((next_at, next_id)) => {
-            let sql = "UPDATE lanes SET next_at = $1, next_id = $2 WHERE project_id = $3 AND model = $4";
-            c.run(sql, values![next_at, next_id, &lane.project_id, &lane.model]).await?
+            let turn_at = turn_at.max(next_at);
+            let sql = "UPDATE lanes SET next_at = $1, next_id = $2, turn_at = $3 WHERE project_id = $4 AND model = $5";
+            c.run(sql, values![next_at, next_id, turn_at, &lane.project_id, &lane.model]).await?
         }
         None => {
             let sql = "DELETE FROM lanes WHERE project_id = $1 AND model = $2";

@@ -20,6 +20,10 @@ const MOST: usize = 16;
 /// By how much a worker prefers jobs of projects that are near to it: it takes them before others that have waited longer by
 /// less than this.
 const PREFERENCE: Duration = Duration::from_secs(2);
+/// How long a claim waits for a project that somebody else holds. Another look comes soon.
+const AWHILE: &str = "SET LOCAL lock_timeout = '300ms'";
+/// By how much the clocks of two machines may differ: a turn that is later than this is not looked at.
+const CLOCKS: Duration = Duration::from_secs(60);
 const NEAR_LENGTHS: [usize; 3] = [8, 32, 128];
 
 /// The rules of the queue, the same for every worker.
@@ -85,8 +89,8 @@ impl Store {
         .await
     }
 
-    /// Takes up to `most` jobs that `models` can run: of the projects that have room, those whose jobs have waited longest,
-    /// and of each about as many. Those in `near` come a little earlier than is their turn.
+    /// Takes up to `most` jobs that `models` can run: of the projects that have room, in turns, and of each about as many. Those
+    /// in `near` come a little earlier than is their turn.
     pub async fn claim(
         &self,
         worker: &str,
@@ -180,7 +184,12 @@ async fn held_lanes(c: &mut dyn Conn, look: Look<'_>, most: usize, near: &[Proje
         return Ok(lanes);
     }
     let Some(mut first) = open_lanes(c, look, Among::All, 1, "").await?.pop() else { return Ok(lanes) };
-    c.hold("projects", &first.lane.project_id).await?;
+    // Not for long: other projects may have jobs by then, and whoever deletes a large project holds it for long.
+    c.run(AWHILE, values![]).await?;
+    if c.hold("projects", &first.lane.project_id).await.is_err() {
+        // Nothing was written that this could lose.
+        return Ok(lanes);
+    }
     let held = "SELECT next_id FROM lanes WHERE project_id = $1 AND model = $2";
     let next_id: Option<JobId> = c.row_held(held, values![&first.lane.project_id, &first.lane.model]).await?;
     // A lane that is gone by now is not touched: it is not held, and somebody may be making it anew.
@@ -201,18 +210,18 @@ async fn near_lanes(
         return Ok(Vec::new());
     }
     let Some(first) = open_lanes(c, look, Among::All, 1, "").await?.pop() else { return Ok(Vec::new()) };
-    let now = first.next_at.plus(PREFERENCE).min(look.now);
+    let before = first.turn_at.plus(PREFERENCE);
     // Of few lengths, some of them twice: every length is a statement of its own to the database.
     let length = NEAR_LENGTHS.into_iter().find(|length| *length >= near.len()).unwrap_or(near.len());
     let near: Vec<ProjectId> = near.iter().cycle().take(length).cloned().collect();
-    open_lanes(c, Look { now, ..look }, Among::Only(&near), most, hold).await
+    open_lanes(c, look, Among::Only(&near, before), most, hold).await
 }
 
 /// A lane whose turn has come.
 #[derive(PartialEq)]
 struct Turn {
     lane: Lane,
-    next_at: Timestamp,
+    turn_at: Timestamp,
     next_id: JobId,
 }
 
@@ -228,35 +237,38 @@ struct Look<'a> {
 #[derive(Clone, Copy)]
 enum Among<'a> {
     All,
-    Only(&'a [ProjectId]),
+    /// Lanes of these projects whose turn comes before that.
+    Only(&'a [ProjectId], Timestamp),
 }
 
-/// The lanes with a job that may run now, those first whose jobs have waited longest, each with that job.
+/// The lanes with a job that may run now in the order of their turns, each with that job.
 async fn open_lanes(c: &mut dyn Conn, look: Look<'_>, among: Among<'_>, most: usize, hold: &str) -> Result<Vec<Turn>> {
-    let mut values = values![look.now, look.running_per_project];
+    let mut values = values![look.now, look.now.plus(CLOCKS), look.running_per_project];
     values.extend(look.models.iter().map(Value::from));
     let among = match among {
         Among::All => String::new(),
-        Among::Only(projects) => {
-            let places = places(3 + look.models.len(), projects.len());
+        Among::Only(projects, before) => {
+            let first = 4 + look.models.len();
+            let places = places(first, projects.len());
             values.extend(projects.iter().map(Value::from));
-            format!("AND l.project_id IN ({places})")
+            values.extend(values![before]);
+            format!("AND l.project_id IN ({places}) AND l.turn_at <= ${}", first + projects.len())
         }
     };
-    // The full projects are found once and from what runs; the limit of each is looked up, or PostgreSQL reads all projects.
-    // The count is in the text: a plan for any count would be one for many.
+    // What runs of a project is counted lane by lane and as a figure, not as a condition that PostgreSQL could turn into a look at
+    // all projects: few lanes of full ones come before one that may be taken. How many are wanted is in the text: a plan for any
+    // number would be one for many.
     let projects = if hold.is_empty() { "" } else { "JOIN projects p ON p.id = l.project_id" };
     let sql = format!(
-        "SELECT l.project_id, l.model, l.next_at, l.next_id FROM lanes l {projects} WHERE l.next_at <= $1 \
-         AND NOT EXISTS (SELECT 1 FROM dormancy UNION ALL SELECT 1 FROM moving WHERE at_rest = 1) \
-         AND l.project_id NOT IN (SELECT r.project_id FROM jobs r WHERE r.status = 'active' AND r.worker IS NOT NULL \
-         GROUP BY r.project_id HAVING (SELECT COALESCE(o.max_running, $2) FROM projects o WHERE o.id = r.project_id) \
-         BETWEEN 1 AND count(*)) \
-         AND l.model IN ({}) {among} ORDER BY l.next_at, l.next_id LIMIT {most} {hold}",
-        places(3, look.models.len())
+        "SELECT l.project_id, l.model, l.turn_at, l.next_id FROM lanes l {projects} WHERE l.next_at <= $1 \
+         AND l.turn_at <= $2 AND NOT EXISTS (SELECT 1 FROM dormancy UNION ALL SELECT 1 FROM moving WHERE at_rest = 1) \
+         AND (SELECT count(*) FROM jobs r WHERE r.project_id = l.project_id AND r.status = 'active' AND r.worker IS NOT NULL) \
+         < (SELECT COALESCE(NULLIF(COALESCE(o.max_running, $3), 0), 2147483647) FROM projects o WHERE o.id = l.project_id) \
+         AND l.model IN ({}) {among} ORDER BY l.turn_at, l.next_id LIMIT {most} {hold}",
+        places(4, look.models.len())
     );
     let lanes: Vec<(ProjectId, String, (Timestamp, JobId))> = c.rows(sql, values).await?;
-    let turn = |(project_id, model, (next_at, next_id))| Turn { lane: Lane { project_id, model }, next_at, next_id };
+    let turn = |(project_id, model, (turn_at, next_id))| Turn { lane: Lane { project_id, model }, turn_at, next_id };
     Ok(lanes.into_iter().map(turn).collect())
 }
 
@@ -272,7 +284,7 @@ async fn choose(
     let mut room = room(c, &lanes, terms.running_per_project).await?;
     let mut chosen = Vec::new();
     let count = lanes.len();
-    for (at, Turn { lane, next_id, .. }) in lanes.into_iter().enumerate() {
+    for (at, Turn { lane, turn_at, next_id }) in lanes.into_iter().enumerate() {
         let Some(room) = room.iter_mut().find_map(|(id, room)| (*id == lane.project_id).then_some(room)) else {
             continue;
         };
@@ -283,11 +295,12 @@ async fn choose(
             fair + 1
         );
         let mut waiting: Vec<(Timestamp, JobId)> = c.rows(sql, values![&lane.project_id, &lane.model]).await?;
-        let is_as_expected = waiting.first().is_some_and(|(_, id)| *id == next_id);
+        let is_as_expected = waiting.first().is_some_and(|(not_before, id)| *id == next_id && *not_before <= turn_at);
         let fair = if is_as_expected { fair } else { 0 };
         let due = waiting.iter().take(fair).take_while(|(not_before, _)| *not_before <= now).count();
         let left = if waiting.len() > due { Some(waiting.swap_remove(due)) } else { None };
-        lanes::set(c, &lane, left).await?;
+        // Whoever has had a job taken comes behind those who wait by now.
+        lanes::set(c, &lane, left, if due > 0 { now } else { turn_at }).await?;
         *room -= due;
         chosen.extend(waiting.into_iter().take(due).map(|(_, id)| id));
     }

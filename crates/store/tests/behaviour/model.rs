@@ -31,6 +31,8 @@ pub struct Model {
     /// The running limit of each project; 0 is none.
     pub limits: BTreeMap<ProjectId, usize>,
     pub jobs: BTreeMap<JobId, ModelJob>,
+    /// When a job of each project was last taken.
+    pub taken: BTreeMap<ProjectId, Timestamp>,
 }
 
 impl Model {
@@ -89,16 +91,25 @@ impl Model {
         job.status = Status::Archived;
     }
 
-    /// The job that a claim must give, leased.
-    pub fn claim(&mut self, worker: &str, now: Timestamp) -> Option<Lease> {
+    /// The job that a claim must give, leased. Of projects whose turn comes at the same moment either may be first.
+    pub fn claim(&mut self, worker: &str, now: Timestamp, given: Option<&JobId>) -> Option<Lease> {
         let room = |project: &ProjectId| {
             let running = self.jobs.values().filter(|job| job.project == project.clone() && job.held.is_some()).count();
             self.limits[project] == 0 || running < self.limits[project]
         };
         let free = |job: &ModelJob| job.status == Status::Active && job.held.is_none() && job.not_before <= now;
         let waiting = self.jobs.iter().filter(|(_, job)| free(job) && room(&job.project));
-        let (_, id) = waiting.map(|(id, job)| (job.not_before, id.clone())).min()?;
+        let mut first = BTreeMap::new();
+        for (id, job) in waiting {
+            let next = first.entry(&job.project).or_insert((job.not_before, id));
+            *next = (*next).min((job.not_before, id));
+        }
+        let turn = |(project, (at, id)): (&ProjectId, (Timestamp, &JobId))| {
+            (self.taken.get(project).map_or(at, |taken| at.max(*taken)), Some(id) != given, id.clone())
+        };
+        let (_, _, id) = first.into_iter().map(turn).min()?;
         let terms = self.terms.clone();
+        self.taken.insert(self.jobs[&id].project.clone(), now);
         let job = self.job(&id);
         (job.attempt, job.tries) = (job.attempt + 1, job.tries + 1);
         job.deadline.get_or_insert(now.plus(terms.job_time));

@@ -19,6 +19,7 @@ use crate::desk::{
 behaviours! {
     an_empty_queue_gives_nothing,
     the_job_that_waited_longest_comes_first,
+    projects_take_turns_however_many_jobs_one_of_them_has,
     several_jobs_at_once_are_of_as_many_projects_as_there_are,
     a_project_that_is_alone_gets_as_many_as_it_may_have,
     jobs_of_near_projects_come_a_little_before_their_turn,
@@ -77,6 +78,31 @@ async fn the_job_that_waited_longest_comes_first(desk: Desk) {
         claimed.push(next.job.id);
     }
     assert_eq!(claimed, wanted);
+}
+
+async fn projects_take_turns_however_many_jobs_one_of_them_has(desk: Desk) {
+    let (many, few) = (desk.project("Many").await, desk.project("Few").await);
+    for _ in 0..5 {
+        desk.create(&many).await;
+    }
+    desk.advance(SECOND);
+    for _ in 0..2 {
+        desk.create(&few).await;
+    }
+    let next = async || {
+        desk.advance(MILLISECOND);
+        claim(&desk.store, "worker").await.map(|claimed| claimed.job.project_id)
+    };
+    for project in [&many, &few, &many, &few] {
+        assert_eq!(next().await.as_ref(), Some(project));
+    }
+    // Who comes with a first job has not had to wait for those who wait for their next.
+    desk.advance(SECOND);
+    desk.create(&few).await;
+    for project in [&many, &few, &many, &many] {
+        assert_eq!(next().await.as_ref(), Some(project));
+    }
+    assert_eq!(next().await, None);
 }
 
 /// How many jobs of each project one claim of `most` takes.

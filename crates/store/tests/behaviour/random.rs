@@ -69,7 +69,7 @@ impl Story {
         limits.insert(desk.project_running("one", 1).await, 1);
         limits.insert(desk.project_running("many", 0).await, 0);
         let stores = desk.several_beside(2).await;
-        let model = Model { terms: terms.clone(), limits, jobs: BTreeMap::new() };
+        let model = Model { terms: terms.clone(), limits, jobs: BTreeMap::new(), taken: BTreeMap::new() };
         let rng = StdRng::seed_from_u64(seed);
         let (seen, attempts) = (BTreeMap::new(), BTreeMap::new());
         Self { desk, stores, rng, model, terms, leases: Vec::new(), seen, attempts }
@@ -132,7 +132,8 @@ impl Story {
             let worker = format!("worker {}", self.rng.random_range(0..5));
             let claimed = claim_with(&store, &worker, &models(), &self.terms).await.unwrap();
             let lease = claimed.map(|claimed| claimed.lease);
-            assert_eq!(lease, self.model.claim(&worker, now));
+            let given = lease.as_ref().map(|lease| &lease.job_id);
+            assert_eq!(lease, self.model.claim(&worker, now, given));
             let lease = lease?;
             let last = self.attempts.insert(lease.job_id.clone(), lease.attempt);
             assert!(last < Some(lease.attempt), "the attempt grows");

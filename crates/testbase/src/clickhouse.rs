@@ -81,7 +81,9 @@ impl TestClickHouse {
 impl Drop for TestClickHouse {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            self.execute(&format!("DROP DATABASE {}{} SYNC", self.name, self.everywhere()));
+            // A replica must be gone before another one has its name. chDB would wait for ever.
+            let sync = if self.cluster.is_some() { " SYNC" } else { "" };
+            self.execute(&format!("DROP DATABASE {}{}{sync}", self.name, self.everywhere()));
         }
     }
 }

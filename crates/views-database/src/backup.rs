@@ -69,11 +69,11 @@ pub fn is_backup(folder: &Path) -> bool {
 
 /// Copies everything as it is at one moment into a folder that must not exist yet.
 pub(crate) async fn backup(database: &Database, folder: &Path) -> Result<()> {
-    let (mut transaction, keeps) = match &database.clickhouse {
+    let (mut transaction, quiet) = match &database.clickhouse {
         None => (database.look().await?, None),
         Some(house) => {
-            let Moment { ledger, keeps } = Moment::begin(database, house).await?;
-            (ledger, Some((house, keeps)))
+            let Moment { ledger, quiet } = Moment::begin(database, house).await?;
+            (ledger, Some((house, quiet)))
         }
     };
     schema::check_exact(&mut transaction).await?;
@@ -91,7 +91,7 @@ pub(crate) async fn backup(database: &Database, folder: &Path) -> Result<()> {
             "views_time" => "",
             _ => " WHERE project IN (SELECT id FROM views_projects)",
         };
-        if keeps.is_some() && COUNTED.contains(&table) && table != CELLS && table != SITE {
+        if quiet.is_some() && COUNTED.contains(&table) && table != CELLS && table != SITE {
             continue;
         }
         let path = file_of(folder, table);
@@ -100,7 +100,7 @@ pub(crate) async fn backup(database: &Database, folder: &Path) -> Result<()> {
             let path = path.clone();
             move || write_file(&path, receive)
         });
-        let copied = match &keeps {
+        let copied = match &quiet {
             Some((house, _)) if COUNTED.contains(&table) => house.copy_out(table, columns, &projects, &send).await,
             _ => {
                 let sql = format!("COPY (SELECT {columns} FROM {table}{condition}) TO STDOUT");
@@ -112,7 +112,10 @@ pub(crate) async fn backup(database: &Database, folder: &Path) -> Result<()> {
         copied?;
         written.map_err(|error| told(&path, &error))?;
     }
-    let head = Head { schema: schema::KNOWN, clickhouse: keeps.is_some() };
+    let head = Head { schema: schema::KNOWN, clickhouse: quiet.is_some() };
+    if let Some((_, quiet)) = quiet {
+        quiet.end().await?;
+    }
     let head = serde_json::to_vec(&head).map_err(|error| Fault::unavailable(error.to_string()))?;
     let path = folder.join(HEAD);
     let written = File::create_new(&path).and_then(|mut file| file.write_all(&head).and_then(|()| file.sync_all()));

@@ -23,6 +23,9 @@ const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'
 /// How long views wait for whoever changes their project as a whole: those of readers, and those of logs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) const LONG_PATIENCE: Duration = Duration::from_secs(600);
+/// What is acknowledged is on disk, whatever the server was told; a stricter setting stays.
+pub(crate) const DURABLE: &str = "set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', \
+                                  'local') THEN 'on' ELSE current_setting('synchronous_commit') END, true)";
 /// How often it is looked whether they still must.
 const AGAIN: Duration = Duration::from_millis(30);
 /// A lock was not to be had in the time for it.
@@ -86,17 +89,14 @@ impl Database {
 async fn lock(connection: &mut PgConnection, project: &str, hold: Hold) -> Result<bool> {
     // Projects that share a number only wait for each other.
     let number = xxh3_64(project.as_bytes()) as u32 as i32;
-    // What is acknowledged is on disk, whatever the server was told; a stricter setting stays.
-    let durable = "set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') \
-                   THEN 'on' ELSE current_setting('synchronous_commit') END, true)";
     if let Hold::Shared(_) = hold {
-        let sql = format!("SELECT pg_try_advisory_xact_lock_shared({LOCKS}, {number}), {durable}");
+        let sql = format!("SELECT pg_try_advisory_xact_lock_shared({LOCKS}, {number}), {DURABLE}");
         let row = sqlx::query(AssertSqlSafe(sql)).persistent(false).fetch_one(connection).await?;
         return Ok(row.try_get(0)?);
     }
     // Waited for, because those who share it give way to who waits, and would come one after the other for ever otherwise.
     let sql = format!(
-        "SET LOCAL lock_timeout = '2s'; SELECT pg_advisory_xact_lock({LOCKS}, {number}), {durable}; SET LOCAL lock_timeout = 0"
+        "SET LOCAL lock_timeout = '2s'; SELECT pg_advisory_xact_lock({LOCKS}, {number}), {DURABLE}; SET LOCAL lock_timeout = 0"
     );
     match sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await {
         Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some(HELD) => Ok(false),

@@ -121,7 +121,13 @@ fn clickhouse(config: &Config) -> Result<Option<ClickHouseOptions>, Failure> {
     };
     let address = url.address(config.views.clickhouse_cluster.as_deref());
     let told = |why| Failure::usage(format!("views.clickhouse_cluster: {why}"));
-    Ok(Some(ClickHouseOptions::new(address.map_err(told)?)))
+    let address = address.map_err(told)?;
+    if address.servers() > 1 && config.views.clickhouse_cluster.is_none() {
+        // Each would have tables of its own, and answer without what the others have.
+        return Err(Failure::usage("views.clickhouse_url names several servers, and it is not said of which cluster")
+            .hint("set views.clickhouse_cluster to what their configuration calls it, or name one server"));
+    }
+    Ok(Some(ClickHouseOptions::new(address)))
 }
 
 fn needs_postgres() -> Failure {

@@ -10,7 +10,9 @@ mod ship;
 mod shipment;
 mod tables;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use copydesk_domain::{Clock, new_id};
@@ -52,6 +54,10 @@ pub(crate) struct ClickHouse {
     pub(crate) options: ClickHouseOptions,
     /// Of the ledger, for those who need a connection of their own.
     pub(crate) address: PgConnectOptions,
+    /// The tables were seen to.
+    is_ready: AtomicBool,
+    /// Projects, and the month before which nothing is left of each.
+    looked: Mutex<HashMap<i32, i32>>,
     /// This process has counted something.
     pub(crate) counted: Notify,
     /// Asks for what waits to be sent now.
@@ -87,12 +93,14 @@ impl ClickHouse {
             pages: PageNames::default(),
             options,
             address,
+            is_ready: AtomicBool::new(false),
+            looked: Mutex::default(),
             counted: Notify::new(),
             wanted: Notify::new(),
             arrived: Notify::new(),
         };
         // Views are taken while it is away: the ledger has them.
-        match house.prepare(makes_tables).await {
+        match house.prepare(pool, makes_tables).await {
             Err(Fault::Away(why)) if makes_tables => {
                 tracing::warn!(%why, "page views are kept in the database until ClickHouse answers");
             }
@@ -101,11 +109,29 @@ impl ClickHouse {
         Ok(Arc::new(house))
     }
 
+    /// Sees to it that the tables are there and the ledger's, unless that was seen to since ClickHouse was last away: until then it
+    /// may be another one.
+    pub(crate) async fn be_ready(&self, pool: &PgPool, makes_tables: bool) -> Result<()> {
+        if self.is_ready.load(Ordering::Relaxed) { Ok(()) } else { self.prepare(pool, makes_tables).await }
+    }
+
     /// Sees to it that the tables are there and the server is one that can be used.
-    pub(super) async fn prepare(&self, makes_tables: bool) -> Result<()> {
+    async fn prepare(&self, pool: &PgPool, makes_tables: bool) -> Result<()> {
         tables::check_version(&self.nodes).await?;
+        let sql = "SELECT is_there FROM views_counted_in_clickhouse";
+        let row = sqlx::query(sql).fetch_optional(pool).await?;
+        let was_there = row.map(|row| row.try_get(0)).transpose()?.unwrap_or(false);
+        let place = tables::Place { nodes: &self.nodes, cluster: self.cluster.as_deref(), ledger: &self.ledger };
+        if was_there {
+            place.check().await?;
+        } else if makes_tables {
+            place.make().await?;
+            sqlx::query("UPDATE views_counted_in_clickhouse SET is_there = TRUE").execute(pool).await?;
+        } else {
+            return Err(Fault::Away("the tables in ClickHouse are not made yet; a server does that".to_owned()));
+        }
+        self.is_ready.store(true, Ordering::Relaxed);
         if makes_tables {
-            tables::make(&self.nodes, self.cluster.as_deref(), &self.ledger).await?;
             if let Some(logs) = tables::busy_logs(&self.nodes).await.filter(|logs| !logs.is_empty()) {
                 tracing::warn!(
                     logs = logs.join(", "),

@@ -41,6 +41,11 @@ impl std::fmt::Debug for ClickHouseAddress {
 }
 
 impl ClickHouseAddress {
+    /// How many servers there are.
+    pub fn servers(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// Reads `http://user:password@host:8123/database`, or several of them with commas between, which are replicas of one
     /// another. An error holds nothing of the text.
     pub fn parse(text: &str, cluster: Option<&str>) -> std::result::Result<Self, String> {
@@ -129,7 +134,7 @@ impl Nodes {
         {
             let done = tokio::time::timeout(limit, work(client.clone())).await;
             last = match done.unwrap_or_else(|_| Err(Error::TimedOut.into())) {
-                Err(fault) if fault.is_away() => fault,
+                Err(fault) if fault.is_away() || self.all.len() > 1 && lacks_tables(&fault) => fault,
                 done => {
                     self.current.store(place, Ordering::Relaxed);
                     return done;
@@ -192,6 +197,12 @@ async fn run(client: Client, sql: &str, limit: Duration) -> Result<()> {
         // Otherwise what a cluster does for longer than three minutes fails, and goes on there.
         .with_setting("distributed_ddl_task_timeout", limit.as_secs().to_string());
     Ok(statement.execute().await?)
+}
+
+/// Whether a server has no such table or database: of several it may be one that has come anew.
+fn lacks_tables(fault: &Fault) -> bool {
+    let said = fault.to_string();
+    said.contains("Code: 60.") || said.contains("Code: 81.")
 }
 
 impl From<Error> for Fault {

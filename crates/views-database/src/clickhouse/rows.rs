@@ -1,5 +1,6 @@
 //! Rows in ClickHouse as a whole: adding them up, deleting them, counting some from others.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use clickhouse::Row;
@@ -14,12 +15,19 @@ use super::tables::TABLES;
 use crate::calendar::{first_day, month_of};
 use crate::error::Result;
 
+/// Projects that one statement names at most: Keeper takes no long ones.
+const TOGETHER: usize = 5_000;
 /// How long rewriting or deleting may take there.
 const LONG: Duration = Duration::from_secs(3600);
 
 #[derive(Debug, Row, Serialize, Deserialize)]
 struct Count {
     n: u64,
+}
+
+#[derive(Debug, Row, Serialize, Deserialize)]
+struct OldProject {
+    project: u32,
 }
 
 #[derive(Debug, Row, Serialize, Deserialize)]
@@ -180,22 +188,46 @@ impl ClickHouse {
         Ok(true)
     }
 
-    /// Deletes what is before a quarter hour, and never comes again. True if there was something.
-    pub(crate) async fn forget_before(&self, project: i32, quarter: i32) -> Result<bool> {
-        let day = quarter / 96;
-        let mut was_some = false;
-        for (table, column, before) in [
-            ("views_cells", "quarter", quarter),
-            ("views_days", "day", day),
-            ("views_months", "month", month_of(day)),
-            ("views_site", "quarter", quarter),
-        ] {
-            let condition = format!("project = {project} AND {column} < {before}");
-            if self.count(&format!("SELECT count() AS n FROM {table} WHERE {condition}")).await? > 0 {
-                self.delete(table, &condition).await?;
-                was_some = true;
+    /// Deletes what is before a month of these projects, and never comes again. Answers which of them had something.
+    pub(crate) async fn forget_before(&self, months: &[(i32, i32)]) -> Result<Vec<i32>> {
+        let mut had_some = Vec::new();
+        for some in months.chunks(TOGETHER) {
+            let before = |of_month: fn(i32) -> i32| {
+                let list = |numbers: Vec<i32>| numbers.iter().map(i32::to_string).collect::<Vec<_>>().join(",");
+                let projects = list(some.iter().map(|(project, _)| *project).collect());
+                let places = list(some.iter().map(|(_, month)| of_month(*month)).collect());
+                format!(
+                    "transform(project, CAST([{projects}], 'Array(UInt32)'), CAST([{places}], 'Array(UInt32)'), toUInt32(0))"
+                )
+            };
+            let quarters = before(|month| first_day(month).saturating_mul(96));
+            let sql = format!("SELECT DISTINCT project FROM views_site WHERE quarter < {quarters}");
+            let found: Vec<OldProject> = self.nodes.rows(&sql).await?;
+            if found.is_empty() {
+                continue;
             }
+            let (days, months) = (before(first_day), before(|month| month));
+            // The site last: by it is found what is left to do.
+            for (table, condition) in [
+                ("views_cells", format!("quarter < {quarters}")),
+                ("views_days", format!("day < {days}")),
+                ("views_months", format!("month < {months}")),
+                ("views_site", format!("quarter < {quarters}")),
+            ] {
+                self.delete(table, &condition).await?;
+            }
+            had_some.extend(found.iter().map(|row| row.project.cast_signed()));
         }
-        Ok(was_some)
+        Ok(had_some)
+    }
+
+    /// The month before which this process has seen that nothing is left of a project.
+    pub(crate) fn looked_before(&self, project: i32) -> i32 {
+        let looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        looked.get(&project).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn has_looked_before(&self, months: &[(i32, i32)]) {
+        self.looked.lock().unwrap_or_else(PoisonError::into_inner).extend(months.iter().copied());
     }
 }

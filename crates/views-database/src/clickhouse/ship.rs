@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use copydesk_boxed::boxed;
-use sqlx::postgres::PgPoolOptions;
-use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row as _};
+use sqlx::postgres::{PgPoolOptions, PgRow};
+use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres, Row as _, Transaction};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -15,13 +15,12 @@ use super::ClickHouse;
 use super::nodes::Nodes;
 use super::shipment::{Rows, Shipment};
 use crate::error::Result;
+use crate::lock::DURABLE;
 
 /// Batches that are sent together at most, and after how many bytes, packed, no more are added: they take a hundred times
 /// that while they are sorted.
-const BATCHES: i64 = 1000;
+const BATCHES: usize = 1000;
 const BYTES: i64 = 1 << 20;
-/// Batches that are sent together where all are named.
-const A_FEW: usize = 200;
 /// How long sending may take. The database waits longer for the process that has a shipment in hand.
 const SENDING: Duration = Duration::from_secs(60);
 const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '90s'";
@@ -68,7 +67,7 @@ impl Shipping {
 async fn send_on(house: Arc<ClickHouse>, pool: PgPool, ends: Arc<(AtomicBool, Notify)>, looks: bool) {
     let mut is_well = true;
     while !ends.0.load(Ordering::Relaxed) {
-        let sent = ship(&house, &pool).await;
+        let sent = ship(&house, &pool, looks).await;
         match &sent {
             Ok(sent) => {
                 if *sent && !is_well {
@@ -78,14 +77,14 @@ async fn send_on(house: Arc<ClickHouse>, pool: PgPool, ends: Arc<(AtomicBool, No
                 house.arrived.notify_waiters();
             }
             Err(fault) => {
+                // What is wrong with the tables says more than what became of an insert.
+                house.is_ready.store(false, Ordering::Relaxed);
+                let unfit = house.prepare(&pool, looks).await.err();
+                let fault = unfit.as_ref().filter(|unfit| !unfit.is_away()).unwrap_or(fault);
                 if is_well {
                     tracing::warn!(%fault, "page views wait in the database: they cannot be sent to ClickHouse now");
                 }
                 is_well = false;
-                // The tables may have been missing, if it was away when this process began.
-                if let Err(fault) = house.prepare(looks).await {
-                    tracing::debug!(%fault, "ClickHouse is not ready");
-                }
             }
         }
         let pause = match sent {
@@ -117,49 +116,58 @@ async fn collected(house: &ClickHouse) {
 }
 
 /// Sends one shipment: one that another process has left, or a new one. False if nothing waits.
-async fn ship(house: &ClickHouse, pool: &PgPool) -> Result<bool> {
+async fn ship(house: &ClickHouse, pool: &PgPool, makes_tables: bool) -> Result<bool> {
+    house.be_ready(pool, makes_tables).await?;
     loop {
         let mut transaction = pool.begin_with(BEGIN).await?;
         // Whoever copies all of it waits until nothing is on its way.
-        let sql = format!("SELECT pg_advisory_xact_lock_shared({LOCK})");
+        let sql = format!("SELECT pg_advisory_xact_lock_shared({LOCK}), {DURABLE}");
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *transaction).await?;
         // The row is held while it is sent, so that nobody else sends it meanwhile, and no longer if this process dies.
-        let left = "SELECT id FROM views_shipments ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED";
+        let left = "SELECT id, token::text FROM views_shipments ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED";
         if let Some(row) = sqlx::query(left).fetch_optional(&mut *transaction).await? {
-            finish(house, &mut transaction, row.try_get(0)?).await?;
+            finish(house, &mut transaction, &row).await?;
             transaction.commit().await?;
             return Ok(true);
         }
-        // What belongs together is written down before any of it is sent: whoever sends it again sends the same.
-        let taken = sqlx::query(
-            "WITH waiting AS MATERIALIZED (\
-               SELECT id, octet_length(cells) AS bytes FROM views_batches WHERE shipment IS NULL \
-               ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED), \
-             taken AS (SELECT id FROM (SELECT id, SUM(bytes) OVER (ORDER BY id) - bytes AS before FROM waiting) AS w \
-               WHERE before <= $2), \
-             shipment AS (INSERT INTO views_shipments SELECT WHERE EXISTS (SELECT FROM taken) RETURNING id) \
-             UPDATE views_batches SET shipment = shipment.id FROM shipment \
-             WHERE views_batches.id IN (SELECT id FROM taken)",
-        )
-        .bind(BATCHES)
-        .bind(BYTES)
-        .execute(&mut *transaction)
-        .await?;
+        let is_any = put_together(&mut transaction, None).await?;
         transaction.commit().await?;
-        if taken.rows_affected() == 0 {
+        if !is_any {
             return Ok(false);
         }
     }
 }
 
+/// Makes a shipment of batches that nobody has in hand, of these only if some are named. False if there are none. What belongs
+/// together is committed before any of it is sent: whoever sends it again sends the same.
+async fn put_together(connection: &mut PgConnection, among: Option<&[i64]>) -> Result<bool> {
+    let taken = sqlx::query(
+        "WITH waiting AS MATERIALIZED (\
+           SELECT id, octet_length(cells) AS bytes FROM views_batches WHERE shipment IS NULL \
+           AND ($3::bigint[] IS NULL OR id = ANY ($3)) ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED), \
+         taken AS (SELECT id FROM (SELECT id, SUM(bytes) OVER (ORDER BY id) - bytes AS before FROM waiting) AS w \
+           WHERE before <= $2), \
+         shipment AS (INSERT INTO views_shipments SELECT WHERE EXISTS (SELECT FROM taken) RETURNING id) \
+         UPDATE views_batches SET shipment = shipment.id FROM shipment \
+         WHERE views_batches.id IN (SELECT id FROM taken)",
+    )
+    .bind(BATCHES as i64)
+    .bind(BYTES)
+    .bind(among)
+    .execute(connection)
+    .await?;
+    Ok(taken.rows_affected() > 0)
+}
+
 /// Sends a shipment and takes its batches out of the ledger. Whoever calls it is the only one to have it in hand.
-async fn finish(house: &ClickHouse, connection: &mut PgConnection, id: i64) -> Result<()> {
+async fn finish(house: &ClickHouse, connection: &mut PgConnection, row: &PgRow) -> Result<()> {
+    let (id, token): (i64, String) = (row.try_get(0)?, row.try_get(1)?);
     let mut shipment = Shipment::default();
     let sql = "SELECT project, cells FROM views_batches WHERE shipment = $1";
     for row in sqlx::query(sql).bind(id).fetch_all(&mut *connection).await? {
         shipment.add_batch(&row)?;
     }
-    send(&house.nodes, shipment, format!("{}/{id}", house.ledger)).await?;
+    send(&house.nodes, shipment, format!("{}/{token}", house.ledger)).await?;
     let sql = "DELETE FROM views_batches WHERE shipment = $1";
     sqlx::query(sql).bind(id).execute(&mut *connection).await?;
     sqlx::query("DELETE FROM views_shipments WHERE id = $1").bind(id).execute(connection).await?;
@@ -169,22 +177,32 @@ async fn finish(house: &ClickHouse, connection: &mut PgConnection, id: i64) -> R
 /// Sends every shipment that was begun, and these batches. Whoever calls it keeps everybody else from sending.
 pub(crate) async fn send_all(house: &ClickHouse, pool: &PgPool, batches: &[i64]) -> Result<()> {
     finish_begun(house, pool).await?;
-    for some in batches.chunks(A_FEW) {
-        let sql = "WITH shipment AS (INSERT INTO views_shipments DEFAULT VALUES RETURNING id) \
-                   UPDATE views_batches SET shipment = shipment.id FROM shipment \
-                   WHERE views_batches.id = ANY ($1) AND views_batches.shipment IS NULL";
-        sqlx::query(sql).bind(some).execute(pool).await?;
-        finish_begun(house, pool).await?;
+    for some in batches.chunks(BATCHES) {
+        loop {
+            let mut transaction = begin(pool).await?;
+            let is_any = put_together(&mut transaction, Some(some)).await?;
+            transaction.commit().await?;
+            if !is_any {
+                break;
+            }
+            finish_begun(house, pool).await?;
+        }
     }
     Ok(())
 }
 
+async fn begin(pool: &PgPool) -> Result<Transaction<'static, Postgres>> {
+    let mut transaction = pool.begin_with(BEGIN).await?;
+    sqlx::raw_sql(AssertSqlSafe(format!("SELECT {DURABLE}"))).execute(&mut *transaction).await?;
+    Ok(transaction)
+}
+
 async fn finish_begun(house: &ClickHouse, pool: &PgPool) -> Result<()> {
     loop {
-        let mut transaction = pool.begin_with(BEGIN).await?;
-        let sql = "SELECT id FROM views_shipments ORDER BY id LIMIT 1 FOR UPDATE";
+        let mut transaction = begin(pool).await?;
+        let sql = "SELECT id, token::text FROM views_shipments ORDER BY id LIMIT 1 FOR UPDATE";
         let Some(row) = sqlx::query(sql).fetch_optional(&mut *transaction).await? else { return Ok(()) };
-        finish(house, &mut transaction, row.try_get(0)?).await?;
+        finish(house, &mut transaction, &row).await?;
         transaction.commit().await?;
     }
 }

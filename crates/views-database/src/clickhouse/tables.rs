@@ -58,8 +58,12 @@ pub(super) const TABLES: [Table; 4] = [
     },
 ];
 
-/// So many blocks back in each partition, one is known again. Whoever sends begins with what was not acknowledged.
-const KNOWN_AGAIN: u32 = 10_000;
+/// The table that says whose the others are.
+const LEDGER: &str = "views_ledger";
+
+/// So many blocks back in each table, one is known again. Whoever sends begins with what was not acknowledged, and others may
+/// send some hundred shipments meanwhile; one of very old logs is a block for each of its months.
+const KNOWN_AGAIN: u32 = 100_000;
 
 #[derive(Debug, Row, Serialize, Deserialize)]
 struct Version {
@@ -92,15 +96,54 @@ pub(super) async fn check_version(nodes: &Nodes) -> Result<()> {
     Ok(())
 }
 
-/// Makes the tables that are missing; done by several at once or ended in the middle, the next one goes on. `ledger` is the
-/// only one that may count here.
-pub(super) async fn make(nodes: &Nodes, cluster: Option<&str>, ledger: &str) -> Result<()> {
-    // Looked at first: on a cluster of which a server is away, making tables takes minutes, and fails.
-    let there: Vec<Name> = nodes.rows("SELECT name FROM system.tables WHERE database = currentDatabase()").await?;
-    let is_there = |table: &str| there.iter().any(|row| row.name == table);
-    if is_there("views_ledger") && TABLES.iter().all(|table| is_there(table.name)) {
-        return owned(nodes, ledger).await;
+/// Where the tables are, and the only ledger that may count there.
+pub(super) struct Place<'a> {
+    pub(super) nodes: &'a Nodes,
+    pub(super) cluster: Option<&'a str>,
+    pub(super) ledger: &'a str,
+}
+
+impl Place<'_> {
+    /// The tables that there should be and are not.
+    async fn missing(&self) -> Result<Vec<&'static str>> {
+        let sql = "SELECT name FROM system.tables WHERE database = currentDatabase()";
+        let there: Vec<Name> = self.nodes.rows(sql).await?;
+        let all = TABLES.iter().map(|table| table.name).chain([LEDGER]);
+        Ok(all.filter(|table| !there.iter().any(|row| row.name == *table)).collect())
     }
+
+    /// Makes the tables that are missing, of a ledger that has counted nothing there yet. Done by several at once or ended in the
+    /// middle, the next one goes on.
+    pub(super) async fn make(&self) -> Result<()> {
+        // Looked at first: on a cluster of which a server is away, making tables takes minutes, and fails.
+        if !self.missing().await?.is_empty() {
+            make(self.nodes, self.cluster, self.ledger).await?;
+        }
+        owned(self.nodes, self.ledger, true).await
+    }
+
+    /// Looks whether the tables of a ledger that has counted there are still what it has left. They are never made anew: empty
+    /// ones would answer as if there had been no views.
+    pub(super) async fn check(&self) -> Result<()> {
+        let missing = self.missing().await?;
+        // A server of a cluster that comes anew gets what the others have.
+        if !missing.is_empty() && self.cluster.is_some() && missing.len() > TABLES.len() {
+            make(self.nodes, self.cluster, self.ledger).await?;
+        } else if let Some(table) = missing.first() {
+            return Err(gone(&format!("there is no table {table}")));
+        }
+        owned(self.nodes, self.ledger, false).await
+    }
+}
+
+fn gone(what: &str) -> Fault {
+    Fault::unavailable(format!(
+        "ClickHouse does not have the page views that were counted there ({what}): name the right database in \
+         views.clickhouse_url, or restore ClickHouse or a backup of Copydesk"
+    ))
+}
+
+async fn make(nodes: &Nodes, cluster: Option<&str>, ledger: &str) -> Result<()> {
     let database = nodes.database();
     let on = cluster.map(|cluster| format!(" ON CLUSTER '{cluster}'")).unwrap_or_default();
     let engine = match cluster {
@@ -113,7 +156,11 @@ pub(super) async fn make(nodes: &Nodes, cluster: Option<&str>, ledger: &str) -> 
     let sql =
         format!("CREATE TABLE IF NOT EXISTS views_ledger{on} (id String, schema UInt32) ENGINE = {engine} ORDER BY id");
     nodes.execute(&sql, MAKING).await?;
-    owned(nodes, ledger).await?;
+    // Nothing is made in the database of another one.
+    let found = ledgers(nodes).await?;
+    if found.iter().any(|row| row.id != ledger) {
+        return Err(another());
+    }
     for table in TABLES {
         let Table { name, columns, order, partition } = table;
         let partition = partition.map(|by| format!(" PARTITION BY {by}")).unwrap_or_default();
@@ -143,19 +190,28 @@ pub(super) async fn make(nodes: &Nodes, cluster: Option<&str>, ledger: &str) -> 
     Ok(())
 }
 
-/// Claims the tables for a ledger, or refuses if they are another's.
-async fn owned(nodes: &Nodes, ledger: &str) -> Result<()> {
-    const FIND: &str = "SELECT id, schema FROM views_ledger ORDER BY id";
-    let mut found: Vec<Ledger> = nodes.rows(FIND).await?;
-    if found.is_empty() {
+async fn ledgers(nodes: &Nodes) -> Result<Vec<Ledger>> {
+    nodes.rows("SELECT id, schema FROM views_ledger ORDER BY id").await
+}
+
+fn another() -> Fault {
+    Fault::unavailable(
+        "the ClickHouse database has page views of another installation: name another database in views.clickhouse_url",
+    )
+}
+
+/// Looks whether the tables are those of a ledger. If they are nobody's it may take them, unless it had some before.
+async fn owned(nodes: &Nodes, ledger: &str, takes: bool) -> Result<()> {
+    let mut found = ledgers(nodes).await?;
+    if found.is_empty() && takes {
         let sql = format!("INSERT INTO views_ledger (id, schema) VALUES ('{ledger}', {SCHEMA})");
         nodes.execute(&sql, MAKING).await?;
-        found = nodes.rows(FIND).await?;
+        found = ledgers(nodes).await?;
+    } else if found.is_empty() {
+        return Err(gone("its tables belong to nobody"));
     }
     if found.iter().any(|row| row.id != ledger) {
-        return Err(Fault::unavailable(
-            "the ClickHouse database has page views of another installation: name another database in views.clickhouse_url",
-        ));
+        return Err(another());
     }
     match found.iter().map(|row| row.schema).max() {
         Some(newer) if newer > SCHEMA => Err(Fault::Views(ViewsError::Damaged(format!(

@@ -67,8 +67,7 @@ pub(crate) async fn ranking(
     let found: Vec<PageRow> = house.nodes.answer(&sql, database.options.question_time, &mut room).await?;
     let pages: Vec<u64> = found.iter().map(|row| row.path).collect();
     room.take(pages.len() * A_ROW).await?;
-    let paths = house.pages.of(&database.questions, look.project.id, &pages).await?;
-    room.take(paths.iter().map(|path| path.len()).sum()).await?;
+    let paths = house.pages.of(&database.questions, look.project.id, &pages, &mut room).await?;
     look.still_stands(database).await?;
     let counts = found.iter().map(|row| Counts { human: row.human, ai: row.ai }).collect();
     Ok(Ranking::from_counts(Arc::default(), paths, counts))

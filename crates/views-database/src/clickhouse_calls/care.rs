@@ -17,10 +17,11 @@ struct Page {
     path: u64,
 }
 
-/// The pages of a project that still have views.
+/// The pages of a project that still have views, in whichever table.
 pub(crate) async fn pages_with_views(house: &ClickHouse, project: i32) -> Result<Vec<i64>> {
-    let sql = format!("SELECT DISTINCT path FROM views_months WHERE project = {project}");
-    let found: Vec<Page> = house.nodes.rows(&sql).await?;
+    let pages = |table: &str| format!("SELECT path FROM {table} WHERE project = {project}");
+    let all = ["views_cells", "views_days", "views_months"].map(pages).join(" UNION ALL ");
+    let found: Vec<Page> = house.nodes.rows(&format!("SELECT DISTINCT path FROM ({all})")).await?;
     Ok(found.into_iter().map(|row| row.path.cast_signed()).collect())
 }
 

@@ -10,23 +10,45 @@ use crate::clickhouse::{ClickHouse, LOCK, send_all};
 use crate::database::Database;
 use crate::error::{Fault, Result};
 
-/// Nobody ends these for being idle: copying may take as long as it takes.
-const LASTS: &str =
-    "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0; SET LOCAL jit = off";
+/// Nobody ends these for being idle: copying may take as long as it takes. Of a machine that is cut off the database hears within
+/// a minute, and not after hours.
+const LASTS: &str = "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0; SET LOCAL jit = off; \
+     SET LOCAL tcp_keepalives_idle = 20; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 4";
+
+/// Nothing is being sent to ClickHouse as long as this is there, and what was begun has arrived.
+pub(crate) struct Quiet(PgConnection);
+
+impl Quiet {
+    pub(crate) async fn begin(database: &Database, house: &ClickHouse) -> Result<Self> {
+        let quiet = Self::lock(house).await?;
+        send_all(house, &database.pool, &[]).await?;
+        Ok(quiet)
+    }
+
+    async fn lock(house: &ClickHouse) -> Result<Self> {
+        let mut keeps = PgConnection::connect_with(&house.address).await?;
+        let sql = format!("BEGIN; {LASTS}; SELECT pg_advisory_xact_lock({LOCK})");
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut keeps).await?;
+        Ok(Self(keeps))
+    }
+
+    /// Fails if something may have been sent meanwhile.
+    pub(crate) async fn end(mut self) -> Result<()> {
+        sqlx::raw_sql("COMMIT").execute(&mut self.0).await?;
+        Ok(())
+    }
+}
 
 /// What ClickHouse has is what the ledger had when this began, for as long as it is there: nothing is sent on meanwhile.
 pub(crate) struct Moment {
     /// Sees the ledger as it was then.
     pub(crate) ledger: Transaction<'static, Postgres>,
-    /// Holds the lock, which goes with it.
-    pub(crate) keeps: PgConnection,
+    pub(crate) quiet: Quiet,
 }
 
 impl Moment {
     pub(crate) async fn begin(database: &Database, house: &ClickHouse) -> Result<Self> {
-        let mut keeps = PgConnection::connect_with(&house.address).await?;
-        let sql = format!("BEGIN; {LASTS}; SELECT pg_advisory_xact_lock({LOCK})");
-        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut keeps).await?;
+        let quiet = Quiet::lock(house).await?;
         let mut ledger = database.questions.begin().await?;
         let sql = format!("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; {LASTS}");
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *ledger).await?;
@@ -39,7 +61,7 @@ impl Moment {
         let waiting = sqlx::query("SELECT id FROM views_batches ORDER BY id").fetch_all(&mut *ledger).await?;
         let waiting: Vec<i64> = waiting.iter().map(|row| row.try_get(0)).collect::<sqlx::Result<_>>()?;
         send_all(house, &database.pool, &waiting).await?;
-        Ok(Self { ledger, keeps })
+        Ok(Self { ledger, quiet })
     }
 }
 

@@ -20,6 +20,7 @@ pub(super) struct Look {
 impl Look {
     /// None if there is no such project. What was committed before this is in ClickHouse after it.
     pub(super) async fn begin(database: &Database, house: &ClickHouse, name: &str) -> Result<Option<Self>> {
+        house.be_ready(&database.questions, database.options.makes_tables).await?;
         let mut transaction = database.look().await?;
         let Some(project) = Project::find(&mut transaction, name).await? else { return Ok(None) };
         let rows = sqlx::query("SELECT id, side FROM views_readers WHERE project = $1")

@@ -109,7 +109,7 @@ pub(crate) async fn agents(
     let found: Vec<ReadRow> = house.nodes.answer(&sql, database.options.question_time, &mut room).await?;
     let pages: Vec<u64> = found.iter().map(|row| row.path).collect();
     room.take(pages.len() * A_ROW).await?;
-    let paths = house.pages.of(&database.questions, look.project.id, &pages).await?;
+    let paths = house.pages.of(&database.questions, look.project.id, &pages, &mut room).await?;
     let mut by_kind: BTreeMap<u64, AgentViews> = BTreeMap::new();
     for (row, path) in found.iter().zip(paths) {
         let Some(kind) = usize::try_from(row.kind).ok().and_then(|kind| kinds.get(kind)) else { continue };

@@ -30,7 +30,7 @@ pub async fn send_all(database: &Database, send: Sender<Piece>) -> Result<(), Vi
 
 async fn send_pieces(database: &Database, send: &Sender<Piece>) -> Result<()> {
     let house = database.clickhouse.as_deref();
-    let (mut transaction, _keeps) = match house {
+    let (mut transaction, quiet) = match house {
         None => {
             let mut transaction = database.pool.begin().await?;
             let one_moment = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL statement_timeout = 0; \
@@ -39,8 +39,8 @@ async fn send_pieces(database: &Database, send: &Sender<Piece>) -> Result<()> {
             (transaction, None)
         }
         Some(house) => {
-            let Moment { ledger, keeps } = Moment::begin(database, house).await?;
-            (ledger, Some(keeps))
+            let Moment { ledger, quiet } = Moment::begin(database, house).await?;
+            (ledger, Some(quiet))
         }
     };
     let names = sqlx::query("SELECT name FROM views_projects ORDER BY name").fetch_all(&mut *transaction).await?;
@@ -50,6 +50,9 @@ async fn send_pieces(database: &Database, send: &Sender<Piece>) -> Result<()> {
         if !send_project(&mut transaction, house, name, &project, send).await? {
             return Ok(());
         }
+    }
+    if let Some(quiet) = quiet {
+        quiet.end().await?;
     }
     // If nobody waits for it, that is said elsewhere.
     let _ = send.send(Piece::End).await;

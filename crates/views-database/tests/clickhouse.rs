@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use copydesk_domain::{Clock, SystemClock};
 use copydesk_testbase::exact::{Keeper, config, play, steps};
-use copydesk_testbase::{Backend, TestDatabase, eventually};
+use copydesk_testbase::{Backend, ManualClock, TestDatabase, eventually};
 use copydesk_views::store::{Question, Source, Sources, Status, ViewStore, ViewsError};
 use copydesk_views::{
     Batch, Bucket, Channel, Class, Client as Reader, Evidence, Facts, Mark, Network, Verdict, View, id_digest,
@@ -336,6 +336,75 @@ async fn a_removed_project_leaves_nothing() {
     // It comes again, and begins with nothing.
     store.append(batch("docs", 0, 2)).await.unwrap();
     assert_eq!(total(&store, "docs").await.unwrap(), 2);
+    store.close().await;
+    place.destroy().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_that_are_gone_are_not_made_again_empty() {
+    let place = Place::new().await;
+    let proxy = Proxy::start(place.there.server()).await;
+    let store = open_through(&place, &proxy, Duration::from_secs(1)).await;
+    store.append(batch("docs", 0, 30)).await.unwrap();
+    assert_eq!(total_at_last(&store, "docs").await, 30);
+    place.there.execute(&format!("DROP TABLE {}.views_days{}", place.there.name(), place.there.everywhere()));
+    // Views are taken, and nobody is told that there are none.
+    assert_eq!(store.append(batch("docs", 30, 5)).await.unwrap().counted, 5);
+    let refused = |said: String| {
+        assert!(said.contains("does not have the page views") && said.contains("restore"), "{said}");
+    };
+    refused(
+        eventually("it is noticed", async || {
+            let said = total(&store, "docs").await.unwrap_err().to_string();
+            said.contains("does not have").then_some(said)
+        })
+        .await,
+    );
+    store.close().await;
+    refused(place.open(clock()).await.err().unwrap().to_string());
+    place.destroy().await;
+}
+
+/// Whole months, because deleting part of one would write the rest of it anew.
+#[tokio::test(flavor = "multi_thread")]
+async fn old_months_are_forgotten_with_the_pages_that_only_they_knew() {
+    let place = Place::new().await;
+    let clock = Arc::new(ManualClock::new());
+    let store = place.open(clock.clone()).await.unwrap();
+    let day = |day: u16, path: &str| View {
+        bucket: Bucket::of_seconds(NOON + i64::from(day) * 86_400),
+        path: path.into(),
+        client: reader(),
+        count: 1,
+        id: None,
+    };
+    // From the 9th of October on.
+    let views = vec![day(0, "/old"), day(1, "/both"), day(25, "/early"), day(35, "/both"), day(60, "/late")];
+    for project in ["docs", "api"] {
+        store.append(Batch { project: project.into(), views: views.clone(), ..Batch::default() }).await.unwrap();
+        assert_eq!(total(&store, project).await.unwrap(), 5);
+    }
+    let wait = async |days: u64| {
+        clock.advance(Duration::from_secs(days * 86_400));
+        for project in ["docs", "api"] {
+            store.expire(project, 0).await.unwrap();
+        }
+    };
+    store.retain("docs", Bucket::of_seconds(NOON + 30 * 86_400)).await.unwrap();
+    wait(1).await;
+    assert_eq!(total(&store, "docs").await.unwrap(), 2);
+    assert_eq!(place.there.sums(), [10; 4], "it can still be brought back");
+    wait(60).await;
+    wait(1).await;
+    assert_eq!(place.there.sums(), [8; 4], "the two of October");
+    assert_eq!((total(&store, "docs").await.unwrap(), total(&store, "api").await.unwrap()), (2, 5));
+    let pages = place.ledger.query("SELECT path FROM views_paths WHERE path = '/old'").await;
+    // Of many replicas one could not have heard of a view yet, so that nothing is concluded there.
+    let left = if place.options(clock).clickhouse.unwrap().address.servers() > 2 { 2 } else { 1 };
+    assert_eq!(pages, vec![["/old"]; left], "that of the other project");
+    for project in ["docs", "api"] {
+        assert!(store.verify(Some(project)).await.unwrap().is_empty());
+    }
     store.close().await;
     place.destroy().await;
 }

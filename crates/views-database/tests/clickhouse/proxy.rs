@@ -98,9 +98,13 @@ async fn pass(from: TcpStream, server: String, bends: Arc<Bends>) {
         let mut buffer = vec![0; 1 << 16];
         while let Ok(read @ 1..) = asks.read(&mut buffer).await {
             let mut bytes = buffer[..read].to_vec();
-            if find(&bytes, b"HTTP/1.1\r\n").is_some() {
-                inserts.store(find(&bytes, b"INSERT").is_some(), Ordering::SeqCst);
-                deletes.store(find(&bytes, b"DELETE").is_some(), Ordering::SeqCst);
+            // The statement may come with the head of the request or behind it.
+            let begins = find(&bytes, b"HTTP/1.1\r\n").is_some();
+            for (flag, word) in [(&inserts, &b"INSERT"[..]), (&deletes, b"DELETE")] {
+                let is_said = find(&bytes, word).is_some();
+                if begins || is_said {
+                    flag.store(is_said, Ordering::SeqCst);
+                }
             }
             if bends.without_token.load(Ordering::SeqCst)
                 && let Some(place) = find(&bytes, b"insert_deduplication_token")

@@ -169,10 +169,12 @@ async fn held_lanes(c: &mut dyn Conn, look: Look<'_>, most: usize, near: &[Proje
     if c.dialect() == Dialect::Sqlite {
         return open_lanes(c, look, Among::All, most, "").await;
     }
-    const FREE: &str = "FOR NO KEY UPDATE OF p, l SKIP LOCKED";
+    const FREE: &str = "FOR NO KEY UPDATE OF l SKIP LOCKED";
     // What the database believes to know of a queue is of another moment. As long as it takes it for empty, it reads and sorts
-    // all lanes for the first one.
-    c.run("SET LOCAL enable_sort = off", values![]).await?;
+    // all lanes for the first one. Nor has it to think about it each time, which takes as long as the look.
+    let plans =
+        "SELECT set_config('enable_sort', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)";
+    c.run(plans, values![]).await?;
     let mut lanes = near_lanes(c, look, most, near, FREE).await?;
     if lanes.len() < most {
         let others = open_lanes(c, look, Among::All, most, FREE).await?;
@@ -258,7 +260,12 @@ async fn open_lanes(c: &mut dyn Conn, look: Look<'_>, among: Among<'_>, most: us
     // What runs of a project is counted lane by lane and as a figure, not as a condition that PostgreSQL could turn into a look at
     // all projects: few lanes of full ones come before one that may be taken. How many are wanted is in the text: a plan for any
     // number would be one for many.
-    let projects = if hold.is_empty() { "" } else { "JOIN projects p ON p.id = l.project_id" };
+    // A project is looked up for each lane: joined as a table it would be found by reading all of them.
+    let projects = if hold.is_empty() {
+        ""
+    } else {
+        "CROSS JOIN LATERAL (SELECT FROM projects p WHERE p.id = l.project_id FOR NO KEY UPDATE SKIP LOCKED) AS held"
+    };
     let sql = format!(
         "SELECT l.project_id, l.model, l.turn_at, l.next_id FROM lanes l {projects} WHERE l.next_at <= $1 \
          AND l.turn_at <= $2 AND NOT EXISTS (SELECT 1 FROM dormancy UNION ALL SELECT 1 FROM moving WHERE at_rest = 1) \

@@ -130,8 +130,8 @@ impl Desk {
         .await;
         if self.number("SELECT count(*) FROM pg_tables WHERE tablename = 'lanes'").await > 0 {
             self.run(
-                "INSERT INTO lanes (project_id, model, next_at, next_id) SELECT DISTINCT ON (project_id) project_id, model, \
-                 not_before, id FROM jobs ORDER BY project_id, not_before, id",
+                "INSERT INTO lanes (project_id, model, next_at, next_id, turn_at) SELECT DISTINCT ON (project_id) project_id, \
+                 model, not_before, id, not_before FROM jobs ORDER BY project_id, not_before, id",
             )
             .await;
         }
@@ -206,7 +206,8 @@ async fn backlog(options: &WorkersOptions, processes: usize) -> f64 {
         }
         assert!(Instant::now() < give_up, "only {count} jobs have ended");
         assert!(began.is_some() || count < all, "all jobs have ended before all processes were there: use --jobs");
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        // Seldom, because the look takes time of those that work.
+        tokio::time::sleep(Duration::from_millis(250)).await;
     };
     drop(fleet);
     let failed = desk.number("SELECT count(*) FROM jobs WHERE status <> 'completed'").await;
@@ -238,7 +239,7 @@ async fn idle(options: &WorkersOptions) {
     // They have found nothing by then, and sleep.
     tokio::time::sleep(Duration::from_secs(15)).await;
     let claims = "SELECT COALESCE(sum(calls), 0)::bigint FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid \
-                  WHERE d.datname = current_database() AND query LIKE '%FROM lanes l JOIN projects p%SKIP LOCKED%'";
+                  WHERE d.datname = current_database() AND query LIKE '%FROM lanes l CROSS JOIN LATERAL%'";
     let before = desk.number(claims).await;
     let body = json!({"prompt": "Fix typos", "model": "noop"}).to_string();
     let create = request("POST", "/v2/agent/p1/job", &key, &[], Some(&body));

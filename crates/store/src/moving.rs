@@ -75,6 +75,15 @@ pub struct MoveNote {
 }
 
 impl MoveNote {
+    /// What there is to say while nothing new is begun here and requests are still served.
+    pub fn sentence(&self) -> Option<String> {
+        (self.state == MoveState::Draining).then(|| {
+            "Everything is being moved to another database: jobs that run come to their end, and no other one begins here.".to_owned()
+        })
+    }
+}
+
+impl MoveNote {
     /// What keeps everybody from using the place, if something does.
     pub fn obstacle(&self) -> Option<StoreError> {
         let (there, since) = (&self.there, self.since);

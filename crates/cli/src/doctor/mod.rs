@@ -92,6 +92,10 @@ async fn with_database(visit: &Visit<'_>) -> Result<Vec<Finding>, Failure> {
         findings.push(Finding::unknown("projects", "not looked at, because nothing goes out of a dormant copy"));
         return Ok(findings);
     }
+    if let Ok(Some(note)) = store.move_note().await {
+        let hint = "`copydesk move` says how far it is; run it again if it was ended";
+        findings.extend(note.sentence().map(|said| Finding::warning("move", said).hint(hint)));
+    }
     let (clock, views, of_projects) = tokio::join!(
         clock::check(visit, &store, &projects),
         services::views(visit, Some(&projects)),

@@ -47,6 +47,9 @@ pub(crate) async fn run(
         )
         .hint("name the target with --to-database-url, --to-views or both"));
     }
+    if !target.moves_views {
+        page_views::none_under_way(config).await?;
+    }
     let from = source(config).await?;
     let to = match target.moves_database {
         true => Some(entered(&target).await?),

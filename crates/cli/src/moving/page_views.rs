@@ -349,6 +349,18 @@ pub(super) async fn have_moved(config: &Config) -> Result<bool, Failure> {
     Ok(note_at(config).await?.is_some_and(|note| note.state == MoveState::Moved))
 }
 
+/// Refuses to move the rest without page views that are on their way already: nobody would send them on.
+pub(super) async fn none_under_way(config: &Config) -> Result<(), Failure> {
+    match note_at(config).await? {
+        Some(note) if matches!(note.state, MoveState::Copying | MoveState::Closed) => {
+            Err(Failure::usage(format!("page views are on their way to {}", note.there)).hint(
+                "name their target with --to-views as before, or give the whole move up with `copydesk move --cancel`",
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Gives a move of page views up. False if there was none.
 pub(super) async fn cancel(config: &Config, target: Option<&Config>) -> Result<bool, Failure> {
     let found = note_at(config).await?;

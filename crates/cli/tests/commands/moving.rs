@@ -1,6 +1,7 @@
 //! `copydesk move`: everything from one place to another, while a server answers at the old one.
 
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
 use copydesk_testkit::{Backend, TestClickHouse, TestDatabase};
 use serde_json::{Value, json};
@@ -279,6 +280,33 @@ async fn a_move_into_a_place_that_is_not_empty_is_refused_and_one_that_is_given_
     assert!(same.code == 2 && same.err.contains("of one kind"), "{}", same.err);
     let nothing = desk.run(&["move"]);
     assert!(nothing.code == 2 && nothing.err.contains("nothing to move"), "{}", nothing.err);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_views_that_are_on_their_way_are_not_left_behind() {
+    let (desk, database) = (Desk::new(), TestDatabase::new(Backend::Postgres).await);
+    let (server, _) = busy(&desk);
+    // A worker has a job in hand that does not end.
+    let rows = rusqlite::Connection::open(desk.path().join("copydesk-data/copydesk.db")).unwrap();
+    let held = "UPDATE jobs SET worker = 'w', attempt = 1, lease_expires_at = 9000000000000 \
+                WHERE id = (SELECT MIN(id) FROM jobs)";
+    assert_eq!(rows.execute(held, []).unwrap(), 1);
+    let mut command = desk.command(&["move", "--to-views", "database"]);
+    let mut moving = command.env("COPYDESK_TO_DATABASE_URL", database.url()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(moving.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(said.any(|line| line.contains("Waiting for 1 running job")));
+    // Whoever wonders why no job begins is told.
+    let (status, ready) = get(&server.url, "/readyz", "");
+    assert!(status == 200 && ready.contains("is being moved to another database"), "{ready}");
+    let looked = desk.run(&["doctor"]);
+    assert!(looked.out.contains("is being moved to another database"), "{}", looked.out);
+    moving.kill().unwrap();
+    moving.wait().unwrap();
+    let without = move_to(&desk, &database, &[]);
+    assert!(without.code == 2 && without.err.contains("page views are on their way to"), "{}", without.err);
+    assert!(without.err.contains("--to-views") && without.err.contains("--cancel"), "{}", without.err);
+    move_to(&desk, &database, &["--to-views", "database", "--cancel"]).ok();
+    assert!(!get(&server.url, "/readyz", "").1.contains("moved"));
 }
 
 #[test]

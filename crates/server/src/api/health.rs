@@ -20,8 +20,8 @@ pub(crate) struct Health {
     status: &'static str,
     /// The version of Copydesk.
     version: &'static str,
-    /// What an operator should look at, though requests are served: that a restored copy is dormant; how much was lost of page
-    /// views with a damaged file, and on the admin listener, what.
+    /// What an operator should look at, though requests are served: that a restored copy is dormant, or that everything
+    /// is being moved; how much was lost of page views with a damaged file, and on the admin listener, what.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     details: Vec<String>,
 }
@@ -49,7 +49,7 @@ pub(crate) async fn healthz() -> Json<Health> {
 pub(crate) async fn readyz(State(process): State<Operation>) -> Result<Json<Health>, Problem> {
     let count = losses(&process, false).await?.len();
     let detail = || format!("page views: losses noted: {count}; the admin listener says which");
-    let mut details = dormancy(&process).await?;
+    let mut details = standstill(&process).await?;
     details.extend((count > 0).then(detail));
     Ok(Health::ok(details))
 }
@@ -57,16 +57,18 @@ pub(crate) async fn readyz(State(process): State<Operation>) -> Result<Json<Heal
 /// The same for those who run the process, who may know what was lost.
 pub(crate) async fn readyz_in_full(State(process): State<Operation>) -> Result<Json<Health>, Problem> {
     let detail = |loss: &Loss| format!("page views: {}", loss.sentence());
-    let mut details = dormancy(&process).await?;
+    let mut details = standstill(&process).await?;
     details.extend(losses(&process, true).await?.iter().take(MOST_DETAILS).map(detail));
     Ok(Health::ok(details))
 }
 
 const MOVED: &str = "Everything is moving to another database, or has moved; the admin listener says where";
 
-/// That nothing goes out, if that is so.
-async fn dormancy(process: &Operation) -> Result<Vec<String>, Problem> {
-    Ok(process.store().dormancy().await?.map(|dormancy| dormancy.sentence()).into_iter().collect())
+/// Why no job begins, if that is so.
+async fn standstill(process: &Operation) -> Result<Vec<String>, Problem> {
+    let dormancy = process.store().dormancy().await?.map(|dormancy| dormancy.sentence());
+    let moving = process.store().move_note().await?.and_then(|note| note.sentence());
+    Ok(dormancy.into_iter().chain(moving).collect())
 }
 
 /// What was lost, if the process is ready. Where everything was moved to is told only to those who run the process.

@@ -21,6 +21,16 @@ async fn health_and_readiness_need_no_key(stage: &Stage) {
     }
 }
 
+async fn readiness_says_that_everything_is_being_moved(stage: &Stage) {
+    let app = stage.app().await;
+    let ready = async || app.client().get("/readyz").send().await.expect(200).json().clone();
+    let note = app.store().begin_leaving("postgres://elsewhere".to_owned()).await.unwrap();
+    assert!(ready().await.get("details").is_none(), "all is as ever while it is copied");
+    app.store().drain(&note.move_id).await.unwrap();
+    let details = ready().await["details"].to_string();
+    assert!(details.contains("being moved") && !details.contains("elsewhere"), "{details}");
+}
+
 async fn figures_count_by_route_and_never_by_client(stage: &Stage) {
     let app = stage.app().await;
     let project = app.project("Very Secret Project").await;
@@ -254,6 +264,7 @@ async fn the_log_holds_no_secrets(stage: &Stage) {
 
 behaviours!(
     health_and_readiness_need_no_key,
+    readiness_says_that_everything_is_being_moved,
     figures_count_by_route_and_never_by_client,
     the_description_is_served_and_fits_the_settings,
     the_page_of_the_interface_works_without_the_internet,

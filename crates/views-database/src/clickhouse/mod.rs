@@ -131,14 +131,12 @@ impl ClickHouse {
             return Err(Fault::Away("the tables in ClickHouse are not made yet; a server does that".to_owned()));
         }
         self.is_ready.store(true, Ordering::Relaxed);
-        if makes_tables {
-            if let Some(logs) = tables::busy_logs(&self.nodes).await.filter(|logs| !logs.is_empty()) {
-                tracing::warn!(
-                    logs = logs.join(", "),
-                    "ClickHouse keeps logs of its own in tables, which soon take more room than page views; switch them off \
-                     with packaging/clickhouse/copydesk.xml"
-                );
-            }
+        if makes_tables && let Some(logs) = tables::busy_logs(&self.nodes).await.filter(|logs| !logs.is_empty()) {
+            tracing::warn!(
+                logs = logs.join(", "),
+                "ClickHouse keeps logs of its own in tables, which soon take more room than page views; switch them off \
+                 with packaging/clickhouse/copydesk.xml"
+            );
         }
         Ok(())
     }

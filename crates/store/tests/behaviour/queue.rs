@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use copydesk_domain::{ProjectId, Status};
 use copydesk_store::{
-    Claimed, Finished, NewJob, NewProject, ProjectChange, QueueDepth, QueueState, QueueTerms, Retry, Store,
+    Claimed, DatabaseAddress, Finished, NewJob, NewProject, ProjectChange, QueueDepth, QueueState, QueueTerms, Retry,
+    Store,
 };
 use futures_util::future::join_all;
+use sqlx::{Connection, PgConnection};
 
 use crate::desk::{
     Desk, LEASE, MILLISECOND, OFF, SECOND, admitted, claim, claim_with, create, done, heartbeat, models, new_job,
@@ -31,6 +33,7 @@ behaviours! {
     the_time_limit_is_the_projects_own_if_it_has_one,
     two_workers_never_hold_one_job,
     who_reaches_for_a_job_that_was_just_taken_gets_the_next,
+    a_project_that_somebody_holds_for_long_keeps_nobody_waiting,
     a_full_project_waits_and_holds_no_other_back,
     a_project_overrides_the_running_limit,
     a_limit_of_zero_lets_all_run,
@@ -297,6 +300,18 @@ async fn who_reaches_for_a_job_that_was_just_taken_gets_the_next(desk: Desk) {
         let claimed = join_all(workers).await.into_iter().filter(|claimed| *claimed.as_ref().unwrap()).count();
         assert_eq!(claimed, 12, "there was one for each");
     }
+}
+
+/// As whoever deletes a large one does.
+async fn a_project_that_somebody_holds_for_long_keeps_nobody_waiting(desk: Desk) {
+    let DatabaseAddress::Postgres { address, .. } = desk.db.address() else { return };
+    let project = desk.project("Docs").await;
+    desk.create(&project).await;
+    let mut holder = PgConnection::connect(address).await.unwrap();
+    sqlx::raw_sql("BEGIN; SELECT FROM projects FOR UPDATE").execute(&mut holder).await.unwrap();
+    assert!(claim(&desk.store, "worker").await.is_none());
+    sqlx::raw_sql("ROLLBACK").execute(&mut holder).await.unwrap();
+    assert!(claim(&desk.store, "worker").await.is_some());
 }
 
 async fn a_full_project_waits_and_holds_no_other_back(desk: Desk) {

@@ -1,11 +1,16 @@
 //! Which projects have jobs that wait: one row for each and each model, so that a look for a job does not depend on how many
 //! wait behind it.
 
+use std::time::Duration;
+
 use copydesk_boxed::boxed;
 use copydesk_domain::{JobId, ProjectId, Timestamp};
 
 use crate::conn::{Conn, Result, values};
 use crate::database::Store;
+
+/// By how much the clocks of two machines may differ: a turn that is later than this is not looked at.
+pub(crate) const CLOCKS: Duration = Duration::from_secs(60);
 
 /// The jobs of one project for one model.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,11 +28,15 @@ const EARLIER: &str = "ON CONFLICT (project_id, model) DO UPDATE SET next_at = e
 
 #[boxed]
 impl Store {
-    /// Finds lanes for jobs that wait in none, and says how many there were. A program of an earlier version beside this one
-    /// knows of no lanes.
+    /// Finds lanes for jobs that wait in none, brings forward those whose turn is far too late, and says how many there were. A
+    /// program of an earlier version beside this one knows of no lanes or no turns, and a clock may be wrong.
     pub async fn mend_lanes(&self) -> Result<u64> {
         let lost = self.read(|c| Box::pin(lost(c))).await?;
+        let now = self.now();
         let mut mended = 0;
+        if self.read(move |c| Box::pin(is_any_too_late(c, now))).await? {
+            mended += self.write(move |c| Box::pin(bring_forward(c, now))).await?;
+        }
         for (project_id, model) in lost {
             let lane = Lane { project_id, model };
             mended += self.write(move |c| Box::pin(settle(c, lane))).await?;
@@ -88,6 +97,16 @@ pub(crate) async fn set(
         }
     };
     Ok(())
+}
+
+const TOO_LATE: &str = "turn_at > $1 AND next_at <= $2";
+
+async fn is_any_too_late(c: &mut dyn Conn, now: Timestamp) -> Result<bool> {
+    c.exists(format!("SELECT 1 FROM lanes WHERE {TOO_LATE}"), values![now.plus(CLOCKS), now]).await
+}
+
+async fn bring_forward(c: &mut dyn Conn, now: Timestamp) -> Result<u64> {
+    c.run(format!("UPDATE lanes SET turn_at = next_at WHERE {TOO_LATE}"), values![now.plus(CLOCKS), now]).await
 }
 
 /// The lanes that are missing or later than a job in them.

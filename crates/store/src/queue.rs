@@ -7,7 +7,7 @@ use copydesk_domain::{Job, JobId, Message, ProjectId, Timestamp};
 
 use crate::conn::{Conn, Dialect, Result, Value, places, values};
 use crate::database::Store;
-use crate::lanes::{self, Lane};
+use crate::lanes::{self, CLOCKS, Lane};
 use crate::lease::Lease;
 use crate::{events, jobs};
 
@@ -22,8 +22,6 @@ const MOST: usize = 16;
 const PREFERENCE: Duration = Duration::from_secs(2);
 /// How long a claim waits for a project that somebody else holds. Another look comes soon.
 const AWHILE: &str = "SET LOCAL lock_timeout = '300ms'";
-/// By how much the clocks of two machines may differ: a turn that is later than this is not looked at.
-const CLOCKS: Duration = Duration::from_secs(60);
 const NEAR_LENGTHS: [usize; 3] = [8, 32, 128];
 
 /// The rules of the queue, the same for every worker.
@@ -192,6 +190,7 @@ async fn held_lanes(c: &mut dyn Conn, look: Look<'_>, most: usize, near: &[Proje
         // Nothing was written that this could lose.
         return Ok(lanes);
     }
+    c.run("SET LOCAL lock_timeout TO DEFAULT", values![]).await?;
     let held = "SELECT next_id FROM lanes WHERE project_id = $1 AND model = $2";
     let next_id: Option<JobId> = c.row_held(held, values![&first.lane.project_id, &first.lane.model]).await?;
     // A lane that is gone by now is not touched: it is not held, and somebody may be making it anew.

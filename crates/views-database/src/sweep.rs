@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use copydesk_views::Bucket;
 use copydesk_views::store::{Loss, Lost, ViewsError};
-use sqlx::{AssertSqlSafe, Row};
+use sqlx::{AssertSqlSafe, PgConnection, Row};
 use tokio::time::Instant;
 
 use crate::calendar::month_of;
@@ -86,9 +86,6 @@ pub(crate) async fn everything(database: &Database) -> Result<()> {
         Some(house) if !gone.is_empty() => house.forget_projects(&database.pool, &gone).await?,
         _ => true,
     };
-    if let Some(house) = &database.clickhouse {
-        forget_old_there(database, house).await?;
-    }
     for project in gone {
         let mut is_done = is_gone_there;
         for table in OF_PROJECTS {
@@ -98,6 +95,11 @@ pub(crate) async fn everything(database: &Database) -> Result<()> {
             sqlx::query("DELETE FROM views_gone WHERE project = $1").bind(project).execute(&database.pool).await?;
         }
         is_all &= is_done;
+    }
+    if let Some(house) = &database.clickhouse
+        && let Err(fault) = forget_old_there(database, house).await
+    {
+        tracing::warn!(%fault, "old page views could not be deleted from ClickHouse yet");
     }
     if is_all {
         database.swept.store(now, Ordering::Relaxed);
@@ -175,47 +177,71 @@ async fn forget_pages(database: &Database, name: &str, project: &Project) -> Res
 async fn forget_old_there(database: &Database, house: &ClickHouse) -> Result<()> {
     let sql = "SELECT name FROM views_projects WHERE floor IS NOT NULL ORDER BY name";
     let mut connection = database.pool.acquire().await?;
-    let mut old = BTreeMap::new();
+    let (mut names, mut months) = (BTreeMap::new(), Vec::new());
     for row in sqlx::query(sql).fetch_all(&mut *connection).await? {
         let name: String = row.try_get(0)?;
         let Some(project) = Project::find(&mut connection, &name).await? else { continue };
         let month = month_of(quarter(project.floor.gone_before()) / Bucket::A_DAY as i32);
         if month > 0 && house.looked_before(project.id) < month {
-            old.insert(project.id, (month, name, project));
+            months.push((project.id, month));
         }
+        names.insert(project.id, name);
     }
     drop(connection);
-    if old.is_empty() {
-        return Ok(());
+    if !months.is_empty() {
+        let had_some = house.forget_before(&months).await?;
+        house.unread().extend(had_some);
+        house.has_looked_before(&months);
     }
-    let months: Vec<(i32, i32)> = old.iter().map(|(id, (month, ..))| (*id, *month)).collect();
-    for id in house.forget_before(&months).await? {
-        if let Some((_, name, project)) = old.get(&id) {
-            forget_pages_there(database, house, name, project).await?;
+    let unread = house.unread().clone();
+    for id in unread {
+        let is_done = match names.get(&id) {
+            Some(name) => forget_pages_there(database, house, name).await?,
+            None => true,
+        };
+        // Else it is tried again.
+        if is_done {
+            house.unread().remove(&id);
         }
     }
-    house.has_looked_before(&months);
     Ok(())
 }
 
-/// Deletes pages of which ClickHouse has no view. What is on its way may be of any page, so then it is left for another time.
-async fn forget_pages_there(database: &Database, house: &ClickHouse, name: &str, project: &Project) -> Result<()> {
+/// Deletes pages of which ClickHouse has no view. False if that cannot be told now.
+async fn forget_pages_there(database: &Database, house: &ClickHouse, name: &str) -> Result<bool> {
     // Of many replicas one may not have yet what has just come.
-    if house.options.address.servers() > 2 {
-        return Ok(());
+    if house.replicas().await? > 2 {
+        return Ok(true);
     }
     let mut transaction = database.begin(name, Hold::Alone).await?;
-    if care::is_waiting(&database.questions, project.id).await? || care::is_recounted(database, name).await? {
-        return Ok(());
+    let Some(project) = Project::find(&mut transaction, name).await? else { return Ok(true) };
+    if care::is_recounted(database, name).await? {
+        return Ok(false);
     }
-    let read = care::pages_with_views(house, project.id).await?;
+    // What is on its way may be of any page.
+    let look = care::pages_with_views(database, house, project.id);
+    let read = while_held(&mut transaction, look).await?;
     sqlx::query("DELETE FROM views_paths WHERE project = $1 AND id <> ALL ($2)")
         .bind(project.id)
         .bind(read)
         .execute(&mut *transaction)
         .await?;
     project.next_epoch(&mut transaction).await?;
-    Ok(transaction.commit().await?)
+    transaction.commit().await?;
+    Ok(true)
+}
+
+/// Waits for what is done elsewhere while a transaction holds a project that has nothing else to do, and that the database would
+/// end.
+async fn while_held<T>(holds: &mut PgConnection, work: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            () = tokio::time::sleep(STIRS) => {}
+        }
+        sqlx::raw_sql("SELECT 1").execute(&mut *holds).await?;
+    }
 }
 
 /// What differs in ClickHouse.
@@ -385,16 +411,7 @@ async fn repair_there(database: &Database, house: &ClickHouse, name: &str) -> Re
     let whole = Whole::of(&project);
     care::begin_recount(database, &mut transaction, &project).await?;
     let recount = care::recount(database, house, &project, &whole);
-    tokio::pin!(recount);
-    // The project is held by a transaction that has nothing else to do, and that the database would end.
-    let done = loop {
-        tokio::select! {
-            done = &mut recount => break done,
-            () = tokio::time::sleep(STIRS) => {}
-        }
-        sqlx::raw_sql("SELECT 1").execute(&mut *transaction).await?;
-    };
-    done?;
+    while_held(&mut transaction, recount).await?;
     care::end_recount(&mut transaction, &project).await?;
     Ok(transaction.commit().await?)
 }

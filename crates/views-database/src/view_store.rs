@@ -72,7 +72,7 @@ impl Database {
         let has_moved = note.is_some_and(|note| note.state == MoveState::Moved);
         if let Some(house) = self.clickhouse.as_ref().filter(|_| has_moved) {
             // They are at the other place, and must not be in the way if they come back.
-            house.leave().await?;
+            house.leave(&self.pool).await?;
         }
         gate::set(&self.pool, note).await
     }

@@ -10,7 +10,7 @@ mod ship;
 mod shipment;
 mod tables;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -58,6 +58,8 @@ pub(crate) struct ClickHouse {
     is_ready: AtomicBool,
     /// Projects, and the month before which nothing is left of each.
     looked: Mutex<HashMap<i32, i32>>,
+    /// Projects of which something was deleted, and the names of whose pages were not looked at since.
+    unread: Mutex<BTreeSet<i32>>,
     /// This process has counted something.
     pub(crate) counted: Notify,
     /// Asks for what waits to be sent now.
@@ -95,6 +97,7 @@ impl ClickHouse {
             address,
             is_ready: AtomicBool::new(false),
             looked: Mutex::default(),
+            unread: Mutex::default(),
             counted: Notify::new(),
             wanted: Notify::new(),
             arrived: Notify::new(),
@@ -122,13 +125,13 @@ impl ClickHouse {
         let row = sqlx::query(sql).fetch_optional(pool).await?;
         let was_there = row.map(|row| row.try_get(0)).transpose()?.unwrap_or(false);
         let place = tables::Place { nodes: &self.nodes, cluster: self.cluster.as_deref(), ledger: &self.ledger };
-        if was_there {
-            place.check().await?;
-        } else if makes_tables {
-            place.make().await?;
-            sqlx::query("UPDATE views_counted_in_clickhouse SET is_there = TRUE").execute(pool).await?;
-        } else {
-            return Err(Fault::Away("the tables in ClickHouse are not made yet; a server does that".to_owned()));
+        match (was_there, makes_tables) {
+            (true, _) => place.check().await?,
+            (false, true) => {
+                place.make().await?;
+                sqlx::query("UPDATE views_counted_in_clickhouse SET is_there = TRUE").execute(pool).await?;
+            }
+            (false, false) => place.take().await?,
         }
         self.is_ready.store(true, Ordering::Relaxed);
         if makes_tables && let Some(logs) = tables::busy_logs(&self.nodes).await.filter(|logs| !logs.is_empty()) {

@@ -1,6 +1,7 @@
 //! Rows in ClickHouse as a whole: adding them up, deleting them, counting some from others.
 
-use std::sync::PoisonError;
+use std::collections::BTreeSet;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use clickhouse::Row;
@@ -119,7 +120,9 @@ impl ClickHouse {
     }
 
     /// Deletes all that was counted, and leaves the tables to whoever comes next.
-    pub(crate) async fn leave(&self) -> Result<()> {
+    pub(crate) async fn leave(&self, pool: &PgPool) -> Result<()> {
+        // Ended in the middle it is done again, and finds what it left.
+        sqlx::query("UPDATE views_counted_in_clickhouse SET is_there = FALSE").execute(pool).await?;
         self.empty().await?;
         let on = self.cluster.as_ref().map(|cluster| format!(" ON CLUSTER '{cluster}' SYNC")).unwrap_or_default();
         self.nodes.execute(&format!("TRUNCATE TABLE views_ledger{on}"), LONG).await
@@ -229,5 +232,18 @@ impl ClickHouse {
 
     pub(crate) fn has_looked_before(&self, months: &[(i32, i32)]) {
         self.looked.lock().unwrap_or_else(PoisonError::into_inner).extend(months.iter().copied());
+    }
+
+    /// Projects of whose pages some may have no views any more.
+    pub(crate) fn unread(&self) -> MutexGuard<'_, BTreeSet<i32>> {
+        self.unread.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many servers have the same views, at most.
+    pub(crate) async fn replicas(&self) -> Result<u64> {
+        let Some(cluster) = &self.cluster else { return Ok(1) };
+        // It was looked at when it was read from the settings.
+        self.count(&format!("SELECT toUInt64(max(replica_num)) AS n FROM system.clusters WHERE cluster = '{cluster}'"))
+            .await
     }
 }

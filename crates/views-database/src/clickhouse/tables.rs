@@ -117,7 +117,20 @@ impl Place<'_> {
     pub(super) async fn make(&self) -> Result<()> {
         // Looked at first: on a cluster of which a server is away, making tables takes minutes, and fails.
         if !self.missing().await?.is_empty() {
-            make(self.nodes, self.cluster, self.ledger).await?;
+            self.make_ledger().await?;
+            // Nothing is made in the database of another one.
+            if ledgers(self.nodes).await?.iter().any(|row| row.id != self.ledger) {
+                return Err(another());
+            }
+            self.make_counts().await?;
+        }
+        owned(self.nodes, self.ledger, true).await
+    }
+
+    /// Takes tables that are there and were left.
+    pub(super) async fn take(&self) -> Result<()> {
+        if !self.missing().await?.is_empty() {
+            return Err(Fault::Away("the tables in ClickHouse are not made yet; a server does that".to_owned()));
         }
         owned(self.nodes, self.ledger, true).await
     }
@@ -126,13 +139,69 @@ impl Place<'_> {
     /// ones would answer as if there had been no views.
     pub(super) async fn check(&self) -> Result<()> {
         let missing = self.missing().await?;
-        // A server of a cluster that comes anew gets what the others have.
-        if !missing.is_empty() && self.cluster.is_some() && missing.len() > TABLES.len() {
-            make(self.nodes, self.cluster, self.ledger).await?;
+        // A server of a cluster that comes anew gets what the others have. The ledger comes last, so that this goes on if it was
+        // ended in the middle.
+        if self.cluster.is_some() && missing.contains(&LEDGER) {
+            self.make_counts().await?;
+            // Without this it could answer before it has fetched everything.
+            for Table { name, .. } in TABLES {
+                self.nodes.execute(&format!("SYSTEM SYNC REPLICA {name}_local"), MAKING).await?;
+            }
+            self.make_ledger().await?;
+            self.nodes.execute(&format!("SYSTEM SYNC REPLICA {LEDGER}"), MAKING).await?;
         } else if let Some(table) = missing.first() {
             return Err(gone(&format!("there is no table {table}")));
         }
         owned(self.nodes, self.ledger, false).await
+    }
+
+    fn everywhere(&self) -> String {
+        self.cluster.map(|cluster| format!(" ON CLUSTER '{cluster}'")).unwrap_or_default()
+    }
+
+    async fn make_ledger(&self) -> Result<()> {
+        let (database, on) = (self.nodes.database(), self.everywhere());
+        let engine = match self.cluster {
+            None => "MergeTree".to_owned(),
+            // One for all servers, whatever part of the views they have.
+            Some(_) => {
+                format!("ReplicatedMergeTree('/clickhouse/copydesk/{database}/views_ledger', '{{replica}}-{{shard}}')")
+            }
+        };
+        let sql =
+            format!("CREATE TABLE IF NOT EXISTS {LEDGER}{on} (id String, schema UInt32) ENGINE = {engine} ORDER BY id");
+        self.nodes.execute(&sql, MAKING).await
+    }
+
+    async fn make_counts(&self) -> Result<()> {
+        let (database, on) = (self.nodes.database(), self.everywhere());
+        for table in TABLES {
+            let Table { name, columns, order, partition } = table;
+            let partition = partition.map(|by| format!(" PARTITION BY {by}")).unwrap_or_default();
+            let synced = "fsync_after_insert = 1, fsync_part_directory = 1";
+            let sql = match self.cluster {
+                None => format!(
+                    "CREATE TABLE IF NOT EXISTS {name} ({columns}) ENGINE = SummingMergeTree(n){partition} ORDER BY ({order}) \
+                     SETTINGS non_replicated_deduplication_window = {KNOWN_AGAIN}, {synced}"
+                ),
+                Some(_) => format!(
+                    "CREATE TABLE IF NOT EXISTS {name}_local{on} ({columns}) ENGINE = \
+                     ReplicatedSummingMergeTree('/clickhouse/copydesk/{database}/{{shard}}/{name}', '{{replica}}', n){partition} \
+                     ORDER BY ({order}) SETTINGS replicated_deduplication_window = {KNOWN_AGAIN}, \
+                     replicated_deduplication_window_seconds = 2592000, {synced}"
+                ),
+            };
+            self.nodes.execute(&sql, MAKING).await?;
+            if let Some(cluster) = self.cluster {
+                // All views of a project are on one shard.
+                let sql = format!(
+                    "CREATE TABLE IF NOT EXISTS {name}{on} AS {name}_local \
+                     ENGINE = Distributed('{cluster}', currentDatabase(), '{name}_local', project)"
+                );
+                self.nodes.execute(&sql, MAKING).await?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -141,53 +210,6 @@ fn gone(what: &str) -> Fault {
         "ClickHouse does not have the page views that were counted there ({what}): name the right database in \
          views.clickhouse_url, or restore ClickHouse or a backup of Copydesk"
     ))
-}
-
-async fn make(nodes: &Nodes, cluster: Option<&str>, ledger: &str) -> Result<()> {
-    let database = nodes.database();
-    let on = cluster.map(|cluster| format!(" ON CLUSTER '{cluster}'")).unwrap_or_default();
-    let engine = match cluster {
-        None => "MergeTree".to_owned(),
-        // One for all servers, whatever part of the views they have.
-        Some(_) => {
-            format!("ReplicatedMergeTree('/clickhouse/copydesk/{database}/views_ledger', '{{replica}}-{{shard}}')")
-        }
-    };
-    let sql =
-        format!("CREATE TABLE IF NOT EXISTS views_ledger{on} (id String, schema UInt32) ENGINE = {engine} ORDER BY id");
-    nodes.execute(&sql, MAKING).await?;
-    // Nothing is made in the database of another one.
-    let found = ledgers(nodes).await?;
-    if found.iter().any(|row| row.id != ledger) {
-        return Err(another());
-    }
-    for table in TABLES {
-        let Table { name, columns, order, partition } = table;
-        let partition = partition.map(|by| format!(" PARTITION BY {by}")).unwrap_or_default();
-        let synced = "fsync_after_insert = 1, fsync_part_directory = 1";
-        let sql = match cluster {
-            None => format!(
-                "CREATE TABLE IF NOT EXISTS {name} ({columns}) ENGINE = SummingMergeTree(n){partition} ORDER BY ({order}) \
-                 SETTINGS non_replicated_deduplication_window = {KNOWN_AGAIN}, {synced}"
-            ),
-            Some(_) => format!(
-                "CREATE TABLE IF NOT EXISTS {name}_local{on} ({columns}) ENGINE = \
-                 ReplicatedSummingMergeTree('/clickhouse/copydesk/{database}/{{shard}}/{name}', '{{replica}}', n){partition} \
-                 ORDER BY ({order}) SETTINGS replicated_deduplication_window = {KNOWN_AGAIN}, \
-                 replicated_deduplication_window_seconds = 2592000, {synced}"
-            ),
-        };
-        nodes.execute(&sql, MAKING).await?;
-        if let Some(cluster) = cluster {
-            // All views of a project are on one shard.
-            let sql = format!(
-                "CREATE TABLE IF NOT EXISTS {name}{on} AS {name}_local \
-                 ENGINE = Distributed('{cluster}', currentDatabase(), '{name}_local', project)"
-            );
-            nodes.execute(&sql, MAKING).await?;
-        }
-    }
-    Ok(())
 }
 
 async fn ledgers(nodes: &Nodes) -> Result<Vec<Ledger>> {

@@ -2,7 +2,7 @@
 
 use clickhouse::Row;
 use serde::{Deserialize, Serialize};
-use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row as _};
+use sqlx::{AssertSqlSafe, PgConnection, Row as _};
 
 use super::look::{self, Look};
 use crate::calendar::first_day;
@@ -17,18 +17,13 @@ struct Page {
     path: u64,
 }
 
-/// The pages of a project that still have views, in whichever table.
-pub(crate) async fn pages_with_views(house: &ClickHouse, project: i32) -> Result<Vec<i64>> {
+/// The pages of a project that still have views, in whichever table. Nobody counts for the project meanwhile.
+pub(crate) async fn pages_with_views(database: &Database, house: &ClickHouse, project: i32) -> Result<Vec<i64>> {
+    look::all_of_project_arrived(database, house, project).await?;
     let pages = |table: &str| format!("SELECT path FROM {table} WHERE project = {project}");
     let all = ["views_cells", "views_days", "views_months"].map(pages).join(" UNION ALL ");
     let found: Vec<Page> = house.nodes.rows(&format!("SELECT DISTINCT path FROM ({all})")).await?;
     Ok(found.into_iter().map(|row| row.path.cast_signed()).collect())
-}
-
-/// Whether something of a project is on its way.
-pub(crate) async fn is_waiting(pool: &PgPool, project: i32) -> Result<bool> {
-    let sql = "SELECT EXISTS (SELECT FROM views_batches WHERE project = $1)";
-    Ok(sqlx::query(sql).bind(project).fetch_one(pool).await?.try_get(0)?)
 }
 
 /// Waits until all of a project that is committed has arrived.

@@ -78,7 +78,7 @@ impl Arrival {
     /// Gives a move up: nothing is left of what has come.
     pub async fn give_up(self) -> Result<(), ViewsError> {
         if let Some(house) = &self.database.clickhouse {
-            house.leave().await?;
+            house.leave(&self.database.pool).await?;
         }
         let mut transaction = self.database.pool.begin().await.map_err(Fault::from)?;
         let sql = format!("TRUNCATE views_moved_days, views_counted_in_clickhouse, {}", TABLES.join(", "));

@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::database::Database;
 use crate::error::{Fault, Result};
+use crate::schema::DURABLE;
 
 /// The first half of all locks of projects: no other program has them.
 const LOCKS: i32 = 0x7669_6577;
@@ -23,9 +24,6 @@ const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'
 /// How long views wait for whoever changes their project as a whole: those of readers, and those of logs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) const LONG_PATIENCE: Duration = Duration::from_secs(600);
-/// What is acknowledged is on disk, whatever the server was told; a stricter setting stays.
-pub(crate) const DURABLE: &str = "set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', \
-                                  'local') THEN 'on' ELSE current_setting('synchronous_commit') END, true)";
 /// How often it is looked whether they still must.
 const AGAIN: Duration = Duration::from_millis(30);
 /// A lock was not to be had in the time for it.

@@ -5,6 +5,10 @@ use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 
 use crate::error::{Fault, Result};
 
+/// What is acknowledged is on disk, whatever the server was told; a stricter setting stays.
+pub(crate) const DURABLE: &str = "set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', \
+                                  'local') THEN 'on' ELSE current_setting('synchronous_commit') END, true)";
+
 /// Every schema there has been, oldest first. What is here is never edited once released; a change is a new line.
 const MIGRATIONS: &[(i64, &str)] = &[
     (1, include_str!("../migrations/0001_views.sql")),

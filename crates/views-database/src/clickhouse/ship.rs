@@ -15,7 +15,7 @@ use super::ClickHouse;
 use super::nodes::Nodes;
 use super::shipment::{Rows, Shipment};
 use crate::error::Result;
-use crate::lock::DURABLE;
+use crate::schema::DURABLE;
 
 /// Batches that are sent together at most, and after how many bytes, packed, no more are added: they take a hundred times
 /// that while they are sorted.
@@ -124,7 +124,7 @@ async fn ship(house: &ClickHouse, pool: &PgPool, makes_tables: bool) -> Result<b
         let sql = format!("SELECT pg_advisory_xact_lock_shared({LOCK}), {DURABLE}");
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *transaction).await?;
         // The row is held while it is sent, so that nobody else sends it meanwhile, and no longer if this process dies.
-        let left = "SELECT id, token::text FROM views_shipments ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED";
+        let left = "SELECT id, COALESCE(token::text, id::text) FROM views_shipments ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED";
         if let Some(row) = sqlx::query(left).fetch_optional(&mut *transaction).await? {
             finish(house, &mut transaction, &row).await?;
             transaction.commit().await?;
@@ -147,7 +147,7 @@ async fn put_together(connection: &mut PgConnection, among: Option<&[i64]>) -> R
            AND ($3::bigint[] IS NULL OR id = ANY ($3)) ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED), \
          taken AS (SELECT id FROM (SELECT id, SUM(bytes) OVER (ORDER BY id) - bytes AS before FROM waiting) AS w \
            WHERE before <= $2), \
-         shipment AS (INSERT INTO views_shipments SELECT WHERE EXISTS (SELECT FROM taken) RETURNING id) \
+         shipment AS (INSERT INTO views_shipments (token) SELECT gen_random_uuid() WHERE EXISTS (SELECT FROM taken) RETURNING id) \
          UPDATE views_batches SET shipment = shipment.id FROM shipment \
          WHERE views_batches.id IN (SELECT id FROM taken)",
     )
@@ -200,7 +200,7 @@ async fn begin(pool: &PgPool) -> Result<Transaction<'static, Postgres>> {
 async fn finish_begun(house: &ClickHouse, pool: &PgPool) -> Result<()> {
     loop {
         let mut transaction = begin(pool).await?;
-        let sql = "SELECT id, token::text FROM views_shipments ORDER BY id LIMIT 1 FOR UPDATE";
+        let sql = "SELECT id, COALESCE(token::text, id::text) FROM views_shipments ORDER BY id LIMIT 1 FOR UPDATE";
         let Some(row) = sqlx::query(sql).fetch_optional(&mut *transaction).await? else { return Ok(()) };
         finish(house, &mut transaction, &row).await?;
         transaction.commit().await?;

@@ -81,9 +81,7 @@ impl MoveNote {
             "Everything is being moved to another database: jobs that run come to their end, and no other one begins here.".to_owned()
         })
     }
-}
 
-impl MoveNote {
     /// What keeps everybody from using the place, if something does.
     pub fn obstacle(&self) -> Option<StoreError> {
         let (there, since) = (&self.there, self.since);

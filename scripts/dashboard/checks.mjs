@@ -11,11 +11,13 @@ const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 export const WIDTHS = [320, 390, 768, 1280, 2560]
 
 /** Notes what nobody should see: messages, errors, requests elsewhere. `statuses` are those that a page is meant to have, of
- * which the browser tells as well; so it does of a date that is none, and of what signing out clears away. */
+ * which the browser tells as well; so it does of a date that is none, of what signing out clears away, and of a fade from page
+ * to page that it leaves out when it is busy. */
 export const watch = (page, origin, faults, statuses = [422]) => {
   const expected = new RegExp(`status of (${statuses.join('|')}) |does not conform to the required format, "yyyy-MM-dd"|Cleared data types: "cache"`)
   page.on('console', (message) => { if (message.type() !== 'debug' && !expected.test(message.text())) faults.push(`${page.url()}: ${message.text()}`) })
-  page.on('pageerror', (error) => faults.push(`${page.url()}: ${error}`))
+  const fade = /^(InvalidStateError|AbortError|TimeoutError): Transition was (aborted|skipped)/
+  page.on('pageerror', (error) => { if (!fade.test(`${error}`)) faults.push(`${page.url()}: ${error}`) })
   page.on('request', (request) => { if (!request.url().startsWith(origin)) faults.push(`${page.url()} asked ${request.url()}`) })
 }
 

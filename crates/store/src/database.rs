@@ -11,7 +11,7 @@ use crate::changes::Changes;
 use crate::conn::{Conn, Dialect, Result, Row, Sql, Value, values};
 use crate::error::StoreError;
 use crate::hub::Hub;
-use crate::postgres::{LISTENER, PgConn, Postgres};
+use crate::postgres::{LISTENER, PgConn, Plans, Postgres};
 use crate::sqlite::{self, Sqlite, SqliteConn};
 use crate::{migrate, rows, snapshot};
 
@@ -257,10 +257,29 @@ impl Store {
         E: From<StoreError> + Send + 'static,
         F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
     {
+        self.write_planned(Plans::Fitting, script).await
+    }
+
+    /// The same for statements which PostgreSQL would rather run than think about.
+    pub(crate) async fn write_by_simple_plans<T, E, F>(&self, script: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
+    {
+        self.write_planned(Plans::Simple, script).await
+    }
+
+    async fn write_planned<T, E, F>(&self, plans: Plans, script: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
+    {
         let actor = self.actor.clone();
         match &*self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(|c| script(as_actor(c, actor))).await,
-            Backend::Postgres(postgres) => postgres.write(|c| script(as_actor(c, actor))).await,
+            Backend::Postgres(postgres) => postgres.write(plans, |c| script(as_actor(c, actor))).await,
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use copydesk_boxed::boxed;
 use copydesk_domain::{JobId, ProjectId, Timestamp};
 
-use crate::conn::{Conn, Result, values};
+use crate::conn::{Conn, Result, places, values};
 use crate::database::Store;
 
 /// By how much the clocks of two machines may differ: a turn that is later than this is not looked at.
@@ -77,26 +77,30 @@ async fn settle(c: &mut dyn Conn, lane: Lane) -> Result<u64> {
     Ok(1)
 }
 
-/// Sets a lane that the caller has held since before it looked for `first`: a job that enters meanwhile waits for the caller,
-/// and is not overlooked. Without a first job it goes. Its turn comes again at `turn_at`, or when that job may run.
-pub(crate) async fn set(
-    c: &mut dyn Conn,
-    lane: &Lane,
-    first: Option<(Timestamp, JobId)>,
-    turn_at: Timestamp,
-) -> Result<()> {
-    match first {
-        Some((next_at, next_id)) => {
-            let turn_at = turn_at.max(next_at);
-            let sql = "UPDATE lanes SET next_at = $1, next_id = $2, turn_at = $3 WHERE project_id = $4 AND model = $5";
-            c.run(sql, values![next_at, next_id, turn_at, &lane.project_id, &lane.model]).await?
-        }
-        None => {
-            let sql = "DELETE FROM lanes WHERE project_id = $1 AND model = $2";
-            c.run(sql, values![&lane.project_id, &lane.model]).await?
-        }
+/// Sets lanes that the caller has held since before it looked for the first job of each: a job that enters meanwhile waits for the
+/// caller, and is not overlooked. The turn of each comes again at the instant given last, or when that job may run.
+pub(crate) async fn set(c: &mut dyn Conn, lanes: Vec<(Lane, (Timestamp, JobId), Timestamp)>) -> Result<()> {
+    if lanes.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<String> = (0..lanes.len()).map(|at| format!("({})", places(5 * at + 1, 5))).collect();
+    let row = |(lane, (next_at, next_id), turn_at): (Lane, (Timestamp, JobId), Timestamp)| {
+        values![lane.project_id, lane.model, next_at, next_id, turn_at.max(next_at)]
     };
-    Ok(())
+    let values = lanes.into_iter().flat_map(row).collect();
+    // They are there: this is an update of many rows, which each are found by their key.
+    let sql = format!(
+        "INSERT INTO lanes (project_id, model, next_at, next_id, turn_at) VALUES {} ON CONFLICT (project_id, model) \
+         DO UPDATE SET next_at = excluded.next_at, next_id = excluded.next_id, turn_at = excluded.turn_at",
+        rows.join(", ")
+    );
+    c.run(sql, values).await.map(drop)
+}
+
+/// Removes a lane in which no job is left. The caller holds it as for [`set`].
+pub(crate) async fn remove(c: &mut dyn Conn, lane: &Lane) -> Result<()> {
+    let sql = "DELETE FROM lanes WHERE project_id = $1 AND model = $2";
+    c.run(sql, values![&lane.project_id, &lane.model]).await.map(drop)
 }
 
 const TOO_LATE: &str = "turn_at > $1 AND next_at <= $2";

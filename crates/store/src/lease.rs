@@ -84,18 +84,20 @@ impl Store {
         data: serde_json::Value,
     ) -> Result<(), LeaseError> {
         let (lease, now) = (lease.clone(), self.now());
-        self.write(move |c| Box::pin(record_step(c, lease, step, data, now))).await
+        self.write_by_simple_plans(move |c| Box::pin(record_step(c, lease, step, data, now))).await
     }
+}
+
+/// That the job is held under a lease, the id, worker and attempt of which are parameters from number `first` on. Said in a way that
+/// leaves PostgreSQL only the way by the id: it would read all jobs that run, of which there were none when it last counted.
+fn is_held(first: usize) -> String {
+    let [id, worker, attempt] = [first, first + 1, first + 2];
+    format!("id = ${id} AND COALESCE(worker, '') = ${worker} AND attempt = ${attempt} AND status = 'active'")
 }
 
 /// The job, held, if the lease still stands.
 pub(crate) async fn hold(c: &mut dyn Conn, lease: &Lease) -> Result<Job, LeaseError> {
-    static SQL: LazyLock<String> = LazyLock::new(|| {
-        format!(
-            "SELECT {} FROM jobs WHERE id = $1 AND worker = $2 AND attempt = $3 AND status = 'active'",
-            jobs::COLUMNS
-        )
-    });
+    static SQL: LazyLock<String> = LazyLock::new(|| format!("SELECT {} FROM jobs WHERE {}", jobs::COLUMNS, is_held(1)));
     let job = c.row_held(&SQL, values![&lease.job_id, &lease.worker, lease.attempt]).await?;
     Ok(job.ok_or(LeaseLost::Lost)?)
 }
@@ -154,9 +156,10 @@ async fn record_step(
     data: serde_json::Value,
     now: Timestamp,
 ) -> Result<(), LeaseError> {
-    let sql = "UPDATE jobs SET updated_at = $1 WHERE id = $2 AND worker = $3 AND attempt = $4 AND status = 'active' \
-               RETURNING cancel_requested_at";
-    let held: Option<Option<Timestamp>> = c.row(sql, values![now, &lease.job_id, &lease.worker, lease.attempt]).await?;
+    static SQL: LazyLock<String> =
+        LazyLock::new(|| format!("UPDATE jobs SET updated_at = $1 WHERE {} RETURNING cancel_requested_at", is_held(2)));
+    let held: Option<Option<Timestamp>> =
+        c.row(SQL.as_str(), values![now, &lease.job_id, &lease.worker, lease.attempt]).await?;
     match held {
         None => Err(LeaseLost::Lost.into()),
         // The error takes back what was written.

@@ -25,8 +25,21 @@ const ANSWER: Duration = Duration::from_secs(5);
 /// Said anew in each transaction, because behind a pooler the next one may be on another connection.
 /// Nothing else may stand here: of a beginning that fails a connection keeps what it has begun.
 const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'";
+/// The same for [`Plans::Simple`].
+const BEGIN_SIMPLE: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL enable_sort = off; \
+                            SET LOCAL plan_cache_mode = force_generic_plan";
 /// How long a connection that has worked is taken to work still.
 const TRUSTED: Duration = Duration::from_secs(1);
+
+/// How the server is to plan the statements of a transaction.
+#[derive(Clone, Copy)]
+pub(crate) enum Plans {
+    /// For the values at hand, as far as it finds that worth while.
+    Fitting,
+    /// Once for each connection, along the indexes. What it believes to know of a table that is full at one moment and empty at
+    /// another is wrong mostly, and to think about it each time takes as long as the statement.
+    Simple,
+}
 
 pub(crate) struct Postgres {
     pool: PgPool,
@@ -82,13 +95,13 @@ impl Postgres {
         &self.announcer
     }
 
-    pub(crate) async fn write<T, E, F>(&self, script: F) -> Result<T, E>
+    pub(crate) async fn write<T, E, F>(&self, plans: Plans, script: F) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
         F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
     {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin(plans).await?;
         let mut conn = PgConn::new(&mut transaction, &*self.clock);
         let result = script(&mut conn).await;
         let announced = std::mem::take(&mut conn.announced);
@@ -116,8 +129,12 @@ impl Postgres {
     }
 
     // In boxes, as all that is of sqlx: whoever awaits it otherwise has all of it compiled once more.
-    pub(crate) fn begin(&self) -> BoxFuture<'_, Result<Transaction<'static, sqlx::Postgres>>> {
-        Box::pin(async { Ok(self.pool.begin_with(BEGIN).await?) })
+    fn begin(&self, plans: Plans) -> BoxFuture<'_, Result<Transaction<'static, sqlx::Postgres>>> {
+        let begin = match plans {
+            Plans::Fitting => BEGIN,
+            Plans::Simple => BEGIN_SIMPLE,
+        };
+        Box::pin(async move { Ok(self.pool.begin_with(begin).await?) })
     }
 
     /// A transaction that may wait for a file now and then.

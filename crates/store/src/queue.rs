@@ -1,5 +1,6 @@
 //! The lease queue: which job a worker may take.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use copydesk_boxed::boxed;
@@ -105,8 +106,9 @@ impl Store {
         for _ in 0..RACES {
             let (worker, models, terms, now) = (worker.to_owned(), models.to_vec(), terms.clone(), self.now());
             let near = near.to_vec();
-            let race = self.write(move |c| Box::pin(race(c, worker, models, terms, most.min(MOST), near, now))).await?;
-            match race {
+            let most = most.min(MOST);
+            let race = self.write_by_simple_plans(move |c| Box::pin(race(c, worker, models, terms, most, near, now)));
+            match race.await? {
                 Race::Won(claimed) => return Ok(claimed),
                 Race::Lost => {}
                 Race::NothingToTake => return Ok(Vec::new()),
@@ -168,11 +170,6 @@ async fn held_lanes(c: &mut dyn Conn, look: Look<'_>, most: usize, near: &[Proje
         return open_lanes(c, look, Among::All, most, "").await;
     }
     const FREE: &str = "FOR NO KEY UPDATE OF l SKIP LOCKED";
-    // What the database believes to know of a queue is of another moment. As long as it takes it for empty, it reads and sorts
-    // all lanes for the first one. Nor has it to think about it each time, which takes as long as the look.
-    let plans =
-        "SELECT set_config('enable_sort', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)";
-    c.run(plans, values![]).await?;
     let mut lanes = near_lanes(c, look, most, near, FREE).await?;
     if lanes.len() < most {
         let others = open_lanes(c, look, Among::All, most, FREE).await?;
@@ -256,20 +253,19 @@ async fn open_lanes(c: &mut dyn Conn, look: Look<'_>, among: Among<'_>, most: us
             format!("AND l.project_id IN ({places}) AND l.turn_at <= ${}", first + projects.len())
         }
     };
-    // What runs of a project is counted lane by lane and as a figure, not as a condition that PostgreSQL could turn into a look at
-    // all projects: few lanes of full ones come before one that may be taken. How many are wanted is in the text: a plan for any
-    // number would be one for many.
-    // A project is looked up for each lane: joined as a table it would be found by reading all of them.
-    let projects = if hold.is_empty() {
-        ""
+    // A project is looked up for each lane, and what runs of it is counted there: few lanes of full projects come before one that
+    // may be taken, and anything else that PostgreSQL could make of it is a look at all projects. How many are wanted is in the
+    // text: a plan for any number would be one for many.
+    let open = "FROM projects p WHERE p.id = l.project_id AND (SELECT count(*) FROM jobs r WHERE r.project_id = p.id \
+                AND r.status = 'active' AND r.worker IS NOT NULL) < COALESCE(NULLIF(COALESCE(p.max_running, $3), 0), 2147483647)";
+    let (held, open) = if hold.is_empty() {
+        (String::new(), format!("AND (SELECT 1 {open}) = 1"))
     } else {
-        "CROSS JOIN LATERAL (SELECT FROM projects p WHERE p.id = l.project_id FOR NO KEY UPDATE SKIP LOCKED) AS held"
+        (format!("CROSS JOIN LATERAL (SELECT {open} FOR NO KEY UPDATE SKIP LOCKED) AS held"), String::new())
     };
     let sql = format!(
-        "SELECT l.project_id, l.model, l.turn_at, l.next_id FROM lanes l {projects} WHERE l.next_at <= $1 \
-         AND l.turn_at <= $2 AND NOT EXISTS (SELECT 1 FROM dormancy UNION ALL SELECT 1 FROM moving WHERE at_rest = 1) \
-         AND (SELECT count(*) FROM jobs r WHERE r.project_id = l.project_id AND r.status = 'active' AND r.worker IS NOT NULL) \
-         < (SELECT COALESCE(NULLIF(COALESCE(o.max_running, $3), 0), 2147483647) FROM projects o WHERE o.id = l.project_id) \
+        "SELECT l.project_id, l.model, l.turn_at, l.next_id FROM lanes l {held} WHERE l.next_at <= $1 \
+         AND l.turn_at <= $2 AND NOT EXISTS (SELECT 1 FROM dormancy UNION ALL SELECT 1 FROM moving WHERE at_rest = 1) {open} \
          AND l.model IN ({}) {among} ORDER BY l.turn_at, l.next_id LIMIT {most} {hold}",
         places(4, look.models.len())
     );
@@ -288,29 +284,55 @@ async fn choose(
     now: Timestamp,
 ) -> Result<Vec<JobId>> {
     let mut room = room(c, &lanes, terms.running_per_project).await?;
-    let mut chosen = Vec::new();
     let count = lanes.len();
+    let mut waiting = first_waiting(c, &lanes, most.div_ceil(count.max(1)) + 1).await?;
+    let (mut chosen, mut kept) = (Vec::new(), Vec::new());
     for (at, Turn { lane, turn_at, next_id }) in lanes.into_iter().enumerate() {
         let Some(room) = room.iter_mut().find_map(|(id, room)| (*id == lane.project_id).then_some(room)) else {
             continue;
         };
         let fair = (most - chosen.len()).div_ceil(count - at).min(*room);
-        let sql = format!(
-            "SELECT not_before, id FROM jobs WHERE project_id = $1 AND model = $2 AND status = 'active' AND worker IS NULL \
-             ORDER BY not_before, id LIMIT {}",
-            fair + 1
-        );
-        let mut waiting: Vec<(Timestamp, JobId)> = c.rows(sql, values![&lane.project_id, &lane.model]).await?;
+        let waiting = waiting.remove(&at).unwrap_or_default();
         let is_as_expected = waiting.first().is_some_and(|(not_before, id)| *id == next_id && *not_before <= turn_at);
-        let fair = if is_as_expected { fair } else { 0 };
+        // The last of those that were read is only the next one.
+        let fair = if is_as_expected { fair.min(most.div_ceil(count)) } else { 0 };
         let due = waiting.iter().take(fair).take_while(|(not_before, _)| *not_before <= now).count();
-        let left = if waiting.len() > due { Some(waiting.swap_remove(due)) } else { None };
         // Whoever has had a job taken comes behind those who wait by now.
-        lanes::set(c, &lane, left, if due > 0 { now } else { turn_at }).await?;
+        let turn_at = if due > 0 { now } else { turn_at };
+        match waiting.get(due) {
+            Some((next_at, next_id)) => kept.push((lane, (*next_at, next_id.clone()), turn_at)),
+            None => lanes::remove(c, &lane).await?,
+        }
         *room -= due;
         chosen.extend(waiting.into_iter().take(due).map(|(_, id)| id));
     }
+    lanes::set(c, kept).await?;
     Ok(chosen)
+}
+
+/// The first `most` jobs that wait in each lane, by the place of the lane.
+async fn first_waiting(
+    c: &mut dyn Conn,
+    lanes: &[Turn],
+    most: usize,
+) -> Result<BTreeMap<usize, Vec<(Timestamp, JobId)>>> {
+    let of_lane = |at: usize| {
+        format!(
+            "SELECT * FROM (SELECT {at} AS lane, not_before, id FROM jobs WHERE project_id = ${} AND model = ${} \
+             AND status = 'active' AND worker IS NULL ORDER BY not_before, id LIMIT {most}) AS lane_{at}",
+            2 * at + 1,
+            2 * at + 2
+        )
+    };
+    let sql: Vec<String> = (0..lanes.len()).map(of_lane).collect();
+    let values = lanes.iter().flat_map(|turn| values![&turn.lane.project_id, &turn.lane.model]).collect();
+    let mut rows: Vec<(i64, (Timestamp, JobId))> = c.rows(sql.join(" UNION ALL "), values).await?;
+    rows.sort();
+    let mut waiting = BTreeMap::<usize, Vec<_>>::new();
+    for (at, job) in rows {
+        waiting.entry(usize::try_from(at).unwrap_or(usize::MAX)).or_default().push(job);
+    }
+    Ok(waiting)
 }
 
 /// How many more jobs of each project may run.

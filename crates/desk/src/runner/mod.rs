@@ -40,6 +40,7 @@ const LONGEST_TURN: Duration = Duration::from_secs(2);
 const HEAD_START: Duration = Duration::from_millis(20);
 /// How often jobs are looked for that are in no lane.
 const MEND_LANES: Duration = Duration::from_secs(60);
+const LONGEST_WAIT_FOR_MORE: Duration = Duration::from_millis(100);
 /// How long to wait after the database could not be asked.
 const STORE_PAUSE: Duration = Duration::from_millis(500);
 
@@ -92,6 +93,8 @@ impl Runner {
     /// One asks for jobs on behalf of all workers: hundreds that all ask would only stand in each other's way.
     async fn claim_forever(&self, workers: usize, running: &mut JoinSet<()>) {
         let models: Vec<String> = self.engines.iter().map(|engine| engine.model().to_owned()).collect();
+        // How long the last claim took that got all it asked for: the next one may get as much.
+        let mut last_claim = Duration::ZERO;
         while !self.stop.is_asked() {
             while let Some(ended) = running.try_join_next() {
                 report_end(ended);
@@ -101,11 +104,14 @@ impl Runner {
                     Some(ended) = running.join_next() => report_end(ended),
                     () = self.stop.asked() => return,
                 }
+                self.wait_for_more(last_claim, running).await;
                 continue;
             };
+            let started = Instant::now();
             match self.store.claim(&self.name, &models, &self.terms, free, &self.near.list()).await {
                 Ok(claimed) if claimed.is_empty() => self.wait_for_work(&models, running).await,
                 Ok(claimed) => {
+                    last_claim = if claimed.len() == free { started.elapsed() } else { Duration::ZERO };
                     for claimed in claimed {
                         let runner = self.clone();
                         running.spawn(async move { runner.run_job(claimed).await });
@@ -116,6 +122,20 @@ impl Runner {
                     self.pause(STORE_PAUSE).await;
                 }
             }
+        }
+    }
+
+    /// Lets a worker that is free wait for others, but no longer than the claim of its next job takes: one claim for several takes
+    /// hardly longer, and the fewer there are, the less they stand in each other's way.
+    async fn wait_for_more(&self, longest: Duration, running: &mut JoinSet<()>) {
+        let all = async {
+            while let Some(ended) = running.join_next().await {
+                report_end(ended);
+            }
+        };
+        tokio::select! {
+            () = all => {}
+            () = self.pause(longest.min(LONGEST_WAIT_FOR_MORE)) => {}
         }
     }
 

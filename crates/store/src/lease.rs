@@ -90,9 +90,12 @@ impl Store {
 
 /// That the job is held under a lease, the id, worker and attempt of which are parameters from number `first` on. Said in a way that
 /// leaves PostgreSQL only the way by the id: it would read all jobs that run, of which there were none when it last counted.
+/// Nobody without a name holds anything.
 fn is_held(first: usize) -> String {
     let [id, worker, attempt] = [first, first + 1, first + 2];
-    format!("id = ${id} AND COALESCE(worker, '') = ${worker} AND attempt = ${attempt} AND status = 'active'")
+    format!(
+        "id = ${id} AND COALESCE(worker, '') = ${worker} AND ${worker} <> '' AND attempt = ${attempt} AND status = 'active'"
+    )
 }
 
 /// The job, held, if the lease still stands.

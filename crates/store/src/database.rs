@@ -260,17 +260,8 @@ impl Store {
         self.write_planned(Plans::Fitting, script).await
     }
 
-    /// The same for statements which PostgreSQL would rather run than think about.
-    pub(crate) async fn write_by_simple_plans<T, E, F>(&self, script: F) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-        F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
-    {
-        self.write_planned(Plans::Simple, script).await
-    }
-
-    async fn write_planned<T, E, F>(&self, plans: Plans, script: F) -> Result<T, E>
+    /// The same for statements that PostgreSQL is to plan in this way.
+    pub(crate) async fn write_planned<T, E, F>(&self, plans: Plans, script: F) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,

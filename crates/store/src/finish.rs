@@ -11,6 +11,7 @@ use crate::database::Store;
 use crate::ending::{CANCELLED, Ending, OUT_OF_TIME, end};
 use crate::hub::Change;
 use crate::lease::{self, Lease, LeaseError};
+use crate::postgres::Plans;
 use crate::{events, jobs, lanes};
 
 /// How a worker ends a job.
@@ -72,7 +73,7 @@ impl Store {
     /// Ends the job. If it was cancelled meanwhile it ends so, whatever the worker says.
     pub async fn finish(&self, lease: &Lease, finish: Finish) -> Result<Finished, LeaseError> {
         let (lease, now) = (lease.clone(), self.now());
-        self.write_by_simple_plans(move |c| Box::pin(finish_job(c, lease, finish, now))).await
+        self.write_planned(Plans::Simple, move |c| Box::pin(finish_job(c, lease, finish, now))).await
     }
 
     /// Hands the job back untouched, so that another worker can have it at once; the try does not count.

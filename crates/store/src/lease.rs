@@ -11,6 +11,7 @@ use copydesk_domain::{Job, JobId, Timestamp};
 use crate::conn::{Conn, Dialect, Result, Value, places, values};
 use crate::database::Store;
 use crate::error::StoreError;
+use crate::postgres::Plans;
 use crate::{events, jobs};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +85,7 @@ impl Store {
         data: serde_json::Value,
     ) -> Result<(), LeaseError> {
         let (lease, now) = (lease.clone(), self.now());
-        self.write_by_simple_plans(move |c| Box::pin(record_step(c, lease, step, data, now))).await
+        self.write_planned(Plans::Simple, move |c| Box::pin(record_step(c, lease, step, data, now))).await
     }
 }
 

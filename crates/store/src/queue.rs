@@ -10,6 +10,7 @@ use crate::conn::{Conn, Dialect, Result, Value, places, values};
 use crate::database::Store;
 use crate::lanes::{self, CLOCKS, Lane};
 use crate::lease::Lease;
+use crate::postgres::Plans;
 use crate::{events, jobs};
 
 /// How often a claim looks again when others were faster, or the first job of a lane was not there any more.
@@ -107,7 +108,8 @@ impl Store {
             let (worker, models, terms, now) = (worker.to_owned(), models.to_vec(), terms.clone(), self.now());
             let near = near.to_vec();
             let most = most.min(MOST);
-            let race = self.write_by_simple_plans(move |c| Box::pin(race(c, worker, models, terms, most, near, now)));
+            let race =
+                self.write_planned(Plans::Simple, move |c| Box::pin(race(c, worker, models, terms, most, near, now)));
             match race.await? {
                 Race::Won(claimed) => return Ok(claimed),
                 Race::Lost => {}

@@ -40,6 +40,7 @@ const LONGEST_TURN: Duration = Duration::from_secs(2);
 const HEAD_START: Duration = Duration::from_millis(20);
 /// How often jobs are looked for that are in no lane.
 const MEND_LANES: Duration = Duration::from_secs(60);
+/// The longest that a free worker waits for others, however slow the database is.
 const LONGEST_WAIT_FOR_MORE: Duration = Duration::from_millis(100);
 /// How long to wait after the database could not be asked.
 const STORE_PAUSE: Duration = Duration::from_millis(500);

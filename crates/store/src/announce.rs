@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use sqlx::PgPool;
 use tokio::sync::Notify;
 
+use crate::connections::{Connections, no_answer, unless};
 use crate::hub::{Change, Hub};
 
 pub(crate) const CHANNEL: &str = "copydesk";
@@ -128,11 +128,11 @@ impl Announcer {
         self.0.some.notify_one();
     }
 
-    /// Passes on what this process has to tell, for as long as the pool is open.
-    pub(crate) async fn send_forever(self, pool: PgPool) {
+    /// Passes on what this process has to tell, for ever.
+    pub(crate) async fn send_forever(self, connections: Connections) {
         let (mut repeat, mut busy) = (tokio::time::interval(REPEAT), tokio::time::interval(BUSY));
         let (mut is_believed_idle, mut was_idle) = (false, false);
-        while !pool.is_closed() {
+        loop {
             let mut is_busy = false;
             tokio::select! {
                 () = self.0.some.notified() => {}
@@ -152,9 +152,7 @@ impl Announcer {
             // An earlier program makes nothing of a payload without a word.
             let nothing = is_busy.then(|| format!("from {}", self.0.name));
             for payload in nothing.into_iter().chain(payloads(&self.0.name, words)) {
-                // Nothing is lost with an announcement, so that nobody waits for it to be on disk.
-                let sql = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
-                if let Err(error) = sqlx::query(sql).bind(CHANNEL).bind(payload).execute(&pool).await {
+                if let Err(error) = notify(&connections, payload).await {
                     tracing::debug!(%error, "cannot wake other processes; they will look by themselves");
                 }
             }
@@ -200,6 +198,18 @@ impl Announcer {
             others.retain(|_, said_at| said_at.elapsed() < BELIEVED);
         }
     }
+}
+
+async fn notify(connections: &Connections, payload: String) -> Result<(), sqlx::Error> {
+    // Nothing is lost with an announcement, so that nobody waits for it to be on disk.
+    let sql = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
+    let mut connection = connections.lend().await?;
+    let gone = connection.gone();
+    unless(gone, sqlx::query(sql).bind(CHANNEL).bind(payload).execute(&mut *connection))
+        .await
+        .ok_or_else(no_answer)??;
+    connection.keep();
+    Ok(())
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

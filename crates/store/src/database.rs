@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use crate::announce::{Announcer, Interest, Need};
 use crate::changes::Changes;
 use crate::conn::{Conn, Dialect, Result, Row, Sql, Value, values};
+use crate::connections::{Transaction, no_answer, unless};
 use crate::error::StoreError;
 use crate::hub::Hub;
 use crate::postgres::{LISTENER, PgConn, Plans, Postgres};
@@ -44,20 +45,21 @@ enum Backend {
     Postgres(Postgres),
 }
 
-/// A transaction that only holds something.
-pub(crate) type Aside = sqlx::Transaction<'static, sqlx::Postgres>;
-
 /// A database as it is at one moment, to be read in many steps.
 pub(crate) enum Still {
     Sqlite(SqliteConn),
-    Postgres(Aside, Arc<dyn Clock>),
+    Postgres(Transaction, Arc<dyn Clock>),
 }
 
 impl Still {
     pub(crate) async fn query(&mut self, sql: Sql, values: Vec<Value>) -> Result<Vec<Row>> {
         match self {
             Self::Sqlite(conn) => conn.query(sql, values).await,
-            Self::Postgres(transaction, clock) => PgConn::new(transaction, &**clock).query(sql, values).await,
+            Self::Postgres(transaction, clock) => {
+                let gone = transaction.gone();
+                let rows = unless(gone, PgConn::new(transaction, &**clock).query(sql, values)).await;
+                rows.ok_or_else(no_answer)?
+            }
         }
     }
 
@@ -167,7 +169,7 @@ impl Store {
     }
 
     /// A transaction of its own, for as long as it is kept; none if the database is a file.
-    pub(crate) async fn aside(&self) -> Result<Option<Aside>> {
+    pub(crate) async fn aside(&self) -> Result<Option<Transaction>> {
         match &*self.backend {
             Backend::Sqlite(_) => Ok(None),
             Backend::Postgres(postgres) => Ok(Some(postgres.begin_at_leisure().await?)),

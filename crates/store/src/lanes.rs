@@ -29,7 +29,9 @@ const EARLIER: &str = "ON CONFLICT (project_id, model) DO UPDATE SET next_at = e
 #[boxed]
 impl Store {
     /// Finds lanes for jobs that wait in none, brings forward those whose turn is far too late, and says how many there were. A
-    /// program of an earlier version beside this one knows of no lanes or no turns, and a clock may be wrong.
+    /// program of an earlier version beside this one knows of no lanes or no turns, and a clock may be wrong. Removes lanes whose
+    /// jobs have all ended without a worker: many of them would stand before those that wait, and of a model that nobody runs any
+    /// more for ever.
     pub async fn mend_lanes(&self) -> Result<u64> {
         let lost = self.read(|c| Box::pin(lost(c))).await?;
         let now = self.now();
@@ -40,6 +42,10 @@ impl Store {
         for (project_id, model) in lost {
             let lane = Lane { project_id, model };
             mended += self.write(move |c| Box::pin(settle(c, lane))).await?;
+        }
+        let any_empty = format!("SELECT 1 FROM lanes WHERE {EMPTY} LIMIT 1");
+        if self.read(|c| Box::pin(c.exists(any_empty, values![]))).await? {
+            self.write(|c| Box::pin(remove_empty(c))).await?;
         }
         Ok(mended)
     }
@@ -101,6 +107,23 @@ pub(crate) async fn set(c: &mut dyn Conn, lanes: Vec<(Lane, (Timestamp, JobId), 
 pub(crate) async fn remove(c: &mut dyn Conn, lane: &Lane) -> Result<()> {
     let sql = "DELETE FROM lanes WHERE project_id = $1 AND model = $2";
     c.run(sql, values![&lane.project_id, &lane.model]).await.map(drop)
+}
+
+/// Where everything has moved away, nothing is written any more.
+const EMPTY: &str = "NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.project_id = lanes.project_id AND jobs.model = lanes.model \
+                     AND jobs.status = 'active' AND jobs.worker IS NULL) AND NOT EXISTS (SELECT 1 FROM moving WHERE at_rest = 1)";
+
+/// As many as are not many for one transaction.
+async fn remove_empty(c: &mut dyn Conn) -> Result<()> {
+    let hold = c.skip_locked();
+    let lanes: Vec<(ProjectId, String)> =
+        c.rows(format!("SELECT project_id, model FROM lanes WHERE {EMPTY} LIMIT 1000 {hold}"), values![]).await?;
+    for (project_id, model) in lanes {
+        // Looked at again now that it is held: a job may have come in before that.
+        let sql = format!("DELETE FROM lanes WHERE project_id = $1 AND model = $2 AND {EMPTY}");
+        c.run(sql, values![project_id, model]).await?;
+    }
+    Ok(())
 }
 
 const TOO_LATE: &str = "turn_at > $1 AND next_at <= $2";

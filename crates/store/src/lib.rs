@@ -10,6 +10,7 @@ mod asks;
 mod browsers;
 mod changes;
 mod conn;
+mod connections;
 mod control;
 mod create;
 mod database;

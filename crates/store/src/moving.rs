@@ -11,7 +11,8 @@ use copydesk_boxed::boxed;
 use copydesk_domain::{Timestamp, new_id};
 
 use crate::conn::{Conn, Dialect, FromRow, Result, Row, values};
-use crate::database::{Aside, Store};
+use crate::connections::Transaction;
+use crate::database::Store;
 use crate::error::StoreError;
 use crate::hub::Change;
 use crate::{deeds, guard, migrate};
@@ -124,7 +125,7 @@ impl FromRow for MoveNote {
 
 /// For as long as it is kept, no other move has to do with the database.
 pub struct MoveHold {
-    _held: Aside,
+    _held: Transaction,
 }
 
 #[boxed]

@@ -1,35 +1,52 @@
 //! PostgreSQL: a pool, a transaction for every write.
 
 use std::str::FromStr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
-use copydesk_domain::{Actor, Clock, Timestamp, new_id};
+use copydesk_domain::{Actor, Clock, Timestamp, new_id, random_fraction};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgListener, PgPoolOptions, PgRow};
-use sqlx::{Arguments, AssertSqlSafe, Column, Connection, PgConnection, PgPool, Row as _, Transaction, TypeInfo};
+use sqlx::{Arguments, AssertSqlSafe, Column, Connection, Executor, PgConnection, PgPool, Row as _, TypeInfo};
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
+use tokio::time::timeout;
 
 use crate::announce::{Announcer, CHANNEL};
 use crate::conn::{Conn, Dialect, Result, Row, Sql, Value};
+use crate::connections::{ANSWER, Connections, Lent, Transaction, no_answer, unless};
 use crate::error::StoreError;
 use crate::hub::{Change, Hub};
 
 /// What the connections for wake-ups are called, by which those of all processes are counted.
 pub(crate) const LISTENER: &str = "copydesk wake-ups";
-/// How long a connection may take.
-const ANSWER: Duration = Duration::from_secs(5);
 /// A machine that is cut off in the middle of a transaction must not hold its rows until the server notices, which takes hours.
 /// Said anew in each transaction, because behind a pooler the next one may be on another connection.
-/// Nothing else may stand here: of a beginning that fails a connection keeps what it has begun.
 const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'";
 /// The same for [`Plans::Simple`].
 const BEGIN_SIMPLE: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL enable_sort = off; \
                             SET LOCAL plan_cache_mode = force_generic_plan";
-/// How long a connection that has worked is taken to work still.
-const TRUSTED: Duration = Duration::from_secs(1);
+/// How many claims look for jobs at the same time, in all processes.
+const CLAIMS_AT_ONCE: usize = 4;
+const LOCK_TIMEOUT: &str = "55P03";
+/// What PostgreSQL knows their queues by: nobody else's locks have this number.
+const CLAIMING: u32 = 0x636c_6169;
+/// The same for [`Plans::SimpleInTurn`], one for each queue.
+static BEGIN_IN_TURN: LazyLock<[String; CLAIMS_AT_ONCE]> = LazyLock::new(|| {
+    std::array::from_fn(|queue| {
+        format!(
+            "{BEGIN_SIMPLE}; SET LOCAL lock_timeout = '1s'; SELECT pg_advisory_xact_lock({CLAIMING}, {queue}); \
+             SET LOCAL lock_timeout TO DEFAULT"
+        )
+    })
+});
+/// After how long without a word the connection for wake-ups is asked whether it still works: of a server that has vanished, and of a
+/// firewall that has forgotten the connection, nobody is told.
+const QUIET: Duration = Duration::from_secs(30);
+
+/// How many statements a connection keeps ready: a claim has a text of its own for each number of jobs.
+const STATEMENTS: usize = 256;
 
 /// How the server is to plan the statements of a transaction.
 #[derive(Clone, Copy)]
@@ -39,14 +56,17 @@ pub(crate) enum Plans {
     /// Once for each connection, along the indexes. What it believes to know of a table that is full at one moment and empty at
     /// another is wrong mostly, and to think about it each time takes as long as the statement.
     Simple,
+    /// The same, after those who came before. All who look for jobs at the same moment pass by what the others hold, and the more
+    /// there are, the longer each takes: those who wait here cost nothing.
+    SimpleInTurn,
 }
 
 pub(crate) struct Postgres {
-    pool: PgPool,
+    connections: Connections,
     clock: Arc<dyn Clock>,
     announcer: Announcer,
-    /// They hold the pool, and would keep its connections open for ever.
-    tasks: [AbortHandle; 2],
+    /// They hold the connections, and would keep them open for ever.
+    tasks: [AbortHandle; 3],
 }
 
 impl Drop for Postgres {
@@ -71,24 +91,18 @@ impl Postgres {
         let listen = listen.map(connect_options).transpose()?;
         for options in [Some(&options), listen.as_ref()].into_iter().flatten() {
             // The pool would only say that it took too long.
-            let first = tokio::time::timeout(ANSWER, PgConnection::connect_with(options)).await;
+            let first = timeout(ANSWER, PgConnection::connect_with(options)).await;
             first.map_err(|_| StoreError::Unreachable("the server did not answer".to_owned()))??.close().await?;
         }
         let most = connections.saturating_sub(1).max(1);
-        let pool = PgPoolOptions::new().max_connections(most).acquire_timeout(ANSWER);
-        // Every look whether a connection still works is a journey to the server, and one that has just worked mostly does.
-        let pool = pool.test_before_acquire(false).before_acquire(|connection, state| {
-            Box::pin(async move { Ok(state.idle_for < TRUSTED || connection.ping().await.is_ok()) })
-        });
-        let pool = pool.connect_with(options.clone()).await?;
-        // It is kept for as long as the process lives.
-        let ears = PgPoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None);
-        let ears = ears.acquire_timeout(ANSWER).connect_lazy_with(listen.unwrap_or(options).application_name(LISTENER));
+        let connections = Connections::new(options.clone(), most, listen.is_none());
+        let ears = listen.unwrap_or(options).application_name(LISTENER);
         let announcer = Announcer::new(hub.clone(), new_id(clock.now()));
-        let listening = tokio::spawn(listen_forever(ears, hub, announcer.clone()));
-        let sending = tokio::spawn(announcer.clone().send_forever(pool.clone()));
-        let tasks = [listening.abort_handle(), sending.abort_handle()];
-        Ok(Self { pool, clock, announcer, tasks })
+        let listening = tokio::spawn(listen_forever(ears, hub, announcer.clone(), connections.clone()));
+        let sending = tokio::spawn(announcer.clone().send_forever(connections.clone()));
+        let watching = tokio::spawn(connections.clone().watch_forever());
+        let tasks = [listening, sending, watching].map(|task| task.abort_handle());
+        Ok(Self { connections, clock, announcer, tasks })
     }
 
     pub(crate) fn announcer(&self) -> &Announcer {
@@ -102,8 +116,9 @@ impl Postgres {
         F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T, E>> + Send + 'static,
     {
         let mut transaction = self.begin(plans).await?;
+        let gone = transaction.gone();
         let mut conn = PgConn::new(&mut transaction, &*self.clock);
-        let result = script(&mut conn).await;
+        let result = unless(gone, script(&mut conn)).await.unwrap_or_else(|| Err(StoreError::from(no_answer()).into()));
         let announced = std::mem::take(&mut conn.announced);
         match result {
             Ok(result) => {
@@ -124,46 +139,61 @@ impl Postgres {
     where
         F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T>>,
     {
-        let mut connection = self.acquire().await?;
-        script(&mut PgConn::new(&mut connection, &*self.clock)).await
+        let mut connection = self.lend().await?;
+        let gone = connection.gone();
+        let answer =
+            unless(gone, script(&mut PgConn::new(&mut connection, &*self.clock))).await.ok_or_else(no_answer)??;
+        connection.keep();
+        Ok(answer)
     }
 
     // In boxes, as all that is of sqlx: whoever awaits it otherwise has all of it compiled once more.
-    fn begin(&self, plans: Plans) -> BoxFuture<'_, Result<Transaction<'static, sqlx::Postgres>>> {
-        let begin = match plans {
-            Plans::Fitting => BEGIN,
-            Plans::Simple => BEGIN_SIMPLE,
-        };
-        Box::pin(async move { Ok(self.pool.begin_with(begin).await?) })
-    }
-
-    /// A transaction that may wait for a file now and then.
-    pub(crate) fn begin_at_leisure(&self) -> BoxFuture<'_, Result<Transaction<'static, sqlx::Postgres>>> {
-        Box::pin(async { Ok(self.pool.begin().await?) })
-    }
-
-    /// A transaction that sees the database as it is at its first look, and may take as long as it takes.
-    pub(crate) fn still(&self) -> BoxFuture<'_, Result<Transaction<'static, sqlx::Postgres>>> {
-        Box::pin(async {
-            let mut transaction = self.pool.begin().await?;
-            let sql = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL statement_timeout = 0; \
-                       SET LOCAL idle_in_transaction_session_timeout = 0";
-            sqlx::raw_sql(sql).execute(&mut *transaction).await?;
-            Ok(transaction)
+    fn begin(&self, plans: Plans) -> BoxFuture<'_, Result<Transaction>> {
+        Box::pin(async move {
+            let begin = match plans {
+                Plans::Fitting => BEGIN,
+                Plans::Simple => BEGIN_SIMPLE,
+                Plans::SimpleInTurn => {
+                    // By lot: whoever was cut off in the middle of a claim stands in one of the queues only.
+                    let queue = (random_fraction() * CLAIMS_AT_ONCE as f64) as usize;
+                    match self.connections.begin(&BEGIN_IN_TURN[queue % CLAIMS_AT_ONCE]).await {
+                        // Out of turn then.
+                        Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some(LOCK_TIMEOUT) => {
+                            BEGIN_SIMPLE
+                        }
+                        begun => return Ok(begun?),
+                    }
+                }
+            };
+            Ok(self.connections.begin(begin).await?)
         })
     }
 
-    fn acquire(&self) -> BoxFuture<'_, Result<PoolConnection<sqlx::Postgres>>> {
-        Box::pin(async { Ok(self.pool.acquire().await?) })
+    /// A transaction that may wait for a file now and then.
+    pub(crate) fn begin_at_leisure(&self) -> BoxFuture<'_, Result<Transaction>> {
+        Box::pin(async { Ok(self.connections.begin("BEGIN").await?) })
+    }
+
+    /// A transaction that sees the database as it is at its first look, and may take as long as it takes.
+    pub(crate) fn still(&self) -> BoxFuture<'_, Result<Transaction>> {
+        Box::pin(async {
+            let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL statement_timeout = 0; \
+                         SET LOCAL idle_in_transaction_session_timeout = 0";
+            Ok(self.connections.begin(begin).await?)
+        })
+    }
+
+    fn lend(&self) -> BoxFuture<'_, Result<Lent>> {
+        Box::pin(async { Ok(self.connections.lend().await?) })
     }
 }
 
-pub(crate) fn commit(transaction: Transaction<'static, sqlx::Postgres>) -> BoxFuture<'static, Result<()>> {
+pub(crate) fn commit(transaction: Transaction) -> BoxFuture<'static, Result<()>> {
     Box::pin(async { Ok(transaction.commit().await?) })
 }
 
-fn rollback(transaction: Transaction<'static, sqlx::Postgres>) -> BoxFuture<'static, ()> {
-    Box::pin(async { drop(transaction.rollback().await) })
+fn rollback(transaction: Transaction) -> BoxFuture<'static, ()> {
+    Box::pin(transaction.rollback())
 }
 
 fn connect_options(address: &str) -> Result<PgConnectOptions> {
@@ -171,37 +201,57 @@ fn connect_options(address: &str) -> Result<PgConnectOptions> {
     let parsed = PgConnectOptions::from_str(address);
     let unfit = |_| StoreError::BadAddress("the database address is not a well-formed postgres:// one".to_owned());
     // Without the digits of floats, of which there are none: PgBouncer refuses whoever asks for them.
-    Ok(parsed.map_err(unfit)?.application_name("copydesk").extra_float_digits(None))
+    let options = parsed.map_err(unfit)?.application_name("copydesk").extra_float_digits(None);
+    Ok(options.statement_cache_capacity(STATEMENTS))
 }
 
 /// Passes on what other processes announce. It holds one connection of its own.
-async fn listen_forever(pool: PgPool, hub: Hub, announcer: Announcer) {
-    let mut pause = Duration::from_millis(200);
-    while !pool.is_closed() {
-        match listen(&pool, &hub, &announcer).await {
-            Ok(()) => return,
-            Err(error) => {
-                tracing::warn!(%error, "lost the connection for wake-ups; falling back to timers until it is back");
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(Duration::from_secs(10));
-            }
+async fn listen_forever(options: PgConnectOptions, hub: Hub, announcer: Announcer, connections: Connections) {
+    let (shortest, longest) = (Duration::from_millis(200), Duration::from_secs(10));
+    let mut pause = shortest;
+    loop {
+        let began = Instant::now();
+        // It is kept for as long as it works. A pool might never have back one that does not.
+        let ears = PgPoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None);
+        let ears = ears.acquire_timeout(ANSWER).connect_lazy_with(options.clone());
+        if let Err(error) = listen(&ears, &hub, &announcer, connections.lost()).await {
+            tracing::warn!(%error, "lost the connection for wake-ups; falling back to timers until it is back");
         }
+        if began.elapsed() > longest {
+            pause = shortest;
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(longest);
     }
 }
 
-async fn listen(pool: &PgPool, hub: &Hub, announcer: &Announcer) -> Result<(), sqlx::Error> {
+async fn listen(
+    pool: &PgPool,
+    hub: &Hub,
+    announcer: &Announcer,
+    mut lost: watch::Receiver<()>,
+) -> Result<(), sqlx::Error> {
     let mut listener = PgListener::connect_with(pool).await?;
-    listener.ignore_pool_close_event(false);
-    listener.listen(CHANNEL).await?;
+    timeout(ANSWER, listener.listen(CHANNEL)).await.map_err(|_| no_answer())??;
     // Whatever was announced while nobody listened.
     hub.publish(Change::Ready(None));
     announcer.greet();
     loop {
-        match listener.try_recv().await? {
-            Some(note) => announcer.hear(note.payload()),
-            None => hub.publish(Change::Ready(None)),
+        let heard = tokio::select! {
+            heard = listener.try_recv() => Some(heard?),
+            Ok(()) = lost.changed() => None,
+            () = tokio::time::sleep(QUIET) => None,
+        };
+        match heard {
+            Some(Some(note)) => announcer.hear(note.payload()),
+            Some(None) => hub.publish(Change::Ready(None)),
+            None => is_there(&mut listener).await?,
         }
     }
+}
+
+async fn is_there(listener: &mut PgListener) -> Result<(), sqlx::Error> {
+    timeout(ANSWER, listener.execute("SELECT 1")).await.map_err(|_| no_answer())?.map(drop)
 }
 
 pub(crate) struct PgConn<'t> {

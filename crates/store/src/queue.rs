@@ -1,7 +1,7 @@
 //! The lease queue: which job a worker may take.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use copydesk_boxed::boxed;
 use copydesk_domain::{Job, JobId, Message, ProjectId, Timestamp};
@@ -15,6 +15,8 @@ use crate::{events, jobs};
 
 /// How often a claim looks again when others were faster, or the first job of a lane was not there any more.
 const RACES: usize = 64;
+/// After how long it gives up what it has lost again and again: its caller may have been asked to stop meanwhile.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The most jobs that one claim takes: it holds the rows of their projects until it is on disk.
 const MOST: usize = 16;
@@ -83,7 +85,7 @@ impl Store {
         self.read(move |c| {
             Box::pin(async move {
                 let look = Look { models: &models, running_per_project, now };
-                Ok(!open_lanes(c, look, Among::All, 1, "").await?.is_empty())
+                Ok(!open_lanes(c, look, Among::Any, 1, "").await?.is_empty())
             })
         })
         .await
@@ -104,17 +106,23 @@ impl Store {
         }
         // Each race is a transaction of its own: one that was lost must not keep holding a project's row while the
         // next waits for another's, or two workers could wait for each other.
+        let started = Instant::now();
+        let mut patient = false;
         for _ in 0..RACES {
-            let (worker, models, terms, now) = (worker.to_owned(), models.to_vec(), terms.clone(), self.now());
+            let (worker, models, terms) = (worker.to_owned(), models.to_vec(), terms.clone());
             let near = near.to_vec();
             let most = most.min(MOST);
+            // Whoever waits for a project does not make others wait for their turn.
+            let plans = if patient { Plans::Simple } else { Plans::SimpleInTurn };
             let race =
-                self.write_planned(Plans::Simple, move |c| Box::pin(race(c, worker, models, terms, most, near, now)));
-            match race.await? {
+                self.write_planned(plans, move |c| Box::pin(race(c, worker, models, terms, most, near, patient)));
+            patient = match race.await? {
                 Race::Won(claimed) => return Ok(claimed),
-                Race::Lost => {}
                 Race::NothingToTake => return Ok(Vec::new()),
-            }
+                _ if started.elapsed() > PATIENCE => return Ok(Vec::new()),
+                Race::InUse => !patient,
+                Race::Lost => false,
+            };
         }
         Ok(Vec::new())
     }
@@ -140,6 +148,8 @@ impl Store {
 enum Race {
     Won(Vec<Claimed>),
     Lost,
+    /// Others hold all there is.
+    InUse,
     NothingToTake,
 }
 
@@ -150,13 +160,14 @@ async fn race(
     terms: QueueTerms,
     most: usize,
     near: Vec<ProjectId>,
-    now: Timestamp,
+    patient: bool,
 ) -> Result<Race> {
-    let look = Look { models: &models, running_per_project: terms.running_per_project, now };
-    let lanes = held_lanes(c, look, most, &near).await?;
-    if lanes.is_empty() {
-        return Ok(Race::NothingToTake);
-    }
+    let look = Look { models: &models, running_per_project: terms.running_per_project, now: c.now() };
+    let lanes = match held_lanes(c, look, most, &near, patient).await? {
+        Held::Lanes(lanes) => lanes,
+        Held::InUse => return Ok(Race::InUse),
+        Held::NoneOpen => return Ok(Race::NothingToTake),
+    };
     // The wait for the rows may have been long, and the lease begins now.
     let now = c.now();
     let chosen = choose(c, lanes, &terms, most, now).await?;
@@ -165,11 +176,11 @@ async fn race(
 }
 
 /// Lanes to take jobs of, held together with their projects: whoever claims for a project holds its row, so that its limit is
-/// exact. Those that others hold are left to them; only where there is no other one is waited for, so that a project that is
-/// alone gets its turn.
-async fn held_lanes(c: &mut dyn Conn, look: Look<'_>, most: usize, near: &[ProjectId]) -> Result<Vec<Turn>> {
+/// exact. Those that others hold are left to them; only where there is no other one is waited for, by those who are patient, so
+/// that a project that is alone gets its turn.
+async fn held_lanes(c: &mut dyn Conn, look: Look<'_>, most: usize, near: &[ProjectId], patient: bool) -> Result<Held> {
     if c.dialect() == Dialect::Sqlite {
-        return open_lanes(c, look, Among::All, most, "").await;
+        return Ok(Held::some(open_lanes(c, look, Among::All, most, "").await?));
     }
     const FREE: &str = "FOR NO KEY UPDATE OF l SKIP LOCKED";
     let mut lanes = near_lanes(c, look, most, near, FREE).await?;
@@ -180,22 +191,40 @@ async fn held_lanes(c: &mut dyn Conn, look: Look<'_>, most: usize, near: &[Proje
         lanes.truncate(most);
     }
     if !lanes.is_empty() {
-        return Ok(lanes);
+        return Ok(Held::Lanes(lanes));
     }
-    let Some(mut first) = open_lanes(c, look, Among::All, 1, "").await?.pop() else { return Ok(lanes) };
+    let Some(mut first) = open_lanes(c, look, Among::All, 1, "").await?.pop() else { return Ok(Held::NoneOpen) };
+    if !patient {
+        return Ok(Held::InUse);
+    }
     // Not for long: other projects may have jobs by then, and whoever deletes a large project holds it for long.
     c.run(AWHILE, values![]).await?;
-    if c.hold("projects", &first.lane.project_id).await.is_err() {
-        // Nothing was written that this could lose.
-        return Ok(lanes);
-    }
+    let held = "SELECT turn_at, next_id FROM lanes WHERE project_id = $1 AND model = $2";
+    let now = match c.hold("projects", &first.lane.project_id).await {
+        Ok(_) => c.row_held(held, values![&first.lane.project_id, &first.lane.model]).await,
+        Err(error) => Err(error),
+    };
+    // Nothing was written that an error could lose, and another one may be free by now.
+    let Ok(now): Result<Option<(Timestamp, JobId)>> = now else { return Ok(Held::InUse) };
     c.run("SET LOCAL lock_timeout TO DEFAULT", values![]).await?;
-    let held = "SELECT next_id FROM lanes WHERE project_id = $1 AND model = $2";
-    let next_id: Option<JobId> = c.row_held(held, values![&first.lane.project_id, &first.lane.model]).await?;
     // A lane that is gone by now is not touched: it is not held, and somebody may be making it anew.
-    let Some(next_id) = next_id else { return Ok(lanes) };
-    first.next_id = next_id;
-    Ok(vec![first])
+    let Some(now) = now else { return Ok(Held::InUse) };
+    (first.turn_at, first.next_id) = now;
+    Ok(Held::Lanes(vec![first]))
+}
+
+/// What came of the wish for lanes.
+enum Held {
+    Lanes(Vec<Turn>),
+    /// There are some, and others hold them.
+    InUse,
+    NoneOpen,
+}
+
+impl Held {
+    fn some(lanes: Vec<Turn>) -> Self {
+        if lanes.is_empty() { Self::NoneOpen } else { Self::Lanes(lanes) }
+    }
 }
 
 /// The lanes of near projects that may come before their turn.
@@ -237,6 +266,8 @@ struct Look<'a> {
 #[derive(Clone, Copy)]
 enum Among<'a> {
     All,
+    /// All, in no order. A look that is planned while nothing waits would sort ten thousand projects later.
+    Any,
     /// Lanes of these projects whose turn comes before that.
     Only(&'a [ProjectId], Timestamp),
 }
@@ -245,8 +276,9 @@ enum Among<'a> {
 async fn open_lanes(c: &mut dyn Conn, look: Look<'_>, among: Among<'_>, most: usize, hold: &str) -> Result<Vec<Turn>> {
     let mut values = values![look.now, look.now.plus(CLOCKS), look.running_per_project];
     values.extend(look.models.iter().map(Value::from));
+    let order = if matches!(among, Among::Any) { "" } else { "ORDER BY l.turn_at, l.next_id" };
     let among = match among {
-        Among::All => String::new(),
+        Among::All | Among::Any => String::new(),
         Among::Only(projects, before) => {
             let first = 4 + look.models.len();
             let places = places(first, projects.len());
@@ -268,7 +300,7 @@ async fn open_lanes(c: &mut dyn Conn, look: Look<'_>, among: Among<'_>, most: us
     let sql = format!(
         "SELECT l.project_id, l.model, l.turn_at, l.next_id FROM lanes l {held} WHERE l.next_at <= $1 \
          AND l.turn_at <= $2 AND NOT EXISTS (SELECT 1 FROM dormancy UNION ALL SELECT 1 FROM moving WHERE at_rest = 1) {open} \
-         AND l.model IN ({}) {among} ORDER BY l.turn_at, l.next_id LIMIT {most} {hold}",
+         AND l.model IN ({}) {among} {order} LIMIT {most} {hold}",
         places(4, look.models.len())
     );
     let lanes: Vec<(ProjectId, String, (Timestamp, JobId))> = c.rows(sql, values).await?;
@@ -285,16 +317,13 @@ async fn choose(
     most: usize,
     now: Timestamp,
 ) -> Result<Vec<JobId>> {
-    let mut room = room(c, &lanes, terms.running_per_project).await?;
     let count = lanes.len();
-    let mut waiting = first_waiting(c, &lanes, most.div_ceil(count.max(1)) + 1).await?;
+    let mut state = lanes_now(c, &lanes, terms.running_per_project, most.div_ceil(count.max(1)) + 1).await?;
     let (mut chosen, mut kept) = (Vec::new(), Vec::new());
     for (at, Turn { lane, turn_at, next_id }) in lanes.into_iter().enumerate() {
-        let Some(room) = room.iter_mut().find_map(|(id, room)| (*id == lane.project_id).then_some(room)) else {
-            continue;
-        };
+        let Some(room) = state.room.get_mut(&lane.project_id) else { continue };
         let fair = (most - chosen.len()).div_ceil(count - at).min(*room);
-        let waiting = waiting.remove(&at).unwrap_or_default();
+        let waiting = state.waiting.remove(&at).unwrap_or_default();
         let is_as_expected = waiting.first().is_some_and(|(not_before, id)| *id == next_id && *not_before <= turn_at);
         // The last of those that were read is only the next one.
         let fair = if is_as_expected { fair.min(most.div_ceil(count)) } else { 0 };
@@ -312,47 +341,57 @@ async fn choose(
     Ok(chosen)
 }
 
-/// The first `most` jobs that wait in each lane, by the place of the lane.
-async fn first_waiting(
-    c: &mut dyn Conn,
-    lanes: &[Turn],
-    most: usize,
-) -> Result<BTreeMap<usize, Vec<(Timestamp, JobId)>>> {
+/// What is there to take by now, with the lanes and their projects held.
+#[derive(Default)]
+struct LanesNow {
+    /// How many more jobs of each project may run.
+    room: BTreeMap<ProjectId, usize>,
+    /// The first jobs that wait in each lane, by its place among the lanes.
+    waiting: BTreeMap<usize, Vec<(Timestamp, JobId)>>,
+}
+
+/// At most `most` jobs of each lane.
+async fn lanes_now(c: &mut dyn Conn, lanes: &[Turn], running_per_project: u32, most: usize) -> Result<LanesNow> {
+    let dialect = c.dialect();
     let of_lane = |at: usize| {
+        let (project, model) = (2 * at + 2, 2 * at + 3);
+        // To PostgreSQL in a way that only the index of lanes fits: where no job waited when it last counted, it would read all
+        // that wait by now.
+        let (in_lane, order) = match dialect {
+            Dialect::Sqlite => (format!("project_id = ${project} AND model = ${model}"), ""),
+            Dialect::Postgres => {
+                let lane = format!("(${project}, ${model})");
+                let in_lane = format!("(project_id, model) >= {lane} AND (project_id, model) <= {lane}");
+                (in_lane, "project_id, model,")
+            }
+        };
+        // What runs is counted once, not for each job that waits.
         format!(
-            "SELECT * FROM (SELECT {at} AS lane, not_before, id FROM jobs WHERE project_id = ${} AND model = ${} \
-             AND status = 'active' AND worker IS NULL ORDER BY not_before, id LIMIT {most}) AS lane_{at}",
-            2 * at + 1,
-            2 * at + 2
+            "SELECT {at}, p.id, p.most, p.running, j.not_before, j.id FROM (SELECT id, COALESCE(max_running, $1) AS most, \
+             (SELECT count(*) FROM jobs r WHERE r.project_id = projects.id AND r.status = 'active' AND r.worker IS NOT NULL) \
+             AS running FROM projects WHERE id = ${project} LIMIT 1) AS p LEFT JOIN (SELECT not_before, id FROM jobs \
+             WHERE {in_lane} AND status = 'active' AND worker IS NULL ORDER BY {order} not_before, id LIMIT {most}) AS j ON 1 = 1"
         )
     };
     let sql: Vec<String> = (0..lanes.len()).map(of_lane).collect();
-    let values = lanes.iter().flat_map(|turn| values![&turn.lane.project_id, &turn.lane.model]).collect();
-    let mut rows: Vec<(i64, (Timestamp, JobId))> = c.rows(sql.join(" UNION ALL "), values).await?;
-    rows.sort();
-    let mut waiting = BTreeMap::<usize, Vec<_>>::new();
-    for (at, job) in rows {
-        waiting.entry(usize::try_from(at).unwrap_or(usize::MAX)).or_default().push(job);
-    }
-    Ok(waiting)
-}
-
-/// How many more jobs of each project may run.
-async fn room(c: &mut dyn Conn, lanes: &[Turn], running_per_project: u32) -> Result<Vec<(ProjectId, usize)>> {
     let mut values = values![running_per_project];
-    values.extend(lanes.iter().map(|turn| Value::from(&turn.lane.project_id)));
-    let sql = format!(
-        "SELECT p.id, COALESCE(p.max_running, $1), (SELECT count(*) FROM jobs r WHERE r.project_id = p.id \
-         AND r.status = 'active' AND r.worker IS NOT NULL) FROM projects p WHERE p.id IN ({})",
-        places(2, lanes.len())
-    );
-    let rows: Vec<(ProjectId, u32, u32)> = c.rows(sql, values).await?;
-    let left = |limit: u32, running| if limit == 0 { MOST } else { limit.saturating_sub(running) as usize };
-    Ok(rows.into_iter().map(|(id, limit, running)| (id, left(limit, running))).collect())
+    values.extend(lanes.iter().flat_map(|turn| values![&turn.lane.project_id, &turn.lane.model]));
+    type Row = (u32, (ProjectId, u32, u32), (Option<Timestamp>, Option<JobId>));
+    let rows: Vec<Row> = c.rows(sql.join(" UNION ALL "), values).await?;
+    let mut now = LanesNow::default();
+    for (at, (project, limit, running), (not_before, id)) in rows {
+        now.room.insert(project, if limit == 0 { MOST } else { limit.saturating_sub(running) as usize });
+        if let (Some(not_before), Some(id)) = (not_before, id) {
+            now.waiting.entry(at as usize).or_default().push((not_before, id));
+        }
+    }
+    now.waiting.values_mut().for_each(|jobs| jobs.sort());
+    Ok(now)
 }
 
 /// Leases those of the jobs that are still free. The attempt number grows with every lease: it is the fencing token of all
-/// the worker's writes. The time of a job that has waited for its code host goes on now.
+/// the worker's writes. The time of a job that has waited for its code host goes on now. That they are free is said in a way
+/// that leaves PostgreSQL only the way by their ids.
 async fn take(
     c: &mut dyn Conn,
     chosen: Vec<JobId>,
@@ -372,7 +411,7 @@ async fn take(
          updated_at = $3, deadline_at = CASE WHEN away_since IS NULL THEN COALESCE(deadline_at, $3 + \
          COALESCE((SELECT p.time_limit_seconds * 1000 FROM projects p WHERE p.id = jobs.project_id), $4)) \
          ELSE deadline_at + ($3 - not_before) END, not_before = CASE WHEN away_since IS NULL THEN not_before ELSE $3 END \
-         WHERE id IN ({}) AND status = 'active' AND worker IS NULL RETURNING {}, attempt, tries, deadline_at",
+         WHERE id IN ({}) AND status = 'active' AND COALESCE(worker, '') = '' RETURNING {}, attempt, tries, deadline_at",
         places(5, chosen.len()),
         jobs::COLUMNS
     );
@@ -396,7 +435,7 @@ async fn next_due(c: &mut dyn Conn, now: Timestamp) -> Result<Option<Timestamp>>
         "SELECT MIN(due) FROM (\
          SELECT MIN(not_before) AS due FROM jobs WHERE status = 'active' AND worker IS NULL AND not_before > $1 \
          UNION ALL \
-         SELECT MIN(lease_expires_at) AS due FROM jobs WHERE status = 'active' AND worker IS NOT NULL) AS dues",
+         SELECT MIN(lease_expires_at) AS due FROM jobs WHERE status = 'active' AND worker IS NOT NULL AND lease_expires_at > $1) AS dues",
         values![now],
     )
     .await

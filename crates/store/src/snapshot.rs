@@ -11,6 +11,7 @@ use sqlx::AssertSqlSafe;
 use tokio::sync::mpsc;
 
 use crate::conn::{Conn, Result};
+use crate::connections::{Transaction, no_answer, unless};
 use crate::error::StoreError;
 use crate::migrate;
 use crate::postgres::{PgConn, Postgres, commit, values_of};
@@ -97,13 +98,23 @@ async fn read_postgres(
     send: mpsc::Sender<Chunk>,
 ) -> Result<u64> {
     let mut transaction = postgres.begin_at_leisure().await?;
+    let gone = transaction.gone();
+    unless(gone, send_rows(&mut transaction, tables, clock, send)).await.ok_or_else(no_answer)?
+}
+
+async fn send_rows(
+    transaction: &mut Transaction,
+    tables: &[Table],
+    clock: &dyn Clock,
+    send: mpsc::Sender<Chunk>,
+) -> Result<u64> {
     // All tables as they are at the moment of the first look.
     let one_moment = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
-    sqlx::raw_sql(one_moment).execute(&mut *transaction).await?;
-    migrate::check_exact(&mut PgConn::new(&mut transaction, clock)).await?;
+    sqlx::raw_sql(one_moment).execute(&mut **transaction).await?;
+    migrate::check_exact(&mut PgConn::new(transaction, clock)).await?;
     let mut count = 0;
     for (at, table) in tables.iter().enumerate() {
-        let mut rows = sqlx::query(AssertSqlSafe(table.select())).fetch(&mut *transaction);
+        let mut rows = sqlx::query(AssertSqlSafe(table.select())).fetch(&mut **transaction);
         let mut chunk = Chunk::of(at);
         while let Some(row) = rows.try_next().await? {
             chunk.push(values_of(&row)?);
@@ -159,7 +170,9 @@ pub(crate) async fn into_postgres(postgres: &Postgres, file: PathBuf, clock: Arc
     };
     let mut transaction = postgres.begin_at_leisure().await?;
     // A transaction that is dropped is rolled back.
-    let filled = fill(&mut PgConn::new(&mut transaction, &*clock), &tables, receive).await;
+    let gone = transaction.gone();
+    let filled = unless(gone, fill(&mut PgConn::new(&mut transaction, &*clock), &tables, receive)).await;
+    let filled = filled.unwrap_or_else(|| Err(no_answer().into()));
     let read = reading.await.map_err(|error| StoreError::Refused(error.to_string()))?;
     read.and(filled)?;
     commit(transaction).await

@@ -22,6 +22,7 @@ mod admission;
 mod asks;
 mod changes;
 mod concurrency;
+mod connections;
 mod control;
 mod deliveries;
 mod desk;

@@ -10,13 +10,15 @@ use copydesk_store::{
     Claimed, DatabaseAddress, Finished, NewJob, NewProject, ProjectChange, QueueDepth, QueueState, QueueTerms, Retry,
     Store,
 };
+use copydesk_testbase::eventually;
 use futures_util::future::join_all;
-use sqlx::{Connection, PgConnection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::desk::{
     Desk, LEASE, MILLISECOND, OFF, SECOND, admitted, claim, claim_with, create, done, heartbeat, models, new_job,
     new_project, render, terms,
 };
+use crate::raw;
 
 behaviours! {
     an_empty_queue_gives_nothing,
@@ -26,6 +28,8 @@ behaviours! {
     a_project_that_is_alone_gets_as_many_as_it_may_have,
     jobs_of_near_projects_come_a_little_before_their_turn,
     a_job_that_no_worker_sees_is_found,
+    a_lane_whose_jobs_have_ended_is_removed,
+    a_claim_reads_few_jobs_though_none_waited_when_they_were_counted,
     whether_there_is_work_is_told_without_taking_it,
     a_worker_gets_only_models_it_can_run,
     a_job_is_not_claimed_before_its_pause_is_over,
@@ -191,6 +195,70 @@ async fn a_job_that_no_worker_sees_is_found(desk: Desk) {
     }
 }
 
+async fn a_lane_whose_jobs_have_ended_is_removed(desk: Desk) {
+    let (ended, waits) = (desk.project("Ended").await, desk.project("Waits").await);
+    let id = desk.create(&ended).await;
+    desk.store.archive_job(&ended, &id).await.unwrap();
+    let other = desk.create(&waits).await;
+    let lanes = "SELECT count(*) FROM lanes";
+    assert_eq!(raw::number(desk.db.address(), lanes).await, 2);
+    assert_eq!(desk.store.mend_lanes().await.unwrap(), 0, "no job was lost");
+    assert_eq!(raw::number(desk.db.address(), lanes).await, 1);
+    assert_eq!(desk.claim("worker").await.job.id, other);
+    let next = desk.create(&ended).await;
+    assert_eq!(desk.claim("worker").await.job.id, next);
+}
+
+/// PostgreSQL believes what it counted last, and that may have been while nobody had anything to do.
+async fn a_claim_reads_few_jobs_though_none_waited_when_they_were_counted(desk: Desk) {
+    let DatabaseAddress::Postgres { address, .. } = desk.db.address().clone() else { return };
+    let mut projects = Vec::new();
+    for name in 0..16 {
+        projects.push(desk.project(&format!("project {name}")).await);
+    }
+    let id = desk.create(&projects[0]).await;
+    let copies = async |count: u32, name: &str, status: &str| {
+        let mut connection = PgConnection::connect(&address).await.unwrap();
+        let copy = format!(
+            "INSERT INTO jobs SELECT (jsonb_populate_record(j, jsonb_build_object('id', '{name}' || n, 'status', '{status}'))).* \
+             FROM jobs j, generate_series(1, {count}) n WHERE id = '{id}'"
+        );
+        sqlx::raw_sql(AssertSqlSafe(copy)).execute(&mut connection).await.unwrap();
+    };
+    copies(20_000, "ended", "completed").await;
+    desk.store.archive_job(&projects[0], &id).await.unwrap();
+    desk.db.execute("VACUUM ANALYZE jobs").await;
+    desk.db.execute(&format!("UPDATE jobs SET status = 'active' WHERE id = '{id}'")).await;
+    copies(5_000, "waits", "active").await;
+    for project in &projects {
+        desk.create(project).await;
+    }
+    desk.store.mend_lanes().await.unwrap();
+    let read = async || {
+        let read = "SELECT COALESCE(SUM(idx_tup_read), 0)::bigint FROM pg_stat_user_indexes WHERE relname = 'jobs'";
+        raw::number(desk.db.address(), read).await
+    };
+    // What a connection has counted is there for all when it is closed.
+    let closed = async || {
+        let others =
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+        eventually("nobody else is connected", async || {
+            (raw::number(desk.db.address(), others).await == 0).then_some(())
+        })
+        .await;
+    };
+    drop(desk.store);
+    closed().await;
+    let before = read().await;
+    let store = desk.db.store(desk.clock).await;
+    let claimed = store.claim("worker", &models(), &limited(0), 16, &[]).await.unwrap();
+    assert_eq!(claimed.len(), 16);
+    drop(store);
+    closed().await;
+    let read = read().await - before;
+    assert!(read < 2_000, "{read} entries of indexes were read for 16 jobs");
+}
+
 async fn whether_there_is_work_is_told_without_taking_it(desk: Desk) {
     let has_work = |limit| {
         let store = desk.store.clone();
@@ -277,10 +345,13 @@ async fn two_workers_never_hold_one_job(desk: Desk) {
         let store = stores[at % stores.len()].clone();
         tokio::spawn(async move {
             let mut mine = Vec::new();
-            while let Some(claimed) = claim(&store, &format!("worker {at}")).await {
-                mine.push(claimed.lease);
+            loop {
+                let claimed = store.claim(&format!("worker {at}"), &models(), &terms(), 1 + at, &[]).await.unwrap();
+                if claimed.is_empty() {
+                    return mine;
+                }
+                mine.extend(claimed.into_iter().map(|claimed| claimed.lease));
             }
-            mine
         })
     });
     let leases: Vec<_> = join_all(workers).await.into_iter().flat_map(|mine| mine.unwrap()).collect();
@@ -315,6 +386,17 @@ async fn a_project_that_somebody_holds_for_long_keeps_nobody_waiting(desk: Desk)
     let mut holder = PgConnection::connect(address).await.unwrap();
     sqlx::raw_sql("BEGIN; SELECT FROM projects FOR UPDATE").execute(&mut holder).await.unwrap();
     assert!(claim(&desk.store, "worker").await.is_none());
+    let waiting = tokio::spawn({
+        let store = desk.store.clone();
+        async move { claim(&store, "worker").await }
+    });
+    let in_vain =
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    eventually("the claim waits", async || (raw::number(desk.db.address(), in_vain).await > 0).then_some(())).await;
+    // It comes while the claim waits for the first, which is still held.
+    let other = desk.project("Other").await;
+    desk.create(&other).await;
+    assert_eq!(waiting.await.unwrap().unwrap().job.project_id, other);
     sqlx::raw_sql("ROLLBACK").execute(&mut holder).await.unwrap();
     assert!(claim(&desk.store, "worker").await.is_some());
 }
@@ -356,7 +438,8 @@ async fn a_limit_of_zero_lets_all_run(desk: Desk) {
 }
 
 /// The models of the workers in [`the_running_limit_is_never_exceeded`]. Workers of one model reach for the same job;
-/// only those of several can take different jobs of one project at the same instant.
+/// only those of several can take different jobs of one project at the same instant. Half of them run all, and meet several lanes
+/// of one project in one claim.
 const MODELS: [&str; 4] = ["a", "b", "c", "d"];
 
 /// Several workers of several processes run all jobs of three projects; at no instant do more of one project run
@@ -378,26 +461,37 @@ async fn the_running_limit_is_never_exceeded(desk: Desk) {
     let stores = desk.several_beside(4).await;
     let workers = (0..8).map(|at| {
         let (store, running) = (stores[at % stores.len()].clone(), running.clone());
-        tokio::spawn(run_all(store, MODELS[at % MODELS.len()], running))
+        let models = if at % 2 == 0 { &MODELS[..] } else { std::slice::from_ref(&MODELS[at / 2]) };
+        tokio::spawn(run_all(store, models, 1 + 3 * at, running))
     });
     let ran: usize = join_all(workers).await.into_iter().map(|ran| ran.unwrap()).sum();
     assert_eq!(ran, 72);
 }
 
-async fn run_all(store: Store, model: &str, running: Arc<BTreeMap<ProjectId, (AtomicUsize, usize)>>) -> usize {
+async fn run_all(
+    store: Store,
+    models: &'static [&'static str],
+    most: usize,
+    running: Arc<BTreeMap<ProjectId, (AtomicUsize, usize)>>,
+) -> usize {
+    let models: Vec<String> = models.iter().map(|model| (*model).to_owned()).collect();
     let mut ran = 0;
     while store.queue_depth().await.unwrap().waiting > 0 {
-        let Some(claimed) = claim_with(&store, "worker", &[model.to_owned()], &limited(3)).await.unwrap() else {
+        let claimed = store.claim("worker", &models, &limited(3), most, &[]).await.unwrap();
+        if claimed.is_empty() {
             tokio::task::yield_now().await;
-            continue;
-        };
-        let (count, limit) = &running[&claimed.job.project_id];
-        let now = count.fetch_add(1, Ordering::SeqCst) + 1;
-        assert!(now <= *limit, "{now} of {} run", claimed.job.project_id);
-        store.record_step(&claimed.lease, "working", serde_json::json!({})).await.unwrap();
-        count.fetch_sub(1, Ordering::SeqCst);
-        assert_eq!(store.finish(&claimed.lease, done(&claimed)).await, Ok(Finished::Ended));
-        ran += 1;
+        }
+        for claimed in &claimed {
+            let (count, limit) = &running[&claimed.job.project_id];
+            let now = count.fetch_add(1, Ordering::SeqCst) + 1;
+            assert!(now <= *limit, "{now} of {} run", claimed.job.project_id);
+        }
+        for claimed in claimed {
+            store.record_step(&claimed.lease, "working", serde_json::json!({})).await.unwrap();
+            running[&claimed.job.project_id].0.fetch_sub(1, Ordering::SeqCst);
+            assert_eq!(store.finish(&claimed.lease, done(&claimed)).await, Ok(Finished::Ended));
+            ran += 1;
+        }
     }
     ran
 }

@@ -31,12 +31,14 @@ struct Held {
 }
 
 impl Keeper {
-    /// Ends when the lease is lost or the job is cancelled; until then, and until it is dropped, the lease is kept alive.
-    pub(super) async fn hold(&self, lease: &Lease, length: Duration) -> LeaseLost {
+    /// Ends when the lease is lost or the job is cancelled; until then, and until it is dropped, the lease is kept alive. It is
+    /// renewed at once if it did not begin just now.
+    pub(super) async fn hold(&self, lease: &Lease, length: Duration, is_new: bool) -> LeaseLost {
         let (tell, told) = oneshot::channel();
         let now = Instant::now();
         let lease = lease.clone();
-        let held = Held { lease, alive_until: now + length, next_beat: now + length / 3, lost: Some(tell) };
+        let next_beat = if is_new { now + length / 3 } else { now };
+        let held = Held { lease, alive_until: now + length, next_beat, lost: Some(tell) };
         let number = {
             let mut leases = self.leases();
             leases.next += 1;
@@ -127,5 +129,26 @@ struct Holding<'a> {
 impl Drop for Holding<'_> {
     fn drop(&mut self) {
         self.keeper.leases().held.remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures_util::poll;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_lease_that_is_held_again_is_renewed_at_once() {
+        for is_new in [true, false] {
+            let keeper = Keeper::default();
+            let lease = Lease { job_id: "job".into(), worker: "worker".to_owned(), attempt: 1 };
+            let mut held = pin!(keeper.hold(&lease, Duration::from_secs(3600), is_new));
+            assert!(poll!(held.as_mut()).is_pending());
+            let is_due = keeper.leases().held.values().all(|held| held.next_beat <= Instant::now());
+            assert_eq!(is_due, !is_new);
+        }
     }
 }

@@ -105,7 +105,7 @@ impl Runner {
                     Some(ended) = running.join_next() => report_end(ended),
                     () = self.stop.asked() => return,
                 }
-                self.wait_for_more(last_claim, running).await;
+                wait_for_more(last_claim, running, &self.stop).await;
                 continue;
             };
             let started = Instant::now();
@@ -123,20 +123,6 @@ impl Runner {
                     self.pause(STORE_PAUSE).await;
                 }
             }
-        }
-    }
-
-    /// Lets a worker that is free wait for others, but no longer than the claim of its next job takes: one claim for several takes
-    /// hardly longer, and the fewer there are, the less they stand in each other's way.
-    async fn wait_for_more(&self, longest: Duration, running: &mut JoinSet<()>) {
-        let all = async {
-            while let Some(ended) = running.join_next().await {
-                report_end(ended);
-            }
-        };
-        tokio::select! {
-            () = all => {}
-            () = self.pause(longest.min(LONGEST_WAIT_FOR_MORE)) => {}
         }
     }
 
@@ -205,10 +191,7 @@ impl Runner {
     }
 
     async fn pause(&self, length: Duration) {
-        tokio::select! {
-            () = tokio::time::sleep(length) => {}
-            () = self.stop.asked() => {}
-        }
+        pause(length, &self.stop).await;
     }
 
     /// Looks for jobs in no lane, if it is this process' turn by lot: one of all does so each time, about.
@@ -242,8 +225,56 @@ impl Runner {
     }
 }
 
+/// Lets a worker that is free wait for others, but no longer than the claim of its next job takes: one claim for several takes
+/// hardly longer, and the fewer there are, the less they stand in each other's way.
+async fn wait_for_more(longest: Duration, running: &mut JoinSet<()>, stop: &Stop) {
+    let all = async {
+        while let Some(ended) = running.join_next().await {
+            report_end(ended);
+        }
+    };
+    tokio::select! {
+        () = all => {}
+        () = pause(longest.min(LONGEST_WAIT_FOR_MORE), stop) => {}
+    }
+}
+
+async fn pause(length: Duration, stop: &Stop) {
+    tokio::select! {
+        () = tokio::time::sleep(length) => {}
+        () = stop.asked() => {}
+    }
+}
+
 fn report_end(ended: Result<(), JoinError>) {
     if let Err(error) = ended {
         tracing::error!(%error, "a worker ended unexpectedly");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    async fn left_of(running: &mut JoinSet<()>, longest: Duration) -> usize {
+        wait_for_more(longest, running, &Stop::new(HOUR)).await;
+        running.len()
+    }
+
+    #[tokio::test]
+    async fn a_free_worker_waits_for_those_that_end_and_not_for_one_that_works_on() {
+        let mut running = JoinSet::new();
+        for _ in 0..3 {
+            running.spawn(tokio::task::yield_now());
+        }
+        assert_eq!(left_of(&mut running, HOUR).await, 0);
+        running.spawn(pending());
+        running.spawn(ready(()));
+        assert_eq!(left_of(&mut running, HOUR).await, 1, "however slow the database is");
+        assert_eq!(left_of(&mut running, Duration::ZERO).await, 1);
     }
 }

@@ -21,11 +21,13 @@ pub(super) async fn run(runner: &Runner, engine: &dyn Engine, claimed: Claimed) 
     let Claimed { lease, mut job, mut messages, deadline_at, .. } = claimed;
     let left = deadline_at.since(runner.store.now());
     let deadline = tokio::time::Instant::now() + left;
+    let mut is_new = true;
     loop {
         let task =
             Task { job: &job, messages: &messages, lease: &lease, store: &runner.store, metrics: &runner.metrics };
         let last = (task.last_message(), messages.last().map_or(job.created_at, |last| last.created_at));
-        let end = attend(runner, engine, task, &lease, deadline).await;
+        let end = attend(runner, engine, task, (&lease, is_new), deadline).await;
+        is_new = false;
         let settled = settle(runner, &job, &lease, end, last).await;
         match settled {
             Settled::Over => return,
@@ -42,7 +44,7 @@ async fn attend(
     runner: &Runner,
     engine: &dyn Engine,
     task: Task<'_>,
-    lease: &Lease,
+    (lease, is_new): (&Lease, bool),
     deadline: tokio::time::Instant,
 ) -> WorkEnd {
     // Inside of a block, so that an engine which breaks down before its first await is caught as well.
@@ -53,7 +55,7 @@ async fn attend(
             Ok(Err(failure)) => WorkEnd::Failed(failure),
             Err(_) => WorkEnd::Failed(Failure::Retry("the engine crashed".to_owned())),
         },
-        lost = runner.keeper.hold(lease, runner.terms.lease) => WorkEnd::Failed(Failure::Lost(lost)),
+        lost = runner.keeper.hold(lease, runner.terms.lease, is_new) => WorkEnd::Failed(Failure::Lost(lost)),
         () = tokio::time::sleep_until(deadline) => WorkEnd::OutOfTime,
         () = grace(runner) => WorkEnd::Stopping,
     }

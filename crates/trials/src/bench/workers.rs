@@ -67,8 +67,8 @@ pub async fn bench_workers(options: &WorkersOptions) {
 }
 
 /// How many processes listen for jobs.
-const LISTENING: &str = "SELECT count(DISTINCT client_port::text || pid) FROM pg_stat_activity \
-                         WHERE datname = current_database() AND query LIKE 'LISTEN%'";
+const LISTENING: &str = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                         AND application_name = 'copydesk wake-ups' AND query <> '' AND state = 'idle'";
 
 /// A database of PostgreSQL with projects, and a connection to it.
 struct Desk {

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use copydesk_boxed::boxed;
 use copydesk_domain::{Actor, Clock, Timestamp, TraceContext};
@@ -38,6 +39,8 @@ pub struct Store {
     clock: Arc<dyn Clock>,
     actor: Arc<Actor>,
     trace: Option<TraceContext>,
+    /// How many times this process has looked for jobs to take.
+    pub(crate) claims: Arc<AtomicU32>,
 }
 
 enum Backend {
@@ -83,7 +86,14 @@ impl Store {
                 Backend::Postgres(Postgres::open(address, listen, *connections, hub, clock.clone()).await?)
             }
         };
-        Ok(Self { backend: Arc::new(backend), hub, clock, actor: Arc::new(Actor::program()), trace: None })
+        Ok(Self {
+            backend: Arc::new(backend),
+            hub,
+            clock,
+            actor: Arc::new(Actor::program()),
+            trace: None,
+            claims: Arc::default(),
+        })
     }
 
     /// The same store for somebody: what is done through it goes into the audit log under their name.

@@ -1,6 +1,7 @@
 //! The lease queue: which job a worker may take.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use copydesk_boxed::boxed;
@@ -17,6 +18,10 @@ use crate::{events, jobs};
 const RACES: usize = 64;
 /// After how long it gives up what it has lost again and again: its caller may have been asked to stop meanwhile.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// One of so many claims waits for the lane whose turn it is, whoever holds it: a project in which others always write something,
+/// new jobs for example, would be passed by for ever while other projects have jobs.
+const PATIENT: u32 = 32;
 
 /// The most jobs that one claim takes: it holds the rows of their projects until it is on disk.
 const MOST: usize = 16;
@@ -107,7 +112,7 @@ impl Store {
         // Each race is a transaction of its own: one that was lost must not keep holding a project's row while the
         // next waits for another's, or two workers could wait for each other.
         let started = Instant::now();
-        let mut patient = false;
+        let mut patient = self.claims.fetch_add(1, Ordering::Relaxed) % PATIENT == PATIENT - 1;
         for _ in 0..RACES {
             let (worker, models, terms) = (worker.to_owned(), models.to_vec(), terms.clone());
             let near = near.to_vec();
@@ -176,22 +181,23 @@ async fn race(
 }
 
 /// Lanes to take jobs of, held together with their projects: whoever claims for a project holds its row, so that its limit is
-/// exact. Those that others hold are left to them; only where there is no other one is waited for, by those who are patient, so
-/// that a project that is alone gets its turn.
+/// exact. Those that others hold are left to them, but by those who are patient: they wait for the one whose turn it is.
 async fn held_lanes(c: &mut dyn Conn, look: Look<'_>, most: usize, near: &[ProjectId], patient: bool) -> Result<Held> {
     if c.dialect() == Dialect::Sqlite {
         return Ok(Held::some(open_lanes(c, look, Among::All, most, "").await?));
     }
-    const FREE: &str = "FOR NO KEY UPDATE OF l SKIP LOCKED";
-    let mut lanes = near_lanes(c, look, most, near, FREE).await?;
-    if lanes.len() < most {
-        let others = open_lanes(c, look, Among::All, most, FREE).await?;
-        let others: Vec<_> = others.into_iter().filter(|other| !lanes.contains(other)).collect();
-        lanes.extend(others);
-        lanes.truncate(most);
-    }
-    if !lanes.is_empty() {
-        return Ok(Held::Lanes(lanes));
+    if !patient {
+        const FREE: &str = "FOR NO KEY UPDATE OF l SKIP LOCKED";
+        let mut lanes = near_lanes(c, look, most, near, FREE).await?;
+        if lanes.len() < most {
+            let others = open_lanes(c, look, Among::All, most, FREE).await?;
+            let others: Vec<_> = others.into_iter().filter(|other| !lanes.contains(other)).collect();
+            lanes.extend(others);
+            lanes.truncate(most);
+        }
+        if !lanes.is_empty() {
+            return Ok(Held::Lanes(lanes));
+        }
     }
     let Some(mut first) = open_lanes(c, look, Among::All, 1, "").await?.pop() else { return Ok(Held::NoneOpen) };
     if !patient {

@@ -29,6 +29,7 @@ behaviours! {
     jobs_of_near_projects_come_a_little_before_their_turn,
     a_job_that_no_worker_sees_is_found,
     a_lane_whose_jobs_have_ended_is_removed,
+    a_project_that_is_always_in_use_gets_its_turn,
     a_claim_reads_few_jobs_though_none_waited_when_they_were_counted,
     whether_there_is_work_is_told_without_taking_it,
     a_worker_gets_only_models_it_can_run,
@@ -193,6 +194,38 @@ async fn a_job_that_no_worker_sees_is_found(desk: Desk) {
         assert_eq!(claimed.job.id, id);
         desk.store.release(&claimed.lease).await.unwrap();
     }
+}
+
+/// Other projects have jobs all the while, and one claim waits for it all the same.
+async fn a_project_that_is_always_in_use_gets_its_turn(desk: Desk) {
+    let DatabaseAddress::Postgres { address, .. } = desk.db.address() else { return };
+    let (used, other) = (desk.project("Used").await, desk.project("Other").await);
+    desk.create(&used).await;
+    let mut holder = PgConnection::connect(address).await.unwrap();
+    let hold = "BEGIN; SELECT FROM projects WHERE name = 'Used' FOR UPDATE";
+    sqlx::raw_sql(hold).execute(&mut holder).await.unwrap();
+    let take_turns = async {
+        for _ in 0..500 {
+            desk.create(&other).await;
+            let claimed = desk.claim("worker").await;
+            if claimed.job.project_id == used {
+                return;
+            }
+            desk.finish(&claimed).await;
+        }
+        panic!("it never had its turn");
+    };
+    let let_go = async {
+        eventually("a claim waits for it", async || (waiting_for_locks(&desk).await > 0).then_some(())).await;
+        sqlx::raw_sql("ROLLBACK").execute(&mut holder).await.unwrap();
+    };
+    tokio::join!(take_turns, let_go);
+}
+
+async fn waiting_for_locks(desk: &Desk) -> i64 {
+    let waiting =
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    raw::number(desk.db.address(), waiting).await
 }
 
 async fn a_lane_whose_jobs_have_ended_is_removed(desk: Desk) {

@@ -12,7 +12,7 @@ use crate::changes::Changes;
 use crate::conn::{Conn, Dialect, Result, Row, Sql, Value, values};
 use crate::connections::{Transaction, no_answer, unless};
 use crate::error::StoreError;
-use crate::hub::Hub;
+use crate::hub::{Change, Hub};
 use crate::postgres::{LISTENER, PgConn, Plans, Postgres};
 use crate::sqlite::{self, Sqlite, SqliteConn};
 use crate::{migrate, rows, snapshot};
@@ -283,6 +283,17 @@ impl Store {
         match &*self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(|c| script(as_actor(c, actor))).await,
             Backend::Postgres(postgres) => postgres.write(plans, |c| script(as_actor(c, actor))).await,
+        }
+    }
+
+    /// Tries to do all with one statement, and says whether it has; if not, nothing has been done, and a transaction finds out why. A
+    /// file is as quick with several.
+    pub(crate) async fn is_done_at_once(&self, sql: &'static str, values: Vec<Value>, change: Change) -> Result<bool> {
+        let Backend::Postgres(postgres) = &*self.backend else { return Ok(false) };
+        match postgres.write_at_once(sql.into(), values, change).await {
+            Ok(written) => Ok(written > 0),
+            Err(StoreError::Refused(_)) => Ok(false),
+            Err(error) => Err(error),
         }
     }
 

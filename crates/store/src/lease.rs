@@ -11,6 +11,7 @@ use copydesk_domain::{Job, JobId, Timestamp};
 use crate::conn::{Conn, Dialect, Result, Value, places, values};
 use crate::database::Store;
 use crate::error::StoreError;
+use crate::hub::Change;
 use crate::postgres::Plans;
 use crate::{events, jobs};
 
@@ -85,6 +86,10 @@ impl Store {
         data: serde_json::Value,
     ) -> Result<(), LeaseError> {
         let (lease, now) = (lease.clone(), self.now());
+        let values = values![now, &lease.job_id, &lease.worker, lease.attempt, step, data.to_string()];
+        if self.is_done_at_once(&STEP_AT_ONCE, values, Change::Job(lease.job_id.clone())).await? {
+            return Ok(());
+        }
         self.write_planned(Plans::Simple, move |c| Box::pin(record_step(c, lease, step, data, now))).await
     }
 }
@@ -152,6 +157,17 @@ async fn look_at_all(c: &mut dyn Conn, leases: Vec<Lease>, longer: Vec<(JobId, i
     };
     Ok(leases.into_iter().map(beat).collect())
 }
+
+/// What [`record_step`] does, unless the lease is lost or the job cancelled. Somebody who held the job meanwhile may have added an
+/// event, of which the number is not known here: then it is refused.
+static STEP_AT_ONCE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "WITH held AS (UPDATE jobs SET updated_at = $1 WHERE {} AND cancel_requested_at IS NULL RETURNING id) \
+         INSERT INTO events (job_id, number, kind, data, created_at) SELECT id, COALESCE((SELECT MAX(number) FROM events \
+         WHERE job_id = $2), 0) + 1, $5, $6, $1 FROM held",
+        is_held(2)
+    )
+});
 
 async fn record_step(
     c: &mut dyn Conn,

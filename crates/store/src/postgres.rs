@@ -135,6 +135,20 @@ impl Postgres {
         }
     }
 
+    /// One statement that is a transaction by itself: one journey to the server instead of at least four. Says how many rows it has
+    /// written, and announces if there are any.
+    pub(crate) async fn write_at_once(&self, sql: Sql, values: Vec<Value>, change: Change) -> Result<u64> {
+        let mut connection = self.lend().await?;
+        let gone = connection.gone();
+        let mut conn = PgConn::new(&mut connection, &*self.clock);
+        let written = unless(gone, conn.execute(sql, values)).await.ok_or_else(no_answer)??;
+        connection.keep();
+        if written > 0 {
+            self.announcer.tell(vec![change]);
+        }
+        Ok(written)
+    }
+
     pub(crate) async fn read<T, F>(&self, script: F) -> Result<T>
     where
         F: for<'c> FnOnce(&'c mut dyn Conn) -> BoxFuture<'c, Result<T>>,

@@ -1,4 +1,4 @@
-//! PostgreSQL: a pool, a transaction for every write.
+//! PostgreSQL: a transaction for every write of more than one statement.
 
 use std::str::FromStr;
 use std::sync::{Arc, LazyLock};

@@ -319,10 +319,10 @@ pub(crate) async fn put_lines(connection: &mut PgConnection, project: i32, lines
 }
 
 /// Commits. If the connection breaks down in that, the database is asked what became of it: whoever is told that nothing was
-/// kept sends it again.
+/// kept, or that it is not known, sends it again.
 async fn commit(database: &Database, mut transaction: Transaction<'static, Postgres>) -> Result<()> {
-    let row = sqlx::query("SELECT pg_current_xact_id()::text").fetch_one(&mut *transaction).await?;
-    let number: String = row.try_get(0)?;
+    let own = "SELECT pg_current_xact_id()::text, pg_postmaster_start_time()::text";
+    let (number, server): (String, String) = sqlx::query_as(own).fetch_one(&mut *transaction).await?;
     let error = match transaction.commit().await {
         Ok(()) => return Ok(()),
         // Whatever it says: a pooler answers for a server that it has lost in the middle.
@@ -331,9 +331,13 @@ async fn commit(database: &Database, mut transaction: Transaction<'static, Postg
     tracing::warn!(%error, "page views could not be committed; asking what became of them");
     let deadline = tokio::time::Instant::now() + CLEARED_UP;
     while tokio::time::Instant::now() < deadline {
-        let asked = sqlx::query("SELECT pg_xact_status($1::xid8)").bind(&number).fetch_one(&database.pool).await;
-        match asked.and_then(|row| row.try_get::<Option<String>, _>(0)).ok().flatten().as_deref() {
-            Some("committed") => return Ok(()),
+        let asked = "SELECT pg_xact_status($1::xid8), pg_postmaster_start_time()::text";
+        let asked = sqlx::query_as(asked).bind(&number).fetch_one(&database.pool).await;
+        let (status, now): (Option<String>, String) = asked.unwrap_or_default();
+        match status.as_deref() {
+            Some("committed") if now == server => return Ok(()),
+            // A server that was started anew gives numbers again that had not reached its disk: it may be another's.
+            Some("committed") => break,
             Some("aborted") => return Err(error.into()),
             _ => tokio::time::sleep(AGAIN).await,
         }

@@ -18,7 +18,7 @@ mod git;
 pub use clickhouse::TestClickHouse;
 pub use clock::ManualClock;
 #[cfg(feature = "databases")]
-pub use database::{Backend, Lock, TestDatabase};
+pub use database::{Backend, Lock, PostgresServer, ServerEnd, TestDatabase, relay};
 pub use git::{GitEntry, GitRepo};
 
 /// How long a test waits for something that must happen before it fails; long, because a machine may be busy with

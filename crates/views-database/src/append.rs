@@ -2,12 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use copydesk_views::page::OTHER_PAGES;
-use copydesk_views::store::ViewsError;
 use copydesk_views::{Appended, Batch, Bucket, Channel, Client, Mark, Stretch};
-use sqlx::{PgConnection, Postgres, Row, Transaction};
+use sqlx::{PgConnection, Row};
 
 use crate::clickhouse::batches;
 use crate::cover::quarter;
@@ -16,13 +14,11 @@ use crate::error::{Fault, Result};
 use crate::lock::{Hold, LONG_PATIENCE, PATIENCE};
 use crate::names::{Numbers, side_of};
 use crate::project::Project;
+use crate::receipt;
 use crate::tally::Tally;
 
 /// How often a batch is tried that gave way to another.
 const TRIES: usize = 5;
-/// How long it is asked whether a batch was committed, after the connection broke down.
-const CLEARED_UP: Duration = Duration::from_secs(10);
-const AGAIN: Duration = Duration::from_millis(100);
 
 /// A batch with its pages and readers numbered.
 struct Entry {
@@ -126,7 +122,7 @@ async fn append_once(database: &Database, entry: &Entry) -> Result<Appended> {
     if !new.counts.is_empty() || entry.mark.is_some() {
         put_lines(&mut transaction, project.id, &entry.lines).await?;
     }
-    commit(database, transaction).await?;
+    receipt::commit(database, transaction).await?;
     if let Some(house) = &database.clickhouse {
         house.counted.notify_one();
     }
@@ -316,33 +312,4 @@ pub(crate) async fn put_lines(connection: &mut PgConnection, project: i32, lines
             .await?;
     }
     Ok(())
-}
-
-/// Commits. If the connection breaks down in that, the database is asked what became of it: whoever is told that nothing was
-/// kept, or that it is not known, sends it again.
-async fn commit(database: &Database, mut transaction: Transaction<'static, Postgres>) -> Result<()> {
-    let own = "SELECT pg_current_xact_id()::text, pg_postmaster_start_time()::text";
-    let (number, server): (String, String) = sqlx::query_as(own).fetch_one(&mut *transaction).await?;
-    let error = match transaction.commit().await {
-        Ok(()) => return Ok(()),
-        // Whatever it says: a pooler answers for a server that it has lost in the middle.
-        Err(error) => error,
-    };
-    tracing::warn!(%error, "page views could not be committed; asking what became of them");
-    let deadline = tokio::time::Instant::now() + CLEARED_UP;
-    while tokio::time::Instant::now() < deadline {
-        let asked = "SELECT pg_xact_status($1::xid8), pg_postmaster_start_time()::text";
-        let asked = sqlx::query_as(asked).bind(&number).fetch_one(&database.pool).await;
-        let (status, now): (Option<String>, String) = asked.unwrap_or_default();
-        match status.as_deref() {
-            Some("committed") if now == server => return Ok(()),
-            // A server that was started anew gives numbers again that had not reached its disk: it may be another's.
-            Some("committed") => break,
-            Some("aborted") => return Err(error.into()),
-            _ => tokio::time::sleep(AGAIN).await,
-        }
-    }
-    Err(Fault::Views(ViewsError::Unsure(
-        "the connection to the database broke down; it is not known whether the page views were kept".to_owned(),
-    )))
 }

@@ -24,6 +24,7 @@ mod names;
 mod overview;
 mod project;
 mod questions;
+mod receipt;
 mod relabel;
 mod schema;
 mod sweep;

@@ -14,6 +14,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (1, include_str!("../migrations/0001_views.sql")),
     (2, include_str!("../migrations/0002_batches.sql")),
     (3, include_str!("../migrations/0003_recounts.sql")),
+    (4, include_str!("../migrations/0004_receipts.sql")),
 ];
 
 /// The oldest version whose programs run on [`KNOWN`]: all that came since only adds what they need not know.

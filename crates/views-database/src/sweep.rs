@@ -18,6 +18,7 @@ use crate::database::Database;
 use crate::error::{Fault, Result};
 use crate::lock::Hold;
 use crate::project::Project;
+use crate::receipt;
 use crate::whole::Whole;
 
 /// Rows that go with one transaction.
@@ -70,7 +71,7 @@ async fn delete(database: &Database, table: &str, condition: &str, until: Instan
     }
 }
 
-/// Old ids, the rows of removed projects, and the store's time.
+/// Old ids and receipts, the rows of removed projects, and the store's time.
 pub(crate) async fn everything(database: &Database) -> Result<()> {
     database.set_clock().await?;
     let (now, until) = (database.now(), Instant::now() + A_WHILE);
@@ -80,6 +81,7 @@ pub(crate) async fn everything(database: &Database) -> Result<()> {
         .await?;
     let old = format!("arrived < {}", now - database.options.id_seconds());
     let mut is_all = delete(database, "views_ids", &old, until).await?;
+    is_all &= delete(database, "views_receipts", receipt::OLD, until).await?;
     let gone = sqlx::query("SELECT project FROM views_gone ORDER BY project").fetch_all(&database.pool).await?;
     let gone: Vec<i32> = gone.iter().map(|row| row.try_get(0)).collect::<sqlx::Result<_>>()?;
     let is_gone_there = match &database.clickhouse {

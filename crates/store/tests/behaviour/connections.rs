@@ -4,12 +4,11 @@ use std::future::pending;
 
 use copydesk_domain::ProjectId;
 use copydesk_store::{Change, Changes, DatabaseAddress, Store, StoreError};
-use copydesk_testbase::{PATIENCE, eventually};
+use copydesk_testbase::{PATIENCE, ServerEnd, eventually, relay};
 use futures_util::future::join_all;
-use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
-use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
-use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::io::copy_bidirectional;
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use crate::desk::{Desk, MILLISECOND, claim, create};
@@ -30,31 +29,9 @@ struct Relay {
 
 impl Relay {
     async fn to(address: &str) -> Self {
-        let server: PgConnectOptions = address.parse().unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (before, _) = address.split_once('?').unwrap_or((address, ""));
-        let (user, place) = before.rsplit_once('@').unwrap();
-        let (_, database) = place.split_once('/').unwrap();
-        let address = format!("{user}@{}/{database}?sslmode=disable", listener.local_addr().unwrap());
         let cut = watch::Sender::new(());
         let cuts = cut.clone();
-        tokio::spawn(async move {
-            while let Ok((client, _)) = listener.accept().await {
-                let (server, cut) = (server.clone(), cuts.subscribe());
-                tokio::spawn(async move {
-                    match server.get_socket() {
-                        Some(folder) => {
-                            let socket = folder.join(format!(".s.PGSQL.{}", server.get_port()));
-                            pass_on(client, UnixStream::connect(socket).await.unwrap(), cut).await;
-                        }
-                        None => {
-                            let place = (server.get_host(), server.get_port());
-                            pass_on(client, TcpStream::connect(place).await.unwrap(), cut).await;
-                        }
-                    }
-                });
-            }
-        });
+        let address = relay(address, move |client, server| pass_on(client, server, cuts.subscribe())).await;
         Self { address, cut }
     }
 
@@ -68,7 +45,7 @@ impl Relay {
     }
 }
 
-async fn pass_on(mut client: TcpStream, mut server: impl AsyncRead + AsyncWrite + Unpin, mut cut: watch::Receiver<()>) {
+async fn pass_on(mut client: TcpStream, mut server: ServerEnd, mut cut: watch::Receiver<()>) {
     tokio::select! {
         _ = copy_bidirectional(&mut client, &mut server) => {}
         _ = cut.changed() => {

@@ -1,5 +1,7 @@
 //! Temporary databases.
 
+mod relay;
+mod server;
 mod sql;
 
 use std::fmt;
@@ -12,6 +14,8 @@ use copydesk_store::{DatabaseAddress, Store};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tempfile::TempDir;
 
+pub use relay::{ServerEnd, relay};
+pub use server::PostgresServer;
 pub use sql::Lock;
 
 /// Names the PostgreSQL server that `scripts/test` has started: an address whose user may create databases.

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 
 use crate::announce::{Announcer, Interest, Need};
 use crate::changes::Changes;
-use crate::conn::{Conn, Dialect, Result, Row, Sql, Value, values};
+use crate::conn::{Conn, Dialect, FromRow, Result, Row, Sql, Value, values};
 use crate::connections::{Transaction, no_answer, unless};
 use crate::error::StoreError;
 use crate::hub::{Change, Hub};
@@ -286,14 +286,18 @@ impl Store {
         }
     }
 
-    /// Tries to do all with one statement, and says whether it has; if not, nothing has been done, and a transaction finds out why. A
-    /// file is as quick with several.
-    pub(crate) async fn is_done_at_once(&self, sql: &'static str, values: Vec<Value>, change: Change) -> Result<bool> {
-        let Backend::Postgres(postgres) = &*self.backend else { return Ok(false) };
-        match postgres.write_at_once(sql.into(), values, change).await {
-            Ok(written) => Ok(written > 0),
-            Err(StoreError::Refused(_)) => Ok(false),
-            Err(error) => Err(error),
+    /// Tries to do all with one statement, which returns a row if it has; if not, nothing has been done, and a transaction finds out
+    /// why. A file is as quick with several.
+    pub(crate) async fn done_at_once<T: FromRow>(
+        &self,
+        sql: &'static str,
+        values: Vec<Value>,
+        changes: impl FnOnce(&T) -> Vec<Change>,
+    ) -> Result<Option<T>> {
+        let Backend::Postgres(postgres) = &*self.backend else { return Ok(None) };
+        match postgres.write_at_once(sql.into(), values, changes).await {
+            Err(StoreError::Refused(_)) => Ok(None),
+            done => done,
         }
     }
 

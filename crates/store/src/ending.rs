@@ -1,7 +1,7 @@
 //! How an active job ends, whoever ends it: its worker, a client or the reaper.
 
 use copydesk_domain::{EventKind, Job, Outcome, PullRequest, PullRequestState, Refusal, Status, Timestamp};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::conn::{Conn, Result, plain_text, values};
 use crate::hub::Change;
@@ -21,6 +21,14 @@ impl Ending {
     }
 }
 
+/// What a job forgets that nobody works on any more.
+pub(crate) const LET_GO: &str = "worker = NULL, lease_expires_at = NULL, cancel_requested_at = NULL, away_since = NULL";
+
+/// What the event of an end says.
+pub(crate) fn said(outcome: Outcome, message: Option<&str>) -> Json {
+    json!({ "outcome": outcome, "message": message })
+}
+
 /// Takes an active job out of the queue and into its terminal state. The caller holds its row.
 pub(crate) async fn end(c: &mut dyn Conn, job: &Job, ending: Ending, now: Timestamp) -> Result<()> {
     let status = match job.status.after(ending.outcome.command()) {
@@ -32,17 +40,17 @@ pub(crate) async fn end(c: &mut dyn Conn, job: &Job, ending: Ending, now: Timest
     let message = ending.message.as_deref().into_iter().chain(standing).collect::<Vec<_>>().join("\n\n");
     let message = (!message.is_empty()).then(|| plain_text(&message));
     // Of a job that begins to wait at this very moment nothing is known here; the one who has ended this one looks for it.
-    let sql = "UPDATE jobs SET status = $1, outcome = $2, message = $3, updated_at = $4, worker = NULL, \
-               lease_expires_at = NULL, cancel_requested_at = NULL, away_since = NULL WHERE id = $5 \
-               RETURNING (SELECT count(*) FROM lanes l WHERE l.project_id = jobs.project_id)";
+    let sql = format!(
+        "UPDATE jobs SET status = $1, outcome = $2, message = $3, updated_at = $4, {LET_GO} WHERE id = $5 \
+         RETURNING (SELECT count(*) FROM lanes l WHERE l.project_id = jobs.project_id)"
+    );
     let lanes: u32 =
         c.only_row(sql, values![status.as_str(), ending.outcome.as_str(), message.clone(), now, &job.id]).await?;
     if ending.outcome == Outcome::Cancelled {
         // Nothing of a cancelled run goes out later.
         rounds::drop_unpushed(c, &job.id, Some(job.run), now).await?;
     }
-    let data = json!({ "outcome": ending.outcome, "message": message });
-    events::append(c, &job.id, status.as_str(), data, now).await?;
+    events::append(c, &job.id, status.as_str(), said(ending.outcome, message.as_deref()), now).await?;
     let kind = if status == Status::Completed { EventKind::JobCompleted } else { EventKind::JobFailed };
     outbox::put(c, kind, job, now).await?;
     if lanes > 0 {

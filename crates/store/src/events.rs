@@ -98,19 +98,23 @@ pub(crate) async fn append(c: &mut dyn Conn, job_id: &JobId, kind: &str, data: J
 
 /// Adds to each of these jobs that it was claimed, with the attempt that its row has now. The caller holds their rows.
 pub(crate) async fn append_claimed(c: &mut dyn Conn, ids: &[JobId], now: Timestamp) -> Result<()> {
+    if ids.is_empty() {
+        return Ok(());
+    }
     let mut values = values![now];
     values.extend(ids.iter().map(Value::from));
     let sql = format!(
         "INSERT INTO events (created_at, job_id, number, kind, data) SELECT $1, j.id, COALESCE((SELECT MAX(e.number) \
-         FROM events e WHERE e.job_id = j.id), 0) + 1, 'claimed', '{{\"attempt\":' || j.attempt || '}}' \
-         FROM jobs j WHERE j.id IN ({})",
+         FROM events e WHERE e.job_id = j.id), 0) + 1, 'claimed', {} FROM jobs j WHERE j.id IN ({})",
+        claimed_data("j.attempt"),
         places(2, ids.len())
     );
-    c.run(sql, values).await?;
-    for id in ids {
-        c.announce(Change::Job(id.clone()));
-    }
-    Ok(())
+    c.run(sql, values).await.map(drop)
+}
+
+/// What the event of a claim says.
+pub(crate) fn claimed_data(attempt: &str) -> String {
+    format!("'{{\"attempt\":' || {attempt} || '}}'")
 }
 
 pub(crate) async fn append_all(

@@ -1,18 +1,19 @@
 //! How a worker lets go of a job: at its end, untouched, or for a later try.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use copydesk_boxed::boxed;
-use copydesk_domain::{CheckSummary, Job, Outcome, Timestamp, Usage};
+use copydesk_domain::{CheckSummary, Command, EventKind, Job, Outcome, Status, Timestamp, Usage, new_id};
 use serde_json::json;
 
 use crate::conn::{Conn, Result, Value, plain_text, to_json, values};
 use crate::database::Store;
-use crate::ending::{CANCELLED, Ending, OUT_OF_TIME, end};
+use crate::ending::{self, CANCELLED, Ending, LET_GO, OUT_OF_TIME, end};
 use crate::hub::Change;
 use crate::lease::{self, Lease, LeaseError};
 use crate::postgres::Plans;
-use crate::{events, jobs, lanes};
+use crate::{events, jobs, lanes, outbox};
 
 /// How a worker ends a job.
 #[derive(Debug, Clone)]
@@ -46,6 +47,21 @@ impl Finish {
             taken_through,
         }
     }
+
+    /// What the worker has found out, of [`FOUND`]; nothing leaves what the job says.
+    fn found(&self) -> [Option<String>; 5] {
+        let usage = (self.usage != Usage::default()).then(|| to_json(&self.usage));
+        let checks = (!self.checks.is_empty()).then(|| to_json(&self.checks));
+        [self.title.as_deref().map(plain_text), self.branch.clone(), self.pr_link.clone(), usage, checks]
+    }
+}
+
+const FOUND: [&str; 5] = ["title", "branch", "pr_link", "usage", "checks"];
+
+/// Sets the columns of [`FOUND`] to parameters from number `first` on.
+fn set_found(first: usize) -> String {
+    let set = |(column, place)| format!("{column} = COALESCE(${place}, {column})");
+    FOUND.into_iter().zip(first..).map(set).collect::<Vec<_>>().join(", ")
 }
 
 /// What became of a finish.
@@ -73,6 +89,9 @@ impl Store {
     /// Ends the job. If it was cancelled meanwhile it ends so, whatever the worker says.
     pub async fn finish(&self, lease: &Lease, finish: Finish) -> Result<Finished, LeaseError> {
         let (lease, now) = (lease.clone(), self.now());
+        if finish.outcome.command() == Command::Complete && self.complete_at_once(&lease, &finish, now).await? {
+            return Ok(Finished::Ended);
+        }
         self.write_planned(Plans::Simple, move |c| Box::pin(finish_job(c, lease, finish, now))).await
     }
 
@@ -101,6 +120,43 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Completes the job unless its lease is lost, it was cancelled, or a prompt came in that was not taken in.
+    async fn complete_at_once(&self, lease: &Lease, finish: &Finish, now: Timestamp) -> Result<bool> {
+        let message = finish.message.as_deref().map(plain_text).filter(|message| !message.is_empty());
+        let said = ending::said(finish.outcome, message.as_deref()).to_string();
+        let mut values = values![now, &lease.job_id, &lease.worker, lease.attempt, finish.taken_through];
+        values.extend(values![finish.outcome.as_str(), message, said, new_id(now)]);
+        values.extend(finish.found().map(Value::from));
+        let changes = |has_lanes: &bool| {
+            let mut changes = vec![Change::Job(lease.job_id.clone()), Change::Outbox];
+            changes.extend(has_lanes.then_some(Change::Room));
+            changes
+        };
+        Ok(self.done_at_once(&COMPLETE_AT_ONCE, values, changes).await?.is_some())
+    }
+}
+
+/// What [`finish_job`] does with a job that went well. Who sends a prompt while this waits for the job's row adds an event, of which the
+/// number is not known here: then it is refused. A webhook or lane that is made while this waits comes too late for it.
+static COMPLETE_AT_ONCE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "WITH ended AS (UPDATE jobs SET status = '{status}', outcome = $6, message = $7, updated_at = $1, {found}, {LET_GO} \
+         WHERE {held} AND cancel_requested_at IS NULL \
+         AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.job_id = $2 AND m.number > $5) RETURNING id, project_id), \
+         said AS (INSERT INTO events (job_id, number, kind, data, created_at) SELECT id, COALESCE((SELECT MAX(number) \
+         FROM events WHERE job_id = $2), 0) + 1, '{status}', $8, $1 FROM ended), \
+         told AS (INSERT INTO outbox (id, project_id, job_id, kind, created_at, not_before, tries) \
+         SELECT $9, project_id, id, '{kind}', $1, $1, 0 FROM ended WHERE {wanted}) \
+         SELECT (SELECT count(*) FROM lanes l WHERE l.project_id = ended.project_id) FROM ended",
+        status = Status::Completed.as_str(),
+        found = set_found(10),
+        held = lease::is_held(2),
+        kind = EventKind::JobCompleted.as_str(),
+        wanted = outbox::is_wanted("ended.project_id"),
+    )
+});
+
 async fn finish_job(c: &mut dyn Conn, lease: Lease, finish: Finish, now: Timestamp) -> Result<Finished, LeaseError> {
     let job = lease::hold(c, &lease).await?;
     if job.cancel_requested {
@@ -112,19 +168,11 @@ async fn finish_job(c: &mut dyn Conn, lease: Lease, finish: Finish, now: Timesta
     if newest.unwrap_or(0) > finish.taken_through && finish.outcome != Outcome::TimedOut {
         return Ok(Finished::NewMessages);
     }
-    let title = finish.title.as_deref().map(plain_text);
-    let usage = (finish.usage != Usage::default()).then(|| to_json(&finish.usage));
-    let checks = (!finish.checks.is_empty()).then(|| to_json(&finish.checks));
-    let found = [title, finish.branch, finish.pr_link, usage, checks];
+    let found = finish.found();
     if found.iter().any(Option::is_some) {
         let mut values: Vec<Value> = found.into_iter().map(Value::from).collect();
         values.extend(values![&job.id]);
-        c.run(
-            "UPDATE jobs SET title = COALESCE($1, title), branch = COALESCE($2, branch), pr_link = COALESCE($3, pr_link), \
-             usage = COALESCE($4, usage), checks = COALESCE($5, checks) WHERE id = $6",
-            values,
-        )
-        .await?;
+        c.run(format!("UPDATE jobs SET {} WHERE id = $6", set_found(1)), values).await?;
     }
     end(c, &job, Ending { outcome: finish.outcome, message: finish.message }, now).await?;
     Ok(Finished::Ended)

@@ -87,7 +87,7 @@ impl Store {
     ) -> Result<(), LeaseError> {
         let (lease, now) = (lease.clone(), self.now());
         let values = values![now, &lease.job_id, &lease.worker, lease.attempt, step, data.to_string()];
-        if self.is_done_at_once(&STEP_AT_ONCE, values, Change::Job(lease.job_id.clone())).await? {
+        if self.done_at_once(&STEP_AT_ONCE, values, |id: &JobId| vec![Change::Job(id.clone())]).await?.is_some() {
             return Ok(());
         }
         self.write_planned(Plans::Simple, move |c| Box::pin(record_step(c, lease, step, data, now))).await
@@ -97,7 +97,7 @@ impl Store {
 /// That the job is held under a lease, the id, worker and attempt of which are parameters from number `first` on. Said in a way that
 /// leaves PostgreSQL only the way by the id: it would read all jobs that run, of which there were none when it last counted.
 /// Nobody without a name holds anything.
-fn is_held(first: usize) -> String {
+pub(crate) fn is_held(first: usize) -> String {
     let [id, worker, attempt] = [first, first + 1, first + 2];
     format!(
         "id = ${id} AND COALESCE(worker, '') = ${worker} AND ${worker} <> '' AND attempt = ${attempt} AND status = 'active'"
@@ -164,7 +164,7 @@ static STEP_AT_ONCE: LazyLock<String> = LazyLock::new(|| {
     format!(
         "WITH held AS (UPDATE jobs SET updated_at = $1 WHERE {} AND cancel_requested_at IS NULL RETURNING id) \
          INSERT INTO events (job_id, number, kind, data, created_at) SELECT id, COALESCE((SELECT MAX(number) FROM events \
-         WHERE job_id = $2), 0) + 1, $5, $6, $1 FROM held",
+         WHERE job_id = $2), 0) + 1, $5, $6, $1 FROM held RETURNING job_id",
         is_held(2)
     )
 });

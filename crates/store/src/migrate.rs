@@ -29,6 +29,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (22, "out of time", include_str!("../migrations/0022_out_of_time.sql")),
     (23, "moving", include_str!("../migrations/0023_moving.sql")),
     (24, "turns", include_str!("../migrations/0024_turns.sql")),
+    (25, "without pull requests", include_str!("../migrations/0025_without_pull_requests.sql")),
 ];
 
 /// The oldest version whose programs run on [`KNOWN`]: all that came since only adds what they need not know.

@@ -98,13 +98,20 @@ pub(crate) async fn put_project(
 }
 
 async fn insert(c: &mut dyn Conn, kind: EventKind, project_id: &ProjectId, job_id: &str, now: Timestamp) -> Result<()> {
-    c.run(
-        "INSERT INTO outbox (id, project_id, job_id, kind, created_at, not_before, tries) VALUES ($1, $2, $3, $4, $5, $6, 0)",
-        values![new_id(now), project_id, job_id, kind.as_str(), now, now],
-    )
-    .await?;
+    let sql = format!(
+        "INSERT INTO outbox (id, project_id, job_id, kind, created_at, not_before, tries) SELECT $1, $2, $3, $4, $5, $5, 0 \
+         WHERE {}",
+        is_wanted("$2")
+    );
+    c.run(sql, values![new_id(now), project_id, job_id, kind.as_str(), now]).await?;
+    // Also where no webhook wants it: somebody at a code host may have asked for it.
     c.announce(Change::Outbox);
     Ok(())
+}
+
+/// Whether somebody may want to be told of a project's events: most projects have no webhook at all.
+pub(crate) fn is_wanted(project_id: &str) -> String {
+    format!("EXISTS (SELECT 1 FROM webhook_endpoints w WHERE w.project_id = {project_id})")
 }
 
 /// The column takes no null.

@@ -14,7 +14,7 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use crate::announce::{Announcer, CHANNEL};
-use crate::conn::{Conn, Dialect, Result, Row, Sql, Value};
+use crate::conn::{Conn, Dialect, FromRow, Result, Row, Sql, Value};
 use crate::connections::{ANSWER, Connections, Lent, Transaction, no_answer, unless};
 use crate::error::StoreError;
 use crate::hub::{Change, Hub};
@@ -26,7 +26,7 @@ pub(crate) const LISTENER: &str = "copydesk wake-ups";
 const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'";
 /// The same for [`Plans::Simple`].
 const BEGIN_SIMPLE: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL enable_sort = off; \
-                            SET LOCAL plan_cache_mode = force_generic_plan";
+                            SET LOCAL enable_incremental_sort = off; SET LOCAL plan_cache_mode = force_generic_plan";
 /// How many claims look for jobs at the same time, in all processes.
 const CLAIMS_AT_ONCE: usize = 4;
 const LOCK_TIMEOUT: &str = "55P03";
@@ -135,16 +135,23 @@ impl Postgres {
         }
     }
 
-    /// One statement that is a transaction by itself: one journey to the server instead of at least four. Says how many rows it has
-    /// written, and announces if there are any.
-    pub(crate) async fn write_at_once(&self, sql: Sql, values: Vec<Value>, change: Change) -> Result<u64> {
+    /// One statement that is a transaction by itself: one journey to the server instead of at least four. Gives the row that it returns,
+    /// if it does, and announces what that comes to.
+    pub(crate) async fn write_at_once<T: FromRow>(
+        &self,
+        sql: Sql,
+        values: Vec<Value>,
+        changes: impl FnOnce(&T) -> Vec<Change>,
+    ) -> Result<Option<T>> {
         let mut connection = self.lend().await?;
         let gone = connection.gone();
         let mut conn = PgConn::new(&mut connection, &*self.clock);
-        let written = unless(gone, conn.execute(sql, values)).await.ok_or_else(no_answer)??;
+        // To the end of the answer: a row comes before the commit.
+        let mut rows = unless(gone, conn.query(sql, values)).await.ok_or_else(no_answer)??;
         connection.keep();
-        if written > 0 {
-            self.announcer.tell(vec![change]);
+        let written = rows.first_mut().map(T::from_row).transpose()?;
+        if let Some(written) = &written {
+            self.announcer.tell(changes(written));
         }
         Ok(written)
     }

@@ -9,6 +9,8 @@ use copydesk_domain::{Job, JobId, Message, ProjectId, Timestamp};
 
 use crate::conn::{Conn, Dialect, Result, Value, places, values};
 use crate::database::Store;
+use crate::error::StoreError;
+use crate::hub::Change;
 use crate::lanes::{self, CLOCKS, Lane};
 use crate::lease::Lease;
 use crate::postgres::Plans;
@@ -112,6 +114,7 @@ impl Store {
         // Each race is a transaction of its own: one that was lost must not keep holding a project's row while the
         // next waits for another's, or two workers could wait for each other.
         let started = Instant::now();
+        let mut was_refused = false;
         let mut patient = self.claims.fetch_add(1, Ordering::Relaxed) % PATIENT == PATIENT - 1;
         for _ in 0..RACES {
             let (worker, models, terms) = (worker.to_owned(), models.to_vec(), terms.clone());
@@ -121,7 +124,15 @@ impl Store {
             let plans = if patient { Plans::Simple } else { Plans::SimpleInTurn };
             let race =
                 self.write_planned(plans, move |c| Box::pin(race(c, worker, models, terms, most, near, patient)));
-            patient = match race.await? {
+            let race = match race.await {
+                // Somebody has added an event to one of the jobs at this very moment.
+                Err(StoreError::Refused(_)) if !was_refused => {
+                    was_refused = true;
+                    Race::Lost
+                }
+                race => race?,
+            };
+            patient = match race {
                 Race::Won(claimed) => return Ok(claimed),
                 Race::NothingToTake => return Ok(Vec::new()),
                 _ if started.elapsed() > PATIENCE => return Ok(Vec::new()),
@@ -412,7 +423,7 @@ async fn take(
     let job_time = i64::try_from(terms.job_time.as_millis()).unwrap_or(i64::MAX / 2);
     let mut values = values![worker, expires_at, now, job_time];
     values.extend(chosen.iter().map(Value::from));
-    let sql = format!(
+    let lease = format!(
         "UPDATE jobs SET worker = $1, lease_expires_at = $2, attempt = attempt + 1, tries = tries + 1, \
          updated_at = $3, deadline_at = CASE WHEN away_since IS NULL THEN COALESCE(deadline_at, $3 + \
          COALESCE((SELECT p.time_limit_seconds * 1000 FROM projects p WHERE p.id = jobs.project_id), $4)) \
@@ -421,19 +432,51 @@ async fn take(
         places(5, chosen.len()),
         jobs::COLUMNS
     );
-    let taken: Vec<(Job, i64, (u32, Timestamp))> = c.rows(sql, values).await?;
-    let ids: Vec<JobId> = taken.iter().map(|(job, ..)| job.id.clone()).collect();
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    events::append_claimed(c, &ids, now).await?;
-    let mut messages = jobs::messages_of_all(c, &ids).await?;
-    let claimed = |(job, attempt, (tries, deadline_at)): (Job, i64, (u32, Timestamp))| {
+    let (taken, mut messages) = match c.dialect() {
+        Dialect::Sqlite => {
+            let taken: Vec<Taken> = c.rows(lease, values).await?;
+            let ids: Vec<JobId> = taken.iter().map(|(job, ..)| job.id.clone()).collect();
+            events::append_claimed(c, &ids, now).await?;
+            (taken, jobs::messages_of_all(c, &ids).await?)
+        }
+        Dialect::Postgres => take_at_once(c, &lease, values).await?,
+    };
+    let claimed = |(job, attempt, (tries, deadline_at)): Taken| {
+        c.announce(Change::Job(job.id.clone()));
         let lease = Lease { job_id: job.id.clone(), worker: worker.to_owned(), attempt };
         let messages = messages.remove(&job.id).unwrap_or_default();
         Claimed { lease, job, messages, tries, deadline_at }
     };
     Ok(taken.into_iter().map(claimed).collect())
+}
+
+/// A job that was leased: its attempt, its tries and its deadline.
+type Taken = (Job, i64, (u32, Timestamp));
+
+/// Leases jobs and tells of it with one statement, which also finds the prompt of those that have one only, as most do. Whoever adds an
+/// event while this waits for a job's row makes it fail, because the number of that event is not known here.
+async fn take_at_once(
+    c: &mut dyn Conn,
+    lease: &str,
+    values: Vec<Value>,
+) -> Result<(Vec<Taken>, BTreeMap<JobId, Vec<Message>>)> {
+    let sql = format!(
+        "WITH taken AS ({lease}), told AS (INSERT INTO events (created_at, job_id, number, kind, data) \
+         SELECT $3, t.id, COALESCE((SELECT MAX(e.number) FROM events e WHERE e.job_id = t.id), 0) + 1, 'claimed', {} FROM taken t) \
+         SELECT t.*, COALESCE(m.number, 0), COALESCE(m.prompt, ''), COALESCE(m.created_at, 0) FROM taken t \
+         LEFT JOIN messages m ON m.job_id = t.id AND m.number = 1 \
+         AND NOT EXISTS (SELECT 1 FROM messages n WHERE n.job_id = t.id AND n.number > 1)",
+        events::claimed_data("t.attempt")
+    );
+    let rows: Vec<(Taken, Message)> = c.rows(sql, values).await?;
+    let (one, others): (Vec<_>, Vec<_>) =
+        rows.iter().map(|((job, ..), message)| (job.id.clone(), message)).partition(|(_, message)| message.number > 0);
+    let mut messages: BTreeMap<_, _> = one.into_iter().map(|(id, message)| (id, vec![message.clone()])).collect();
+    if !others.is_empty() {
+        let others: Vec<JobId> = others.into_iter().map(|(id, _)| id).collect();
+        messages.extend(jobs::messages_of_all(c, &others).await?);
+    }
+    Ok((rows.into_iter().map(|(taken, _)| taken).collect(), messages))
 }
 
 async fn next_due(c: &mut dyn Conn, now: Timestamp) -> Result<Option<Timestamp>> {

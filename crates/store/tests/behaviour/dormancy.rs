@@ -6,7 +6,7 @@ use copydesk_domain::Status;
 use copydesk_store::After;
 
 use crate::desk::{Desk, HOUR, LEASE, claim, terms};
-use crate::webhooks::{HOLD, deliveries, one_delivery, record, take_one};
+use crate::webhooks::{HOLD, deliveries, hook, one_delivery, record, take_one};
 
 behaviours! {
     jobs_wait_until_it_is_woken_and_no_time_passes_for_them,
@@ -48,6 +48,7 @@ async fn jobs_wait_until_it_is_woken_and_no_time_passes_for_them(desk: Desk) {
 
 async fn nothing_is_due_before(desk: Desk) {
     let project = desk.project("Docs").await;
+    hook(&desk, &project).await;
     let job = desk.create(&project).await;
     desk.store.make_dormant(desk.now()).await.unwrap();
     assert_eq!(desk.store.fan_out(100, |_, _| String::new()).await.unwrap().entries, 0);

@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use copydesk_domain::{CheckSummary, FindingSummary, NotJudged, Outcome, Status, Timestamp, Usage};
-use copydesk_store::{Finish, Finished, Reaped, Retry};
+use copydesk_store::{DatabaseAddress, Finish, Finished, Reaped, Retry};
+use copydesk_testbase::eventually;
 use serde_json::json;
+use sqlx::{Connection, PgConnection};
 
-use crate::desk::{CANCELLED, Desk, LEASE, LOST, MILLISECOND, SECOND, claim, done, heartbeat, terms};
+use crate::desk::{CANCELLED, Desk, LEASE, LOST, MILLISECOND, SECOND, claim, done, heartbeat, message, terms};
+use crate::raw;
 
 behaviours! {
     the_attempt_grows_with_every_claim,
@@ -16,6 +19,7 @@ behaviours! {
     an_end_is_written_whole,
     an_end_with_odd_characters_is_written_all_the_same,
     a_job_with_a_prompt_not_taken_in_goes_on,
+    what_comes_before_the_end_of_a_job_is_not_passed_over,
     a_job_out_of_time_ends_even_with_a_prompt_not_taken_in,
     a_cancelled_worker_is_told_at_every_turn,
     a_cancelled_job_ends_cancelled_whatever_its_worker_says,
@@ -182,6 +186,46 @@ async fn a_job_with_a_prompt_not_taken_in_goes_on(desk: Desk) {
     let finish = Finish::new(Outcome::NoChanges, "Done.", 2);
     assert_eq!(desk.store.finish(&claimed.lease, finish).await, Ok(Finished::Ended));
     assert_eq!(desk.job(&project, &id).await.run, 1);
+}
+
+/// Both wait for the job's row, and whoever ends it comes second.
+async fn what_comes_before_the_end_of_a_job_is_not_passed_over(desk: Desk) {
+    let DatabaseAddress::Postgres { address, .. } = desk.db.address() else { return };
+    let project = desk.project("Docs").await;
+    let mut holder = PgConnection::connect(address).await.unwrap();
+    for (comes, wanted) in [("a prompt", Finished::NewMessages), ("a cancellation", Finished::Cancelled)] {
+        let id = desk.create(&project).await;
+        let claimed = desk.claim("worker").await;
+        sqlx::raw_sql("BEGIN; SELECT FROM jobs FOR UPDATE").execute(&mut holder).await.unwrap();
+        let (first, second) = (desk.beside().await, desk.beside().await);
+        let (project, asked) = (project.clone(), id.clone());
+        let first = tokio::spawn(async move {
+            match comes {
+                "a prompt" => drop(message(&first, &project, &asked).await),
+                _ => drop(first.cancel_job(&project, &asked).await.unwrap().unwrap()),
+            }
+        });
+        wait_for(&desk, 1).await;
+        let (lease, finish) = (claimed.lease.clone(), done(&claimed));
+        let second = tokio::spawn(async move { second.finish(&lease, finish).await });
+        wait_for(&desk, 2).await;
+        sqlx::raw_sql("ROLLBACK").execute(&mut holder).await.unwrap();
+        first.await.unwrap();
+        assert_eq!(second.await.unwrap(), Ok(wanted), "{comes}");
+        if wanted == Finished::NewMessages {
+            let finish = Finish { taken_through: 2, ..done(&claimed) };
+            assert_eq!(desk.store.finish(&claimed.lease, finish).await, Ok(Finished::Ended));
+            assert_eq!(desk.kinds(&id).await, ["created", "claimed", "message", "completed"]);
+        }
+    }
+}
+
+/// Until so many wait for a lock.
+async fn wait_for(desk: &Desk, count: i64) {
+    let waiting =
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let look = async || (raw::number(desk.db.address(), waiting).await == count).then_some(());
+    eventually("they wait", look).await;
 }
 
 async fn a_job_out_of_time_ends_even_with_a_prompt_not_taken_in(desk: Desk) {

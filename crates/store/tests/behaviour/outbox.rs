@@ -15,7 +15,8 @@ behaviours! {
     what_changes_nothing_is_not_in_the_outbox,
     an_event_becomes_one_delivery_for_each_webhook_that_wants_it,
     the_body_is_made_when_the_deliveries_are,
-    without_webhooks_the_outbox_is_emptied_all_the_same,
+    a_project_without_webhooks_puts_nothing_into_the_outbox,
+    without_a_webhook_that_wants_it_the_outbox_is_emptied_all_the_same,
     events_come_oldest_first_and_not_more_than_asked_for,
     several_processes_at_once_make_each_delivery_once,
     an_event_that_cannot_be_told_does_not_keep_back_the_others,
@@ -136,8 +137,22 @@ async fn the_body_is_made_when_the_deliveries_are(desk: Desk) {
     assert!(told[2].payload.ends_with("failed"), "what is made stays as it was: {}", told[2].payload);
 }
 
-async fn without_webhooks_the_outbox_is_emptied_all_the_same(desk: Desk) {
+async fn a_project_without_webhooks_puts_nothing_into_the_outbox(desk: Desk) {
+    let (project, other) = (desk.project("Docs").await, desk.project("Other").await);
+    hook(&desk, &other).await;
+    desk.ended(&project, Outcome::NoChanges).await;
+    let failed = desk.ended(&project, Outcome::Error).await;
+    desk.store.archive_job(&project, &failed).await.unwrap();
+    desk.store.tell_first_view(&project).await.unwrap();
+    assert_eq!(raw::number(desk.db.address(), "SELECT count(*) FROM outbox").await, 0);
+    let hook = hook(&desk, &project).await;
+    let told = desk.ended(&project, Outcome::NoChanges).await;
+    assert_eq!(kinds_of(&desk, &hook, &told).await, ["job.created", "job.completed"], "from then on");
+}
+
+async fn without_a_webhook_that_wants_it_the_outbox_is_emptied_all_the_same(desk: Desk) {
     let project = desk.project("Docs").await;
+    hook_for(&desk, &project, &[EventKind::ProjectFirstView]).await;
     desk.ended(&project, Outcome::NoChanges).await;
     assert_eq!(fan_out(&desk.store).await, FannedOut { entries: 2, deliveries: 0, postponed: 0 });
     assert_eq!(raw::number(desk.db.address(), "SELECT count(*) FROM outbox").await, 0);

@@ -31,6 +31,7 @@ behaviours! {
     a_lane_whose_jobs_have_ended_is_removed,
     a_project_that_is_always_in_use_gets_its_turn,
     a_claim_reads_few_jobs_though_none_waited_when_they_were_counted,
+    a_claim_reads_few_jobs_though_many_waited_when_they_were_counted,
     whether_there_is_work_is_told_without_taking_it,
     a_worker_gets_only_models_it_can_run,
     a_job_is_not_claimed_before_its_pause_is_over,
@@ -244,6 +245,14 @@ async fn a_lane_whose_jobs_have_ended_is_removed(desk: Desk) {
 
 /// PostgreSQL believes what it counted last, and that may have been while nobody had anything to do.
 async fn a_claim_reads_few_jobs_though_none_waited_when_they_were_counted(desk: Desk) {
+    a_claim_reads_few_jobs(desk, 0).await;
+}
+
+async fn a_claim_reads_few_jobs_though_many_waited_when_they_were_counted(desk: Desk) {
+    a_claim_reads_few_jobs(desk, 5_000).await;
+}
+
+async fn a_claim_reads_few_jobs(desk: Desk, counted: u32) {
     let DatabaseAddress::Postgres { address, .. } = desk.db.address().clone() else { return };
     let mut projects = Vec::new();
     for name in 0..16 {
@@ -259,10 +268,11 @@ async fn a_claim_reads_few_jobs_though_none_waited_when_they_were_counted(desk: 
         sqlx::raw_sql(AssertSqlSafe(copy)).execute(&mut connection).await.unwrap();
     };
     copies(20_000, "ended", "completed").await;
+    copies(counted, "counted", "active").await;
     desk.store.archive_job(&projects[0], &id).await.unwrap();
     desk.db.execute("VACUUM ANALYZE jobs").await;
     desk.db.execute(&format!("UPDATE jobs SET status = 'active' WHERE id = '{id}'")).await;
-    copies(5_000, "waits", "active").await;
+    copies(5_000 - counted, "waits", "active").await;
     for project in &projects {
         desk.create(project).await;
     }

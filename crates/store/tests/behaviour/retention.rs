@@ -18,6 +18,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 
 async fn only_jobs_that_ended_long_ago_are_forgotten(desk: Desk) {
     let project = desk.project("Docs").await;
+    crate::webhooks::hook(&desk, &project).await;
     let merged = PullRequest { state: PullRequestState::Merged, merged_at: Some(desk.now()), ..opened("http://x/7") };
     let (plain, open, done) = (
         desk.ended(&project, Outcome::NoChanges).await,

@@ -231,6 +231,7 @@ async fn the_reaper_leaves_ended_jobs_alone(desk: Desk) {
 
 async fn the_sweeper_forgets_expired_keys_and_what_cannot_be_told_only(desk: Desk) {
     let project = desk.project("Docs").await;
+    crate::webhooks::hook(&desk, &project).await;
     let day = Duration::from_secs(24 * 3600);
     let create =
         |name: &'static str| desk.store.create_job(new_job(&project), crate::desk::OFF, key(name, "a"), render);

@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use copydesk_testkit::{Backend, GitRepo, TestDatabase};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use clients::{World, make_jobs, tell_views, watch_views};
@@ -306,13 +307,14 @@ impl Cluster<'_> {
         for (id, project) in &jobs {
             let job = loop {
                 self.mind();
-                let job = world.job_at(world.servers[0], project, id).await.unwrap_or_default();
-                if ["completed", "failed", "archived"].contains(&job["status"].as_str().unwrap_or_default())
-                    || Instant::now() > give_up
-                {
-                    break job;
+                let job = world.job_at(world.servers[0], project, id).await;
+                let has_ended = |job: &Value| job["status"] != "active";
+                match job {
+                    Some(job) if has_ended(&job) || Instant::now() > give_up => break job,
+                    // One that nobody tells of is not one that has not ended.
+                    None if Instant::now() > give_up + JOBS_END => panic!("nobody tells how job {id} ended"),
+                    _ => tokio::time::sleep(Duration::from_millis(50)).await,
                 }
-                tokio::time::sleep(Duration::from_millis(50)).await;
             };
             if job["outcome"] == "pr_created" {
                 let at = world.projects.iter().position(|known| known == project).unwrap();

@@ -30,6 +30,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (23, "moving", include_str!("../migrations/0023_moving.sql")),
     (24, "turns", include_str!("../migrations/0024_turns.sql")),
     (25, "without pull requests", include_str!("../migrations/0025_without_pull_requests.sql")),
+    (26, "leases", include_str!("../migrations/0026_leases.sql")),
 ];
 
 /// The oldest version whose programs run on [`KNOWN`]: all that came since only adds what they need not know.

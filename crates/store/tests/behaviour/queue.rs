@@ -31,7 +31,8 @@ behaviours! {
     a_lane_whose_jobs_have_ended_is_removed,
     a_project_that_is_always_in_use_gets_its_turn,
     a_claim_reads_few_jobs_though_none_waited_when_they_were_counted,
-    a_claim_reads_few_jobs_though_many_waited_when_they_were_counted,
+    a_claim_reads_few_jobs_though_each_project_had_few_when_they_were_counted,
+    a_claim_reads_few_jobs_though_many_run_in_other_projects,
     whether_there_is_work_is_told_without_taking_it,
     a_worker_gets_only_models_it_can_run,
     a_job_is_not_claimed_before_its_pause_is_over,
@@ -245,34 +246,45 @@ async fn a_lane_whose_jobs_have_ended_is_removed(desk: Desk) {
 
 /// PostgreSQL believes what it counted last, and that may have been while nobody had anything to do.
 async fn a_claim_reads_few_jobs_though_none_waited_when_they_were_counted(desk: Desk) {
-    a_claim_reads_few_jobs(desk, 0).await;
+    a_claim_reads_few_jobs(desk, 0, 0, 0).await;
 }
 
-async fn a_claim_reads_few_jobs_though_many_waited_when_they_were_counted(desk: Desk) {
-    a_claim_reads_few_jobs(desk, 5_000).await;
+/// Then to read all jobs of a project and to sort them looks cheap.
+async fn a_claim_reads_few_jobs_though_each_project_had_few_when_they_were_counted(desk: Desk) {
+    a_claim_reads_few_jobs(desk, 2_500, 1_000, 0).await;
 }
 
-async fn a_claim_reads_few_jobs(desk: Desk, counted: u32) {
+async fn a_claim_reads_few_jobs_though_many_run_in_other_projects(desk: Desk) {
+    a_claim_reads_few_jobs(desk, 0, 1_000, 1_000).await;
+}
+
+/// Of many that wait in one project. As many as were there when they were `counted`, and those that run, are in so many `others`, if
+/// there are any.
+async fn a_claim_reads_few_jobs(desk: Desk, counted: u32, others: u32, running: u32) {
     let DatabaseAddress::Postgres { address, .. } = desk.db.address().clone() else { return };
     let mut projects = Vec::new();
     for name in 0..16 {
         projects.push(desk.project(&format!("project {name}")).await);
     }
     let id = desk.create(&projects[0]).await;
-    let copies = async |count: u32, name: &str, status: &str| {
+    let copies = async |table: &str, count: u32, of: &str, changed: &str| {
         let mut connection = PgConnection::connect(&address).await.unwrap();
         let copy = format!(
-            "INSERT INTO jobs SELECT (jsonb_populate_record(j, jsonb_build_object('id', '{name}' || n, 'status', '{status}'))).* \
-             FROM jobs j, generate_series(1, {count}) n WHERE id = '{id}'"
+            "INSERT INTO {table} SELECT (jsonb_populate_record(it, jsonb_build_object({changed}))).* \
+             FROM {table} it, generate_series(1, {count}) n WHERE id = '{of}'"
         );
         sqlx::raw_sql(AssertSqlSafe(copy)).execute(&mut connection).await.unwrap();
     };
-    copies(20_000, "ended", "completed").await;
-    copies(counted, "counted", "active").await;
+    copies("projects", others, &projects[0], "'id', 'other' || n").await;
+    let project = if others > 0 { format!("'other' || 1 + n % {others}") } else { format!("'{}'", projects[0]) };
+    copies("jobs", 20_000, &id, &format!("'id', 'ended' || n, 'status', 'completed', 'project_id', {project}")).await;
+    copies("jobs", counted, &id, &format!("'id', 'counted' || n, 'project_id', {project}")).await;
     desk.store.archive_job(&projects[0], &id).await.unwrap();
     desk.db.execute("VACUUM ANALYZE jobs").await;
     desk.db.execute(&format!("UPDATE jobs SET status = 'active' WHERE id = '{id}'")).await;
-    copies(5_000 - counted, "waits", "active").await;
+    copies("jobs", 5_000, &id, "'id', 'waits' || n").await;
+    let leased = format!("'id', 'runs' || n, 'project_id', {project}, 'worker', 'other', 'lease_expires_at', 9e12");
+    copies("jobs", running, &id, &leased).await;
     for project in &projects {
         desk.create(project).await;
     }

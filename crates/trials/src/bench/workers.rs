@@ -25,6 +25,9 @@ pub struct WorkersOptions {
     /// How many processes there are, one figure after the other.
     #[arg(long, value_delimiter = ',', default_value = "1,4,16,50")]
     pub processes: Vec<usize>,
+    /// How many jobs each process runs at a time. The program's own default.
+    #[arg(long, default_value_t = 2)]
+    pub workers: usize,
     /// How often each figure is measured, in turns, so that whatever else the machine does falls on all.
     #[arg(long, default_value_t = 3)]
     pub rounds: usize,
@@ -84,7 +87,7 @@ impl Desk {
         let connection = PgConnection::connect(&database.url()).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         let mut desk = Self { database, connection, folder };
-        let installation = desk.installation(&options.binary, 4);
+        let installation = desk.installation(&options.binary, options.workers);
         let id = installation.project_id("Docs", "/none");
         desk.run(&format!(
             "INSERT INTO projects SELECT (jsonb_populate_record(p, jsonb_build_object('id', 'p' || n))).* \
@@ -180,7 +183,7 @@ impl Drop for Fleet {
 async fn backlog(options: &WorkersOptions, processes: usize) -> f64 {
     let mut desk = Desk::new(options, PROJECTS).await;
     desk.queue(options.jobs, &format!("'p' || (1 + n % {PROJECTS})")).await;
-    let workers = if processes >= 50 { 2 } else { 4 };
+    let workers = options.workers;
     let fleet = Fleet::start(&desk.installation(&options.binary, workers), processes);
     let ended = "SELECT count(*) FROM jobs WHERE status <> 'active'";
     let (warm, all) = (options.jobs as i64 / 5, options.jobs as i64);

@@ -42,12 +42,12 @@ fn walk(root: &Path, folder: &str, depth: usize, files: &mut Vec<String>) -> io:
     if depth > DEEPEST {
         return Ok(());
     }
-    for entry in fs::read_dir(root.join(folder))? {
-        let entry = entry?;
+    for entry in fs::read_dir(root.join(folder)).map_err(|error| at(folder, &error))? {
+        let entry = entry.map_err(|error| at(folder, &error))?;
         // A name that is not text cannot be in a link.
         let Ok(name) = entry.file_name().into_string() else { continue };
         let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
-        let kind = entry.file_type()?;
+        let kind = entry.file_type().map_err(|error| at(&path, &error))?;
         if kind.is_dir() {
             let is_left_out =
                 matches!(name.as_str(), ".git" | "node_modules") || entry.path().join("CACHEDIR.TAG").exists();
@@ -64,16 +64,26 @@ fn walk(root: &Path, folder: &str, depth: usize, files: &mut Vec<String>) -> io:
     Ok(())
 }
 
+/// Which of all the files it was.
+fn at(path: &str, error: &io::Error) -> io::Error {
+    let path = if path.is_empty() { "." } else { path };
+    io::Error::new(error.kind(), format!("{path}: {error}"))
+}
+
+fn read(file: &Path) -> io::Result<Vec<u8>> {
+    let file = fs::File::open(file)?;
+    let size = file.metadata()?.len().min(LARGEST);
+    let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    io::Read::read_to_end(&mut io::Read::take(file, LARGEST), &mut content)?;
+    Ok(content)
+}
+
 impl Files for Folder {
     fn read(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
         if !self.exists(path)? {
             return Ok(None);
         }
-        let file = fs::File::open(self.root.join(path))?;
-        let size = file.metadata()?.len().min(LARGEST);
-        let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-        io::Read::read_to_end(&mut io::Read::take(file, LARGEST), &mut content)?;
-        Ok(Some(content))
+        read(&self.root.join(path)).map(Some).map_err(|error| at(path, &error))
     }
 
     fn exists(&self, path: &str) -> io::Result<bool> {

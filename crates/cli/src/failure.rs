@@ -18,7 +18,7 @@ impl Failure {
         Self { message: message.into(), hint: None, usage: false }
     }
 
-    /// The command was given something it cannot take: exit code 2.
+    /// The command was given something it cannot take, which for `check` is whatever it could not look at: exit code 2.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None, usage: true }
     }

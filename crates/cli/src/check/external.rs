@@ -37,7 +37,7 @@ pub(super) fn judge(
         wanted.into_iter().filter(|address| !cache.addresses.contains_key(*address)).map(str::to_owned).collect();
     let settings = ExternalSettings { private, ..ExternalSettings::default() };
     let answers = runtime.block_on(judge_external(&unknown, &settings)).map_err(|_| {
-        Failure::error("cannot prepare for https").hint("are the certificate authorities (ca-certificates) installed?")
+        Failure::usage("cannot prepare for https").hint("are the certificate authorities (ca-certificates) installed?")
     })?;
     cache.add(&answers, now);
     // Answers from private networks are of no use elsewhere, and what is there today may be somebody else's tomorrow.

@@ -109,8 +109,11 @@ fn look(
     if !flags.path.is_dir() {
         return Err(Failure::usage(format!("{shown} is not a folder")));
     }
-    if let Some(missing) = docs_paths.iter().find(|path| !flags.path.join(path).exists()) {
-        return Err(Failure::usage(format!("there is no {missing} in {shown}")));
+    for path in &docs_paths {
+        let there = flags.path.join(path).try_exists();
+        if !there.map_err(|error| unreadable(flags, &error))? {
+            return Err(Failure::usage(format!("there is no {path} in {shown}")));
+        }
     }
     let place = Place::of(&flags.path);
     let rules = place.rules()?;
@@ -152,14 +155,14 @@ impl Checked<'_> {
         let off = Check::ALL.into_iter().filter(|check| self.rules.is_off(*check)).collect();
         let Some(base) = &self.base else {
             let report =
-                check_all_by(&self.now, &self.settings, &self.rules).map_err(|error| self.unreadable(&error))?;
+                check_all_by(&self.now, &self.settings, &self.rules).map_err(|error| unreadable(self.flags, &error))?;
             let (pages, findings, tally, idle) = (report.pages, report.findings, report.tally, report.idle);
             return Ok(Outcome { pages, findings, tally, idle, off, base: None, external: None });
         };
         // Whoever works on the files decides by what they are judged; what a job may touch is no matter here.
         let judge = Judge { scope: None, rules: &self.rules, heeds_new_comments: true };
         let compared = check_change_by(&base.files, &self.now, &base.changed, &self.settings, judge);
-        let compared = compared.map_err(|error| self.unreadable(&error))?;
+        let compared = compared.map_err(|error| unreadable(self.flags, &error))?;
         let (pages, findings, tally, idle) = (compared.pages, compared.new, compared.tally, compared.idle);
         Ok(Outcome { pages, findings, tally, idle, off, base: Some(base.commit.clone()), external: None })
     }
@@ -170,20 +173,20 @@ impl Checked<'_> {
             self.base.as_ref().is_none_or(|base| base.changed.binary_search_by(|it| it.as_str().cmp(path)).is_ok())
         };
         let links = external_links(&self.now, &self.settings, &self.rules, &is_changed);
-        let mut links = links.map_err(|error| self.unreadable(&error))?;
+        let mut links = links.map_err(|error| unreadable(self.flags, &error))?;
         if let Some(base) = &self.base {
             let only_base = |path: &str| base.files.exists(path).unwrap_or(false) && is_changed(path);
             let before = external_links(&base.files, &self.settings, &Rules::default(), &only_base);
-            let before = before.map_err(|error| self.unreadable(&error))?;
+            let before = before.map_err(|error| unreadable(self.flags, &error))?;
             let before: HashSet<(String, String)> = before.into_iter().map(|link| (link.path, link.address)).collect();
             links.retain(|link| !before.contains(&(link.path.clone(), link.address.clone())));
         }
         Ok(links)
     }
+}
 
-    fn unreadable(&self, error: &io::Error) -> Failure {
-        Failure::error(format!("cannot read {}: {error}", self.flags.path.display()))
-    }
+fn unreadable(flags: &CheckFlags, error: &io::Error) -> Failure {
+    Failure::usage(format!("cannot check {}: {error}", flags.path.display()))
 }
 
 /// The names of checks with commas between them.

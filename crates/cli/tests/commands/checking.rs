@@ -1,13 +1,15 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
-use super::support::{Desk, Ran};
+use super::support::{Desk, Ran, STRANGER};
 
 /// A folder with files.
 fn desk(files: &[(&str, &str)]) -> Desk {
@@ -51,6 +53,37 @@ fn nothing_to_look_at_is_not_called_good() {
     write(&desk, "src/main.rs", "fn main() { }\n");
     let changed = desk.run(&["check", "--base", "main"]).ok();
     assert!(changed.out.contains("Not checked, because nothing of the kind was changed: "), "{}", changed.out);
+}
+
+#[test]
+fn what_may_not_be_read_is_not_checked_and_named() {
+    let desk = desk(&[("docs/a.md", "# A\n"), ("docs/closed/b.md", "# B\n")]);
+    let permit = |path: &str, mode| {
+        fs::set_permissions(desk.path().join(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    permit("", 0o755);
+    let check = |arguments: &[&str]| {
+        let mut command = desk.command(&[&["check"], arguments].concat());
+        if rustix::process::geteuid().is_root() {
+            command.uid(STRANGER).gid(STRANGER);
+        }
+        let ran = Ran::new(command.output().unwrap());
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
+        ran.err
+    };
+    permit("docs/closed", 0o000);
+    for (arguments, named) in [
+        (&["docs"][..], "cannot check docs: closed: Permission denied"),
+        (&["docs/closed"], "cannot check docs/closed: Permission denied"),
+        (&[".", "--docs-path", "docs/closed/b.md"], "cannot check .: Permission denied"),
+    ] {
+        let said = check(arguments);
+        assert!(said.contains(named), "{arguments:?}: {said}");
+    }
+    permit("docs/closed", 0o755);
+    permit("docs/closed/b.md", 0o000);
+    let said = check(&["docs"]);
+    assert!(said.contains("cannot check docs: closed/b.md: Permission denied"), "{said}");
 }
 
 const PAGE: &str = "# A\n\n[x](gone.md) ![i](100%25,:.png)\n";

@@ -3,7 +3,7 @@ use std::os::unix::process::CommandExt;
 
 use copydesk_testkit::Backend;
 
-use crate::support::{Desk, Ran};
+use crate::support::{Desk, Ran, STRANGER};
 
 #[test]
 fn a_project_is_made_shown_changed_and_deleted() {
@@ -99,9 +99,6 @@ fn a_data_folder_that_is_open_to_others_is_closed_or_refused() {
         assert!(!path.join("copydesk.db").exists());
     }
 }
-
-/// A user of the machine who is neither root nor anybody's.
-const STRANGER: u32 = 12_345;
 
 #[test]
 fn a_folder_that_may_not_be_looked_into_is_not_said_to_be_empty() {

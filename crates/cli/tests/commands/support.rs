@@ -7,6 +7,9 @@ use copydesk_testkit::{Backend, TestDatabase};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+/// A user of the machine who is neither root nor anybody's.
+pub const STRANGER: u32 = 12_345;
+
 /// An installation in a folder of its own.
 pub struct Desk {
     folder: TempDir,

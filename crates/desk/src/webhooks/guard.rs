@@ -95,8 +95,14 @@ impl Guard {
             return Err(wrong(format!("must have at most {LONGEST_URL} bytes")));
         }
         let url = Url::parse(text).map_err(|error| wrong(format!("must be an https address: {error}")))?;
-        if !["https", "http"].contains(&url.scheme()) || (url.scheme() == "http" && *self.allowed == AllowPrivate::No) {
-            return Err(wrong("must be an https address".to_owned()));
+        match url.scheme() {
+            "https" => {}
+            "http" if *self.allowed != AllowPrivate::No => {}
+            "http" => {
+                let exception = "only those in the ranges of webhooks.allow_private may begin with http";
+                return Err(wrong(format!("must be an https address; {exception}")));
+            }
+            _ => return Err(wrong("must be an https address".to_owned())),
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(wrong("must not hold a user or a password".to_owned()));

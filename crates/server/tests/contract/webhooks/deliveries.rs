@@ -167,9 +167,8 @@ async fn where_it_may_not_go_nothing_is_sent(stage: &Stage) {
         }
     };
     let (refused, by_name) = ("not one that webhooks may go to", "none that webhooks may go to");
-    for (strict, plain, named_plain) in
-        [("false", "must be an https address", "must be an https address"), ("10.0.0.0/8", refused, by_name)]
-    {
+    let http = "must be an https address; only those in the ranges of webhooks.allow_private may begin with http";
+    for (strict, plain, named_plain) in [("false", http, http), ("10.0.0.0/8", refused, by_name)] {
         let app = stage.app_with(|setup| setup.webhooks(allow(strict))).await;
         for (id, says) in [(&*literal.id, plain), (&*named.id, named_plain), (encrypted, by_name)] {
             let path = format!("/v1/webhooks/{}/{id}/test", project.id);

@@ -484,7 +484,7 @@ async fn next_due(c: &mut dyn Conn, now: Timestamp) -> Result<Option<Timestamp>>
         "SELECT MIN(due) FROM (\
          SELECT MIN(not_before) AS due FROM jobs WHERE status = 'active' AND worker IS NULL AND not_before > $1 \
          UNION ALL \
-         SELECT MIN(lease_expires_at) AS due FROM jobs WHERE status = 'active' AND worker IS NOT NULL AND lease_expires_at > $1) AS dues",
+         SELECT MIN(lease_expires_at) AS due FROM jobs WHERE status = 'active' AND lease_expires_at > $1) AS dues",
         values![now],
     )
     .await

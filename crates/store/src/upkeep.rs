@@ -68,10 +68,7 @@ async fn due(c: &mut dyn Conn, now: Timestamp, queue_opens: Timestamp) -> Result
         return Ok(Vec::new());
     }
     let mut due: Vec<JobId> = c
-        .rows(
-            "SELECT id FROM jobs WHERE status = 'active' AND worker IS NOT NULL AND lease_expires_at <= $1 LIMIT 100",
-            values![now],
-        )
+        .rows("SELECT id FROM jobs WHERE status = 'active' AND lease_expires_at <= $1 LIMIT 100", values![now])
         .await?;
     let out_of_time = "SELECT id FROM jobs WHERE status = 'active' AND worker IS NULL AND away_since IS NULL \
                        AND deadline_at <= $1 LIMIT 100";
